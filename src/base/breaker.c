@@ -25,6 +25,15 @@ static void breaker_open(struct breaker *breaker, uint64_t until)
     breaker->until = until;
 }
 
+bool breaker_trip(struct breaker *breaker, uint64_t until)
+{
+    if (breaker->state != BREAKER_CLOSED) {
+        return false;
+    }
+    breaker_open(breaker, until);
+    return true;
+}
+
 static bool fault(struct breaker *breaker, const struct breaker_limits *limits,
                   uint64_t now)
 {

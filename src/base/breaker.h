@@ -48,6 +48,9 @@ bool breaker_allows(struct breaker *breaker, uint64_t now);
 bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
                  enum breaker_end end, bool probe, uint64_t now);
 
+/* Opens a closed breaker until a time.  Returns true if the state changed. */
+bool breaker_trip(struct breaker *breaker, uint64_t until);
+
 /* Returns the milliseconds until the pause is over, or 0 if there is none. */
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now);
 

@@ -238,6 +238,10 @@ struct limits_config {
     unsigned download_time;   /* seconds, one file, retries included */
     unsigned connect_time;    /* seconds, one connection */
     unsigned first_byte_time; /* seconds, connecting included */
+    unsigned first_byte_patience; /* seconds of silence after which a host is
+                                     left alone; 0 = any */
+    unsigned search_time;     /* seconds that debuginfod clients wait for a
+                                 file to be found; 0 = as others */
     unsigned stall_time;      /* seconds below 1 KiB/s */
     unsigned attempts;        /* tries for one file */
     unsigned downloads_per_host;

@@ -84,6 +84,7 @@ struct fetch {
     bool secure;       /* has used https */
     enum fetch_stop stop;
     struct host *host; /* that this hop asks, or NULL */
+    struct host_wait wait_byte;
     bool probe;        /* this request decides whether the host works again */
     unsigned wait;     /* seconds until the host may be asked */
     struct body_file body_file;
@@ -103,13 +104,14 @@ static void leave_host(struct fetch *fetch, enum breaker_end end,
                        const char *detail)
 {
     if (fetch->host != NULL) {
+        host_unheard(&fetch->wait_byte);
         host_end(fetch->host, fetch->request.limits, end, fetch->probe,
                  detail);
         fetch->host = NULL;
     }
 }
 
-static void fetch_free(struct fetch *fetch)
+void fetch_cancel(struct fetch *fetch)
 {
     leave_host(fetch, BREAKER_NOTHING, "");
     if (fetch->spnego != NULL) {
@@ -138,7 +140,7 @@ static void finish(struct fetch *fetch, const struct classification *class)
         fetch->answer.status, class->errnum, &fetch->answer};
 
     fetch->done(fetch->arg, &result);
-    fetch_free(fetch);
+    fetch_cancel(fetch);
 }
 
 static unsigned left_ms(const struct fetch *fetch)
@@ -174,13 +176,13 @@ static void watch(struct fetch *fetch)
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
-    size_t len = size * n;
 
-    fetch_answer_line(&fetch->answer, line, len);
+    fetch_answer_line(&fetch->answer, line, size * n);
     if (fetch->step == FETCH_WAITS_ANSWER) {
+        host_heard(&fetch->wait_byte);
         watch(fetch);
     }
-    return len;
+    return size * n;
 }
 
 static void stops(struct fetch *fetch, enum fetch_stop stop,
@@ -245,7 +247,6 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
         stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         return CURL_SOCKET_BAD;
     }
-
     return socket(address->family, address->socktype | SOCK_CLOEXEC,
                   address->protocol);
 }
@@ -309,6 +310,7 @@ static const char *fetch_send(struct fetch *fetch)
                     fetch->request.transport, gets_credentials(fetch)) != 0) {
         return "out of memory";
     }
+    host_waits(fetch->host, limits, &fetch->wait_byte);
     set_step(fetch, FETCH_WAITS_ANSWER, limits->first_byte_time * 1000);
     return NULL;
 }
@@ -666,20 +668,18 @@ struct fetch *fetch_start(struct fetcher *fetcher,
 
     fetch->fetcher = fetcher;
     fetch->request = *request;
-    fetch->body_file.fd = request->fd;
-    fetch->body_file.max = request->max;
-    fetch->body_file.cache = request->cache;
+    fetch->body_file = (struct body_file){
+        .fd = request->fd, .max = request->max, .cache = request->cache};
     fetch->done = done;
     fetch->arg = arg;
-    fetch->slot.done = on_hop_done;
-    fetch->slot.arg = fetch;
+    fetch->slot = (struct fetcher_slot){.done = on_hop_done, .arg = fetch};
     fetch->started = clock_ms();
     fetch->easy = curl_easy_init();
     fetch->timer = evtimer_new(fetcher_base(fetcher), on_timer, fetch);
 
     fetch->url = origin_plain(request->url);
     if (fetch->easy == NULL || fetch->timer == NULL || fetch->url == NULL) {
-        fetch_free(fetch);
+        fetch_cancel(fetch);
         return NULL;
     }
 
@@ -694,7 +694,7 @@ bool fetch_receives(const struct fetch *fetch)
            is_body(fetch);
 }
 
-void fetch_cancel(struct fetch *fetch)
+bool fetch_is_silent(const struct fetch *fetch)
 {
-    fetch_free(fetch);
+    return fetch->step == FETCH_WAITS_ANSWER && fetch->wait_byte.silent;
 }

@@ -70,6 +70,9 @@ struct fetch *fetch_start(struct fetcher *fetcher,
 /* Is a body with status 200 arriving? */
 bool fetch_receives(const struct fetch *fetch);
 
+/* Has it waited for the first byte for limits->first_byte_patience? */
+bool fetch_is_silent(const struct fetch *fetch);
+
 /* Ends the fetch; done is not called any more. */
 void fetch_cancel(struct fetch *fetch);
 

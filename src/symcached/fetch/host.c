@@ -32,7 +32,10 @@ struct host {
     struct hosts *hosts;
     struct breaker breaker;
     uint64_t quiet_until; /* milliseconds */
+    uint64_t heard;       /* milliseconds: the latest first byte; or 0 */
+    bool silent;          /* it was not heard, and the breaker opened for it */
     unsigned requests;    /* that are under way */
+    LIST_HEAD(, host_wait) waits;
     LIST_HEAD(, host_slot) slots;
     bool own; /* belongs to a source, and not only to a redirect */
     char origin[];
@@ -52,8 +55,8 @@ struct hosts {
     LIST_HEAD(, host) all;
     struct table by_origin;
     unsigned n;
-    struct event *timer; /* for the time when a lookup becomes slow, or a
-                            process stuck */
+    struct event *timer; /* for the time when a lookup becomes slow, a process
+                            stuck, or a host silent */
     void (*freed)(void *arg);
     void *arg;
 };
@@ -72,10 +75,16 @@ static uint64_t turns(const struct host_slot *slot, uint64_t now)
                : 0;
 }
 
+static uint64_t silent_at(const struct host_wait *wait)
+{
+    return wait->since + (uint64_t)wait->limits->first_byte_patience * 1000;
+}
+
 static void set_timer(struct hosts *hosts)
 {
     uint64_t now = clock_ms(), turn, first = 0;
     const struct host_slot *slot;
+    const struct host_wait *wait;
     const struct host *host;
     struct timeval delay;
 
@@ -86,6 +95,11 @@ static void set_timer(struct hosts *hosts)
             turn = turns(slot, now);
             first = turn != 0 && (first == 0 || turn < first) ? turn : first;
         }
+        LIST_FOREACH(wait, &host->waits, entry)
+        {
+            turn = silent_at(wait) > now ? silent_at(wait) : now;
+            first = first == 0 || turn < first ? turn : first;
+        }
     }
     if (first != 0) {
         delay.tv_sec = (time_t)((first - now) / 1000);
@@ -94,10 +108,40 @@ static void set_timer(struct hosts *hosts)
     }
 }
 
+/* Leaves alone the host of a request that has waited long enough. */
+static void is_silent(struct host *host, struct host_wait *wait, uint64_t now)
+{
+    const struct limits_config *limits = wait->limits;
+
+    LIST_REMOVE(wait, entry);
+    wait->silent = true;
+    if (host->heard >= wait->since ||
+        !breaker_trip(&host->breaker,
+                      now + (uint64_t)limits->breaker_pause * 1000)) {
+        return;
+    }
+    host->silent = true;
+    metrics_add(METRIC_BREAKER_OPEN, 1);
+    log_warn(0, "host %s: no first byte for %u s, not asked for %u s",
+             host->origin, limits->first_byte_patience, limits->breaker_pause);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct hosts *hosts = arg;
+    struct host_wait *wait, *next;
+    uint64_t now = clock_ms();
+    struct host *host;
 
+    LIST_FOREACH(host, &hosts->all, all)
+    {
+        for (wait = LIST_FIRST(&host->waits); wait != NULL; wait = next) {
+            next = LIST_NEXT(wait, entry);
+            if (silent_at(wait) <= now) {
+                is_silent(host, wait, now);
+            }
+        }
+    }
     hosts->freed(hosts->arg);
     set_timer(hosts);
 }
@@ -231,6 +275,7 @@ static struct host *get(struct hosts *hosts, const char *origin)
     }
     memcpy(host->origin, origin, len + 1);
     LIST_INIT(&host->slots);
+    LIST_INIT(&host->waits);
     host->hosts = hosts;
     LIST_INSERT_HEAD(&hosts->all, host, all);
     return host;
@@ -285,6 +330,23 @@ static unsigned failures_of(const struct host *host,
                : limits->breaker_failures;
 }
 
+/* Says why the breaker is open. */
+static void print_reason(const struct host *host,
+                         const struct limits_config *limits,
+                         char reason[HOST_REASON])
+{
+    if (host->silent) {
+        snprintf(reason, HOST_REASON,
+                 "not asked: the host gave no first byte for %u s",
+                 limits->first_byte_patience);
+        return;
+    }
+    snprintf(reason, HOST_REASON,
+             "not asked: the %s failed %u times in a row",
+             origin_path(host->origin) != NULL ? "directory" : "host",
+             host->breaker.failures);
+}
+
 /* Returns false with the reason if the host is not to be asked now. */
 static bool may_ask(struct host *host, const struct limits_config *limits,
                     char *reason, unsigned *seconds)
@@ -305,14 +367,12 @@ static bool may_ask(struct host *host, const struct limits_config *limits,
                  "not asked: it hangs, and %u processes in it with it", n);
         return false;
     }
-    if (limits->breaker_failures > 0 && !breaker_allows(&host->breaker, now)) {
+    if ((limits->breaker_failures > 0 || host->silent) &&
+        !breaker_allows(&host->breaker, now)) {
         metrics_add(METRIC_FETCH_BROKEN, 1);
         *seconds = round_up(breaker_left(&host->breaker, now));
         *seconds += *seconds == 0;
-        snprintf(reason, HOST_REASON,
-                 "not asked: the %s failed %u times in a row",
-                 origin_path(host->origin) != NULL ? "directory" : "host",
-                 host->breaker.failures);
+        print_reason(host, limits, reason);
         return false;
     }
     return true;
@@ -375,6 +435,46 @@ void host_end(struct host *host, const struct limits_config *limits,
     if (breaker_end(&host->breaker, &l, end, probe, clock_ms()) &&
         end != BREAKER_NOTHING) {
         log_change(host, limits, detail);
+    }
+    host->silent &= host->breaker.state != BREAKER_CLOSED;
+}
+
+void host_waits(struct host *host, const struct limits_config *limits,
+                struct host_wait *wait)
+{
+    *wait = (struct host_wait){
+        .host = host, .limits = limits, .since = clock_ms()};
+    if (limits->first_byte_patience > 0) {
+        LIST_INSERT_HEAD(&host->waits, wait, entry);
+        set_timer(host->hosts);
+    } else {
+        wait->host = NULL;
+    }
+}
+
+void host_unheard(struct host_wait *wait)
+{
+    if (wait->host != NULL && !wait->silent) {
+        LIST_REMOVE(wait, entry);
+    }
+    wait->host = NULL;
+    wait->silent = false;
+}
+
+void host_heard(struct host_wait *wait)
+{
+    struct host *host = wait->host;
+
+    host_unheard(wait);
+    if (host == NULL) {
+        return;
+    }
+    host->heard = clock_ms();
+    if (host->silent) {
+        host->silent = false;
+        host->breaker = (struct breaker){.state = BREAKER_CLOSED};
+        metrics_add(METRIC_BREAKER_CLOSED, 1);
+        log_info(0, "host %s: works again", host->origin);
     }
 }
 

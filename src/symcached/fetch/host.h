@@ -16,6 +16,8 @@
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
 #include "base/breaker.h"
 #include "config/config.h"
 
@@ -25,6 +27,15 @@ struct event_base;
 struct hosts;
 struct host;
 struct host_slot;
+
+/* A request that waits for the first byte of its answer. */
+struct host_wait {
+    LIST_ENTRY(host_wait) entry;
+    struct host *host; /* NULL: it does not wait */
+    const struct limits_config *limits;
+    uint64_t since; /* milliseconds */
+    bool silent;    /* it has waited for limits->first_byte_patience */
+};
 
 /* freed is called when a host may have room for another lookup. */
 struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
@@ -44,6 +55,18 @@ struct host *host_begin(struct hosts *hosts, const char *origin,
 /* The request has ended; detail is for the log. */
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail);
+
+/*
+ * host_waits(): a request was sent.  When it has had no first byte for
+ * limits->first_byte_patience, and no other one has had one meanwhile, the host
+ * is left alone like one that failed, until a first byte comes.  host_heard():
+ * it has come.  host_unheard(): the request has ended, with one or without.
+ * limits and wait must live until then.
+ */
+void host_waits(struct host *host, const struct limits_config *limits,
+                struct host_wait *wait);
+void host_heard(struct host_wait *wait);
+void host_unheard(struct host_wait *wait);
 
 /*
  * Forgets the hosts to which no source of config leads: those of former

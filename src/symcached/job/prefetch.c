@@ -17,6 +17,7 @@ struct prefetch {
     struct lookup *lookup;
     char *work; /* directory */
     bool runs;  /* the lookup: has a slot, and keeps its host busy */
+    bool found; /* it has ended, with a file */
 };
 
 static void arm(struct job *job)
@@ -38,7 +39,10 @@ static void leave_slot(struct job *job)
 
 static void on_end(void *arg, enum source_outcome outcome)
 {
-    leave_slot(arg);
+    struct job *job = arg;
+
+    job->prefetch->found = outcome == SOURCE_FOUND;
+    leave_slot(job);
 }
 
 static const struct source_callbacks end_only = {.done = on_end};
@@ -97,6 +101,7 @@ static void begin(struct job *job, const struct source_config *source)
     }
     prefetch->source = source;
     prefetch->runs = true;
+    prefetch->found = false;
     scheduler_prefetches(job->scheduler, 1);
 }
 
@@ -108,6 +113,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (source_receives(job->lookup)) {
         /* this source probably has it, so the other transfer is not needed */
         cancel(job);
+    } else if (job->prefetch->source != NULL && job->prefetch->found &&
+               source_is_silent(job->lookup)) {
+        job_pass_over(job);
+        return;
     } else if (job->prefetch->source == NULL) {
         next = next_source(job);
         if (next != NULL) {

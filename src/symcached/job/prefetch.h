@@ -3,8 +3,9 @@
  *
  * While a job's source is silent, the next source is asked as well.  Its answer
  * is used only when its turn comes, since sources are configured in the order
- * of their quality.  Only one source at a time is asked before its turn, and
- * never a SymCache server or a host that is busy.
+ * of their quality; but a host that is silent for limits.first_byte_patience is
+ * not waited for if the next source has the file.  Only one source at a time is
+ * asked before its turn, and never a SymCache server or a host that is busy.
  */
 #ifndef SYMCACHED_JOB_PREFETCH_H
 #define SYMCACHED_JOB_PREFETCH_H

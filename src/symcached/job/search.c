@@ -356,6 +356,28 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     }
 }
 
+bool job_is_decided(const struct job *job)
+{
+    return job->state == JOB_IN_SOURCE
+               ? job->lookup != NULL && source_receives(job->lookup)
+               : job->state >= JOB_WAITS_TRANSCODER;
+}
+
+void job_pass_over(struct job *job)
+{
+    struct source_attempt attempt = {
+        .source = job->source->name,
+        .place = source_place_asked(job->lookup),
+        .outcome = SOURCE_FAILED,
+        .detail = "no first byte yet, and the next source has it",
+        .ms = clock_since(job->step),
+    };
+
+    on_attempt(job, &attempt);
+    source_cancel(job->lookup);
+    on_source_done(job, SOURCE_FAILED);
+}
+
 static const struct source_callbacks source_callbacks = {
     on_attempt, on_source_done, job_take_unproved};
 

@@ -282,6 +282,12 @@ bool job_may_ask(struct job *job);
 /* Asks the next source; call it when there is a download slot. */
 void job_ask_source(struct job *job);
 
+/* Leaves the source that is being asked and is silent for the next one. */
+void job_pass_over(struct job *job);
+
+/* Is a file being received, or is there one already? */
+bool job_is_decided(const struct job *job);
+
 /* Stops asking sources, for now or for good, and counts the time it took. */
 void job_leave_sources(struct job *job);
 

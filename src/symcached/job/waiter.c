@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
+#include "base/clock.h"
 #include "scheduler.h"
 
 /* So many waiters without a client may a job have, and so many hints that are
  * not its own. */
 #define WANTED_MAX 16
 #define HINTS_MAX 16
+
+/* Between looks whether a file is still being received. */
+#define LOOK_MS 1000
 
 /* The first waiter with these hints, or NULL. */
 static struct waiter *first_with(const struct job *job, const char *hints)
@@ -131,13 +135,47 @@ void scheduler_leave(struct waiter *w)
     free(w);
 }
 
+/* Until when is it to be looked for the file?  At the latest at w->until. */
+static uint64_t search_end(const struct waiter *w, uint64_t now)
+{
+    uint64_t end =
+        w->job->began + (uint64_t)w->job->config->limits.search_time * 1000;
+
+    if (!w->is_search || end > w->until) {
+        return w->until;
+    }
+    if (job_is_decided(w->job)) {
+        end = now + LOOK_MS;
+    }
+    return end < w->until ? end : w->until;
+}
+
+static int set_deadline(struct waiter *w)
+{
+    uint64_t now = clock_ms(), end = search_end(w, now);
+    uint64_t ms = end > now ? end - now : 0;
+    struct timeval tv = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
+
+    return evtimer_add(&w->deadline, &tv);
+}
+
 static void on_deadline(evutil_socket_t fd, short events, void *arg)
 {
     struct waiter *w = arg;
+    uint64_t now = clock_ms();
     struct scheduler_answer pending = {.kind = SCHEDULER_PENDING,
                                        .seconds = WAITER_PENDING_SECONDS};
+    struct scheduler_answer searching = {
+        .kind = SCHEDULER_BUSY,
+        .reason = "searching",
+        .text = "no source has answered within limits.search_time",
+        .seconds = SCHEDULER_BUSY_SECONDS};
 
-    waiter_answer(w, &pending);
+    if (now < w->until && search_end(w, now) > now) {
+        (void)set_deadline(w);
+    } else {
+        waiter_answer(w, now < w->until ? &searching : &pending);
+    }
 }
 
 /* Returns a waiter that no job has yet, or NULL when out of memory. */
@@ -159,24 +197,36 @@ static struct waiter *make(struct scheduler *scheduler, symcache_kind_e kind,
     return w;
 }
 
+/* Is it a question of debuginfod's clients, for which limits.search_time is? */
+static bool is_debuginfod(const struct job *job, symcache_kind_e kind)
+{
+    return job->config->limits.search_time > 0 &&
+           job->key.id_type == SYMCACHE_ID_BUILD &&
+           symcache_kind_is_original(kind);
+}
+
 struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
                           const symcache_ask_t *ask, const char *name,
                           const char *hints, unsigned wait,
                           scheduler_answer_fn fn, void *arg)
 {
-    struct timeval tv = {.tv_sec = (time_t)wait};
     struct waiter *w = may_wait(job, hints)
                            ? make(job->scheduler, kind, ask, name, hints)
                            : NULL;
 
-    if (w == NULL || evtimer_add(&w->deadline, &tv) != 0) {
-        free(w);
+    if (w == NULL) {
         return NULL;
     }
     w->fn = fn;
     w->arg = arg;
+    w->until = clock_ms() + (uint64_t)wait * 1000;
+    w->is_search = is_debuginfod(job, kind);
     w->scheduler->waiters++;
     waiter_join(w, job);
+    if (set_deadline(w) != 0) {
+        scheduler_leave(w);
+        return NULL;
+    }
     return w;
 }
 

@@ -18,6 +18,8 @@ struct waiter {
     struct scheduler *scheduler;
     struct job *job;
     struct event deadline;
+    uint64_t until;  /* milliseconds: the wait that was asked for is over */
+    bool is_search;  /* it ends earlier, unless there is a file then */
     symcache_kind_e kind;
     symcache_ask_t ask;
     unsigned alike; /* of the first with its hints: how many have the same */

@@ -591,6 +591,16 @@ bool source_receives(const struct lookup *lookup)
     }
 }
 
+bool source_is_silent(const struct lookup *lookup)
+{
+    return lookup->step == LOOKUP_FETCHES && fetch_is_silent(lookup->task);
+}
+
+const char *source_place_asked(const struct lookup *lookup)
+{
+    return lookup->place;
+}
+
 void source_cancel(struct lookup *lookup)
 {
     lookup_free(lookup);

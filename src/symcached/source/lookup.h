@@ -150,6 +150,12 @@ void source_doubt(struct lookup *lookup);
 /* Is a body being received or checked? */
 bool source_receives(const struct lookup *lookup);
 
+/* Has its host not begun to answer for limits.first_byte_patience? */
+bool source_is_silent(const struct lookup *lookup);
+
+/* The place that is being asked, until the lookup ends. */
+const char *source_place_asked(const struct lookup *lookup);
+
 /* No callback comes afterwards. */
 void source_cancel(struct lookup *lookup);
 

@@ -186,6 +186,8 @@ static void add_limits(cJSON *root, const struct tenants_config *config,
     add_text(limits, "download_time", "%llus", l->download_time);
     add_text(limits, "connect_time", "%llus", l->connect_time);
     add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
+    add_text(limits, "first_byte_patience", "%llus",
+             l->first_byte_patience);
     add_text(limits, "stall_time", "%llus", l->stall_time);
     cJSON_AddNumberToObject(limits, "attempts", l->attempts);
     add_text(limits, "transcode_time", "%llus", l->transcode_time);
