@@ -145,6 +145,7 @@ struct tier_config {
     char *generation;    /* the first part of each name */
     unsigned lifetime;   /* seconds; 0: objects are never refreshed */
     uint64_t max_object; /* bytes of a file that is stored or taken */
+    uint64_t part_size;  /* s3: what is larger is stored in such parts */
     char *mac_key;       /* secret, or NULL */
     bool read_only;
     /* s3: clients may get uploaded files there by a URL that is good for so

@@ -60,7 +60,9 @@ static const struct config_field url_keys[] = {
     KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
 };
 
-static const struct config_field redirect_keys[] = {
+static const struct config_field object_store_keys[] = {
+    {"part_size", config_size, OF(part_size), 5 * MIB, CONFIG_TIER_OBJECT_MAX,
+     0},
     {"redirect", config_duration, OF(redirect), 60, DAY / 2, 0},
     KEY("redirect_endpoint", config_url, OF(redirect_endpoint), 0),
 };
@@ -90,8 +92,8 @@ static size_t parts_of(struct tier_config *tier, struct config_part *parts)
     case TIER_S3:
         parts[n++] = (struct config_part){config_s3_keys, CONFIG_S3_KEYS - 1,
                                           &tier->bucket};
-        parts[n++] =
-            (struct config_part){redirect_keys, COUNT(redirect_keys), tier};
+        parts[n++] = (struct config_part){object_store_keys,
+                                          COUNT(object_store_keys), tier};
         break;
     case TIER_FILESYSTEM:
         parts[n++] = (struct config_part){path_keys, COUNT(path_keys), tier};
@@ -187,6 +189,7 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     }
     tier->kind = (enum tier_kind)kind;
     tier->max_object = 512 * MIB;
+    tier->part_size = 1024 * MIB;
     tier->name = strdup(item->string);
     if (tier->name == NULL) {
         return config_error(r, item, "out of memory");

@@ -97,7 +97,7 @@ int config_uploads(struct config_reader *r, const cJSON *item,
     struct uploads_config *uploads = at;
     size_t size;
 
-    uploads->max_size = 2 * GIB;
+    uploads->max_size = 15 * GIB;
     uploads->replace = true;
     uploads->try_max_age = 28 * DAY;
     if (config_object(r, item, uploads_fields, COUNT(uploads_fields),
@@ -200,13 +200,6 @@ static int take_tier(struct config_reader *r, const cJSON *item,
                             uploads->tier->name, store->tier->name);
     }
     uploads->tier = store->tier;
-    if (store->tier->kind == TIER_S3 && !store->tier->read_only &&
-        uploads->max_size > CONFIG_TIER_OBJECT_MAX) {
-        return config_error(r, item,
-                            "\"max_size\" is more than 5g, the most that the "
-                            "tier \"%s\" takes in one request",
-                            store->tier->name);
-    }
     return 0;
 }
 

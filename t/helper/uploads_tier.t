@@ -12,6 +12,7 @@ use Digest::SHA qw(hmac_sha256_hex sha256_hex);
 use JSON::PP ();
 use Test::More;
 use Test::S3;
+use Test::SparsePdb;
 use Test::Symcache;
 use Test::Uploads;
 use Test::Zip;
@@ -301,6 +302,42 @@ is fill("_.debug/elf-buildid-sym-$build/_.debug", do {
     $t->read_file('x.dbg') }) =~ /^20[01]$/ ? 1 : 0, 1, 'a debug file';
 ok !-e $s3->file("/sym/p/uploads/.index/elf-buildid-sym-$build/_.debug"),
     'has no entry';
+
+# --- what is larger than a part
+
+my $large = 'large.pdb';
+Test::SparsePdb::spread($t->data('pdb/crash.pdb'), "$dir/$large", 12 << 20);
+$large = $t->read_file($large);
+my %parts = (%s3, part_size => '5m');
+my $unlike = $large;
+substr $unlike, -1, 1, 'x';
+discard($path);
+machine(\%parts);
+requests();
+$r = $u->put($path, $large);
+is $r->{status}, 201, 'an upload of 12 MB' or diag $r->{raw};
+is requests(), 'HEAD POST PUT PUT PUT POST', 'in three parts';
+($headers, $body) = $s3->load($object);
+ok $body eq $large, 'is one object';
+is $headers->{'content-type'}, 'application/octet-stream', 'with its type';
+is $headers->{'x-amz-meta-symcache-sha256'}, sha256_hex($large),
+    'and its metadata';
+is $u->put($path, $large)->{status}, 200, 'the same again';
+is $u->put($path, $unlike)->{status}, 409, 'another one';
+is $s3->unfinished, 0, 'no parts are left';
+machine(\%parts);
+is ask()->{status}, 200, 'found on another machine';
+ok $t->read_file("downloads$n/default/$path") eq $large, 'whole';
+for my $mode ('part 2', 'well') {
+    machine(\%parts);
+    $s3->fail($mode) if $mode ne 'well';
+    is $u->put("$path?force=1", $unlike)->{status}, $mode eq 'well' ? 201 : 503,
+        "$mode: an upload";
+    $s3->fail('');
+    is $s3->unfinished, 0, "$mode: no parts are left";
+    ok +($s3->load($object))[1] eq ($mode eq 'well' ? $unlike : $large),
+        "$mode: what is there";
+}
 
 $t->finish;
 done_testing;

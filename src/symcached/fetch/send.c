@@ -20,8 +20,9 @@ struct send {
     struct fetcher_slot slot;
     bool running;
     int fd;
+    uint64_t from;
     uint64_t size;
-    uint64_t at; /* of the next byte to send */
+    uint64_t at; /* of the next byte to send, behind from */
     send_done_fn done;
     void *arg;
     struct fetch_answer answer;
@@ -63,7 +64,9 @@ static size_t on_body(char *buf, size_t size, size_t n, void *arg)
     struct send *send = arg;
     uint64_t left = send->size - send->at;
     size_t want = size * n < left ? size * n : (size_t)left;
-    ssize_t got = want > 0 ? pread(send->fd, buf, want, (off_t)send->at) : 0;
+    ssize_t got = want > 0 ? pread(send->fd, buf, want,
+                                   (off_t)(send->from + send->at))
+                           : 0;
 
     if (got < 0 || (got == 0 && want > 0)) {
         return CURL_READFUNC_ABORT;
@@ -123,7 +126,12 @@ static void set_options(struct send *send, const struct send_request *request)
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->stall);
     }
-    if (strcmp(request->method, "PUT") == 0) {
+    if (strcmp(request->method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    if (strcmp(request->method, "DELETE") != 0) {
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
                          (curl_off_t)request->size);
@@ -134,10 +142,6 @@ static void set_options(struct send *send, const struct send_request *request)
         curl_easy_setopt(easy, CURLOPT_READDATA, send);
         curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
         curl_easy_setopt(easy, CURLOPT_SEEKDATA, send);
-    } else if (strcmp(request->method, "HEAD") == 0) {
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    } else {
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     }
 }
 
@@ -167,6 +171,7 @@ struct send *send_start(struct fetcher *fetcher,
         return NULL;
     }
     send->fd = request->fd;
+    send->from = request->from;
     send->size = request->size;
     send->done = done;
     send->arg = arg;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One HTTP request that fetches no file: PUT with a body or without one, HEAD,
- * DELETE, or POST without a body.  There is one try, redirects are not
+ * One HTTP request that fetches no file: PUT or POST with a body or without
+ * one, HEAD, or DELETE.  There is one try, redirects are not
  * followed, and no host has a say in it: whoever sends has a breaker of its
  * own.
  */
@@ -24,8 +24,9 @@ struct send_request {
     const struct transport_config *transport; /* with its credentials */
     const struct header_config *extra;        /* headers of this request */
     size_t nextra;
-    int fd;           /* its first size bytes are the body; read with pread() */
-    uint64_t size;    /* 0: there is no body, and fd is not used */
+    int fd;           /* has the body, which is read with pread(): */
+    uint64_t from;    /* its first byte, */
+    uint64_t size;    /* and how many; 0: none, and fd is not used */
     unsigned connect; /* time limits in seconds: of one connection, */
     unsigned seconds; /* and of everything; */
     unsigned stall;   /* of a time without a byte; 0 = none */

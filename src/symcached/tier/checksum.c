@@ -6,30 +6,37 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/task.h"
 
-#define SECONDS 300
+#define SECONDS 300 /* and more for more bytes than so many each second */
+#define READ_RATE (10 * 1024 * 1024)
 #define READ_SIZE 65536
 
 struct work {
     int fds[CHECKSUM_FILES];
     unsigned n;
+    uint64_t from, most; /* of each file */
     struct checksum sum;
     checksum_done_fn done;
     void *arg;
 };
 
-static int read_all(int fd, struct digest *digest, uint64_t *size)
+static int read_all(const struct work *work, int fd, struct digest *digest,
+                    uint64_t *size)
 {
     static _Thread_local char buf[READ_SIZE];
-    ssize_t n;
+    uint64_t left;
+    ssize_t n = 1;
 
-    while ((n = pread(fd, buf, sizeof(buf), (off_t)*size)) > 0) {
-        digest_add(digest, buf, (size_t)n);
-        *size += (uint64_t)n;
+    while (n > 0 && (left = work->most - *size) > 0) {
+        n = pread(fd, buf, left < sizeof(buf) ? (size_t)left : sizeof(buf),
+                  (off_t)(work->from + *size));
+        digest_add(digest, buf, n > 0 ? (size_t)n : 0);
+        *size += n > 0 ? (uint64_t)n : 0;
     }
-    return n == 0 ? 0 : errno;
+    return n >= 0 ? 0 : errno;
 }
 
 static void run(void *arg)
@@ -45,7 +52,7 @@ static void run(void *arg)
             return;
         }
         work->sum.errnum =
-            read_all(work->fds[i], digest, &work->sum.size[i]);
+            read_all(work, work->fds[i], digest, &work->sum.size[i]);
         digest_hex(digest, work->sum.sha256[i]);
         digest_free(digest);
     }
@@ -74,22 +81,28 @@ static void drop(void *arg)
 
 static const struct task_calls calls = {run, done, drop};
 
-struct task *checksum_start(struct event_base *base, const int *fds,
-                            unsigned n, checksum_done_fn fn, void *arg)
+static struct task *start(struct event_base *base, const int *fds, unsigned n,
+                          uint64_t from, uint64_t most, checksum_done_fn fn,
+                          void *arg)
 {
     struct work *work = calloc(1, sizeof(*work));
+    uint64_t bytes = 0;
     bool good = true;
+    struct stat st;
     unsigned i;
 
     if (work == NULL) {
         return NULL;
     }
     work->n = n;
+    work->from = from;
+    work->most = most;
     work->done = fn;
     work->arg = arg;
     for (i = 0; i < n; i++) {
         work->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
         good = good && work->fds[i] >= 0;
+        bytes += fstat(fds[i], &st) == 0 ? (uint64_t)st.st_size : 0;
     }
     if (!good) {
         int saved = errno;
@@ -98,5 +111,19 @@ struct task *checksum_start(struct event_base *base, const int *fds,
         errno = saved;
         return NULL;
     }
-    return task_start(base, SECONDS, &calls, work);
+    return task_start(base, SECONDS + (unsigned)(bytes / READ_RATE), &calls,
+                      work);
+}
+
+struct task *checksum_start(struct event_base *base, const int *fds,
+                            unsigned n, checksum_done_fn fn, void *arg)
+{
+    return start(base, fds, n, 0, UINT64_MAX, fn, arg);
+}
+
+struct task *checksum_part_start(struct event_base *base, int fd,
+                                 uint64_t from, uint64_t size,
+                                 checksum_done_fn fn, void *arg)
+{
+    return start(base, &fd, 1, from, size, fn, arg);
 }

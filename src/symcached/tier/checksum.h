@@ -33,4 +33,9 @@ typedef void (*checksum_done_fn)(void *arg, const struct checksum *sum);
 struct task *checksum_start(struct event_base *base, const int *fds,
                             unsigned n, checksum_done_fn done, void *arg);
 
+/* The same of a part of one file: size bytes, or fewer at its end. */
+struct task *checksum_part_start(struct event_base *base, int fd,
+                                 uint64_t from, uint64_t size,
+                                 checksum_done_fn done, void *arg);
+
 #endif

@@ -4,7 +4,7 @@
  * A bucket of S3.  A conditional PUT saves bytes where a store knows it, and
  * nothing more: others ignore the condition, and the last writer wins.
  */
-#include "tier.h"
+#include "s3.h"
 
 #include <ctype.h>
 #include <curl/curl.h>
@@ -18,8 +18,8 @@
 #include "call.h"
 #include "page.h"
 #include "presign.h"
+#include "tier.h"
 
-#define HEADERS_MAX 12
 #define META "x-amz-meta-symcache-"
 #define LIST_MAX (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
@@ -163,7 +163,7 @@ static bool renews(struct tier_call *call, enum request what,
  * with its code.  A store may say of keys that it does not know what it says of
  * objects, so 404 is an absence with the code for objects or without any.
  */
-static enum tier_said judge(long status, const char *code)
+enum tier_said tier_s3_judge(long status, const char *code)
 {
     switch (status) {
     case 404:
@@ -228,7 +228,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         refused(call, REQUEST_GET,
                 result->outcome == SOURCE_UNUSABLE || answer->status == 200
                     ? TIER_SAID_FAILED
-                    : judge(answer->status, code),
+                    : tier_s3_judge(answer->status, code),
                 result->detail, answer);
         return;
     }
@@ -246,7 +246,7 @@ static void on_answer(struct tier_call *call, enum request what,
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, answer);
-    said = judge(answer->status, code);
+    said = tier_s3_judge(answer->status, code);
     if (said == TIER_SAID_DONE && code[0] != '\0') {
         said = TIER_SAID_FAULT; /* a copy may fail after its status was sent */
     } else if (said == TIER_SAID_ABSENT && what == REQUEST_PUT) {
@@ -318,8 +318,8 @@ static void on_looked(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
-        refused(call, REQUEST_LOOK, judge(answer->status, ""), result->detail,
-                answer);
+        refused(call, REQUEST_LOOK, tier_s3_judge(answer->status, ""),
+                result->detail, answer);
     } else if (!is_to_copy(call, answer)) {
         call->stored = age_of(answer);
         tier_call_end(call, TIER_SAID_EXISTS, "is young, or another one");
@@ -334,8 +334,8 @@ static void on_head(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
-        refused(call, REQUEST_HEAD, judge(answer->status, ""), result->detail,
-                answer);
+        refused(call, REQUEST_HEAD, tier_s3_judge(answer->status, ""),
+                result->detail, answer);
         return;
     }
     call->status = answer->status;
@@ -391,23 +391,25 @@ static int get(struct tier_call *call)
     return fetch(call, object_url(call), on_fetched);
 }
 
-struct headers {
-    struct header_config list[HEADERS_MAX];
-    size_t n;
-    char text[TIER_META_MAX + 512]; /* names and values of the metadata */
-};
-
-static void add(struct headers *headers, char *name, char *value)
+void tier_s3_add(struct s3_headers *headers, char *name, char *value)
 {
-    if (headers->n < HEADERS_MAX) {
+    if (headers->n < S3_HEADERS_MAX) {
         headers->list[headers->n].name = name;
         headers->list[headers->n++].value = value;
     }
 }
 
+void tier_s3_add_body(struct s3_headers *headers,
+                      const struct tier_call *call, const char *sha256)
+{
+    if (call->config->transport.sigv4 != NULL) {
+        tier_s3_add(headers, BUCKET_BODY_HEADER, (char *)sha256);
+    }
+}
+
 /* Writes a text of len bytes behind the others.  There is room for all lines,
  * as each name has less than 40 bytes before it. */
-static char *add_text(struct headers *headers, size_t *used,
+static char *add_text(struct s3_headers *headers, size_t *used,
                       const char *before, const char *text, size_t len)
 {
     char *p = headers->text + *used;
@@ -419,7 +421,7 @@ static char *add_text(struct headers *headers, size_t *used,
 }
 
 /* Turns the lines of the metadata into headers. */
-static void add_meta(struct headers *headers, const char *lines)
+static void add_meta(struct s3_headers *headers, const char *lines)
 {
     const char *colon, *end;
     size_t used = 0;
@@ -432,64 +434,90 @@ static void add_meta(struct headers *headers, const char *lines)
             return;
         }
         name = add_text(headers, &used, META, lines, (size_t)(colon - lines));
-        add(headers, name,
+        tier_s3_add(headers, name,
             add_text(headers, &used, "", colon + 2,
                      (size_t)(end - colon - 2)));
     }
 }
 
+struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
+                          send_done_fn done, void *arg)
+{
+    struct send_request request = {
+        .method = send->method,
+        .transport = &call->config->transport,
+        .extra = send->headers->list,
+        .nextra = send->headers->n,
+        .fd = send->fd,
+        .from = send->from,
+        .size = send->size,
+        .connect = TIER_CONNECT,
+        .seconds = TIER_WRITE + (unsigned)((send->waits_for + send->size) /
+                                           TIER_WRITE_RATE),
+        .stall = send->waits_for > 0 ? 0 : TIER_STALL,
+    };
+    char *base = object_url(call), *url = NULL;
+    struct send *started = NULL;
+
+    if (base != NULL && asprintf(&url, "%s%s", base, send->query) >= 0) {
+        request.url = url;
+        started = send_start(call->tiers->fetcher, &request, done, arg);
+        free(url);
+    }
+    free(base);
+    errno = ENOMEM;
+    return started;
+}
+
 static int send_request(struct tier_call *call, const char *method,
-                        struct headers *headers, int fd, uint64_t size,
+                        struct s3_headers *headers, int fd, uint64_t size,
                         send_done_fn done)
 {
-    struct send_request send = {
-        .method = method,
-        .transport = &call->config->transport,
-        .extra = headers->list,
-        .nextra = headers->n,
-        .fd = fd,
-        .size = size,
-        .connect = TIER_CONNECT,
-        .seconds = TIER_WRITE + (unsigned)(size / TIER_WRITE_RATE),
-        .stall = TIER_STALL,
-    };
-    char *url = object_url(call);
+    struct s3_send send = {.method = method, .query = "", .headers = headers,
+                           .fd = fd, .size = size};
 
-    send.url = url;
     call->renewals = call->config->transport.renewals;
-    call->task = url != NULL ? send_start(call->tiers->fetcher, &send, done,
-                                          call)
-                             : NULL;
+    call->task = tier_s3_send(call, &send, done, call);
     call->task_cancel = send_ends;
-    free(url);
-    errno = ENOMEM;
     return call->task != NULL ? 0 : -1;
 }
 
-static void add_type(struct headers *headers, const struct tier_call *call,
-                     char *type, size_t size)
+static void add_type(struct s3_headers *headers, const struct tier_call *call)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
 
     symcache_version_print(version, &call->version);
-    snprintf(type, size,
+    snprintf(headers->type, sizeof(headers->type),
              call->is_original ? "application/octet-stream"
                                : "application/vnd.ms-symcache; version=%s",
              version);
-    add(headers, "Content-Type", type);
+    tier_s3_add(headers, "Content-Type", headers->type);
+}
+
+void tier_s3_describe(struct s3_headers *headers,
+                      const struct tier_call *call)
+{
+    add_type(headers, call);
+    add_meta(headers, call->lines);
+}
+
+void tier_s3_refuse(struct tier_call *call, enum tier_said said,
+                    const char *text, const struct fetch_answer *answer)
+{
+    refused(call, REQUEST_PUT, said, text, answer);
 }
 
 static int put(struct tier_call *call)
 {
-    struct headers headers = {.n = 0};
-    char type[64];
+    struct s3_headers headers = {.n = 0};
 
-    add_type(&headers, call, type, sizeof(type));
-    if (call->config->transport.sigv4 != NULL) {
-        add(&headers, BUCKET_BODY_HEADER, call->body_sha256);
+    if (call->size > call->config->part_size) {
+        return tier_s3_put_parts(call);
     }
+    add_type(&headers, call);
+    tier_s3_add_body(&headers, call, call->body_sha256);
     if (!call->replace) {
-        add(&headers, "If-None-Match", "*");
+        tier_s3_add(&headers, "If-None-Match", "*");
     }
     add_meta(&headers, call->lines);
     return send_request(call, "PUT", &headers, call->fd, call->size,
@@ -500,11 +528,9 @@ static int put(struct tier_call *call)
 static int send_empty(struct tier_call *call, const char *method,
                       send_done_fn done)
 {
-    struct headers headers = {.n = 0};
+    struct s3_headers headers = {.n = 0};
 
-    if (call->config->transport.sigv4 != NULL) {
-        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
-    }
+    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
     return send_request(call, method, &headers, -1, 0, done);
 }
 
@@ -529,18 +555,15 @@ static int copy(struct tier_call *call)
 {
     char from[3 * TIER_NAME_MAX + 1024], name[3 * TIER_NAME_MAX + 1];
     const struct bucket_config *bucket = &call->config->bucket;
-    struct headers headers = {.n = 0};
-    char type[64];
+    struct s3_headers headers = {.n = 0};
 
     percent_encode_path(name, call->name);
     snprintf(from, sizeof(from), "/%s%.700s/%s", bucket->name,
              bucket->prefix != NULL ? bucket->prefix : "", name);
-    add_type(&headers, call, type, sizeof(type));
-    add(&headers, "x-amz-copy-source", from);
-    add(&headers, "x-amz-metadata-directive", "REPLACE");
-    if (call->config->transport.sigv4 != NULL) {
-        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
-    }
+    add_type(&headers, call);
+    tier_s3_add(&headers, "x-amz-copy-source", from);
+    tier_s3_add(&headers, "x-amz-metadata-directive", "REPLACE");
+    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
     add_meta(&headers, call->lines);
     return send_request(call, "PUT", &headers, -1, 0, on_copied);
 }
@@ -553,7 +576,7 @@ static void on_removed(void *arg, const struct send_result *result)
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, answer);
-    said = judge(answer->status, code);
+    said = tier_s3_judge(answer->status, code);
     if (answer->status == 403 && strcmp(code, "AccessDenied") == 0) {
         said = TIER_SAID_FAILED; /* it may write all the same */
     }
@@ -623,7 +646,7 @@ static void on_listed(void *arg, const struct fetch_result *result)
     }
     tier_s3_code(code, answer);
     if (answer->status != 200) {
-        said = judge(answer->status, code);
+        said = tier_s3_judge(answer->status, code);
     }
     if (said == TIER_SAID_ABSENT) {
         said = TIER_SAID_DENIED; /* a list needs no object: no such bucket */

@@ -59,7 +59,8 @@ sub load {
 
 # How it fails: "silent", "no-quorum" (only writes hang), "held" (they wait until
 # it fails in another way), "busy", "expired" (keys without the token "fresh"),
-# "no-delete" (keys that may not), or a status and a code.  In one step: a request
+# "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
+# and a code.  In one step: a request
 # that came between two modes would find none.
 sub fail {
     my ($self, $mode) = @_;
@@ -93,6 +94,73 @@ sub put {
     return refuse($c, 412, 'PreconditionFailed')
         if ($h->{'if-none-match'} // '') eq '*' && -e file($self, $path);
     return $c->reply(200, { ETag => save($self, $path, $h, $body) }, '');
+}
+
+# --- uploads in parts: kept in a folder beside the objects until they are
+# completed.  An id has what needs an escape in a query.
+
+sub parts_file { "$_[0]{objects}.parts/" . unpack('H*', $_[1]) . ".$_[2]" }
+
+# The uploads that are neither completed nor aborted.
+sub unfinished { scalar(() = glob "$_[0]{objects}.parts/*.head") }
+
+sub begin_parts {
+    my ($self, $c, $path, $h) = @_;
+    my $id = 'up/+=' . unpack 'H*', pack 'd', Time::HiRes::time();
+    my %keep = map { $_ => $h->{$_} }
+        grep { /^(?:x-amz-meta-|content-type)/ } keys %$h;
+    mkdir "$self->{objects}.parts";
+    $self->{t}->write_file(parts_file($self, $id, 'head'),
+        JSON::PP::encode_json({ path => $path, headers => \%keep }));
+    return $c->reply(200, { 'Content-Type' => 'application/xml' },
+        '<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key>'
+        . "<UploadId>$id</UploadId></InitiateMultipartUploadResult>");
+}
+
+sub put_part {
+    my ($self, $c, $q, $h, $body) = @_;
+    return refuse($c, 404, 'NoSuchUpload')
+        if !-e parts_file($self, $q->{uploadId}, 'head');
+    return refuse($c, 400, 'XAmzContentSHA256Mismatch')
+        if sha256_hex($body) ne $h->{'x-amz-content-sha256'};
+    my $mode = $self->{t}->read_file('mode') // '';
+    return refuse($c, 500, 'InternalError')
+        if $mode eq "part $q->{partNumber}";
+    $self->{t}->write_file(parts_file($self, $q->{uploadId}, $q->{partNumber}),
+        $body);
+    return $c->reply(200, { ETag => '"' . sha256_hex($body) . '"' }, '');
+}
+
+sub abort_parts {
+    my ($self, $id) = @_;
+    unlink glob parts_file($self, $id, '*');
+}
+
+# Parts in order, with their ETags; all but the last have 5 MiB at least.
+sub complete_parts {
+    my ($self, $c, $path, $id, $h, $body) = @_;
+    my $head = $self->{t}->read_file(parts_file($self, $id, 'head'))
+        // return refuse($c, 404, 'NoSuchUpload');
+    my ($last, @bytes) = 0;
+    while ($body =~ m{<Part><PartNumber>(\d+)</PartNumber><ETag>(.*?)</ETag></Part>}g) {
+        my ($n, $etag) = ($1, $2);
+        my $part = $self->{t}->read_file(parts_file($self, $id, $n));
+        return refuse($c, 400, 'InvalidPart')
+            if !defined $part || $etag ne '"' . sha256_hex($part) . '"';
+        return refuse($c, 400, 'InvalidPartOrder') if $n <= $last;
+        $last = $n;
+        push @bytes, $part;
+    }
+    return refuse($c, 400, 'MalformedXML') if !@bytes;
+    return refuse($c, 400, 'EntityTooSmall')
+        if grep { length $_ < 5 << 20 } @bytes[0 .. $#bytes - 1];
+    return refuse($c, 412, 'PreconditionFailed')
+        if ($h->{'if-none-match'} // '') eq '*' && -e file($self, $path);
+    save($self, $path, JSON::PP::decode_json($head)->{headers},
+         join '', @bytes);
+    abort_parts($self, $id);
+    return $c->reply(200, { 'Content-Type' => 'application/xml' },
+        '<CompleteMultipartUploadResult/>');
 }
 
 # The names of the objects of a bucket, in order.
@@ -134,7 +202,7 @@ sub list {
 sub answer {
     my ($self, $c, $req) = @_;
     my ($h, $method) = @$req{qw(headers method)};
-    my $body = $method eq 'PUT' ? $c->read_body($req) : '';
+    my $body = $method =~ /^P/ ? $c->read_body($req) : '';
     my $mode = $self->{t}->read_file('mode') // '';
     if ($mode eq 'silent' || ($mode eq 'no-quorum' && $method eq 'PUT')) {
         sleep 60;
@@ -158,7 +226,16 @@ sub answer {
     return refuse($c, 403, 'AccessDenied')
         if $mode eq 'no-delete' && $method eq 'DELETE';
     my $path = Test::SigV4::decode($req->{path});
+    my %q = map { Test::SigV4::decode($_ // '') } %{ $req->{query} };
+    return begin_parts($self, $c, $path, $h) if exists $q{uploads};
+    return put_part($self, $c, \%q, $h, $body) if exists $q{partNumber};
+    return complete_parts($self, $c, $path, $q{uploadId}, $h, $body)
+        if $method eq 'POST';
     return put($self, $c, $path, $h, $body) if $method eq 'PUT';
+    if ($method eq 'DELETE' && exists $q{uploadId}) {
+        abort_parts($self, $q{uploadId});
+        return $c->reply(204, {}, '');
+    }
     if ($method eq 'DELETE') {
         unlink file($self, $path);
         return $c->reply(204, {}, '');

@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Requests that a bucket of S3 gets for a call, for the files that make them.
+ */
+#ifndef SYMCACHED_TIER_S3_H
+#define SYMCACHED_TIER_S3_H
+
+#include "call.h"
+
+#define S3_HEADERS_MAX 12
+
+struct s3_headers {
+    struct header_config list[S3_HEADERS_MAX];
+    size_t n;
+    char type[64];
+    char text[TIER_META_MAX + 512]; /* names and values of the metadata */
+};
+
+void tier_s3_add(struct s3_headers *headers, char *name, char *value);
+
+/* The digest of the body, where the request is signed. */
+void tier_s3_add_body(struct s3_headers *headers,
+                      const struct tier_call *call, const char *sha256);
+
+/* The type of the object, and its metadata. */
+void tier_s3_describe(struct s3_headers *headers,
+                      const struct tier_call *call);
+
+struct s3_send {
+    const char *method;
+    const char *query; /* behind the object's URL, "" or "?..." */
+    struct s3_headers *headers;
+    int fd;             /* has the body: */
+    uint64_t from;      /* its first byte, */
+    uint64_t size;      /* and how many; 0: none */
+    uint64_t waits_for; /* bytes that the store works on before it answers */
+};
+
+/* Returns NULL with errno. */
+struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
+                          send_done_fn done, void *arg);
+
+/* What an answer means that has this status and this <Code>. */
+enum tier_said tier_s3_judge(long status, const char *code);
+
+/* Ends a put by an answer that is no success, or begins it again with other
+ * keys. */
+void tier_s3_refuse(struct tier_call *call, enum tier_said said,
+                    const char *text, const struct fetch_answer *answer);
+
+/* s3_parts.c: stores what is larger than a part.  As put() of struct
+ * tier_type. */
+int tier_s3_put_parts(struct tier_call *call);
+
+#endif

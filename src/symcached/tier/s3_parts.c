@@ -1,0 +1,329 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * An object that is stored in parts, as a bucket takes 5 GiB in one request at
+ * the most (S3's multipart uploads):
+ *
+ *   POST ?uploads= --> a thread computes the digest of a part, which is PUT,
+ *     and so on --> POST ?uploadId=, with the list of parts
+ *
+ * Until then there is no object.  Parts of an upload that failed are removed
+ * (DELETE ?uploadId=); those of a process that was killed stay until a rule of
+ * the bucket removes them.
+ */
+#include "s3.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/percent.h"
+#include "base/task.h"
+#include "config/config.h"
+#include "checksum.h"
+
+#define ID_MAX 512 /* bytes of the id of an upload */
+#define PARTS_MAX 10000
+
+struct parts {
+    struct tier_call *call;
+    char id[3 * ID_MAX + 1]; /* of the upload, encoded; "" if there is none */
+    uint64_t size;           /* of a part but the last */
+    uint64_t at;             /* where the present one begins */
+    unsigned n;              /* its number, from 1 */
+    char sha256[DIGEST_HEX + 1];
+    FILE *list; /* what completes the upload, */
+    char *text; /* which is written here */
+    size_t text_size;
+    int body; /* the same in a file, or -1 */
+    struct task *task;
+    struct send *send;
+    enum tier_said said; /* how it ends, when its parts have been removed */
+    char detail[300];
+};
+
+static void parts_free(struct parts *parts)
+{
+    if (parts->list != NULL) {
+        fclose(parts->list);
+    }
+    if (parts->body >= 0) {
+        close(parts->body);
+    }
+    free(parts->text);
+    free(parts);
+}
+
+static void cancel(void *task)
+{
+    struct parts *parts = task;
+
+    if (parts->task != NULL) {
+        task_cancel(parts->task);
+    }
+    if (parts->send != NULL) {
+        send_cancel(parts->send);
+    }
+    parts_free(parts);
+}
+
+/* ends --------------------------------------------------------------------- */
+
+static int send_about(struct parts *parts, const char *method, int fd,
+                      uint64_t size, const char *sha256, send_done_fn done);
+
+static void end(struct parts *parts, enum tier_said said, const char *detail)
+{
+    struct tier_call *call = parts->call;
+    char text[300];
+
+    snprintf(text, sizeof(text), "%s", detail);
+    parts_free(parts);
+    tier_call_end(call, said, "%s", text);
+}
+
+static void on_aborted(void *arg, const struct send_result *result)
+{
+    struct parts *parts = arg;
+
+    (void)result; /* a rule of the bucket is the other way */
+    parts->send = NULL;
+    end(parts, parts->said, parts->detail);
+}
+
+/* Removes the parts and ends the call. */
+static void fail(struct parts *parts, enum tier_said said, const char *detail)
+{
+    parts->said = said;
+    snprintf(parts->detail, sizeof(parts->detail), "%s", detail);
+    if (parts->id[0] == '\0' ||
+        send_about(parts, "DELETE", -1, 0, BUCKET_BODY_EMPTY, on_aborted) !=
+            0) {
+        end(parts, said, parts->detail);
+    }
+}
+
+/* Returns true if the answer is a success; otherwise it has ended the call. */
+static bool is_done(struct parts *parts, const struct send_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = parts->call;
+    char code[TIER_CODE_MAX], detail[300];
+    enum tier_said said;
+
+    tier_s3_code(code, answer);
+    said = tier_s3_judge(answer->status, code);
+    if (said == TIER_SAID_DONE && code[0] == '\0') {
+        return true;
+    }
+    if (said == TIER_SAID_DONE) {
+        said = TIER_SAID_FAULT; /* it failed after its status was sent */
+    } else if (said == TIER_SAID_ABSENT) {
+        said = TIER_SAID_DENIED; /* a PUT needs no object */
+    }
+    if (said == TIER_SAID_DENIED || parts->id[0] == '\0') {
+        parts_free(parts);
+        tier_s3_refuse(call, said, result->detail, answer);
+        return false;
+    }
+    call->status = answer->status;
+    snprintf(detail, sizeof(detail), "%.200s%s%s",
+             said == TIER_SAID_EXISTS ? "is there" : result->detail,
+             code[0] != '\0' ? " " : "", code);
+    fail(parts, said, detail);
+    return false;
+}
+
+/* steps -------------------------------------------------------------------- */
+
+/* A request about the upload as a whole. */
+static int send_about(struct parts *parts, const char *method, int fd,
+                      uint64_t size, const char *sha256, send_done_fn done)
+{
+    struct s3_headers headers = {.n = 0};
+    char query[sizeof(parts->id) + 16];
+    struct s3_send send = {.method = method, .query = query,
+                           .headers = &headers, .fd = fd, .size = size,
+                           .waits_for = size > 0 ? parts->call->size : 0};
+
+    snprintf(query, sizeof(query), "?uploadId=%s", parts->id);
+    tier_s3_add_body(&headers, parts->call, sha256);
+    if (size > 0 && !parts->call->replace) {
+        tier_s3_add(&headers, "If-None-Match", "*");
+    }
+    parts->send = tier_s3_send(parts->call, &send, done, parts);
+    return parts->send != NULL ? 0 : -1;
+}
+
+static void on_completed(void *arg, const struct send_result *result)
+{
+    struct parts *parts = arg;
+
+    parts->send = NULL;
+    if (is_done(parts, result)) {
+        parts->call->status = result->answer->status;
+        end(parts, TIER_SAID_DONE, "stored");
+    }
+}
+
+/* All parts are there. */
+static void complete(struct parts *parts)
+{
+    struct digest *digest = digest_new();
+    bool good;
+
+    fputs("</CompleteMultipartUpload>", parts->list);
+    good = fclose(parts->list) == 0 && digest != NULL;
+    parts->list = NULL;
+    parts->body = memfd_create("parts", MFD_CLOEXEC);
+    if (good && parts->body >= 0 &&
+        write(parts->body, parts->text, parts->text_size) ==
+            (ssize_t)parts->text_size) {
+        digest_add(digest, parts->text, parts->text_size);
+        digest_hex(digest, parts->sha256);
+        good = send_about(parts, "POST", parts->body, parts->text_size,
+                          parts->sha256, on_completed) == 0;
+    } else {
+        good = false;
+    }
+    digest_free(digest);
+    if (!good) {
+        fail(parts, TIER_SAID_FAILED, "the parts cannot be joined");
+    }
+}
+
+static void begin_part(struct parts *parts);
+
+static void on_part(void *arg, const struct send_result *result)
+{
+    const char *etag = result->answer->etag;
+    struct parts *parts = arg;
+
+    parts->send = NULL;
+    if (!is_done(parts, result)) {
+        return;
+    }
+    if (etag[0] == '\0' || strpbrk(etag, "<>&") != NULL) {
+        fail(parts, TIER_SAID_FAILED, "a part has no ETag");
+        return;
+    }
+    fprintf(parts->list,
+            "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>",
+            parts->n, etag);
+    parts->at += parts->size;
+    begin_part(parts);
+}
+
+static void on_sum(void *arg, const struct checksum *sum)
+{
+    struct parts *parts = arg;
+    struct tier_call *call = parts->call;
+    struct s3_headers headers = {.n = 0};
+    char query[sizeof(parts->id) + 48];
+    struct s3_send send = {.method = "PUT", .query = query,
+                           .headers = &headers, .fd = call->fd,
+                           .from = parts->at, .size = sum->size[0]};
+
+    parts->task = NULL;
+    if (sum->errnum != 0) {
+        fail(parts, TIER_SAID_FAILED, strerror(sum->errnum));
+        return;
+    }
+    snprintf(query, sizeof(query), "?partNumber=%u&uploadId=%s", ++parts->n,
+             parts->id);
+    memcpy(parts->sha256, sum->sha256[0], sizeof(parts->sha256));
+    tier_s3_add_body(&headers, call, parts->sha256);
+    parts->send = tier_s3_send(call, &send, on_part, parts);
+    if (parts->send == NULL) {
+        fail(parts, TIER_SAID_FAILED, strerror(errno));
+    }
+}
+
+static void begin_part(struct parts *parts)
+{
+    struct tier_call *call = parts->call;
+
+    if (parts->at >= call->size) {
+        complete(parts);
+        return;
+    }
+    parts->task = checksum_part_start(call->tiers->base, call->fd, parts->at,
+                                      parts->size, on_sum, parts);
+    if (parts->task == NULL) {
+        fail(parts, TIER_SAID_FAILED, strerror(errno));
+    }
+}
+
+/* Reads the <UploadId> of an answer. */
+static bool read_id(struct parts *parts, const struct fetch_answer *answer)
+{
+    static const char before[] = "<UploadId>";
+    const char *p = strstr(answer->body, before);
+    const char *end;
+    char id[ID_MAX + 1];
+    size_t n;
+
+    if (p == NULL) {
+        return false;
+    }
+    p += sizeof(before) - 1;
+    end = strchr(p, '<');
+    n = end != NULL ? (size_t)(end - p) : 0;
+    if (n == 0 || n > ID_MAX || memchr(p, '&', n) != NULL) {
+        return false;
+    }
+    memcpy(id, p, n);
+    id[n] = '\0';
+    percent_encode(parts->id, id);
+    return true;
+}
+
+static void on_begun(void *arg, const struct send_result *result)
+{
+    struct parts *parts = arg;
+
+    parts->send = NULL;
+    if (!is_done(parts, result)) {
+        return;
+    }
+    if (!read_id(parts, result->answer)) {
+        fail(parts, TIER_SAID_FAILED, "an upload in parts has no id");
+        return;
+    }
+    begin_part(parts);
+}
+
+int tier_s3_put_parts(struct tier_call *call)
+{
+    struct s3_headers headers = {.n = 0};
+    struct s3_send send = {.method = "POST", .query = "?uploads=",
+                           .headers = &headers, .fd = -1};
+    struct parts *parts = calloc(1, sizeof(*parts));
+    uint64_t least = call->size / PARTS_MAX + 1;
+
+    if (parts == NULL) {
+        return -1;
+    }
+    parts->call = call;
+    parts->body = -1;
+    parts->size =
+        call->config->part_size > least ? call->config->part_size : least;
+    parts->list = open_memstream(&parts->text, &parts->text_size);
+    tier_s3_describe(&headers, call);
+    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
+    call->renewals = call->config->transport.renewals;
+    if (parts->list != NULL) {
+        fputs("<CompleteMultipartUpload>", parts->list);
+        parts->send = tier_s3_send(call, &send, on_begun, parts);
+    }
+    if (parts->send == NULL) {
+        parts_free(parts);
+        errno = ENOMEM;
+        return -1;
+    }
+    call->task = parts;
+    call->task_cancel = cancel;
+    return 0;
+}
