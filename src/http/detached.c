@@ -12,9 +12,11 @@
 #include "base/log.h"
 #include "base/readable.h"
 #include "gate.h"
+#include "peer.h"
 
 struct detached {
     struct event readable;
+    struct peer *peer;
     void (*gone)(void *arg);
     void *arg;
 };
@@ -79,6 +81,7 @@ struct detached *detached_new(struct event_base *base,
     gate_release(connection);
     evhttp_connection_free(connection);
 
+    detached->peer = peer_enter(fd);
     detached->gone = gone;
     detached->arg = arg;
     event_assign(&detached->readable, base, fd, EV_READ, on_readable,
@@ -108,6 +111,7 @@ void detached_free(struct detached *detached)
     int fd = event_get_fd(&detached->readable);
 
     event_del(&detached->readable);
+    peer_leave(detached->peer);
     close(fd);
     free(detached);
 }

@@ -15,8 +15,11 @@
 #include <sys/socket.h>
 #include <event2/buffer.h>
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/readable.h"
 #include "base/table.h"
 #include "head.h"
+#include "peer.h"
 #include "reply.h"
 
 /* How long a request may take from its first byte to its last one, and a
@@ -25,11 +28,14 @@
 
 #define TICK_SECONDS 1
 
+#define SAY_MS 60000
+
 struct gate_connection {
     TAILQ_ENTRY(gate_connection) entry; /* of fresh or under_way */
     struct gate *gate;
     struct bufferevent *bev;
     struct evhttp_connection *connection; /* NULL: it is fresh */
+    struct peer *peer; /* or NULL */
     bool is_listed;
     bool is_running; /* it has a request that is not answered */
     int wrong;       /* status of what is wrong with a head, or 0 */
@@ -48,6 +54,8 @@ struct gate {
     struct event *accepted;
     struct gate_connections fresh;     /* evhttp is about to make them */
     struct gate_connections under_way; /* requests; the oldest is first */
+    unsigned nunder_way;
+    uint64_t said; /* clock_ms() when a share was last logged, or 0 */
 };
 
 /* all connections but fresh ones, by their address */
@@ -70,8 +78,10 @@ static void set_under_way(struct gate_connection *c, bool is_under_way)
     c->is_listed = is_under_way;
     if (is_under_way) {
         c->since = clock_ms();
+        c->gate->nunder_way++;
         TAILQ_INSERT_TAIL(&c->gate->under_way, c, entry);
     } else {
+        c->gate->nunder_way--;
         TAILQ_REMOVE(&c->gate->under_way, c, entry);
     }
 }
@@ -200,6 +210,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 static void free_connection(struct gate_connection *c)
 {
+    peer_leave(c->peer);
     drop_head(c);
     free(c);
 }
@@ -230,8 +241,54 @@ void gate_release(struct evhttp_connection *connection)
     }
 }
 
-/* evhttp has made the connections that were accepted: it is the argument of
- * their callbacks. */
+/* Logs it at most once a minute. */
+static void say_share(struct gate *gate, const struct peer *peer)
+{
+    char name[PEER_NAME_MAX];
+
+    if (gate->said != 0 && clock_since(gate->said) < SAY_MS) {
+        return;
+    }
+    gate->said = clock_ms();
+    peer_name(peer, name);
+    log_warn(0, "connections of %s are closed: it has its share of the %u that "
+                "the limit of descriptors allows", name, peer_places());
+}
+
+/*
+ * Requests that are not whole have a quarter of the places: the oldest one
+ * ends, unless more of it waits to be read.
+ */
+static void make_room(struct gate *gate)
+{
+    struct gate_connection *c = TAILQ_FIRST(&gate->under_way);
+
+    if (gate->nunder_way > peer_places() / 4 && !c->is_running &&
+        !readable_now(bufferevent_getfd(c->bev))) {
+        gate->calls.refused(408, gate->calls.arg);
+        evhttp_connection_free(c->connection);
+    }
+}
+
+/* Takes up a connection that evhttp has made.  Returns false if it cannot be
+ * had. */
+static bool take_up(struct gate_connection *c)
+{
+    uintptr_t number = (uintptr_t)c->connection;
+
+    c->peer = peer_enter(bufferevent_getfd(c->bev));
+    if (c->peer != NULL && !peer_has_share(c->peer)) {
+        say_share(c->gate, c->peer);
+        c->gate->calls.refused(503, c->gate->calls.arg);
+        return false;
+    }
+    return c->peer != NULL &&
+           table_add(&connections, table_hash_number(&connections, number),
+                     (uintptr_t)c) == 0;
+}
+
+/* evhttp has made the connections that were accepted: each is the argument of
+ * its callbacks. */
 static void on_accepted(evutil_socket_t fd, short events, void *arg)
 {
     struct gate *gate = arg;
@@ -242,16 +299,15 @@ static void on_accepted(evutil_socket_t fd, short events, void *arg)
         TAILQ_REMOVE(&gate->fresh, c, entry);
         bufferevent_getcb(c->bev, NULL, NULL, NULL, &connection);
         c->connection = connection;
-        if (table_add(&connections,
-                      table_hash_number(&connections, (uintptr_t)connection),
-                      (uintptr_t)c) != 0) {
+        if (take_up(c)) {
+            evhttp_connection_set_closecb(connection, on_closed, c);
+            set_under_way(c, true);
+            make_room(gate);
+        } else {
             evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
             evhttp_connection_free(connection);
             free_connection(c);
-            continue;
         }
-        evhttp_connection_set_closecb(connection, on_closed, c);
-        set_under_way(c, true);
     }
 }
 

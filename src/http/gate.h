@@ -26,7 +26,8 @@ struct gate_calls {
     void (*request)(struct evhttp_request *req, void *arg);
     /* its answer has been sent, or its connection is gone */
     void (*ended)(void *arg);
-    /* a request was refused with this status */
+    /* a request was refused with this status; 408: it did not become whole,
+     * 503: its peer has its share of connections */
     void (*refused)(int status, void *arg);
     void *arg;
 };

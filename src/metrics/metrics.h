@@ -46,6 +46,11 @@
       "Clients that went away while their lookup was held.")                  \
     X(REQUEST_REFUSED, "symcached_requests_refused_total", "",                \
       "Requests on the socket answered 400 or 405, or for unknown paths.")    \
+    X(CONNECTION_SHARE, "symcached_connections_closed_total",                 \
+      "why=\"share\"",                                                        \
+      "Connections that were closed before their request.")                   \
+    X(CONNECTION_LATE, "symcached_connections_closed_total", "why=\"late\"",  \
+      "")                                                                     \
     X(JOB_STARTED, "symcached_jobs_started_total", "", "Jobs started.")       \
     X(JOB_UPGRADE, "symcached_upgrades_started_total", "",                    \
       "Jobs started in the background, to replace an older version.")         \

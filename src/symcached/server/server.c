@@ -499,7 +499,10 @@ static void on_ended(void *arg)
 
 static void on_refused(int status, void *arg)
 {
-    metrics_add(METRIC_REQUEST_REFUSED, 1);
+    metrics_add(status == 503   ? METRIC_CONNECTION_SHARE
+                : status == 408 ? METRIC_CONNECTION_LATE
+                                : METRIC_REQUEST_REFUSED,
+                1);
 }
 
 static void serve(struct server *s, enum rights_socket socket,

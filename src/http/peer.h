@@ -1,0 +1,37 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Who has how many connections: a user of this machine, by a Unix socket, or an
+ * address.  So many descriptors are for connections that one user alone cannot
+ * take them all.
+ */
+#ifndef HTTP_PEER_H
+#define HTTP_PEER_H
+
+#include <stdbool.h>
+
+#define PEER_NAME_MAX 64
+
+struct peer;
+
+/* Counts a connected socket.  Returns NULL when out of memory, which
+ * peer_leave() takes. */
+struct peer *peer_enter(int fd);
+
+/* The socket is closed. */
+void peer_leave(struct peer *peer);
+
+/* How many connections there may be: the other descriptors are for the daemon's
+ * own work. */
+unsigned peer_places(void);
+
+/*
+ * Returns whether a peer may have as many connections as it has: three times as
+ * many as are left for others.  root and our own user may always.
+ */
+bool peer_has_share(const struct peer *peer);
+
+/* Writes "user 33" or "address 10.0.0.1". */
+void peer_name(const struct peer *peer, char name[PEER_NAME_MAX]);
+
+#endif
