@@ -330,11 +330,22 @@ static unsigned failures_of(const struct host *host,
                : limits->breaker_failures;
 }
 
+/* "once", or "20 times in a row" */
+static const char *times(const struct host *host, char *text, size_t size)
+{
+    snprintf(text, size,
+             host->breaker.failures == 1 ? "once" : "%u times in a row",
+             host->breaker.failures);
+    return text;
+}
+
 /* Says why the breaker is open. */
 static void print_reason(const struct host *host,
                          const struct limits_config *limits,
                          char reason[HOST_REASON])
 {
+    char text[32];
+
     if (host->silent) {
         snprintf(reason, HOST_REASON,
                  "not asked: the host gave no first byte for %u s",
@@ -342,9 +353,9 @@ static void print_reason(const struct host *host,
         return;
     }
     snprintf(reason, HOST_REASON,
-             "not asked: the %s failed %u times in a row",
+             "not asked: the %s failed %s",
              origin_path(host->origin) != NULL ? "directory" : "host",
-             host->breaker.failures);
+             times(host, text, sizeof(text)));
 }
 
 /* Returns false with the reason if the host is not to be asked now. */
@@ -407,6 +418,8 @@ struct host *host_begin(struct hosts *hosts, const char *origin,
 static void log_change(const struct host *host,
                        const struct limits_config *limits, const char *detail)
 {
+    char text[32];
+
     switch (host->breaker.state) {
     case BREAKER_CLOSED:
         metrics_add(METRIC_BREAKER_CLOSED, 1);
@@ -415,10 +428,9 @@ static void log_change(const struct host *host,
     case BREAKER_OPEN:
         metrics_add(METRIC_BREAKER_OPEN, 1);
         log_warn(0,
-                 "host %s: failed %u times in a row, not asked for %u s; "
-                 "the last time: %s",
-                 host->origin, host->breaker.failures, limits->breaker_pause,
-                 detail);
+                 "host %s: failed %s, not asked for %u s; the last time: %s",
+                 host->origin, times(host, text, sizeof(text)),
+                 limits->breaker_pause, detail);
         break;
     default:
         break;
