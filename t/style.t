@@ -99,7 +99,7 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (
-    server => 'job negcache space tenant upload',
+    server => 'job negcache space store tenant upload',
     upload => 'job fetch tier intake space',
     tenant => '',
     job => 'source negcache transcode intake store space tier',

@@ -315,7 +315,7 @@ static int start(struct daemon *d, struct config *config)
     if (start_tenants(d, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->server = server_new(d->base, d->scheduler, d->tenants, error,
+    d->server = server_new(d->base, d->scheduler, d->tenants, d->evict, error,
                            sizeof(error));
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;

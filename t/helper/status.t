@@ -36,9 +36,22 @@ sub ask {
 sub status { $t->helper_json('/v1/status') }
 
 is_deeply $t->helper_json('/v1/misses'), { misses => [] }, 'no miss yet';
-is_deeply status(), {
+my $first = status();
+is delete $first->{version}, $t->helper_json('/version')->{version},
+    'its version';
+is delete $first->{started}, $t->metric('symcached_start_time_seconds'),
+    'and when it started';
+$t->wait_until('a look at the disks', sub { @{ status()->{disks} } });
+is_deeply [map { join '|', @$_{qw(store path failure)} }
+           @{ status()->{disks} }],
+    ['default|' . $t->path('store') . '|', '|' . $t->path('downloads') . '|'],
+    'a disk of each store, and that of the downloads';
+delete $first->{disks};
+$t->wait_until('it is ready', sub { status()->{not_ready} eq '' });
+delete $first->{not_ready};
+is_deeply $first, {
     state => 'answered', config_stale => '',
-    jobs => { draining => JSON::PP::false, map { $_ => 0 }
+    jobs => { draining => JSON::PP::false, queue => 10000, map { $_ => 0 }
         qw(total queued downloading transcoding waiters) },
     running => [], misses => [], symbolicated => [], tiers => [],
     tenants => [],
@@ -116,6 +129,7 @@ $t->stop_symcached;
 unlink $t->path('gate'); # of the configuration before
 $t->start_symcached({
     %{ $t->default_config($s->{url}, gated => 1) },
+    limits => { queue => 7 }, cache => { clean_every => '1s' },
     sources => { map { $_ => { type => 'filesystem',
         path => $t->symbol_store('symbols') } } 'upstream', 1 .. 59 },
 });
@@ -134,10 +148,36 @@ is_deeply $job, { store => 'default', key => "crash.pdb/$key",
     version => '9.0.0', state => 'transcoding', source => '', waiters => 0,
     upgrade => JSON::PP::false() }, 'a job that runs';
 is_deeply $status->{jobs}, { total => 1, queued => 0, downloading => 0,
+    queue => 7,
     transcoding => 1, waiters => 0, draining => JSON::PP::false() },
     'is counted';
 $t->write_file('gate', '');
 $t->wait_until('its end', sub { !@{ status()->{running} } });
+
+# --- disks, by what the kernel and the pass of cleaning say
+
+my $disk = $t->wait_until('its file is counted', sub {
+    my ($disk) = @{ status()->{disks} };
+    return $disk->{files} && $disk;
+});
+my ($blocks, $unit) = split ' ', qx(stat -f -c '%b %S' '@{[ $t->path('store') ]}');
+is $disk->{size}, $blocks * $unit, 'the size of its disk';
+cmp_ok $disk->{free}, '>', 0, 'free bytes';
+cmp_ok $disk->{free}, '<=', $disk->{size}, 'no more than that';
+is $disk->{kept}, int($blocks / 100) * 5 * $unit, 'cache.min_free of it, 5%';
+is $disk->{$_},
+    $t->metric(qq(symcached_store_$_\{store="default",kind="symcache"})),
+    "$_, as in the metrics" for qw(files bytes);
+cmp_ok abs(time - $disk->{counted}), '<', 60, 'when that was counted';
+my $config = $t->default_config($s->{url});
+$t->write_helper_config({ %$config, cache => { min_free => '1024t' } });
+kill 'HUP', $t->{helper};
+$t->wait_until('there is no room', sub {
+    my $status = status();
+    my ($disk) = @{ $status->{disks} };
+    return $status->{not_ready} eq 'no-room' && $disk->{kept} == 2 ** 50
+        && $disk->{failure} eq 'No space left on device';
+});
 
 $s->stop;
 $t->finish;

@@ -102,6 +102,7 @@ cJSON *scheduler_json(const struct scheduler *scheduler)
 
     cJSON_AddNumberToObject(object, "total", n);
     cJSON_AddNumberToObject(object, "queued", scheduler->queued);
+    cJSON_AddNumberToObject(object, "queue", scheduler->config->limits.queue);
     cJSON_AddNumberToObject(object, "downloading", scheduler->downloading);
     cJSON_AddNumberToObject(object, "transcoding", scheduler->transcoding);
     cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);

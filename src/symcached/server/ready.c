@@ -17,6 +17,7 @@
 #include "proto/header.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
+#include "symcached/store/store.h"
 
 #define READY_SECONDS 5
 #define READY_SILENT_MS 3000 /* a disk that takes longer does not answer */
@@ -30,6 +31,7 @@ struct ready {
     struct task *task; /* a look at the disks, or NULL */
     uint64_t began;    /* clock_ms() of it */
     const char *why;   /* what the last one found; NULL: nothing */
+    cJSON *disks;      /* of ready_disks(), without sizes; NULL at first */
 };
 
 /* One look at the disks, with a configuration that lasts as long. */
@@ -39,6 +41,7 @@ struct look {
     const char *why;  /* as in struct ready */
     const char *path; /* the folder that it is about, or NULL */
     int errnum;       /* of that folder */
+    cJSON *disks;     /* array */
 };
 
 /* Writes a byte to a file without a name.  Returns 0, or an errno. */
@@ -62,18 +65,29 @@ static int try_write(const char *path)
 }
 
 /* A missing folder is not a fault: the next job creates it. */
-static void look_at(struct look *look, const char *path)
+static void look_at(struct look *look, const char *store, const char *path)
 {
-    uint64_t left = disk_space_left(path, &look->config->cache);
-    int errnum = left == 0            ? ENOSPC
-                 : left == UINT64_MAX ? errno
-                                      : try_write(path);
+    cJSON *disk = cJSON_CreateObject();
+    struct disk_space space = {0};
+    int errnum = disk_space_look(path, &look->config->cache, &space) != 0
+                     ? errno
+                 : space.free <= space.kept ? ENOSPC
+                                            : try_write(path);
 
-    if (errnum != 0 && errnum != ENOENT) {
+    errnum = errnum != ENOENT ? errnum : 0;
+    if (errnum != 0) {
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
         look->path = path;
         look->errnum = errnum;
     }
+    cJSON_AddStringToObject(disk, "store", store);
+    cJSON_AddStringToObject(disk, "path", path);
+    cJSON_AddStringToObject(disk, "failure",
+                            errnum != 0 ? strerror(errnum) : "");
+    cJSON_AddNumberToObject(disk, "size", (double)space.size);
+    cJSON_AddNumberToObject(disk, "free", (double)space.free);
+    cJSON_AddNumberToObject(disk, "kept", (double)space.kept);
+    cJSON_AddItemToArray(look->disks, disk);
 }
 
 static void look_run(void *arg)
@@ -81,10 +95,12 @@ static void look_run(void *arg)
     struct look *look = arg;
     size_t i;
 
-    look_at(look, look->config->downloads);
+    look->disks = cJSON_CreateArray();
     for (i = 0; i < look->config->nstores; i++) {
-        look_at(look, look->config->stores[i].root);
+        look_at(look, look->config->stores[i].name,
+                look->config->stores[i].root);
     }
+    look_at(look, "", look->config->downloads);
 }
 
 static void log_change(const struct ready *ready, const struct look *look)
@@ -111,6 +127,9 @@ static void look_done(void *arg, bool late)
     ready->task = NULL;
     log_change(ready, look);
     ready->why = look->why;
+    cJSON_Delete(ready->disks);
+    ready->disks = look->disks;
+    look->disks = NULL;
     if (look->path != NULL && disk_is_full(look->errnum)) {
         disk_space_want_in(look->path, 0);
     }
@@ -121,6 +140,7 @@ static void look_drop(void *arg)
     struct look *look = arg;
 
     config_unref(look->config);
+    cJSON_Delete(look->disks);
     free(look);
 }
 
@@ -177,6 +197,7 @@ void ready_free(struct ready *ready)
     if (ready->timer != NULL) {
         event_free(ready->timer);
     }
+    cJSON_Delete(ready->disks);
     free(ready);
 }
 
@@ -192,4 +213,17 @@ const char *ready_why_not(const struct ready *ready)
         return "no-disk";
     }
     return ready->why;
+}
+
+cJSON *ready_disks(const struct ready *ready, const struct evict *evict)
+{
+    cJSON *disks = ready->disks != NULL ? cJSON_Duplicate(ready->disks, true)
+                                        : cJSON_CreateArray();
+    cJSON *disk;
+
+    cJSON_ArrayForEach(disk, disks)
+    {
+        evict_add_sizes(evict, disk);
+    }
+    return disks;
 }

@@ -6,7 +6,10 @@
 #ifndef SYMCACHED_SERVER_READY_H
 #define SYMCACHED_SERVER_READY_H
 
+#include <cjson/cJSON.h>
+
 struct event_base;
+struct evict;
 struct ready;
 struct scheduler;
 
@@ -27,5 +30,20 @@ void ready_free(struct ready *ready);
  * disks were looked at.
  */
 const char *ready_why_not(const struct ready *ready);
+
+/*
+ * The folders of stores and downloads, as the disks were looked at last: an
+ * array of
+ *
+ *   {"store": "default", "path": "/var/cache/symcache", "failure": "",
+ *    "size": 1, "free": 1, "kept": 1, "files": 1, "bytes": 1, "counted": 1}
+ *
+ * with why no file can be written there, or ""; with size and free bytes of the
+ * file system and those that cache.min_free keeps free, 0 where it fails; and
+ * with what evict counted there and the Unix time of that, 0 before its first
+ * pass.  "store" is empty for the downloads of all stores.  The caller frees
+ * the array.
+ */
+cJSON *ready_disks(const struct ready *ready, const struct evict *evict);
 
 #endif

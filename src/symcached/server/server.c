@@ -43,6 +43,7 @@ struct server {
     struct event_base *base;
     struct scheduler *scheduler;
     struct tenants *tenants; /* or NULL */
+    const struct evict *evict;
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
     struct endpoint *upload; /* likewise */
@@ -274,8 +275,12 @@ static void page_misses(struct server *s, struct target *t, const char *query,
 static void page_status(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
+    const char *why = ready_why_not(s->ready);
     struct status status = {
         .config_stale = s->config_stale,
+        .not_ready = why != NULL ? why : "",
+        .started = s->started,
+        .disks = ready_disks(s->ready, s->evict),
         .jobs = scheduler_json(s->scheduler),
         .sources = scheduler_sources(s->scheduler),
         .tiers = scheduler_tiers(s->scheduler),
@@ -592,7 +597,8 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct tenants *tenants, char *error, size_t size)
+                          struct tenants *tenants, const struct evict *evict,
+                          char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
     struct server *s = calloc(1, sizeof(*s));
@@ -604,6 +610,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->base = base;
     s->scheduler = scheduler;
     s->tenants = tenants;
+    s->evict = evict;
     s->started = time(NULL);
     s->config_stale = "";
     s->reports = reports_new();

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 struct event_base;
+struct evict;
 struct scheduler;
 struct server;
 struct tenants;
@@ -27,11 +28,11 @@ struct event_base *server_event_base(void);
  * accepts on is replaced.  The file of the first is open to every user of the
  * machine (mode 0666), that of the second to symcached's user and group
  * (0660).  The base must come from server_event_base(); tenants may be NULL.
- * Returns NULL with a sentence in error.
+ * evict must outlive the server.  Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct tenants *tenants, char *error,
-                          size_t size);
+                          struct tenants *tenants, const struct evict *evict,
+                          char *error, size_t size);
 
 /* The scheduler has another configuration. */
 void server_configure(struct server *server);

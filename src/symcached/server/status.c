@@ -4,6 +4,7 @@
 #include "status.h"
 
 #include <stdbool.h>
+#include "base/release.h"
 
 #define STATUS_ITEMS 40 /* of a kind */
 
@@ -15,8 +16,12 @@ struct fields {
 
 static const struct fields jobs_fields = {
     {NULL},
-    {"total", "queued", "downloading", "transcoding", "waiters",
+    {"total", "queued", "queue", "downloading", "transcoding", "waiters",
      "draining", NULL}};
+
+static const struct fields disks_fields = {
+    {"store", "path", "failure", NULL},
+    {"size", "free", "kept", "files", "bytes", "counted", NULL}};
 
 static const struct fields running_fields = {
     {"store", "key", "version", "state", "source", NULL},
@@ -118,6 +123,10 @@ cJSON *status_json(struct status *status)
     /* The module has other states, for a helper that does not answer. */
     cJSON_AddStringToObject(object, "state", "answered");
     cJSON_AddStringToObject(object, "config_stale", status->config_stale);
+    cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
+    cJSON_AddNumberToObject(object, "started", (double)status->started);
+    cJSON_AddStringToObject(object, "not_ready", status->not_ready);
+    add_items(object, "disks", status->disks, &disks_fields);
     cJSON_AddItemToObject(object, "jobs", pick(status->jobs, &jobs_fields));
     add_items(object, "running",
               cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
@@ -127,6 +136,7 @@ cJSON *status_json(struct status *status)
     add_items(object, "misses", status->misses, &misses_fields);
     add_items(object, "symbolicated", status->reports, &symbolicated_fields);
     add_items(object, "tenants", status->tenants, &tenants_fields);
+    cJSON_Delete(status->disks);
     cJSON_Delete(status->jobs);
     cJSON_Delete(status->sources);
     cJSON_Delete(status->tiers);

@@ -7,10 +7,14 @@
 #ifndef SYMCACHED_SERVER_STATUS_H
 #define SYMCACHED_SERVER_STATUS_H
 
+#include <time.h>
 #include <cjson/cJSON.h>
 
 struct status {
     const char *config_stale; /* see server_config_stale() */
+    const char *not_ready;    /* of ready_why_not(), or "" */
+    time_t started;
+    cJSON *disks;                   /* of ready_disks() */
     cJSON *jobs, *sources, *misses; /* the objects of the three pages */
     cJSON *tiers;                   /* of scheduler_tiers() */
     cJSON *reports;                 /* of reports_json() */
@@ -20,7 +24,8 @@ struct status {
 /*
  * Makes of these, which it frees:
  *
- *   {"state": "answered", "config_stale": "", "jobs": {...},
+ *   {"state": "answered", "config_stale": "", "version": "1.0.0",
+ *    "started": 1, "not_ready": "", "disks": [...], "jobs": {...},
  *    "running": [...], "sources": [...], "tiers": [...], "misses": [...],
  *    "symbolicated": [...], "tenants": [...]}
  *

@@ -56,17 +56,28 @@ uint64_t disk_space_kept(int fd, const struct cache_config *cache)
     return fstatvfs(fd, &fs) == 0 ? disk_space_kept_of(&fs, cache) : 0;
 }
 
-uint64_t disk_space_left(const char *path, const struct cache_config *cache)
+int disk_space_look(const char *path, const struct cache_config *cache,
+                    struct disk_space *space)
 {
     struct statvfs fs;
-    uint64_t bytes, keep;
 
     if (statvfs(path, &fs) != 0) {
+        return -1;
+    }
+    space->size = (uint64_t)fs.f_blocks * fs.f_frsize;
+    space->free = (uint64_t)fs.f_bavail * fs.f_frsize;
+    space->kept = disk_space_kept_of(&fs, cache);
+    return 0;
+}
+
+uint64_t disk_space_left(const char *path, const struct cache_config *cache)
+{
+    struct disk_space space;
+
+    if (disk_space_look(path, cache, &space) != 0) {
         return UINT64_MAX;
     }
-    bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    keep = disk_space_kept_of(&fs, cache);
-    return bytes > keep ? bytes - keep : 0;
+    return space.free > space.kept ? space.free - space.kept : 0;
 }
 
 /*

@@ -30,6 +30,17 @@ int disk_space_reserve(int fd, uint64_t bytes,
 /* The bytes that cache.min_free stands for on the file system of fd. */
 uint64_t disk_space_kept(int fd, const struct cache_config *cache);
 
+/* The file system of a folder, in bytes. */
+struct disk_space {
+    uint64_t size;
+    uint64_t free; /* to this user */
+    uint64_t kept; /* what cache.min_free stands for */
+};
+
+/* Returns -1 with errno if nothing is known of the folder. */
+int disk_space_look(const char *path, const struct cache_config *cache,
+                    struct disk_space *space);
+
 /* Bytes that may be used in a folder; UINT64_MAX with errno if that is not
  * known. */
 uint64_t disk_space_left(const char *path, const struct cache_config *cache);

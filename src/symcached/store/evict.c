@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cjson/cJSON.h>
 #include <event2/event.h>
@@ -420,6 +421,37 @@ static void on_space_wanted(void *arg, const struct wish *wish)
                             ? 0
                             : disk_space_seconds(evict));
     }
+}
+
+static const char *text(const cJSON *object, const char *name)
+{
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+
+    return value != NULL ? value : "";
+}
+
+void evict_add_sizes(const struct evict *evict, cJSON *object)
+{
+    const char *store = text(object, "store");
+    double files = 0, bytes = 0, counted = 0;
+    const cJSON *tree;
+    bool downloads;
+
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(evict->last, "trees"))
+    {
+        downloads = strcmp(text(tree, "kind"), "downloads") == 0;
+        if (store[0] == '\0' ? downloads
+                             : !downloads &&
+                                   strcmp(text(tree, "store"), store) == 0) {
+            files += number(tree, "files");
+            bytes += number(tree, "bytes");
+            counted = (double)(time(NULL) -
+                               (time_t)(clock_since(evict->ended) / 1000));
+        }
+    }
+    cJSON_AddNumberToObject(object, "files", files);
+    cJSON_AddNumberToObject(object, "bytes", bytes);
+    cJSON_AddNumberToObject(object, "counted", counted);
 }
 
 /* life ------------------------------------------------------------------ */

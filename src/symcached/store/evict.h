@@ -8,6 +8,7 @@
 #ifndef SYMCACHED_STORE_EVICT_H
 #define SYMCACHED_STORE_EVICT_H
 
+#include <cjson/cJSON.h>
 #include "config/config.h"
 
 struct event_base;
@@ -25,6 +26,13 @@ struct evict *evict_new(struct event_base *base, struct config *config,
 /* The new rules apply from the next pass on; a running pass keeps the old
  * ones. */
 void evict_configure(struct evict *evict, struct config *config);
+
+/*
+ * Adds to an object with the name of a "store" what the last pass left there,
+ * "files" and "bytes", and when it ended, "counted" (Unix time; 0: there was
+ * none).  An empty name stands for the downloads of all stores.
+ */
+void evict_add_sizes(const struct evict *evict, cJSON *object);
 
 void evict_free(struct evict *evict);
 
