@@ -60,11 +60,16 @@ $t->start_nginx($t->default_locations('symcache_zone z;') . <<'EON',
     location = /markup {
         symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/m.sock;
     }
+    location /broken/ {
+        symcache %%DIR%%/store; symcache_zone y;
+        symcache_pass unix:%%DIR%%/e.sock;
+    }
+    location = /half { symcache_status; symcache_zone y; }
     location = /silent {
         symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/none.sock;
     }
 EON
-    workers => 2, http => 'symcache_zone z:256k;',
+    workers => 2, http => 'symcache_zone z:256k; symcache_zone y:256k;',
     listen => "listen unix:%%DIR%%/n.sock; listen 127.0.0.1:$port;");
 
 my @poll = ('Allow-Retry-After: true');
@@ -123,7 +128,7 @@ sub visit_with_helper {
 sub counts {
     my %n = @{ $browser->value("[...document.querySelectorAll('[data-count]')]"
         . '.flatMap(e => [e.dataset.count, e.textContent])') };
-    return \%n;
+    return { map { $_ => $n{$_} =~ tr/,//dr } keys %n };
 }
 sub rows {
     my ($table) = @_;
@@ -153,9 +158,22 @@ is(($browser->texts("[data-job=$_]"))[0], $after->{helper}{jobs}{$_},
 is $after->{helper}{jobs}{transcoding}, 1, 'one of them is that job';
 is_deeply [$browser->texts('#stale:not([hidden])')], [],
     'the configuration is the file\'s';
+is(($browser->texts('#version'))[0], $after->{helper}{version}, 'version');
+like +($browser->texts('#uptime'))[0], qr/^\d+ (?:s|min)$/, 'uptime';
+is_deeply [map { $_->[1] } rows('disks')],
+    [map { $t->path($_) } qw(store downloads)], 'disks';
+like $_->[5], qr/^[\d.]+ .?B \([\d.]+ %\)$/, 'what is free' for rows('disks');
+my @troubles = $browser->texts('#troubles:not([hidden]) li');
+is scalar(grep { /^Source upstream is failing: .*500/ } @troubles), 1,
+    'trouble comes first: a source';
+is scalar(grep { /^Tier fleet: the breaker for its reads is open: No such/ }
+    @troubles), 1, 'and a tier';
+is scalar($browser->texts('#fine:not([hidden])')), 0, 'so not all is well';
+like $browser->value('document.title'), qr/^\x{26a0} SymCache: z$/,
+    'which a tab in the background says, too';
 
 my ($job) = rows('running');
-like join('|', @$job), qr{^default\|basic32\.pdb/\w+\|9\.0\.0\|transcoding\|\|\d+\.\d\|0\|no$},
+like join('|', @$job), qr{^default\|basic32\.pdb/\w+\|9\.0\.0\|transcoding\|\|[\d.]+ (?:s|min)\|0\|no$},
     'it is on the page';
 is_deeply [map { join '|', @$_[0 .. 2] } rows('sources')],
     ['local|filesystem|ok', 'upstream|http|failing'], 'sources';
@@ -180,15 +198,24 @@ like join('|', @{ (rows('recent'))[0] }),
 # --- curves grow while the page is there
 
 wait_for('two points', 'points.length >= 2');
-for my $series (qw(sent pending absent error ratio queued downloading
-                   transcoding waiters found not_found unusable failed)) {
-    like curve($series), qr/^M[\d.]+ [\d.]+h0/, "a curve: $series";
-}
 wait_for('requests are seen', 'points.at(-1).values.sent > 0');
-like curve('transcoding'), qr/^(?:M\S+ 0\.0h0|L\S+ 0\.0)+$/,
-    'one job all the time, at the top of its scale';
-my ($ratio) = $browser->texts('[data-series=ratio] b');
-cmp_ok $ratio, '>', 0, 'a hit ratio';
+like curve($_), qr/^M[\d.]+ [\d.]+h0/, "a curve: $_"
+    for qw(sent ratio transcoding);
+is curve($_), '', "none hides the axis: $_"
+    for qw(pending absent error queued downloading waiters found not_found
+           unusable failed);
+like curve('transcoding'), qr/^(?:M\S+ 50\.0h0|L\S+ 50\.0)+$/,
+    'one job all the time, in the middle of a scale to two';
+is_deeply [$browser->texts('figure:nth-of-type(3) .y span')], [2, 1, 0],
+    'which has labels';
+is_deeply [$browser->texts('figure:nth-of-type(3) .x span')],
+    ['1 min ago', 'now'], 'as time has';
+is(($browser->texts('[data-series=ratio] b'))[0], 100, 'a hit ratio');
+my %stroke = @{ $browser->value("[...document.querySelectorAll('path')]"
+    . '.flatMap(p => [p.dataset.series, getComputedStyle(p).stroke])') };
+my $red = $stroke{error};
+is_deeply [sort grep { $stroke{$_} eq $red } keys %stroke], [qw(error failed)],
+    'red is for what fails';
 
 $t->write_file('enough', '');
 waitpid $load, 0;
@@ -196,11 +223,14 @@ my $sent = $t->read_file('load');
 $t->wait_until('all are counted', sub {
     status()->{requests}{hit} == $sent });
 wait_for('it follows by itself',
-    "document.querySelector('[data-count=hit]').textContent === '$sent'");
+    "document.querySelector('[data-count=hit]').textContent"
+    . ".replaceAll(',', '') === '$sent'");
 is_deeply { map { $_ => counts()->{$_} } keys %{ status()->{requests} } },
     status()->{requests}, 'every number is that of the JSON form';
 is(($browser->texts('#ratio'))[0],
-   sprintf('%.1f %%', int(1000 * $sent / ($sent + 1)) / 10), 'hit ratio');
+   sprintf('%.1f %%', int(1000 * $sent
+       / ($sent + 1 + status()->{requests}{error})) / 10),
+   'hit ratio: an error is no hit');
 is_deeply [$browser->complaints], [], 'nothing in the console';
 
 for my $scheme (qw(light dark)) {
@@ -215,6 +245,22 @@ for my $scheme (qw(light dark)) {
     File::Copy::copy($t->path("$scheme.png"), "$ENV{SCREENSHOT}/$scheme.png")
         if $ENV{SCREENSHOT};
 }
+
+# --- narrow screens
+
+for my $width (390, 500, 800, 1280) {
+    $browser->call('Emulation.setDeviceMetricsOverride', width => $width,
+        height => 800, deviceScaleFactor => 1, mobile => JSON::PP::false());
+    is $browser->value('document.documentElement.scrollWidth'), $width,
+        "nothing is cut off at $width pixels";
+}
+$browser->call('Emulation.setDeviceMetricsOverride', width => 390,
+    height => 800, deviceScaleFactor => 1, mobile => JSON::PP::false());
+is $browser->value("[...document.querySelectorAll('#sources td')]"
+    . '.filter(td => td.textContent && getComputedStyle(td, "::before")'
+    . '.content !== JSON.stringify(td.dataset.label)).length'), 0,
+    'each value has its name beside it';
+$browser->call('Emulation.clearDeviceMetricsOverride');
 
 # --- it asks while somebody looks
 
@@ -273,6 +319,77 @@ like join(' ', $browser->texts('[data-state=silent]:not([hidden])')),
     qr{The helper does not answer:\s+no connection}, 'a helper that is silent';
 is_deeply [rows('recent')]->[0][1], 'error', 'what nginx knows is there';
 is_deeply [$browser->complaints], [], 'nothing in the console';
+
+# --- half of the requests are errors
+
+my $broken = Test::ScriptedServer->new(unix => $t->path('e.sock'),
+    script => sub { $_[0]->reply(500, {}, '') });
+for my $n (1 .. 5) {
+    is $t->get('/broken/' . $t->request_path('crash.pdb'))->{status}, 200,
+        'a file of the store';
+    $t->get("/broken/v9.0.0/none$n.pdb/" . ('A' x 32) . '/1');
+}
+visit('/half');
+is(($browser->texts('#ratio'))[0], '50.0 %', 'are no hits');
+is(($browser->texts('#errors'))[0], '50.0 %', 'but errors');
+$broken->stop;
+
+# --- words for numbers
+
+my %words = (
+    'duration(0)' => '0 s', 'duration(1)' => '1 s', 'duration(59.9)' => '59 s',
+    'duration(1004)' => '16 min', 'duration(7200)' => '2 h',
+    'duration(86400)' => '1 day', 'duration(172800)' => '2 days',
+    'bytes(0)' => '0 B', 'bytes(999)' => '999 B', 'bytes(1500)' => '1.5 kB',
+    'bytes(999999)' => '1.0 MB', 'bytes(5e10)' => '50 GB',
+    'percent(999999, 1000000)' => '99.9 %', 'percent(0, 0)' => "\x{2013}",
+    'plural(1, "job")' => '1 job', 'plural(2, "job")' => '2 jobs',
+    'compact(20000)' => '20K', 'compact(0.25)' => '0.25',
+);
+is $browser->value($_), $words{$_}, $_ for sort keys %words;
+is_deeply [map { $browser->value("scaleFor($_)") } 0.1, 0.11, 1, 3, 5, 19, 500],
+    [0.1, 0.2, 1, 4, 6, 20, 600], 'ends of scales';
+
+# --- troubles, as a helper tells of them, and none
+
+sub helper_says {
+    my (%says) = @_;
+    my $server = Test::ScriptedServer->new(unix => $t->path('m.sock'),
+        script => sub {
+        $_[0]->reply(200, { 'Content-Type' => 'application/json' },
+            encode_json({ state => 'answered', started => time - 1004, %says }));
+    });
+    visit_with_helper('/markup');
+    my @texts = $browser->texts('#fine:not([hidden]), #stale:not([hidden]),'
+        . '#troubles:not([hidden]) li');
+    $server->stop;
+    return map { s/\s+/ /gr } @texts;
+}
+is_deeply [helper_says()], ['No trouble is known.'], 'all is well';
+is(($browser->texts('#uptime'))[0], '16 min', 'for a quarter of an hour');
+is_deeply [helper_says(not_ready => 'no-room', disks => [{ store => '',
+        path => '/d', failure => 'No space left on device', size => 1e12,
+        free => 4e10, kept => 5e10 }])],
+    ['The disk of /d is full: 40 GB are free, cache.min_free keeps 50 GB.'],
+    'a full disk';
+is_deeply [helper_says(not_ready => 'no-disk', disks => [{ store => 's',
+        path => '/d', failure => 'Read-only file system', size => 1e12,
+        free => 4e11, kept => 5e10 }])],
+    ['No file can be written in /d: Read-only file system'], 'a dead one';
+is_deeply [helper_says(not_ready => 'no-disk')],
+    ['A disk of symcached does not answer.'], 'one that hangs';
+is_deeply [helper_says(jobs => { queued => 10000, queue => 10000 })],
+    ['The queue is full: 10,000 jobs wait for a slot, and more are refused.'],
+    'a full queue';
+is_deeply [helper_says(sources => [{ name => 's', health => 'left alone',
+        not_asked_for => 1004, failure => 'HTTP 500' }])],
+    ['Source s is left alone for 16 min: HTTP 500'], 'a dead source';
+is_deeply [helper_says(config_stale => 'line 3')],
+    ["The configuration in use is not the file\x{2019}s: line 3."],
+    'a configuration that is not loaded';
+is_deeply [helper_says(not_ready => 'draining')],
+    ['symcached drains: lookups that need a new job are refused.'],
+    'a machine that drains';
 
 # --- texts of others are texts, whatever is in them
 
