@@ -50,7 +50,7 @@ my $config = {
     stores => { default => { root => $t->path('store') } },
     limits => { attempts => 1 },
     symbolication => { symbolicator => { sources => 'allow', tenants => {
-        root => $t->path('tenants'), count => 20, hosts => ["127.0.0.1:$port"] } } },
+        root => $t->path('tenants'), count => 100, hosts => ["127.0.0.1:$port"] } } },
 };
 $t->start_symcached($config, args => ["-v"]);
 $t->start_symbolicated;

@@ -61,7 +61,7 @@ my $config = {
     stores => { default => { root => $t->path('store') } },
     limits => { attempts => 1 },
     symbolication => { symbolicator => { sources => 'allow', tenants => {
-        root => $t->path('tenants'), count => 40,
+        root => $t->path('tenants'), count => 100,
         hosts => ["127.0.0.1:$port", "127.0.0.1:$closed"] } } },
 };
 $t->start_symcached($config);
@@ -285,6 +285,21 @@ $t->wait_until('the log tells of both', sub {
     $t->read_file('symcached.log') =~
         /tenant \w{32} started, 1 of 1\n.*tenant \w{32} refused: 1 run/s
 });
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+$config->{symbolication}{symbolicator}{tenants}{count} = 8;
+$t->start_symcached($config);
+$t->start_symbolicated;
+my @lists = map { request(web($ok, headers => { 'X-List' => "$_" })) } 1 .. 3;
+is function($lists[$_]), $main, 'one of the two places of a scope' for 0, 1;
+is function($lists[2]), 'fetching_failed', 'it has no third one';
+like $t->read_file('symcached.log'),
+    qr/refused: 2 run, the scope has a quarter of "tenants\.count"/,
+    'the log names the limit';
+is function($lists[2], '?scope=b'), $main, 'another scope has';
+is function($lists[0]), $main, 'the first one stays';
+is $t->metric('symcached_tenants_total{result="started"}'), 3, 'and runs';
 
 $t->finish;
 done_testing;

@@ -182,7 +182,10 @@ static void add_limits(cJSON *root, const struct tenants_config *config,
     cJSON_AddNumberToObject(limits, "downloads", 4);
     cJSON_AddNumberToObject(limits, "transcodes", 1);
     cJSON_AddNumberToObject(limits, "queue", 1000);
-    add_text(limits, "download_size", "%llu", l->download_size);
+    /* a body is never larger than all that a tenant may have */
+    add_text(limits, "download_size", "%llu",
+             l->download_size < config->size ? l->download_size
+                                             : config->size);
     add_text(limits, "download_time", "%llus", l->download_time);
     add_text(limits, "connect_time", "%llus", l->connect_time);
     add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
@@ -193,7 +196,7 @@ static void add_limits(cJSON *root, const struct tenants_config *config,
     add_text(limits, "transcode_time", "%llus", l->transcode_time);
     add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
     add_text(cache, "max_size", "%llu", config->size);
-    add_text(cache, "clean_every", "%llus", 60);
+    add_text(cache, "clean_every", "%llus", 10);
 }
 
 static cJSON *add_transcoder(cJSON *transcoders, const char *version)

@@ -33,7 +33,7 @@
 #define LOOK_MS 20        /* between looks whether a new one accepts */
 #define START_MS 10000    /* that it may take until then */
 #define CLEAN_SECONDS 10  /* between looks for idle ones */
-#define BUSY_MS 60000     /* one that was asked since then is not replaced */
+#define SCOPE_SHARE 4     /* one scope has at most this part of all places */
 #define WAITING_MAX 1000  /* for one to start */
 #define SCOPE_SHOWN 64    /* bytes */
 
@@ -54,6 +54,7 @@ struct tenant {
     SLIST_HEAD(, waiting) waiting;
     char name[TENANT_NAME + 1];
     char scope[SCOPE_SHOWN + 1]; /* to be shown */
+    char scope_name[TENANT_NAME + 1]; /* to be compared */
     unsigned nsources;
 };
 
@@ -254,26 +255,27 @@ static int start(struct tenant *tenant, const cJSON *asked)
     return 0;
 }
 
-/* Returns whether there is a place for one more. */
-static bool make_place(struct tenants *tenants)
+/*
+ * Returns NULL, or why there is no place for one more.  Places become free when
+ * nobody has asked for "idle", and not because another is asked for: who makes
+ * up new ones would drive out those that are used.
+ */
+static const char *refusal(const struct tenants *tenants,
+                           const char *scope_name)
 {
-    struct tenant *tenant, *oldest = NULL;
+    const struct tenant *tenant;
+    unsigned n = 0;
 
-    if (tenants->count < tenants->config.count) {
-        return true;
+    if (tenants->count >= tenants->config.count) {
+        return "there are as many tenants as \"tenants.count\" allows";
     }
     LIST_FOREACH(tenant, &tenants->list, entry)
     {
-        if (oldest == NULL || tenant->asked < oldest->asked) {
-            oldest = tenant;
-        }
+        n += strcmp(tenant->scope_name, scope_name) == 0;
     }
-    if (clock_ms() - oldest->asked < BUSY_MS) {
-        return false;
-    }
-    log_info(0, "tenant %s removed: another needs its place", oldest->name);
-    drop(oldest, 503, "others need its place");
-    return true;
+    return n > 0 && n >= tenants->config.count / SCOPE_SHARE
+               ? "the scope has a quarter of \"tenants.count\" already"
+               : NULL;
 }
 
 static struct tenant *find(const struct tenants *tenants, const char *name)
@@ -304,15 +306,20 @@ static void wait_for(struct tenant *tenant, tenant_fn fn, void *arg)
     tenant->nwaiting++;
 }
 
-/* Keeps what may be shown of it. */
-static void note(struct tenant *tenant, const cJSON *asked)
+static const char *scope_of(const cJSON *asked)
 {
     const char *scope =
         cJSON_GetStringValue(cJSON_GetObjectItem(asked, "scope"));
+
+    return scope != NULL ? scope : "";
+}
+
+/* Keeps what may be shown of it. */
+static void note(struct tenant *tenant, const cJSON *asked)
+{
     char *p;
 
-    snprintf(tenant->scope, sizeof(tenant->scope), "%s",
-             scope != NULL ? scope : "");
+    snprintf(tenant->scope, sizeof(tenant->scope), "%s", scope_of(asked));
     for (p = tenant->scope; *p != '\0'; p++) {
         if (*p < ' ' || *p == 0x7F) { /* or not ASCII: it may be cut */
             *p = '?';
@@ -320,38 +327,6 @@ static void note(struct tenant *tenant, const cJSON *asked)
     }
     tenant->nsources = (unsigned)cJSON_GetArraySize(
         cJSON_GetObjectItem(asked, "sources"));
-}
-
-static void add(struct tenants *tenants, const char *name, const cJSON *asked,
-                tenant_fn fn, void *arg)
-{
-    struct tenant *tenant;
-    int status;
-
-    if (!make_place(tenants)) {
-        log_warn(0, "tenant %s refused: %u run, as many as \"count\" allows",
-                 name, tenants->count);
-        metrics_add(METRIC_TENANTS_REFUSED, 1);
-        answer_error(fn, arg, 503, "there are too many tenants");
-        return;
-    }
-    tenant = calloc(1, sizeof(*tenant));
-    if (tenant == NULL) {
-        answer_error(fn, arg, 503, "out of memory");
-        return;
-    }
-    tenant->tenants = tenants;
-    snprintf(tenant->name, sizeof(tenant->name), "%s", name);
-    note(tenant, asked);
-    tenant->started = tenant->asked = clock_ms();
-    LIST_INSERT_HEAD(&tenants->list, tenant, entry);
-    tenants->count++;
-    wait_for(tenant, fn, arg);
-    if (start(tenant, asked) != 0) {
-        status = errno == EINVAL ? 400 : 503;
-        log_error(errno, "tenant %s cannot be started", name);
-        drop(tenant, status, "it cannot be started");
-    }
 }
 
 /*
@@ -374,6 +349,46 @@ static int print_name(const struct tenants *tenants,
         snprintf(name + 2 * i, 3, "%02x", sum[i]);
     }
     return 0;
+}
+
+static void add(struct tenants *tenants, const char *name, const cJSON *asked,
+                tenant_fn fn, void *arg)
+{
+    const char *scope = scope_of(asked), *refused;
+    char scope_name[TENANT_NAME + 1];
+    struct tenant *tenant;
+    int status;
+
+    if (print_name(tenants, scope_name, scope, strlen(scope)) != 0) {
+        answer_error(fn, arg, 503, "out of memory");
+        return;
+    }
+    refused = refusal(tenants, scope_name);
+    if (refused != NULL) {
+        log_warn(0, "tenant %s refused: %u run, %s", name, tenants->count,
+                 refused);
+        metrics_add(METRIC_TENANTS_REFUSED, 1);
+        answer_error(fn, arg, 503, refused);
+        return;
+    }
+    tenant = calloc(1, sizeof(*tenant));
+    if (tenant == NULL) {
+        answer_error(fn, arg, 503, "out of memory");
+        return;
+    }
+    tenant->tenants = tenants;
+    snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+    memcpy(tenant->scope_name, scope_name, sizeof(scope_name));
+    note(tenant, asked);
+    tenant->started = tenant->asked = clock_ms();
+    LIST_INSERT_HEAD(&tenants->list, tenant, entry);
+    tenants->count++;
+    wait_for(tenant, fn, arg);
+    if (start(tenant, asked) != 0) {
+        status = errno == EINVAL ? 400 : 503;
+        log_error(errno, "tenant %s cannot be started", name);
+        drop(tenant, status, "it cannot be started");
+    }
 }
 
 void tenants_ask(struct tenants *tenants, const char *text, size_t size,
