@@ -26,17 +26,17 @@ static const char *find_header(const struct api_request *request,
                : NULL;
 }
 
-static void find_modules(struct api_call *call,
-                         const struct symfile_reader *reader)
+static void find_modules(struct api_round *round,
+                         const union derived_reader *reader)
 {
     size_t i;
 
-    for (i = 0; i < call->nmodules; i++) {
-        if (call->modules[i].state == API_MODULE_UNKNOWN) {
-            call->modules[i].state =
+    for (i = 0; i < round->nmodules; i++) {
+        if (round->modules[i].state == API_MODULE_UNKNOWN) {
+            round->modules[i].state =
                 i % 4 == 3 ? API_MODULE_FAILED : API_MODULE_FOUND;
-            call->modules[i].reader = reader;
-            call->modules[i].missed = i % 2 == 1;
+            round->modules[i].reader = reader;
+            round->modules[i].missed = i % 2 == 1;
         }
     }
 }
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json json = {0};
     struct json_writer w = {0};
     struct api_reply reply = {.body = &w};
-    struct symfile_reader reader;
+    union derived_reader reader;
     struct api_request request = {.method = API_POST, .json = &json};
     struct api_call *call;
     char error[128];
@@ -85,16 +85,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     memcpy(request.body, data + 1, size - 1);
-    symfile_reader_open(&reader, example_v9, sizeof(example_v9), error,
+    symfile_reader_open(&reader.symcache, example_v9, sizeof(example_v9), error,
                         sizeof(error));
 
     reply.protocol = (flags & V4) != 0 ? API_MOZILLA_V4 : API_MOZILLA_V5;
     call = mozilla_begin(&request, &reply);
     if (call != NULL) {
-        find_modules(call, &reader);
+        find_modules(call->round, &reader);
         json_write_reset(&w);
         reply.nheaders = 0;
-        call->finish(call, &reply);
+        (void)call->step(call, &reply);
         call->free(call);
     }
     check(&reply);

@@ -102,10 +102,27 @@ enum api_attempts_wish {
     API_ATTEMPTS_OF_ALL
 };
 
+/* Modules that a call wants at a time: unknown ones are looked for together.
+ * They stay as they are until the end of the call. */
+struct api_round {
+    struct api_round *before; /* or NULL */
+    struct api_module *modules;
+    size_t nmodules;
+};
+
+/* A call may want that many rounds. */
+#define API_ROUNDS_MAX 64
+
+/* What becomes of a call after one of its steps. */
+enum api_next {
+    API_FINISHED, /* the reply is whole */
+    API_WANTS     /* another round has modules that are unknown */
+};
+
 /* A request under way; a protocol's own struct begins with it. */
 struct api_call {
-    struct api_module *modules; /* unknown ones are looked for */
-    size_t nmodules;
+    struct api_round *round; /* the newest, which may be &first */
+    struct api_round first;  /* what the request itself names */
     size_t nframes;
     enum api_attempts_wish attempts;
     const char *tenant; /* what the tenant is asked for with whose store is
@@ -116,14 +133,13 @@ struct api_call {
     /* Whether a file of this source ("": nobody knows) counts, or the stores
      * behind its own are searched as well; NULL: all count. */
     bool (*counts)(const struct api_call *call, const char *source);
-    /* Gives a module that was not found another key, by which it may be found.
-     * Returns false if there is none, or none any more; NULL: never. */
-    bool (*other_key)(struct api_call *call, struct api_module *module);
     /*
-     * Writes the answer from what has become of the modules.  Is called again,
-     * with an empty reply, if a file was cut short meanwhile.
+     * Goes on with what has become of the modules of all rounds: writes the
+     * answer, or adds a round.  Is called with an empty reply, and again if a
+     * file was cut short meanwhile: what it read of modules that were found
+     * counts no more then.
      */
-    void (*finish)(struct api_call *call, struct api_reply *reply);
+    enum api_next (*step)(struct api_call *call, struct api_reply *reply);
     void (*free)(struct api_call *call);
 };
 

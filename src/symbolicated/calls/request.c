@@ -28,6 +28,12 @@
 #define LINE_MAX_BYTES 256
 #define FLUSH_MS 100
 
+/* The search for a round of the call. */
+struct round {
+    struct round *before;
+    struct search *search;
+};
+
 struct request {
     LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
@@ -36,7 +42,7 @@ struct request {
     struct api_request api;
     struct api_reply reply;
     struct api_call *call;
-    struct search *search;
+    struct round *rounds; /* that are searched, the newest first */
     struct event *timer; /* NULL: it does not wait */
     unsigned tries;
     uint64_t started; /* microseconds */
@@ -60,7 +66,40 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
     flush(arg);
 }
 
-static void add_line(struct request *r, const size_t counts[], uint64_t usec)
+/* With -v: what was not found, and why. */
+static void log_module(const struct api_module *module)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (module->state != API_MODULE_FOUND &&
+        stats_outcome(module->state) != NULL) {
+        symcache_id_print(id, &module->key);
+        log_debug(0, "module \"%s/%s\" is %s, symcached was %sasked",
+                  module->key.name, id, stats_outcome(module->state),
+                  module->asked ? "" : "not ");
+    }
+}
+
+/* The modules of all rounds, by state; *n is how many they are. */
+static void count_modules(struct request *r, size_t *n,
+                          size_t counts[API_MODULE_LATE + 1])
+{
+    struct stats *stats = &r->context->stats;
+    const struct api_round *round = r->call != NULL ? r->call->round : NULL;
+    size_t i;
+
+    for (*n = 0; round != NULL; round = round->before) {
+        for (i = 0; i < round->nmodules; i++) {
+            counts[round->modules[i].state]++;
+            log_module(&round->modules[i]);
+            stats_add(&stats->asked, round->modules[i].asked);
+        }
+        *n += round->nmodules;
+    }
+}
+
+static void add_line(struct request *r, size_t nmodules, const size_t counts[],
+                     uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
     struct request_context *context = r->context;
@@ -77,38 +116,20 @@ static void add_line(struct request *r, const size_t counts[], uint64_t usec)
         "failed=%zu us=%llu",
         api_protocol_name(r->reply.protocol), r->reply.status,
         r->call != NULL ? r->call->nframes : 0,
-        r->call != NULL ? r->call->nmodules : 0,
+        nmodules,
         counts[API_MODULE_MISSING] + counts[API_MODULE_UNSUPPORTED] +
             counts[API_MODULE_MALFORMED],
         counts[API_MODULE_FAILED] + counts[API_MODULE_LATE],
         (unsigned long long)usec);
 }
 
-/* With -v: what was not found, and why. */
-static void log_module(const struct api_module *module)
-{
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
-
-    if (module->state != API_MODULE_FOUND &&
-        stats_outcome(module->state) != NULL) {
-        symcache_id_print(id, &module->key);
-        log_debug(0, "module \"%s/%s\" is %s, symcached was %sasked",
-                  module->key.name, id, stats_outcome(module->state),
-                  module->asked ? "" : "not ");
-    }
-}
-
 static void count(struct request *r)
 {
     struct stats *stats = &r->context->stats;
-    size_t counts[API_MODULE_LATE + 1] = {0}, i;
+    size_t counts[API_MODULE_LATE + 1] = {0}, nmodules, i;
     uint64_t now = clock_usec();
 
-    for (i = 0; r->call != NULL && i < r->call->nmodules; i++) {
-        counts[r->call->modules[i].state]++;
-        log_module(&r->call->modules[i]);
-        stats_add(&stats->asked, r->call->modules[i].asked);
-    }
+    count_modules(r, &nmodules, counts);
     for (i = 0; r->call != NULL && i <= API_MODULE_LATE; i++) {
         stats_add(&stats->modules[i], counts[i]);
     }
@@ -119,7 +140,7 @@ static void count(struct request *r)
     }
     stats_add(&stats->parse_usec, r->parsed - r->started);
     stats_request(stats, r->reply.protocol, r->reply.status, now - r->started);
-    add_line(r, counts, now - r->started);
+    add_line(r, nmodules, counts, now - r->started);
 }
 
 /* the answer ----------------------------------------------------------------
@@ -127,12 +148,19 @@ static void count(struct request *r)
 
 static void free_request(struct request *r)
 {
+    struct round *round;
+
+
     stats_add(&r->context->stats.running, (uint64_t)-1);
     if (r->timer != NULL) {
         LIST_REMOVE(r, entry);
         event_free(r->timer);
     }
-    search_free(r->search);
+    while ((round = r->rounds) != NULL) {
+        r->rounds = round->before;
+        search_free(round->search);
+        free(round);
+    }
     if (r->call != NULL) {
         r->call->free(r->call);
     }
@@ -233,37 +261,37 @@ static void give_up(struct request *r)
     send_reply(r);
 }
 
-static void search(struct request *r);
+static void go_on(struct request *r);
 
-/*
- * All modules are known.  A file that is cut short while it is read gives
- * nonsense; then the answer is written again, without it.
- */
-static void finish(struct request *r)
-{
-    r->searched = clock_usec();
-    reset_reply(r);
-    r->call->finish(r->call, &r->reply);
-    if (r->search != NULL && search_is_broken(r->search) &&
-        ++r->tries < BROKEN_TRIES) {
-        stats_add(&r->context->stats.cut, 1);
-        search(r);
-    } else {
-        send_reply(r);
-    }
-}
-
+/* A round is known now, perhaps while another one is searched again. */
 static void on_searched(void *arg)
 {
-    finish(arg);
+    struct request *r = arg;
+    const struct round *round;
+
+    for (round = r->rounds; round != NULL; round = round->before) {
+        if (!search_has_ended(round->search)) {
+            return;
+        }
+    }
+    go_on(r);
+}
+
+static void stop_searches(struct request *r)
+{
+    struct round *round;
+
+    for (round = r->rounds; round != NULL; round = round->before) {
+        search_stop(round->search);
+    }
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
     struct request *r = arg;
 
-    search_stop(r->search);
-    finish(r);
+    stop_searches(r);
+    go_on(r);
 }
 
 /* One that was closed would keep its place among those that run until its
@@ -282,9 +310,12 @@ static void on_gone(void *arg)
 static int wait_for_modules(struct request *r)
 {
     uint64_t ms = r->call->wait + GRACE_MS;
-    struct timeval limit = {(time_t)(ms / 1000),
-                            (suseconds_t)(ms % 1000 * 1000)};
+    uint64_t spent = (clock_usec() - r->started) / 1000;
+    struct timeval limit;
 
+    ms = spent < ms ? ms - spent : 0;
+    limit.tv_sec = (time_t)(ms / 1000);
+    limit.tv_usec = (suseconds_t)(ms % 1000 * 1000);
     if (r->timer == NULL) {
         r->timer = evtimer_new(r->context->searcher.base, on_late, r);
         if (r->timer == NULL) {
@@ -296,31 +327,112 @@ static int wait_for_modules(struct request *r)
     return event_add(r->timer, &limit);
 }
 
+/* Makes modules of any round unknown whose file was cut short.  Returns whether
+ * there are some. */
+static bool is_broken(struct request *r)
+{
+    struct round *round;
+    bool broken = false;
+
+    for (round = r->rounds; round != NULL; round = round->before) {
+        broken = search_is_broken(round->search) || broken;
+    }
+    return broken;
+}
+
+/* A search for the newest round of the call.  Returns 0, or -1 without
+ * memory. */
+static int add_round(struct request *r)
+{
+    struct round *round = calloc(1, sizeof(*round));
+
+    if (round == NULL) {
+        return -1;
+    }
+    round->search = search_new(&r->context->searcher, r->settings, r->call,
+                               r->started, on_searched, r);
+    if (round->search == NULL) {
+        free(round);
+        return -1;
+    }
+    round->before = r->rounds;
+    r->rounds = round;
+    return 0;
+}
+
+/* Does the call want more than it may?  That is a fault of ours, as protocols
+ * count what a request names. */
+static bool wants_too_much(const struct request *r)
+{
+    const struct api_round *round;
+    size_t rounds = 0, modules = 0;
+
+    for (round = r->call->round; round != NULL; round = round->before) {
+        rounds++;
+        modules += round->nmodules;
+    }
+    return rounds > API_ROUNDS_MAX ||
+           modules > 2 * (size_t)r->settings->symbolication->limits.modules;
+}
+
+/*
+ * Searches for what is unknown.  Returns true if all of it is known now; or
+ * false: it will be, or the request has been answered.
+ */
+static bool search(struct request *r)
+{
+    bool is_known = true;
+    struct round *round;
+
+    for (round = r->rounds; round != NULL; round = round->before) {
+        is_known = search_run(round->search) && is_known;
+    }
+    if (is_known) {
+        return true;
+    }
+    if (r->context->is_stopping) {
+        stop_searches(r);
+        r->tries = BROKEN_TRIES;
+        r->call->is_stopped = true;
+        return true;
+    }
+    if (wait_for_modules(r) != 0) {
+        give_up(r);
+    }
+    return false;
+}
+
+/*
+ * Takes the call's steps until one has to wait.  A file that is cut short while
+ * it is read gives nonsense; then the step is taken again, without it.
+ */
+static void go_on(struct request *r)
+{
+    enum api_next next;
+
+    do {
+        r->searched = clock_usec();
+        reset_reply(r);
+        next = r->call->step(r->call, &r->reply);
+        if (r->rounds != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
+            stats_add(&r->context->stats.cut, 1);
+        } else if (next == API_FINISHED) {
+            send_reply(r);
+            return;
+        }
+        if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
+            give_up(r);
+            return;
+        }
+    } while (search(r));
+}
+
 /* The process stops: this answer is the last one. */
 static void stop(struct request *r)
 {
     r->tries = BROKEN_TRIES;
     r->call->is_stopped = true;
     on_late(-1, 0, r);
-}
-
-static void search(struct request *r)
-{
-    if (r->search == NULL) {
-        r->search = search_new(&r->context->searcher, r->settings, r->call,
-                               on_searched, r);
-    }
-    if (r->search == NULL) {
-        give_up(r);
-        return;
-    }
-    if (search_run(r->search)) {
-        finish(r);
-    } else if (r->context->is_stopping) {
-        stop(r);
-    } else if (wait_for_modules(r) != 0) {
-        give_up(r);
-    }
 }
 
 void request_context_stop(struct request_context *context)
@@ -402,10 +514,12 @@ void request_start(struct request_context *context, struct http_request *http)
     r->parsed = clock_usec();
     if (r->call == NULL) {
         send_reply(r);
-    } else if (r->call->nmodules == 0) {
-        finish(r);
-    } else {
-        search(r);
+    } else if (r->call->round->nmodules == 0) {
+        go_on(r);
+    } else if (add_round(r) != 0) {
+        give_up(r);
+    } else if (search(r)) {
+        go_on(r);
     }
 }
 

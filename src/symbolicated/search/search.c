@@ -43,27 +43,6 @@ static enum api_module_state worst_without_symcached(const struct seek *seek)
 
 /* why ---------------------------------------------------------------------- */
 
-/*
- * What has become of a module by its key is told.  If nothing has, it is looked
- * for by another key, if the protocol has one; that the first one failed counts
- * when this comes to nothing, too.
- */
-static void seek_told(struct seek *seek, enum api_module_state state)
-{
-    struct api_call *call = seek->search->call;
-
-    if (state == API_MODULE_FOUND || state == API_MODULE_LATE ||
-        call->other_key == NULL || !call->other_key(call, seek->wanted)) {
-        seek_end(seek, state);
-        return;
-    }
-    seek->step = SEEK_DISK;
-    seek->store = 0;
-    seek->worst = state;
-    seek->unsure = false;
-    seek_go_on(seek);
-}
-
 /* Asks on, for seeks whose questions have been answered. */
 static void search_why(struct search *search)
 {
@@ -72,7 +51,7 @@ static void search_why(struct search *search)
 
     while ((why = attempts_ended(&search->whys)) != NULL) {
         seek = why->arg;
-        seek_told(seek, seek->settled);
+        seek_end(seek, seek->settled);
     }
 }
 
@@ -87,7 +66,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
         (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
         reach_is_paused(search->started / 1000)) {
-        seek_told(seek, state);
+        seek_end(seek, state);
         return;
     }
     seek->step = SEEK_WHY;
@@ -204,7 +183,7 @@ static void looks_fill(struct looks *looks)
     struct seek *seek;
     size_t i;
 
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->to_look) {
             seek->to_look = false;
@@ -319,7 +298,7 @@ static void on_replies(void *arg, const struct ask_reply *replies, size_t n,
 /* Seconds that are left to symcached, rounded up. */
 static unsigned seconds_left(const struct search *search)
 {
-    uint64_t spent = (clock_usec() - search->started) / 1000;
+    uint64_t spent = (clock_usec() - search->begun) / 1000;
     uint64_t wait = search->call->wait;
 
     return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
@@ -333,7 +312,7 @@ static void question_fill(struct question *question, struct ask_key *keys,
     struct api_module *wanted;
     struct seek *seek;
 
-    for (; *at < search->call->nmodules && question->n < ASK_KEYS_MAX;
+    for (; *at < search->round->nmodules && question->n < ASK_KEYS_MAX;
          ++*at) {
         seek = &search->seeks[*at];
         if (seek->to_ask) {
@@ -450,9 +429,6 @@ static void search_begin(struct search *search)
         search_stop(search);
     }
     search_why(search);
-    if (search->to_look > 0 || search->to_ask > 0) {
-        search_begin(search); /* by other keys, of which each has one */
-    }
 }
 
 /* Behind each step of seeks. */
@@ -483,7 +459,7 @@ static void on_tenant(void *arg, enum exchange_news news,
                tenant_open(search->tenant, search->settings, body);
     exchange_free(search->exchange);
     search->exchange = NULL;
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->step == SEEK_TENANT && is_there) {
             seek->step = SEEK_DISK;
@@ -496,11 +472,12 @@ static void on_tenant(void *arg, enum exchange_news news,
 }
 
 struct search *search_new(struct searcher *searcher, struct settings *settings,
-                          struct api_call *call, void (*done)(void *arg),
-                          void *arg)
+                          struct api_call *call, uint64_t begun,
+                          void (*done)(void *arg), void *arg)
 {
+    struct api_round *round = call->round;
     struct search *search = calloc(
-        1, sizeof(*search) + call->nmodules * sizeof(search->seeks[0]));
+        1, sizeof(*search) + round->nmodules * sizeof(search->seeks[0]));
     size_t i;
 
     if (search == NULL ||
@@ -511,6 +488,8 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->searcher = searcher;
     search->settings = settings_ref(settings);
     search->call = call;
+    search->round = round;
+    search->begun = begun;
     search->done = done;
     search->arg = arg;
     search->started = clock_usec();
@@ -524,9 +503,9 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
                    call->tenant != NULL ? NULL
                                         : settings->symbolication->stores,
                    search_go_on, search);
-    for (i = 0; i < call->nmodules; i++) {
+    for (i = 0; i < round->nmodules; i++) {
         search->seeks[i].search = search;
-        search->seeks[i].wanted = &call->modules[i];
+        search->seeks[i].wanted = &round->modules[i];
         search->seeks[i].step = SEEK_ENDED;
     }
     return search;
@@ -538,7 +517,7 @@ bool search_run(struct search *search)
     struct seek *seek;
     size_t i;
 
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->wanted->state == API_MODULE_UNKNOWN) {
             seek->step = is_ready ? SEEK_DISK : SEEK_TENANT;
@@ -565,6 +544,11 @@ bool search_run(struct search *search)
     return search->open == 0;
 }
 
+bool search_has_ended(const struct search *search)
+{
+    return search->open == 0;
+}
+
 void search_stop(struct search *search)
 {
     struct question *question;
@@ -587,7 +571,7 @@ void search_stop(struct search *search)
     search->exchange = NULL;
     attempts_cancel(&search->whys);
     search->to_look = search->to_ask = 0;
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         seek->to_look = seek->to_ask = false;
         if (seek->step != SEEK_ENDED) {
@@ -603,7 +587,7 @@ bool search_is_broken(struct search *search)
     bool broken = false;
     size_t i;
 
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->module != NULL &&
             atomic_load_explicit(&seek->module->broken,
@@ -627,7 +611,7 @@ void search_free(struct search *search)
         return;
     }
     search_stop(search);
-    for (i = 0; i < search->call->nmodules; i++) {
+    for (i = 0; i < search->round->nmodules; i++) {
         module_unref(search->seeks[i].module);
         attempts_free(&search->seeks[i].wanted->attempts);
     }

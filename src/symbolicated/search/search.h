@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The search for the modules of one call: in what this thread remembers, on
- * the disks, and at symcached for those that are on none; all at once.
+ * The search for the modules of one round of a call: in what this thread
+ * remembers, on the disks, and at symcached for those that are on none; all at
+ * once.
  */
 #ifndef SYMBOLICATED_SEARCH_SEARCH_H
 #define SYMBOLICATED_SEARCH_SEARCH_H
@@ -25,18 +26,22 @@ struct searcher {
 };
 
 /*
- * For the modules of a call, which has some, and which it keeps until
- * search_free().  NULL without memory.
+ * For the modules of the newest round of a call, which has some, and which it
+ * keeps until search_free().  begun is when the call was, in microseconds: its
+ * time is that of all its rounds.  NULL without memory.
  */
 struct search *search_new(struct searcher *searcher, struct settings *settings,
-                          struct api_call *call, void (*done)(void *arg),
-                          void *arg);
+                          struct api_call *call, uint64_t begun,
+                          void (*done)(void *arg), void *arg);
 
 /*
  * Searches for the modules that are unknown.  Returns true if all are known
  * now.  Otherwise done is called when they are.
  */
 bool search_run(struct search *search);
+
+/* Are all modules known? */
+bool search_has_ended(const struct search *search);
 
 /* The time is over: what is still unknown is late, and done is not called. */
 void search_stop(struct search *search);

@@ -54,9 +54,11 @@ struct search {
     const int *roots;
     const struct exchange_address *helper;
     struct api_call *call;
+    struct api_round *round;
     void (*done)(void *arg);
     void *arg;
-    uint64_t started; /* microseconds */
+    uint64_t begun;   /* microseconds: when the call was */
+    uint64_t started; /* microseconds: when this round was */
     size_t open;      /* seeks that have not ended */
     size_t to_look;
     size_t to_ask;

@@ -78,36 +78,46 @@ static struct module *find(struct mapped *mapped, int root,
     return sight.module;
 }
 
-/* They are kept until the process ends, which answers one request. */
-static struct module **find_modules(struct api_call *call, int root,
-                                    struct bar *bar)
+/* The files of a call, which are kept until the process ends. */
+struct found {
+    struct mapped *mapped;
+    struct module **modules;
+    size_t n;
+};
+
+/* Finds the modules of the newest round. */
+static void find_round(struct found *found, const struct api_round *round,
+                       int root, struct bar *bar)
 {
-    static struct module **modules;
-    static struct mapped *mapped;
     size_t i;
 
-    modules = calloc(call->nmodules + 1, sizeof(*modules));
-    mapped = mapped_new();
-    if (modules == NULL || mapped == NULL) {
+    found->modules =
+        realloc(found->modules,
+                (found->n + round->nmodules + 1) * sizeof(*found->modules));
+    if (found->mapped == NULL) {
+        found->mapped = mapped_new();
+    }
+    if (found->modules == NULL || found->mapped == NULL) {
         command_no_memory();
     }
-    for (i = 0; i < call->nmodules; i++) {
-        bar_draw(bar, i, call->nmodules, "modules");
-        if (call->modules[i].state == API_MODULE_UNKNOWN) {
-            modules[i] = find(mapped, root, &call->modules[i]);
+    for (i = 0; i < round->nmodules; i++) {
+        bar_draw(bar, i, round->nmodules, "modules");
+        if (round->modules[i].state == API_MODULE_UNKNOWN) {
+            found->modules[found->n++] =
+                find(found->mapped, root, &round->modules[i]);
         }
     }
     bar_clear(bar);
-    return modules;
 }
 
 /* What was read of a file that was cut short meanwhile means nothing. */
-static bool is_broken(struct module **modules, size_t count)
+static bool is_broken(const struct found *found)
 {
     size_t i;
 
-    for (i = 0; i < count; i++) {
-        if (modules[i] != NULL && atomic_load(&modules[i]->broken)) {
+    for (i = 0; i < found->n; i++) {
+        if (found->modules[i] != NULL &&
+            atomic_load(&found->modules[i]->broken)) {
             return true;
         }
     }
@@ -143,7 +153,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
                                   .header = find_header,
                                   .config = &config,
                                   .json = &json};
-    struct module **modules;
+    static struct found found;
     struct api_call *call;
     cJSON *answer = NULL;
     bool broken = false;
@@ -157,10 +167,11 @@ cJSON *store_reader_answer(const char *root, const char *path,
     }
     call = api_begin(&request, &reply);
     if (call != NULL) {
-        modules = find_modules(call, fd, &bar);
-        json_write_reset(&writer);
-        call->finish(call, &reply);
-        broken = is_broken(modules, call->nmodules);
+        do {
+            find_round(&found, call->round, fd, &bar);
+            json_write_reset(&writer);
+        } while (call->step(call, &reply) == API_WANTS);
+        broken = is_broken(&found);
         call->free(call);
     }
     if (writer.has_failed) {

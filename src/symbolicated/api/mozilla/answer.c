@@ -21,7 +21,7 @@ static const struct api_module *module_of(const struct mozilla_call *call,
     }
     group = &call->groups[call->entries[frame->entry].group];
     return group->module != MOZILLA_NONE
-               ? &call->base.modules[group->module]
+               ? &call->base.round->modules[group->module]
                : NULL;
 }
 
@@ -335,7 +335,7 @@ static void write_found(const struct mozilla_call *call, struct json_writer *w,
     if (module == MOZILLA_NONE) {
         json_write_raw(w, "null", 4);
     } else {
-        json_write_bool(w, call->base.modules[module].state ==
+        json_write_bool(w, call->base.round->modules[module].state ==
                                API_MODULE_FOUND);
     }
 }
@@ -412,8 +412,8 @@ static bool has_failed(const struct mozilla_call *call)
     enum api_module_state state;
     size_t i;
 
-    for (i = 0; i < call->base.nmodules; i++) {
-        state = call->base.modules[i].state;
+    for (i = 0; i < call->base.round->nmodules; i++) {
+        state = call->base.round->modules[i].state;
         if (state == API_MODULE_FAILED || state == API_MODULE_LATE) {
             return true;
         }
@@ -421,7 +421,7 @@ static bool has_failed(const struct mozilla_call *call)
     return false;
 }
 
-void mozilla_finish(struct api_call *base, struct api_reply *reply)
+enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
 {
     struct mozilla_call *call = (struct mozilla_call *)base;
     const struct symbolication_config *config = call->config;
@@ -434,7 +434,7 @@ void mozilla_finish(struct api_call *base, struct api_reply *reply)
         api_reply_header(reply, "Retry-After", "5");
         mozilla_error(call->request, reply, 503,
                       "symbols could not be fetched, please try again");
-        return;
+        return API_FINISHED;
     }
     for (i = 0; i < call->ngroups; i++) {
         call->groups[i].told = call->groups[i].jobs = 0;
@@ -452,4 +452,5 @@ void mozilla_finish(struct api_call *base, struct api_reply *reply)
                       (unsigned long long)config->limits.answer_size);
     }
     call->path.reader = NULL; /* the next answer may be of other files */
+    return API_FINISHED;
 }

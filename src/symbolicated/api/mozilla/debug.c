@@ -31,7 +31,7 @@ static const struct api_module *module_at(const struct mozilla_call *call,
 {
     uint32_t module = call->groups[group].module;
 
-    return module != MOZILLA_NONE ? &call->base.modules[module] : NULL;
+    return module != MOZILLA_NONE ? &call->base.round->modules[module] : NULL;
 }
 
 /* An entry of each group, as its text is needed. */
@@ -91,17 +91,17 @@ static void write_cache_lookups(const struct mozilla_call *call,
     uint64_t usec = 0;
     size_t i, hits = 0;
 
-    for (i = 0; i < call->base.nmodules; i++) {
-        if (!call->base.modules[i].missed &&
-            call->base.modules[i].state == API_MODULE_FOUND) {
+    for (i = 0; i < call->base.round->nmodules; i++) {
+        if (!call->base.round->modules[i].missed &&
+            call->base.round->modules[i].state == API_MODULE_FOUND) {
             hits++;
-            usec += call->base.modules[i].usec;
+            usec += call->base.round->modules[i].usec;
         }
     }
     json_write_key(w, "cache_lookups");
     json_write_open(w, '{');
-    write_count(w, "count", call->base.nmodules);
-    if (call->base.nmodules > 0) {
+    write_count(w, "count", call->base.round->nmodules);
+    if (call->base.round->nmodules > 0) {
         write_count(w, "hits", hits);
     }
     write_seconds(w, "time", usec);
@@ -115,8 +115,8 @@ static void write_downloads(struct mozilla_call *call,
     uint64_t size = 0, usec = 0;
     size_t i, count = 0;
 
-    for (i = 0; i < call->base.nmodules; i++) {
-        module = &call->base.modules[i];
+    for (i = 0; i < call->base.round->nmodules; i++) {
+        module = &call->base.round->modules[i];
         count += module->missed;
         if (module->missed && module->state == API_MODULE_FOUND) {
             size += module->size;
@@ -169,11 +169,11 @@ static void write_modules(struct mozilla_call *call,
 void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
 {
     uint64_t usec = 0;
+    const struct api_round *round = call->base.round;
     size_t i;
 
-    for (i = 0; i < call->base.nmodules; i++) {
-        usec = call->base.modules[i].usec > usec ? call->base.modules[i].usec
-                                                 : usec;
+    for (i = 0; i < round->nmodules; i++) {
+        usec = round->modules[i].usec > usec ? round->modules[i].usec : usec;
     }
     json_write_key(w, "debug");
     json_write_open(w, '{');

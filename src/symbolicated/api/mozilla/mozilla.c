@@ -21,7 +21,7 @@ static void free_call(struct api_call *base)
     }
     source_path_free(&call->path);
     free(call->text);
-    free(call->base.modules);
+    free(call->base.first.modules);
     free(call->entries);
     free(call->groups);
     free(call->frames);
@@ -426,8 +426,8 @@ static int make_modules(struct mozilla_call *call)
     for (i = 0; i < call->ngroups; i++) {
         n += call->groups[i].used;
     }
-    call->base.modules = calloc(n + 1, sizeof(call->base.modules[0]));
-    if (call->base.modules == NULL) {
+    call->base.first.modules = calloc(n + 1, sizeof(call->base.first.modules[0]));
+    if (call->base.first.modules == NULL) {
         return -1;
     }
     for (i = 0; i < call->nentries; i++) {
@@ -436,8 +436,8 @@ static int make_modules(struct mozilla_call *call)
             group->first = i;
         }
         if (group->used && group->module == MOZILLA_NONE) {
-            group->module = (uint32_t)call->base.nmodules;
-            fill_module(&call->base.modules[call->base.nmodules++],
+            group->module = (uint32_t)call->base.first.nmodules;
+            fill_module(&call->base.first.modules[call->base.first.nmodules++],
                         &call->entries[i]);
         }
     }
@@ -565,7 +565,7 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
         reply->body->has_failed = true;
         return false;
     }
-    return check_limit(call, reply, "modules", call->base.nmodules,
+    return check_limit(call, reply, "modules", call->base.first.nmodules,
                        call->config->limits.modules);
 }
 
@@ -582,7 +582,8 @@ struct api_call *mozilla_begin(const struct api_request *request,
         reply->body->has_failed = true;
         return NULL;
     }
-    call->base.finish = mozilla_finish;
+    call->base.round = &call->base.first;
+    call->base.step = mozilla_step;
     call->base.free = free_call;
     call->base.wait = (uint64_t)request->config->mozilla.wait * 1000;
     call->config = request->config;

@@ -78,8 +78,8 @@ struct mozilla_call {
     size_t room;
 };
 
-/* api_call.finish() of both versions. */
-void mozilla_finish(struct api_call *base, struct api_reply *reply);
+/* api_call.step() of both versions. */
+enum api_next mozilla_step(struct api_call *base, struct api_reply *reply);
 
 /* Behind the results of v5: what a request with the header Debug gets. */
 void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w);

@@ -32,7 +32,9 @@ struct symbolicator_call {
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */
     struct own_list *own_sources;        /* or NULL */
-    size_t *wanted; /* which module of the request each of api.modules is */
+    size_t *wanted; /* which module of the request each of api.first is */
+    struct api_round images; /* the second round, */
+    size_t *imaged;          /* and which of the first each of it is */
     bool is_posted; /* counts as running */
 };
 
@@ -254,38 +256,6 @@ static void set_reader(struct symbolicator_result *result,
     result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
 }
 
-static void finish(struct api_call *api, struct api_reply *reply)
-{
-    size_t i;
-    struct symbolicator_call *call;
-    struct symbolicator_result *result;
-
-    call = (struct symbolicator_call *)api;
-    api_reply_header(reply, "Cache-Control", "no-store");
-    for (i = 0; i < api->nmodules; i++) {
-        if (api->modules[i].state == API_MODULE_LATE) {
-            answer_late(call, reply);
-            return;
-        }
-        result = &call->results[call->wanted[i]];
-        result->status = status_of(&api->modules[i]);
-        set_reader(result, &api->modules[i]);
-        result->is_image = api->modules[i].key.id_type == SYMCACHE_ID_PE;
-        result->attempts = api->modules[i].attempts;
-        if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
-            result->status = symbolicator_failure(result->attempts);
-        }
-    }
-    reply->status = 200;
-    reply->type = JSON_TYPE;
-    if (!symbolicator_answer(call->config, request_of(call), call->results,
-                             reply->body)) {
-        say(reply, 422, "the answer is too large: ask for less");
-    } else if (call->kept != NULL) {
-        kept_answered(call->kept);
-    }
-}
-
 static bool counts(const struct api_call *api, const char *source)
 {
     const struct symbolicator_call *call;
@@ -321,27 +291,163 @@ static bool want(const struct symbolicator_call *call,
     return true;
 }
 
-/* The image of a module whose PDB nobody has: it has names of functions that
- * it exports. */
-static bool other_key(struct api_call *api, struct api_module *wanted)
+/*
+ * Wants the images of modules whose PDBs nobody has: they have names of
+ * functions that they export.  Returns 1 if there are some, 0 if not, or -1
+ * without memory.
+ */
+static int want_images(struct symbolicator_call *call)
 {
-    const struct symbolicator_call *call =
-        (const struct symbolicator_call *)api;
     const struct symbolicator_request *request = request_of(call);
+    const struct api_round *first = &call->api.first;
     struct symfile_string name;
     symcache_key_t key;
+    size_t i, module;
 
-    size_t module = call->wanted[wanted - api->modules];
+    for (i = 0; i < first->nmodules; i++) {
+        module = call->wanted[i];
+        if (first->modules[i].state == API_MODULE_FOUND ||
+            first->modules[i].key.id_type == SYMCACHE_ID_PE ||
+            !symbolicator_image_key(request, &request->modules[module], &key,
+                                    &name)) {
+            continue;
+        }
+        if (call->images.modules == NULL) {
+            call->images.modules =
+                calloc(first->nmodules - i, sizeof(first->modules[0]));
+            call->imaged = calloc(first->nmodules - i, sizeof(size_t));
+            if (call->images.modules == NULL || call->imaged == NULL) {
+                return -1;
+            }
+        }
+        if (want(call, &call->images.modules[call->images.nmodules], module,
+                 &key, &name)) {
+            call->imaged[call->images.nmodules++] = i;
+        }
+    }
+    call->images.before = &call->api.first;
+    call->api.round = &call->images;
+    return call->images.nmodules > 0;
+}
 
-    return wanted->key.id_type != SYMCACHE_ID_PE &&
-           symbolicator_image_key(request, &request->modules[module], &key,
-                                  &name) &&
-           want(call, wanted, module, &key, &name);
+static bool is_late(const struct api_round *round)
+{
+    size_t i;
+
+    for (i = 0; i < round->nmodules; i++) {
+        if (round->modules[i].state == API_MODULE_LATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What became of a module by a key. */
+static void take_result(struct symbolicator_result *result,
+                        const struct api_module *module)
+{
+    result->status = status_of(module);
+    set_reader(result, module);
+    result->is_image = module->key.id_type == SYMCACHE_ID_PE;
+}
+
+/* The places of an image are told behind those of its PDB. */
+static void join_attempts(struct api_module *module, struct api_module *image)
+{
+    struct api_attempts **tail = &module->attempts;
+
+    while (*tail != NULL) {
+        tail = &(*tail)->next;
+    }
+    *tail = image->attempts;
+    image->attempts = NULL;
+}
+
+/*
+ * Fills the results.  If the image of a module was not found either, that its
+ * PDB failed counts, too.
+ */
+static void take_results(struct symbolicator_call *call)
+{
+    struct api_module *modules = call->api.first.modules;
+    struct symbolicator_result *result;
+    enum symbolicator_status before;
+    size_t i;
+
+    for (i = 0; i < call->images.nmodules; i++) {
+        join_attempts(&modules[call->imaged[i]], &call->images.modules[i]);
+    }
+    for (i = 0; i < call->api.first.nmodules; i++) {
+        result = &call->results[call->wanted[i]];
+        take_result(result, &modules[i]);
+        result->attempts = modules[i].attempts;
+    }
+    for (i = 0; i < call->images.nmodules; i++) {
+        result = &call->results[call->wanted[call->imaged[i]]];
+        before = result->status;
+        take_result(result, &call->images.modules[i]);
+        if (result->status != SYMBOLICATOR_FOUND && before > result->status) {
+            result->status = before;
+        }
+    }
+    for (i = 0; i < call->api.first.nmodules; i++) {
+        result = &call->results[call->wanted[i]];
+        if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
+            result->status = symbolicator_failure(result->attempts);
+        }
+    }
+}
+
+static void answer(struct symbolicator_call *call, struct api_reply *reply)
+{
+    take_results(call);
+    reply->status = 200;
+    reply->type = JSON_TYPE;
+    if (!symbolicator_answer(call->config, request_of(call), call->results,
+                             reply->body)) {
+        say(reply, 422, "the answer is too large: ask for less");
+    } else if (call->kept != NULL) {
+        kept_answered(call->kept);
+    }
+}
+
+static enum api_next step(struct api_call *api, struct api_reply *reply)
+{
+    struct symbolicator_call *call = (struct symbolicator_call *)api;
+    int rc;
+
+    if (is_late(&api->first) || is_late(&call->images)) {
+        api_reply_header(reply, "Cache-Control", "no-store");
+        answer_late(call, reply);
+        return API_FINISHED;
+    }
+    if (api->round == &api->first) {
+        rc = want_images(call);
+        if (rc > 0) {
+            return API_WANTS;
+        }
+        if (rc < 0) {
+            say(reply, 503, "out of memory");
+            return API_FINISHED;
+        }
+    }
+    api_reply_header(reply, "Cache-Control", "no-store");
+    answer(call, reply);
+    return API_FINISHED;
+}
+
+static void free_modules(struct api_round *round)
+{
+    size_t i;
+
+    for (i = 0; i < round->nmodules; i++) {
+        free(round->modules[i].hints);
+    }
+    free(round->modules);
 }
 
 static void release(struct api_call *api)
 {
-    size_t i;
     struct symbolicator_call *call;
 
     call = (struct symbolicator_call *)api;
@@ -357,10 +463,9 @@ static void release(struct api_call *api)
     free(call->tenant.data);
     free(call->own_sources);
     free(call->wanted);
-    for (i = 0; i < api->nmodules; i++) {
-        free(api->modules[i].hints);
-    }
-    free(api->modules);
+    free(call->imaged);
+    free_modules(&api->first);
+    free_modules(&call->images);
     free(call);
 }
 
@@ -401,7 +506,8 @@ static int read_own_sources(struct symbolicator_call *call)
 static void want_module(struct symbolicator_call *call, size_t module)
 {
     const struct symbolicator_request *request = request_of(call);
-    struct api_module *wanted = &call->api.modules[call->api.nmodules];
+    struct api_round *first = &call->api.first;
+    struct api_module *wanted = &first->modules[first->nmodules];
     struct symfile_string name;
     symcache_key_t key;
 
@@ -410,7 +516,7 @@ static void want_module(struct symbolicator_call *call, size_t module)
         (symbolicator_image_key(request, &request->modules[module], &key,
                                 &name) &&
          want(call, wanted, module, &key, &name))) {
-        call->wanted[call->api.nmodules++] = module;
+        call->wanted[first->nmodules++] = module;
     }
 }
 
@@ -425,10 +531,10 @@ static int want_modules(struct symbolicator_call *call)
     request = request_of(call);
     call->results = calloc(request->nmodules + 1, sizeof(call->results[0]));
     call->wanted = calloc(request->nused + 1, sizeof(call->wanted[0]));
-    call->api.modules =
-        calloc(request->nused + 1, sizeof(call->api.modules[0]));
+    call->api.first.modules =
+        calloc(request->nused + 1, sizeof(call->api.first.modules[0]));
     if (call->results == NULL || call->wanted == NULL ||
-        call->api.modules == NULL || read_own_sources(call) != 0) {
+        call->api.first.modules == NULL || read_own_sources(call) != 0) {
         return -1;
     }
     sources = symbolicator_source_list(call->config, request);
@@ -460,9 +566,9 @@ static struct symbolicator_call *new_call(const struct api_request *request,
     if (call != NULL) {
         call->config = request->config;
         call->api.wait = wait;
-        call->api.finish = finish;
+        call->api.round = &call->api.first;
+        call->api.step = step;
         call->api.counts = counts;
-        call->api.other_key = other_key;
         call->api.free = release;
     }
     return call;
