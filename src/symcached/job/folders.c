@@ -81,8 +81,12 @@ enum original_format job_format_of(const char *path)
                : FORMAT_PDB;
 }
 
-/* Is a download known to lack what the kind needs?  Of old ones, nothing is
- * known, and then they are as good as they were before. */
+/*
+ * Is a download known to lack what the kind needs?  Of old ones, nothing is
+ * known, and then they are as good as they were before.  What has symbols only
+ * is taken from the best slot, which a source has filled for this kind; from
+ * others it would take the place of a file with debug information.
+ */
 static bool is_useless(const struct job *job, const char *path)
 {
     const symcache_kind_t *kind =
@@ -92,6 +96,11 @@ static bool is_useless(const struct job *job, const char *path)
     if (!provenance_read(path, &provenance) || provenance.features == 0) {
         return (kind->needs & SYMCACHE_HAS_SYMBOLS) == 0 &&
                kind->slots[1] != SYMCACHE_KINDS;
+    }
+    if ((kind->needs & SYMCACHE_HAS_DEBUG) &&
+        job->key.id_type != SYMCACHE_ID_PE &&
+        (int)job->original.slot != kind->slots[0]) {
+        return !(provenance.features & SYMCACHE_HAS_DEBUG);
     }
     return (provenance.features & kind->needs) == 0;
 }

@@ -426,7 +426,8 @@ static int make_modules(struct mozilla_call *call)
     for (i = 0; i < call->ngroups; i++) {
         n += call->groups[i].used;
     }
-    call->base.first.modules = calloc(n + 1, sizeof(call->base.first.modules[0]));
+    call->base.first.modules =
+        calloc(n + 1, sizeof(call->base.first.modules[0]));
     if (call->base.first.modules == NULL) {
         return -1;
     }
