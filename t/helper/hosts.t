@@ -109,10 +109,13 @@ $c->undecided('two-b.pdb', 'failed', qr/^500$/, 'failures 3 and 4');
 is host('a')->{breaker}, 'open', 'the breaker opens';
 $asked = () = $one->requests;
 for ('a', 'b', 'moved') {
-    $r = $c->undecided("three-$_.pdb", 'failed', qr/failed 4 times in a row/,
+    $r = $c->undecided("three-$_.pdb", 'failed', qr/failed 4 times in a row; the last time: 500$/,
                        "nothing is asked for by way of \"$_\"");
 }
 is scalar(() = $one->requests), $asked, 'no request is made';
+is host('a')->{cause}, '500', 'the cause is known';
+cmp_ok host('a')->{failed_first}, '<=', host('a')->{failed_last},
+    'and when it was first and last seen';
 $c->found('y-other.pdb', 'the other host is asked');
 like $t->metric('symcached_hosts{state="open"}'), qr/^1$/, 'a metric';
 is $t->metric('symcached_fetches_refused_total{reason="breaker"}'), 3,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <event2/event.h>
 #include <sys/queue.h>
 
@@ -34,6 +35,9 @@ struct host {
     uint64_t quiet_until; /* milliseconds */
     uint64_t heard;       /* milliseconds: the latest first byte; or 0 */
     bool silent;          /* it was not heard, and the breaker opened for it */
+    char cause[128];      /* how it failed the last time */
+    time_t failed_first;  /* the first failure in a row; or 0 */
+    time_t failed_last;
     unsigned requests;    /* that are under way */
     LIST_HEAD(, host_wait) waits;
     LIST_HEAD(, host_slot) slots;
@@ -353,9 +357,9 @@ static void print_reason(const struct host *host,
         return;
     }
     snprintf(reason, HOST_REASON,
-             "not asked: the %s failed %s",
+             "not asked: the %s failed %s; the last time: %s",
              origin_path(host->origin) != NULL ? "directory" : "host",
-             times(host, text, sizeof(text)));
+             times(host, text, sizeof(text)), host->cause);
 }
 
 /* Returns false with the reason if the host is not to be asked now. */
@@ -444,6 +448,14 @@ void host_end(struct host *host, const struct limits_config *limits,
                                limits->breaker_window, limits->breaker_pause};
 
     host->requests--;
+    if (end == BREAKER_FAULT) {
+        host->failed_last = time(NULL);
+        host->failed_first = host->breaker.failures > 0 &&
+                                     host->failed_first != 0
+                                 ? host->failed_first
+                                 : host->failed_last;
+        snprintf(host->cause, sizeof(host->cause), "%s", detail);
+    }
     if (breaker_end(&host->breaker, &l, end, probe, clock_ms()) &&
         end != BREAKER_NOTHING) {
         log_change(host, limits, detail);
@@ -590,6 +602,13 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
                             state_names[host->breaker.state]);
     cJSON_AddNumberToObject(object, "failures", host->breaker.failures);
     cJSON_AddNumberToObject(object, "lookups", slots_since(host, now, 0));
+    if (host->breaker.failures > 0 && host->failed_last != 0) {
+        cJSON_AddStringToObject(object, "cause", host->cause);
+        cJSON_AddNumberToObject(object, "failed_first",
+                                (double)host->failed_first);
+        cJSON_AddNumberToObject(object, "failed_last",
+                                (double)host->failed_last);
+    }
     n = stuck(host, now);
     if (n > 0) {
         cJSON_AddNumberToObject(object, "stuck", n);

@@ -21,7 +21,7 @@
 #include "base/breaker.h"
 #include "config/config.h"
 
-#define HOST_REASON 128
+#define HOST_REASON 256
 
 struct event_base;
 struct hosts;
