@@ -46,7 +46,6 @@ done) >/tmp/answers 2>&1 &
 asks=$!
 for i in 1 2 3 4 5; do
     before=$(wc -l </tmp/answers)
-    systemctl reset-failed symcached
     systemctl restart symcached
     until [ $(wc -l </tmp/answers) -gt $((before + 3)) ]; do sleep 0.1; done
 done
@@ -65,14 +64,17 @@ say result "$(journalctl -u symcached -o cat | grep -o "result 'watchdog'" | hea
 rm /run/systemd/system/symcached.service.d/w.conf
 systemctl daemon-reload
 
-# a wrong configuration is not tried again and again
+# a wrong configuration is not tried again and again, whoever comes, and a good
+# one starts at once
 cp /etc/symcached.json /root/good.json
 echo '{' >/etc/symcached.json
 systemctl restart symcached 2>/dev/null
+for i in $(seq 20); do
+    status --max-time 1 --unix-socket $sock http://h/healthz >/dev/null
+done
 say wrong "$(until_is failed systemctl is-active symcached) $(systemctl show -p NRestarts --value symcached) $(journalctl -u symcached -o cat | grep -c 'not valid JSON')"
 cp /root/good.json /etc/symcached.json
-systemctl reset-failed symcached symcached.socket
-systemctl restart symcached
+systemctl start symcached
 say mended "$(systemctl is-active symcached)"
 
 # a transcoder in bubblewrap needs the drop-in
