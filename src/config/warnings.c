@@ -16,6 +16,7 @@
 #include "base/probe.h"
 #include "base/program.h"
 #include "base/task.h"
+#include "unit.h"
 #include "uploads.h"
 
 #define WINE_MEMORY (2ull << 30)
@@ -161,6 +162,43 @@ static void warn_of_folder(struct teller *t, const char *key,
     }
 }
 
+/* Warns of a folder that symcached writes to and cannot. */
+static void warn_of_root(struct teller *t, const struct unit *unit,
+                         const char *key, const char *path)
+{
+    char why[PATH_MAX];
+    mode_t mode;
+
+    /* before anything in this process waits for the disk */
+    if (path == NULL ||
+        (probe(path, F_OK, &mode) != 0 && errno == ETIMEDOUT)) {
+        return;
+    }
+    if (!unit_can_write(unit, path, why, sizeof(why))) {
+        warn(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
+    }
+}
+
+static void warn_of_roots(struct teller *t, const struct config *config)
+{
+    struct unit *unit = unit_read();
+    char key[128];
+    size_t i;
+
+    if (unit == NULL) {
+        return;
+    }
+    warn_of_root(t, unit, "downloads", config->downloads);
+    warn_of_root(t, unit, "uploads.root", config->uploads.root);
+    warn_of_root(t, unit, "symbolication.symbolicator.tenants.root",
+                 config->symbolication.symbolicator.tenants.root);
+    for (i = 0; i < config->nstores; i++) {
+        snprintf(key, sizeof(key), "stores.%s.root", config->stores[i].name);
+        warn_of_root(t, unit, key, config->stores[i].root);
+    }
+    unit_free(unit);
+}
+
 static void warn_of_listen(struct teller *t, const struct config *config)
 {
     if (strncmp(config->listen, "unix:", 5) != 0 &&
@@ -202,6 +240,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
         warn_of_folder(&t, "listen", config->listen);
         warn_of_folder(&t, "admin_listen", config->admin_listen);
         warn_of_folder(&t, "uploads.listen", config->uploads.listen);
+        warn_of_roots(&t, config);
     }
     warn_of_listen(&t, config);
     for (i = 0; i < config->nstores; i++) {

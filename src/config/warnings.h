@@ -18,8 +18,9 @@ typedef void (*warnings_fn)(const char *text);
 
 /*
  * Calls tell for each warning and returns their number.  If thorough, looks at
- * the folders of sources and of the socket, too.  This blocks for some seconds
- * for each path on a share that hangs.
+ * the folders of sources and of the socket, too, and whether those of stores
+ * can be written to, by symcached's systemd unit if there is one.
+ * This blocks for some seconds for each path on a share that hangs.
  */
 unsigned warnings_tell(const struct config *config, bool thorough,
                        warnings_fn tell);

@@ -7,8 +7,10 @@
 use strict;
 use warnings;
 
+use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::File;
 use Test::Init;
 use Test::More;
 
@@ -110,6 +112,65 @@ systemctl show -p Result symcached | grep -v start-limit-hit
 cp $shop /etc/symcached.json
 systemctl restart symcached
 systemctl is-active symcached symcached.socket
+SH
+
+# --- folders that the sandbox keeps closed: what -t says, and what helps
+
+my $examples = dirname($shop);
+my $test = 'symcached -t; true';
+ok_sh('folders elsewhere', <<"SH");
+sed 's|/var/cache/symcached/default|/srv/symcached/store|' $shop >/etc/symcached.json
+SH
+like ok_sh('a folder that the unit sees read-only', $test),
+    qr{warning:\ stores\.default\.root:\ "/srv/symcached/store"\ cannot\ be
+       \ written\ to:\ symcached\.service\ sees\ it\ read-only:\ .*
+       ReadWritePaths=}x, '-t warns of it, although root could write there';
+my (undef, $start) = $init->sh('systemctl restart symcached;'
+    . ' journalctl -o cat -n 9 -u symcached');
+like $start, qr{"/srv/symcached/store"\ cannot\ be\ used:\ Read-only\ file
+    \ system;\ .*ReadWritePaths=}x, 'and the start fails with the remedy';
+$init->sh('systemctl stop symcached symcached.socket');
+ok_sh('its drop-in', <<"SH");
+mkdir -p /etc/systemd/system/symcached.service.d
+cp $examples/symcached.service.d/folders.conf /etc/systemd/system/symcached.service.d/
+systemctl daemon-reload
+SH
+like ok_sh('a folder of root', "install -d /srv/symcached; $test"),
+    qr{user\ symcached\ of\ symcached\.service\ cannot\ write\ to
+       \ /srv/symcached:\ install\ -d\ -o\ symcached}x, '-t warns of its owner';
+$said = ok_sh('the drop-in helps', 'systemctl start symcached && symcached -t'
+    . ' && systemctl reload symcached && test -d /srv/symcached/store');
+unlike $said, qr/cannot be written/, '-t has no complaint';
+ok_sh('a folder in /home', <<"SH");
+sed 's|/var/cache/symcached/default|/home/store|' $shop >/etc/symcached.json
+SH
+like ok_sh('which the unit does not see', $test),
+    qr/symcached\.service sees nothing of it/, '-t warns of it';
+
+# uploads.conf by its own comment
+my ($needs) = slurp("$Test::Symcache::top/conf-examples/uploads.conf")
+    =~ /^# needs:(.*?)^# gives:/ms;
+my @commands = $needs =~ /^#\s+(install .*)$/mg;
+is scalar @commands, 2, 'uploads.conf: commands';
+ok_sh('uploads.conf works by its comment', <<"SH");
+set -e
+cd $examples/symcached.service.d
+sed 's|/srv/symcached|/srv/uploads|g' folders.conf >/etc/systemd/system/symcached.service.d/folders.conf
+systemctl daemon-reload
+@{[join "\n", @commands]}
+mkdir -p /etc/symcached
+echo '0123456789abcdefghij upload builder' >/etc/symcached/tokens
+cat >/etc/symcached.json <<'JSON'
+{ "uploads": { "root": "/srv/uploads", "listen": "unix:$sockets/uploads.sock",
+    "tokens": "@/etc/symcached/tokens" },
+  "stores": { "default": { "root": "/var/cache/symcached/default", "sources": ["uploads"],
+    "transcoders": [ { "version": "9.0.0", "command": ["pdb2symcache", "-pdb", "{pdb}"] } ] } } }
+JSON
+symcached -t
+systemctl restart symcached
+curl -sf --max-time 9 --unix-socket $sockets/symcached.sock http://h/healthz
+test -S $sockets/uploads.sock
+test -g /srv/uploads/.spool
 SH
 
 done_testing;

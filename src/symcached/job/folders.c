@@ -259,8 +259,12 @@ static int open_root(struct scheduler *scheduler, const char *path,
         r->workdir = workdir_open(path);
     }
     if (r == NULL || r->path == NULL || r->workdir == NULL) {
-        snprintf(error, size, "\"%s\" cannot be used: %s", path,
-                 strerror(errno));
+        snprintf(error, size, "\"%s\" cannot be used: %s%s", path,
+                 strerror(errno),
+                 errno == EROFS || errno == EACCES
+                     ? "; its owner must be symcached's user, and a systemd "
+                       "unit must have it in ReadWritePaths="
+                     : "");
         if (r != NULL) {
             workdir_close(r->workdir);
             free(r->path);
