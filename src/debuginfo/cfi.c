@@ -91,9 +91,6 @@ static int put_sum(struct cfi *cfi, int64_t number, enum cfi_form form)
     if (form == CFI_BARE) {
         return 0;
     }
-    if (form == CFI_MINUS) {
-        before = number > 0 ? '-' : '\0';
-    }
     return put(cfi, " ", 1) != 0 || put_number(cfi, before, size, 10) != 0
                ? -1
                : put(cfi, form == CFI_PLUS ? " +" : " -", 2);

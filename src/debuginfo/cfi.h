@@ -39,11 +39,11 @@ struct cfi_register {
     uint8_t name; /* in the CfiCache */
 };
 
-/* How a number is written; a CfiCache has the same of all of them. */
+/* How a number is used and written. */
 enum cfi_form {
     CFI_BARE, /* not at all: it is 0 */
-    CFI_PLUS, /* "-8 +" */
-    CFI_MINUS /* "8 -" */
+    CFI_PLUS, /* it is added: "-8 +" */
+    CFI_MINUS /* it is taken off: "8 -" */
 };
 
 /* Reads the CFI of a file in memory. */
@@ -65,7 +65,7 @@ int cfi_range(struct cfi *cfi, uint64_t start, uint64_t size);
  * format with more blanks. */
 int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address);
 
-/* Adds a rule to the record: base and number, or the word there. */
+/* Adds a rule to the record: base with number, or the word there. */
 int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
              const struct cfi_register *base, int64_t number,
              enum cfi_form form, bool is_at);

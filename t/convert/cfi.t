@@ -91,7 +91,9 @@ for (['STACK CFI INIT 500 .cfa: $rsp 8 +', 'no size'],
 
 # where there is none
 
-my ($code, undef, $said) = convert("$top/t/data/ppdb/weave.pdb");
+my ($code, undef, $said) = convert(unpacked('cfi_chained_loop.exe'));
+is $code, 8, 'unwind information without end is refused';
+($code, undef, $said) = convert("$top/t/data/ppdb/weave.pdb");
 is $code, 3, 'a portable PDB has no CFI';
 like $said, qr/without call frame information/, 'and is said to have none';
 is((run('pdb2symcache', '--text', "$dir/in.sym"))[0], 1,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "accept.h"
+#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
 #include "sections.h"
@@ -58,6 +59,7 @@ static int convert(const uint8_t *data, size_t size,
 
 static const struct debuginfo_maker macho_makes[] = {
     {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = DEBUGINFO_CFICACHE, .read_cfi = macho_cfi_read},
 };
 
 const struct debuginfo_format macho_format = {

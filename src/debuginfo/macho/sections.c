@@ -146,6 +146,14 @@ static bool is_dwarf(const char *stored, const char *name)
 struct dwarf_section macho_dwarf_section(const struct macho_image *image,
                                          const char *name)
 {
+    uint64_t address;
+
+    return macho_loaded_section(image, name, &address);
+}
+
+struct dwarf_section macho_loaded_section(const struct macho_image *image,
+                                          const char *name, uint64_t *address)
+{
     uint32_t i;
     uint64_t most = image->size / MACHO_SECTION_MIN * MACHO_TIMES;
     struct dwarf_section none = {NULL, 0};
@@ -163,6 +171,7 @@ struct dwarf_section macho_dwarf_section(const struct macho_image *image,
                 return none;
             }
             if (is_dwarf(section.name, name)) {
+                *address = section.address;
                 return section.offset != 0
                            ? content(image, &segment, &section)
                            : none;

@@ -63,4 +63,9 @@ uint64_t macho_load_address(const struct macho_image *image);
 struct dwarf_section macho_dwarf_section(const struct macho_image *image,
                                          const char *name);
 
+/* The same of any section with two underscores in front of its name, with its
+ * address. */
+struct dwarf_section macho_loaded_section(const struct macho_image *image,
+                                          const char *name, uint64_t *address);
+
 #endif

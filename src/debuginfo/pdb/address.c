@@ -113,10 +113,9 @@ int address_read(struct address_map *map, const struct msf *msf,
     return read_omap(map, msf, dbi, failure);
 }
 
-/* Looks up an address in the last entry whose source is not above it.  If the
- * table is not sorted, this finds the same entry as the reference's search. */
-static bool omap_find(const struct address_map *map, uint32_t source,
-                      uint32_t *target)
+/* Finds the last entry whose source is not above an address.  If the table is
+ * not sorted, this finds the same entry as the reference's search. */
+static const uint8_t *omap_entry(const struct address_map *map, uint32_t source)
 {
     size_t first, count, half;
     const uint8_t *p;
@@ -129,7 +128,15 @@ static bool omap_find(const struct address_map *map, uint32_t source,
         }
     }
     p = map->omap + OMAP_ENTRY * first;
-    if (count == 0 || le32(p) > source) {
+    return count == 0 || le32(p) > source ? NULL : p;
+}
+
+static bool omap_find(const struct address_map *map, uint32_t source,
+                      uint32_t *target)
+{
+    const uint8_t *p = omap_entry(map, source);
+
+    if (p == NULL) {
         return false;
     }
     if (le32(p + 4) == 0) {
@@ -147,6 +154,41 @@ int address_find_moved(const struct address_map *map, uint32_t section,
     }
     return omap_find(map, map->original[section - 1].address + offset,
                      address);
+}
+
+bool address_part(const struct address_map *map, uint32_t *at, uint32_t end,
+                  struct address_range *part)
+{
+    const uint8_t *p, *next, *last;
+    uint32_t start, until;
+
+    if (map->original == NULL) {
+        part->start = *at;
+        part->end = end;
+        *at = end;
+        return part->start < end;
+    }
+    last = map->omap + OMAP_ENTRY * map->num_omap;
+    p = *at < end ? omap_entry(map, *at) : NULL;
+    if (p == NULL && *at < end && map->num_omap > 0) {
+        p = map->omap; /* the range begins before all entries */
+        *at = le32(p);
+    }
+    for (; p != NULL && p < last && *at < end; p = next) {
+        next = p + OMAP_ENTRY;
+        start = *at;
+        until = next < last && le32(next) < end ? le32(next) : end;
+        if (until <= start) {
+            continue;
+        }
+        *at = until;
+        if (le32(p + 4) != 0) {
+            part->start = le32(p + 4) + (start - le32(p));
+            part->end = part->start + (until - start);
+            return part->end > part->start;
+        }
+    }
+    return false;
 }
 
 bool address_is_code(const struct address_map *map, uint32_t section)

@@ -55,6 +55,20 @@ static inline int address_find(const struct address_map *map, uint32_t section,
     return 1;
 }
 
+/* A range of addresses in the image, from start up to end. */
+struct address_range {
+    uint32_t start;
+    uint32_t end;
+};
+
+/*
+ * Takes the next part of a range of addresses before rearranging: *at moves
+ * from the range's start to its end.  Returns false if nothing of the rest is
+ * in the image.
+ */
+bool address_part(const struct address_map *map, uint32_t *at, uint32_t end,
+                  struct address_range *part);
+
 /* Does a section, counted from 1, contain code? */
 bool address_is_code(const struct address_map *map, uint32_t section);
 

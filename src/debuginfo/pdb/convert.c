@@ -16,9 +16,11 @@
 #include <string.h>
 
 #include "address.h"
+#include "cfi.h"
 #include "dbi.h"
 #include "lines.h"
 #include "info_stream.h"
+#include "machine.h"
 #include "msf.h"
 #include "publics.h"
 #include "function_name.h"
@@ -50,45 +52,8 @@ struct convert {
     uint64_t module_bytes; /* read so far */
 };
 
-static const struct {
-    uint16_t machine;
-    uint16_t arch;
-    uint32_t pointer_size;
-} machines[] = {
-    {0x014C, SYMFILE_ARCH_X86, 4},     {0x8664, SYMFILE_ARCH_AMD64, 8},
-    {0x01C0, SYMFILE_ARCH_ARM, 4},     {0xAA64, SYMFILE_ARCH_ARM64, 8},
-    {0x01F0, SYMFILE_ARCH_PPC, 4},     {0x0200, SYMFILE_ARCH_UNKNOWN, 8},
-    {0x5064, SYMFILE_ARCH_UNKNOWN, 8}, {0x5128, SYMFILE_ARCH_UNKNOWN, 16},
-};
-
-static int open_failed(enum msf_status status, const char *text,
-                       struct failure *failure)
-{
-    static const enum failure_code codes[] = {
-        FAILURE_NONE, FAILURE_NOT_PDB,   FAILURE_PORTABLE, FAILURE_PDB2,
-        FAILURE_MSFZ, FAILURE_TRUNCATED, FAILURE_DAMAGED,  FAILURE_LIMIT};
-
-    return failure_set(failure, codes[status], "%s", text);
-}
-
-static void find_machine(uint32_t machine, uint32_t *arch,
-                         unsigned *pointer_size)
-{
-    size_t i;
-
-    *arch = SYMFILE_ARCH_UNKNOWN;
-    *pointer_size = 4;
-    for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-        if (machines[i].machine == machine) {
-            *arch = machines[i].arch;
-            *pointer_size = machines[i].pointer_size;
-        }
-    }
-}
-
 static int prepare(struct convert *c, struct failure *failure)
 {
-    uint32_t arch;
     struct function_names *s;
 
     if (info_stream_read(&c->info, &c->msf, failure) != 0 ||
@@ -112,7 +77,7 @@ static int prepare(struct convert *c, struct failure *failure)
     s->crossref.dbi = &c->dbi;
     s->crossref.info = &c->info;
     s->forward.types = &s->types;
-    find_machine(c->dbi.machine, &arch, &s->pointer_size);
+    s->pointer_size = pdb_pointer_size(c->dbi.machine);
     c->sources.info = &c->info;
     c->sources.srcsrv = &c->srcsrv;
     c->lines.addresses = &c->addresses;
@@ -214,12 +179,11 @@ static void free_readers(struct convert *c)
 static int write_all(struct convert *c, const struct symfile_sink *sink,
                      struct debuginfo_result *result, struct failure *failure)
 {
-    unsigned pointer_size;
     struct symfile_identity identity;
 
     memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
     identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
-    find_machine(c->dbi.machine, &identity.arch, &pointer_size);
+    identity.arch = pdb_arch(c->dbi.machine);
     if (c->info.is_fastlink) {
         snprintf(result->note, sizeof(result->note),
                  "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
@@ -262,7 +226,7 @@ static int convert(const uint8_t *data, size_t size,
     c->writer.undecorates = true;
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
-        rc = open_failed(status, text, failure);
+        rc = pdb_open_failed(status, text, failure);
     } else {
         rc = read_all(c, failure);
     }
@@ -280,6 +244,7 @@ static int convert(const uint8_t *data, size_t size,
 
 static const struct debuginfo_maker pdb_makes[] = {
     {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = DEBUGINFO_CFICACHE, .read_cfi = pdb_cfi_read},
 };
 
 const struct debuginfo_format pdb_format = {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "exports.h"
 #include "identity.h"
@@ -59,6 +60,7 @@ static int convert(const uint8_t *data, size_t size,
 
 static const struct debuginfo_maker pe_makes[] = {
     {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = DEBUGINFO_CFICACHE, .read_cfi = pe_cfi_read},
 };
 
 const struct debuginfo_format pe_format = {

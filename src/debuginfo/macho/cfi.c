@@ -1,0 +1,105 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "cfi.h"
+
+#include <string.h>
+
+#include "accept.h"
+#include "compact.h"
+#include "debuginfo/cfi.h"
+#include "debuginfo/dwarf/dwarf.h"
+#include "image.h"
+#include "sections.h"
+#include "symbols.h"
+
+#define TRAMPOLINE "_sigtramp" /* without the underscore of C */
+
+static struct dwarf_section find(const struct macho_image *image,
+                                 const char *name, const struct cfi *cfi,
+                                 struct dwarf_frames *frames)
+{
+    frames->section = macho_loaded_section(image, name, &frames->address);
+    frames->load_address = macho_load_address(image);
+    frames->arch = cfi->identity.arch;
+    frames->is_big = image->is_big_endian;
+    frames->is_eh = strcmp(name, "eh_frame") == 0;
+    return frames->section;
+}
+
+/* Finds the address of a function that signal handlers return to. */
+static int find_trampoline(const struct macho_image *image,
+                           struct compact *compact, struct failure *failure)
+{
+    int rc;
+    size_t i;
+    const struct debuginfo_symbol *symbol;
+    struct symbol_list symbols;
+    struct dwarf_object object = {.load_address = macho_load_address(image)};
+
+    symbol_list_init(&symbols, &object, image->size);
+    symbols.is_kept = true;
+    rc = macho_symbols_read(image, &symbols, failure);
+    for (i = 0; rc == 0 && i < symbols.count; i++) {
+        symbol = &symbols.list[i];
+        if (symbol->name_size == sizeof(TRAMPOLINE) - 1 &&
+            memcmp(symbol->name, TRAMPOLINE, symbol->name_size) == 0) {
+            compact->trampoline = symbol->address;
+        }
+    }
+    symbol_list_free(&symbols);
+    return rc;
+}
+
+static int read_compact(const struct macho_image *image, struct cfi *cfi,
+                        struct failure *failure)
+{
+    int rc;
+    uint64_t address;
+    struct dwarf_frames frames;
+    struct compact compact = {
+        .section = macho_loaded_section(image, "unwind_info", &address),
+        .is_big = image->is_big_endian,
+        .arch = cfi->identity.arch};
+
+    if (find_trampoline(image, &compact, failure) != 0) {
+        return -1;
+    }
+    if (find(image, "eh_frame", cfi, &frames).size > 0) {
+        compact.frames = dwarf_frames_open(&frames, cfi);
+        if (compact.frames == NULL) {
+            return -1;
+        }
+    }
+    rc = compact_read(&compact, cfi);
+    dwarf_frames_close(compact.frames);
+    return rc;
+}
+
+int macho_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
+                   struct failure *failure)
+{
+    char error[200];
+    uint64_t address;
+    struct macho_image image;
+    struct dwarf_frames frames;
+
+    if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
+    }
+    if (macho_accept(&image, failure) != 0) {
+        return -1;
+    }
+    macho_image_uuid(&image, cfi->identity.guid);
+    cfi->identity.arch = macho_arch(image.cpu_type, image.cpu_subtype);
+    if (find(&image, "debug_frame", cfi, &frames).size > 0 &&
+        dwarf_frames_read(&frames, cfi) != 0) {
+        return -1;
+    }
+    if (macho_loaded_section(&image, "unwind_info", &address).size > 0) {
+        return read_compact(&image, cfi, failure);
+    }
+    return find(&image, "eh_frame", cfi, &frames).size > 0
+               ? dwarf_frames_read(&frames, cfi)
+               : 0;
+}

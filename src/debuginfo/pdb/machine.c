@@ -1,0 +1,49 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "machine.h"
+
+static const struct {
+    uint16_t machine;
+    uint16_t arch;
+    uint32_t pointer_size;
+} machines[] = {
+    {0x014C, SYMFILE_ARCH_X86, 4},     {0x8664, SYMFILE_ARCH_AMD64, 8},
+    {0x01C0, SYMFILE_ARCH_ARM, 4},     {0xAA64, SYMFILE_ARCH_ARM64, 8},
+    {0x01F0, SYMFILE_ARCH_PPC, 4},     {0x0200, SYMFILE_ARCH_UNKNOWN, 8},
+    {0x5064, SYMFILE_ARCH_UNKNOWN, 8}, {0x5128, SYMFILE_ARCH_UNKNOWN, 16},
+};
+
+int pdb_open_failed(enum msf_status status, const char *text,
+                    struct failure *failure)
+{
+    static const enum failure_code codes[] = {
+        FAILURE_NONE, FAILURE_NOT_PDB,   FAILURE_PORTABLE, FAILURE_PDB2,
+        FAILURE_MSFZ, FAILURE_TRUNCATED, FAILURE_DAMAGED,  FAILURE_LIMIT};
+
+    return failure_set(failure, codes[status], "%s", text);
+}
+
+uint32_t pdb_arch(uint32_t machine)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (machines[i].machine == machine) {
+            return machines[i].arch;
+        }
+    }
+    return SYMFILE_ARCH_UNKNOWN;
+}
+
+unsigned pdb_pointer_size(uint32_t machine)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (machines[i].machine == machine) {
+            return machines[i].pointer_size;
+        }
+    }
+    return 4;
+}

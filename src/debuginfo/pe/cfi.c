@@ -1,0 +1,49 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "cfi.h"
+
+#include <string.h>
+
+#include "debug_directory.h"
+#include "identity.h"
+#include "image.h"
+#include "sections.h"
+#include "unwind_amd64.h"
+
+#define RSDS_NAME 24 /* where the name of the PDB begins */
+
+/* Finds the name of the PDB, as it is stored. */
+static void find_file(const struct pe_image *image,
+                      struct cficache_identity *identity)
+{
+    struct pe_debug_entry entry;
+
+    if (pe_debug_find(image->data, image->size, PE_DEBUG_CODEVIEW, &entry) &&
+        entry.size > RSDS_NAME && memcmp(entry.data, "RSDS", 4) == 0) {
+        identity->file = (const char *)entry.data + RSDS_NAME;
+        identity->file_size =
+            strnlen(identity->file, entry.size - RSDS_NAME);
+    }
+}
+
+int pe_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
+                struct failure *failure)
+{
+    char error[200];
+    struct pe_image image;
+    struct pe_debug_id id;
+
+    if (pe_image_open(&image, data, size, error, sizeof(error)) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED, "%s", error);
+    }
+    if (pe_sections_check(&image, failure) != 0) {
+        return -1;
+    }
+    pe_debug_id(&image, &id);
+    memcpy(cfi->identity.guid, id.guid, sizeof(id.guid));
+    cfi->identity.age = id.age;
+    cfi->identity.arch = pe_image_arch(&image);
+    find_file(&image, &cfi->identity);
+    return pe_unwind_amd64(&image, cfi, failure);
+}

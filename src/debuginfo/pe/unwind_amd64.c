@@ -1,0 +1,371 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Each function gets one record, as in the "symbolic" library: what its prolog
+ * does holds for all of it, which is wrong in prologs and epilogs.
+ */
+#include "unwind_amd64.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/le.h"
+
+#define FUNCTION 12    /* bytes: start, end and unwind information */
+#define CHAIN_MAX 128  /* parts of one function */
+#define REGISTERS 16
+#define HAS_CHAIN 4
+#define HAS_HANDLER 3
+
+enum {
+    PUSH,
+    ALLOC_LARGE,
+    ALLOC_SMALL,
+    SET_FRAME,
+    SAVE,
+    SAVE_FAR,
+    EPILOG, /* or, of version 1, what saves a register of floats */
+    SPARE,
+    SAVE_XMM,
+    SAVE_XMM_FAR,
+    MACHINE_FRAME
+};
+
+struct function {
+    uint32_t start;
+    uint32_t end;
+    uint32_t info; /* address */
+};
+
+/* One part of the unwind information of a function. */
+struct info {
+    const uint8_t *codes;
+    unsigned count;
+    unsigned version;
+    unsigned frame; /* its register; 0: none */
+    uint32_t frame_offset;
+    bool has_next;
+    struct function next;
+};
+
+struct rule {
+    const struct cfi_register *target;
+    const struct cfi_register *base;
+    int64_t number;
+    enum cfi_form form;
+    bool is_at;
+};
+
+struct reader {
+    const struct pe_image *image;
+    struct cfi *cfi;
+    struct failure *failure;
+    struct cfi_register cfa;
+    struct cfi_register ra;
+    struct cfi_register registers[REGISTERS];
+    /* of the function */
+    struct rule *rules;
+    size_t num_rules;
+    size_t rule_room;
+    int64_t stack; /* its size: from the CFA down to the stack pointer */
+    bool has_cfa;
+    bool has_machine_frame;
+};
+
+static int damaged(struct reader *r, uint32_t start, const char *what)
+{
+    return failure_set(r->failure, FAILURE_DAMAGED,
+                       "is damaged: %s (function at 0x%lx)", what,
+                       (unsigned long)start);
+}
+
+static int add(struct reader *r, const struct cfi_register *target,
+               const struct cfi_register *base, int64_t number,
+               enum cfi_form form, bool is_at)
+{
+    struct rule *rule;
+
+    if (symfile_array_need(&r->rules, &r->rule_room, r->num_rules + 1,
+                           sizeof(*r->rules)) != 0) {
+        return failure_memory(r->failure);
+    }
+    rule = &r->rules[r->num_rules++];
+    rule->target = target;
+    rule->base = base;
+    rule->number = number;
+    rule->form = form;
+    rule->is_at = is_at;
+    return 0;
+}
+
+/* Returns how many slots of 16 bits an operation has behind its own; -1: there
+ * is no such operation. */
+static int operands(unsigned operation, unsigned info)
+{
+    switch (operation) {
+    case PUSH:
+    case ALLOC_SMALL:
+    case SET_FRAME:
+        return 0;
+    case MACHINE_FRAME:
+        return info <= 1 ? 0 : -1;
+    case ALLOC_LARGE:
+        return info <= 1 ? (int)info + 1 : -1;
+    case SAVE:
+    case SAVE_XMM:
+    case EPILOG:
+        return 1;
+    case SAVE_FAR:
+    case SAVE_XMM_FAR:
+    case SPARE:
+        return 2;
+    default:
+        return -1;
+    }
+}
+
+static int save(struct reader *r, const struct info *info, unsigned reg,
+                uint32_t offset)
+{
+    if (info->frame != 0) {
+        return add(r, &r->registers[reg], &r->registers[info->frame],
+                   (int64_t)(int32_t)(offset - info->frame_offset), CFI_PLUS,
+                   true);
+    }
+    return add(r, &r->registers[reg], &r->cfa, r->stack - (int64_t)offset,
+               CFI_MINUS, true);
+}
+
+static int machine_frame(struct reader *r, bool has_code)
+{
+    struct cfi_register *rsp = &r->registers[4];
+
+    r->has_machine_frame = true;
+    if (add(r, rsp, &r->cfa, r->stack + 16, CFI_MINUS, true) != 0 ||
+        add(r, &r->ra, &r->cfa, r->stack + 40, CFI_MINUS, true) != 0) {
+        return -1;
+    }
+    r->stack += has_code ? 48 : 40;
+    return 0;
+}
+
+static int operate(struct reader *r, const struct info *info, const uint8_t *p)
+{
+    unsigned operation = p[1] & 15, operand = p[1] >> 4;
+
+    switch (operation) {
+    case PUSH:
+        r->stack += 8;
+        return add(r, &r->registers[operand], &r->cfa, r->stack, CFI_MINUS,
+                   true);
+    case ALLOC_LARGE:
+        r->stack += operand == 0 ? le16(p + 2) * 8 : le32(p + 2);
+        return 0;
+    case ALLOC_SMALL:
+        r->stack += operand * 8 + 8;
+        return 0;
+    case SET_FRAME:
+        r->has_cfa = true;
+        return add(r, &r->cfa, &r->registers[info->frame],
+                   r->stack - (int64_t)info->frame_offset, CFI_PLUS, false);
+    case SAVE:
+        return save(r, info, operand, (uint32_t)le16(p + 2) * 8);
+    case SAVE_FAR:
+        return save(r, info, operand, le32(p + 2));
+    case MACHINE_FRAME:
+        return machine_frame(r, operand == 1);
+    default:
+        return 0;
+    }
+}
+
+/* Runs the codes of a part, the last of which the processor executes first.
+ * Returns 1 if one of them is none. */
+static int run(struct reader *r, const struct info *info)
+{
+    int n, rc = 0;
+    unsigned i, count = 0;
+    uint8_t starts[256];
+
+    for (i = 0; i < info->count; i += 1 + (unsigned)n) {
+        n = operands(info->codes[2 * i + 1] & 15, info->codes[2 * i + 1] >> 4);
+        if (n < 0 || (unsigned)n >= info->count - i) {
+            return 1;
+        }
+        starts[count++] = (uint8_t)i;
+    }
+    while (count > 0 && rc == 0) {
+        rc = operate(r, info, info->codes + 2 * (size_t)starts[--count]);
+    }
+    return rc;
+}
+
+static void read_function(const uint8_t *p, struct function *function)
+{
+    function->start = le32(p);
+    function->end = le32(p + 4);
+    function->info = le32(p + 8);
+}
+
+/* Returns size bytes from an address on, or NULL. */
+static const uint8_t *at(const struct reader *r, uint32_t address,
+                         uint32_t size)
+{
+    uint64_t offset = pe_image_offset(r->image, address);
+
+    return offset == PE_NO_OFFSET ? NULL
+                                  : pe_image_at(r->image, offset, size);
+}
+
+/* Reads the part that an entry leads to; *left bounds how many others are
+ * followed on the way. */
+static bool read_info(const struct reader *r, struct function function,
+                      unsigned *left, struct info *info)
+{
+    uint32_t size;
+    const uint8_t *p;
+
+    while (function.info % 2 != 0) { /* another entry has it */
+        p = *left == 0 ? NULL : at(r, function.info - 1, FUNCTION);
+        if (p == NULL) {
+            return false;
+        }
+        read_function(p, &function);
+        (*left)--;
+    }
+    p = at(r, function.info, 4);
+    if (p == NULL) {
+        return false;
+    }
+    info->version = p[0] & 7;
+    info->count = p[2];
+    info->frame = p[3] & 15;
+    info->frame_offset = (uint32_t)(p[3] >> 4) * 16;
+    info->has_next = (p[0] >> 3 & HAS_CHAIN) != 0;
+    size = 4 + (info->count + 1) / 2 * 4;
+    p = at(r, function.info,
+           info->has_next                        ? size + FUNCTION
+           : (p[0] >> 3 & HAS_HANDLER) != 0 ? size + 4
+                                                 : 4 + 2 * info->count);
+    if (p == NULL || (info->version != 1 && info->version != 2)) {
+        return false;
+    }
+    info->codes = p + 4;
+    if (info->has_next) {
+        read_function(p + size, &info->next);
+    }
+    return true;
+}
+
+/* Writes the rules of one kind of target: the CFA's, which is first, or the
+ * others. */
+static int write_rules(struct reader *r, bool is_cfa)
+{
+    size_t i;
+    const struct rule *rule;
+
+    for (i = 0; i < r->num_rules; i++) {
+        rule = &r->rules[i];
+        if ((rule->target == &r->cfa) == is_cfa &&
+            cfi_rule(r->cfi, rule->target, rule->base, rule->number,
+                     rule->form, rule->is_at) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int write_function(struct reader *r, const struct function *f)
+{
+    if (cfi_range(r->cfi, f->start, f->end - f->start) != 0 ||
+        (!r->has_cfa &&
+         cfi_rule(r->cfi, &r->cfa, &r->registers[4], r->stack, CFI_PLUS,
+                  false) != 0) ||
+        write_rules(r, true) != 0 || write_rules(r, false) != 0) {
+        return -1;
+    }
+    return r->has_machine_frame
+               ? 0
+               : cfi_rule(r->cfi, &r->ra, &r->cfa, 8, CFI_MINUS, true);
+}
+
+static int take_function(struct reader *r, const struct function *function)
+{
+    int rc;
+    unsigned parts = 0, left = CHAIN_MAX;
+    struct info info;
+
+    info.next = *function;
+    r->num_rules = 0;
+    r->stack = 8;
+    r->has_cfa = false;
+    r->has_machine_frame = false;
+    do {
+        if (parts++ > CHAIN_MAX) {
+            return damaged(r, function->start, "unwind information without "
+                                               "end");
+        }
+        if (!read_info(r, info.next, &left, &info)) {
+            return damaged(r, function->start, "bad unwind information");
+        }
+        rc = run(r, &info);
+        if (rc != 0) {
+            return rc < 0 ? -1 : 0;
+        }
+    } while (info.has_next);
+    return write_function(r, function);
+}
+
+static int open_registers(struct reader *r)
+{
+    unsigned i;
+    static const char *const names[REGISTERS] = {
+        "$rax", "$rcx", "$rdx", "$rbx", "$rsp", "$rbp", "$rsi", "$rdi",
+        "$r8",  "$r9",  "$r10", "$r11", "$r12", "$r13", "$r14", "$r15"};
+
+    for (i = 0; i < REGISTERS; i++) {
+        if (cfi_register(r->cfi, names[i], &r->registers[i]) != 0) {
+            return -1;
+        }
+    }
+    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
+               ? -1
+               : cfi_register(r->cfi, ".ra", &r->ra);
+}
+
+int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
+                    struct failure *failure)
+{
+    int rc;
+    uint32_t address, size = 0, i;
+    const uint8_t *p;
+    struct function function;
+    struct reader *r;
+
+    if (!pe_image_directory(image, PE_EXCEPTIONS, &address, &size)) {
+        return 0;
+    }
+    r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return failure_memory(failure);
+    }
+    r->image = image;
+    r->cfi = cfi;
+    r->failure = failure;
+    rc = open_registers(r);
+    p = at(r, address, size);
+    if (rc == 0 && (p == NULL || size % FUNCTION != 0)) {
+        rc = damaged(r, 0, "bad table of functions");
+    }
+    for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
+        read_function(p + (size_t)i * FUNCTION, &function);
+        if ((function.start != 0 || function.end != 0 || function.info != 0) &&
+            function.end >= function.start) {
+            rc = take_function(r, &function);
+        }
+    }
+    free(r->rules);
+    free(r);
+    return rc;
+}
