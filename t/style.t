@@ -86,7 +86,7 @@ my $common = 'base proto config json derived derived/symcache'
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common symbolicated/api"
     for qw(mozilla symbolicator);
-$may{'symbolicated/files'} = 'base proto derived';
+$may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =
     'base proto derived json symbolicated symbolicated/api symbolicated/files';
 $may{'symbolicated/calls'} =

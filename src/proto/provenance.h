@@ -36,4 +36,14 @@ typedef enum {
 } symcache_extent_e;
 
 
+/*
+ * Where the original was looked for, in another attribute: the member
+ * "attempts" of the page /v1/why, as an object that has nothing else.  What
+ * does not fit is left out as a whole.
+ */
+
+#define SYMCACHE_PLACES_ATTRIBUTE      "user.symcached.places"
+#define SYMCACHE_PLACES_MAX            2048
+
+
 #endif /* _SYMCACHE_PROVENANCE_H_INCLUDED_ */

@@ -94,7 +94,7 @@ my @broken = (
      qr/^unusable .*(?:truncated|damaged)/m],
 );
 $m->web($_->[0], error => $_->[2] // qr/^failed ./m, $_->[1]) for @broken;
-$m->web('never answers', error => qr/^failed no answer in time/m,
+$m->web('never answers', error => qr/^failed (?:no answer in time|not asked: .* no first byte)/m,
         sub { $_[0]->wait_for_peer(60); $_[0]->close }, slow => 1);
 $m->web('says 100 Continue, and nothing more', error => qr/^failed ./m, sub {
     $_[0]->send("HTTP/1.1 100 Continue\r\n\r\n"); $_[0]->wait_for_peer(60);

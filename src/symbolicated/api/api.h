@@ -74,9 +74,11 @@ enum api_module_state {
 struct api_attempts {
     struct api_attempts *next; /* of the next store */
     const struct store_config *store; /* NULL: a tenant's */
-    char *text;       /* of json */
-    struct json json; /* its page /v1/why */
-    uint32_t list;    /* "attempts" */
+    const struct json *json; /* of the page, or of what is noted beside the
+                                file that was found */
+    uint32_t list;           /* "attempts" */
+    char *text;              /* of the page /v1/why, or NULL */
+    struct json page;
 };
 
 /* A module that an answer needs. */

@@ -16,6 +16,8 @@
 
 #define UNUSED_MS (60 * 1000)
 
+#define PLACES_VALUES 1024 /* of 2,048 bytes */
+
 struct module *module_ref(struct module *module)
 {
     atomic_fetch_add_explicit(&module->refs, 1, memory_order_relaxed);
@@ -33,6 +35,8 @@ void module_unref(struct module *module)
         }
         munmap(module->data, module->size);
     }
+    json_free(&module->places);
+    free(module->places_text);
     free(module);
 }
 
@@ -67,6 +71,27 @@ static void read_source(struct module *module, int fd)
     module->source[strcspn(module->source, " ")] = '\0';
 }
 
+/* The attempts, as symcached noted them. */
+static void read_places(struct module *module, int fd)
+{
+    char *text = malloc(SYMCACHE_PLACES_MAX);
+    struct json_error error;
+    ssize_t n;
+
+    n = text != NULL ? fgetxattr(fd, SYMCACHE_PLACES_ATTRIBUTE, text,
+                                 SYMCACHE_PLACES_MAX)
+                     : -1;
+    module->places_text = text;
+    if (n <= 0 || json_read(&module->places, text, (size_t)n, PLACES_VALUES,
+                            &error) == 0) {
+        return;
+    }
+    module->places_list = json_member(&module->places, 0, "attempts");
+    if (module->places.values[module->places_list].type != JSON_ARRAY) {
+        module->places_list = 0;
+    }
+}
+
 struct module *module_open(int fd, const struct stat *st, int root,
                            const char *path, symcache_kind_e kind)
 {
@@ -98,6 +123,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
         return NULL;
     }
     read_source(module, fd);
+    read_places(module, fd);
     close(fd); /* the mapping stays */
     module->sound =
         module->size > 0 && verify(module, error, sizeof(error)) &&

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include "derived/derived.h"
+#include "json/json.h"
 #include "proto/key.h"
 #include "proto/provenance.h"
 
@@ -31,6 +32,9 @@ struct module {
     char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
                                                 * known */
     union derived_reader reader;
+    char *places_text; /* of places */
+    struct json places; /* where its original was looked for; see list */
+    uint32_t places_list; /* "attempts" of it; 0: not known */
     int root;    /* a folder that stays open, or -1 */
     char path[]; /* of the file, from there */
 };

@@ -19,7 +19,7 @@
 
 static void free_one(struct api_attempts *attempts)
 {
-    json_free(&attempts->json);
+    json_free(&attempts->page);
     free(attempts->text);
     free(attempts);
 }
@@ -28,7 +28,7 @@ static void free_one(struct api_attempts *attempts)
 static bool read_page(struct api_attempts *attempts, struct evbuffer *page)
 {
     size_t size = evbuffer_get_length(page);
-    struct json *json = &attempts->json;
+    struct json *json = &attempts->page;
     struct json_error error;
 
     attempts->text = malloc(size + 1);
@@ -37,9 +37,28 @@ static bool read_page(struct api_attempts *attempts, struct evbuffer *page)
         json_read(json, attempts->text, size, VALUES_MAX, &error) == 0) {
         return false;
     }
+    attempts->json = json;
     attempts->list = json_member(json, 0, "attempts");
     return attempts->list != 0 &&
            json->values[attempts->list].type == JSON_ARRAY;
+}
+
+bool attempts_note(struct api_attempts **list, const struct store_config *store,
+                   const struct json *json, uint32_t attempts)
+{
+    struct api_attempts *noted = calloc(1, sizeof(*noted));
+
+    if (noted == NULL) {
+        return false;
+    }
+    noted->store = store;
+    noted->json = json;
+    noted->list = attempts;
+    while (*list != NULL) {
+        list = &(*list)->next;
+    }
+    *list = noted;
+    return true;
 }
 
 /* Reads the page of a store, and puts it behind those of other stores.  One

@@ -7,6 +7,7 @@
 #ifndef SYMBOLICATED_SEARCH_ATTEMPTS_H
 #define SYMBOLICATED_SEARCH_ATTEMPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/queue.h>
 #include "symbolicated/api/api.h"
@@ -54,6 +55,13 @@ void attempts_ask(struct attempts_queue *queue,
 /* Sends what waits, a few questions at a time.  Returns one that has ended, or
  * NULL; to be called until then, behind attempts_ask() and in fn. */
 struct attempts_question *attempts_ended(struct attempts_queue *queue);
+
+/*
+ * Adds what is known without a question: the array attempts of json, which must
+ * live as long as the list.  Returns false without memory.
+ */
+bool attempts_note(struct api_attempts **list, const struct store_config *store,
+                   const struct json *json, uint32_t attempts);
 
 /* Ends all questions; fn is not called any more. */
 void attempts_cancel(struct attempts_queue *queue);

@@ -55,6 +55,24 @@ static void search_why(struct search *search)
     }
 }
 
+/*
+ * Are the places where the original of a file was looked for noted beside it,
+ * so that symcached need not be asked?  Where other stores were searched first,
+ * it knows of these.
+ */
+static bool seek_has_places(struct seek *seek, size_t last)
+{
+    const struct search *search = seek->search;
+    const struct module *module = seek->module;
+
+    return last == 0 && module->places_list != 0 &&
+           attempts_note(&seek->wanted->attempts,
+                         search->call->tenant != NULL
+                             ? NULL
+                             : search->settings->symbolication->stores[0],
+                         &module->places, module->places_list);
+}
+
 /* What has become of the module is known; last is the last store that was
  * looked into. */
 static void seek_settle(struct seek *seek, enum api_module_state state,
@@ -63,6 +81,11 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     struct search *search = seek->search;
     enum api_attempts_wish wish = search->call->attempts;
 
+    if (state == API_MODULE_FOUND && wish == API_ATTEMPTS_OF_ALL &&
+        seek_has_places(seek, last)) {
+        seek_end(seek, state);
+        return;
+    }
     if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
         (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
         reach_is_paused(search->started / 1000)) {

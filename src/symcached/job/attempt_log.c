@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include "base/table.h"
+#include "proto/provenance.h"
 #include "symcached/source/source.h"
 
 #define LOGS_MAX 1000 /* about 20 MB when all are full */
@@ -284,6 +285,35 @@ cJSON *attempt_log_json(const struct attempt_log *attempt_log)
         cJSON_AddItemToArray(array, attempt_json(&attempt_log->attempts[i]));
     }
     return array;
+}
+
+char *attempt_log_places(const struct attempt_log *attempt_log)
+{
+    static const char *const fleeting[] = {"time", "bytes", "ms",
+                                           "retry_after"};
+    cJSON *object, *attempts, *attempt;
+    char *text;
+    size_t i;
+
+    if (attempt_log->n == 0 || attempt_log->left_off > 0) {
+        return NULL;
+    }
+    object = cJSON_CreateObject();
+    attempts = attempt_log_json(attempt_log);
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        for (i = 0; i < sizeof(fleeting) / sizeof(fleeting[0]); i++) {
+            cJSON_DeleteItemFromObject(attempt, fleeting[i]);
+        }
+    }
+    cJSON_AddItemToObject(object, "attempts", attempts);
+    text = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    if (text != NULL && strlen(text) > SYMCACHE_PLACES_MAX) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 cJSON *attempt_log_tier_json(const struct attempt_log *attempt_log)

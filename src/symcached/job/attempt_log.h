@@ -47,6 +47,12 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
 void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
                        char *buf, size_t size);
 
+/*
+ * The attempts as text for SYMCACHE_PLACES_ATTRIBUTE, to be freed; NULL if
+ * there are none, or they do not fit.
+ */
+char *attempt_log_places(const struct attempt_log *attempt_log);
+
 /* An array of objects; NULL when out of memory. */
 cJSON *attempt_log_json(const struct attempt_log *attempt_log);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/async_unlink.h"
@@ -191,6 +192,16 @@ static struct publish_original to_keep(const struct job *job,
     return (struct publish_original){original->link, path};
 }
 
+void job_note_places(const struct job *job, const char *file)
+{
+    char *places = attempt_log_places(job->attempt_log);
+
+    if (places != NULL) {
+        provenance_note_places(file, places);
+        free(places);
+    }
+}
+
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
@@ -202,6 +213,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }
+    job_note_places(job, file);
     job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
                                  &job->key, version, file, wants_digest(job),

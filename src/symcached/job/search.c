@@ -250,6 +250,7 @@ static void on_found(struct job *job)
     }
     provenance_note(file, job->original.from, job->original.extent,
                     job->original.features);
+    job_note_places(job, file);
     if (job->source->type->has_symcaches) {
         job_publish(job, &job->symcache.version, file);
         return;

@@ -376,6 +376,9 @@ bool job_awaits_space(const struct job *job);
 /* Starts the transcoder; call it when there is a transcoder slot. */
 void job_run_transcoder(struct job *job);
 
+/* Notes beside a file where its original was looked for. */
+void job_note_places(const struct job *job, const char *file);
+
 /* Publishes a file of this version from the job's work directory. */
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file);

@@ -37,6 +37,17 @@ bool provenance_read(const char *file, struct provenance *provenance)
     return true;
 }
 
+static void set(const char *file, const char *attribute, const char *text,
+                size_t size)
+{
+    bool sealed = digest_unseal_path(file);
+
+    (void)lsetxattr(file, attribute, text, size, 0);
+    if (sealed) {
+        digest_seal_path(file);
+    }
+}
+
 void provenance_write(const char *file, const struct provenance *provenance)
 {
     char text[SYMCACHE_PROVENANCE_TEXT + 1];
@@ -44,12 +55,12 @@ void provenance_write(const char *file, const struct provenance *provenance)
                      provenance->source, words[provenance->extent],
                      (long long)provenance->checked, provenance->features);
 
-    bool sealed = digest_unseal_path(file);
+    set(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
+}
 
-    (void)lsetxattr(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n, 0);
-    if (sealed) {
-        digest_seal_path(file);
-    }
+void provenance_note_places(const char *file, const char *places)
+{
+    set(file, SYMCACHE_PLACES_ATTRIBUTE, places, strlen(places));
 }
 
 void provenance_note(const char *file, const char *source,
@@ -65,11 +76,17 @@ void provenance_note(const char *file, const char *source,
 
 void provenance_copy(const char *from, const char *to)
 {
+    char places[SYMCACHE_PLACES_MAX];
     struct provenance provenance;
+    ssize_t n;
 
     if (provenance_read(from, &provenance)) {
         provenance_note(to, provenance.source, provenance.extent,
                         provenance.features);
+    }
+    n = lgetxattr(from, SYMCACHE_PLACES_ATTRIBUTE, places, sizeof(places));
+    if (n > 0) {
+        set(to, SYMCACHE_PLACES_ATTRIBUTE, places, (size_t)n);
     }
 }
 

@@ -32,8 +32,12 @@ void provenance_write(const char *file, const struct provenance *provenance);
 void provenance_note(const char *file, const char *source,
                      symcache_extent_e extent, unsigned features);
 
-/* The file `to` is made from the file `from`: copies what is known, if
- * anything is. */
+/* Notes where the original of a file was looked for, a text of at most
+ * SYMCACHE_PLACES_MAX bytes (proto/provenance.h). */
+void provenance_note_places(const char *file, const char *places);
+
+/* The file `to` is made from the file `from`: copies what is known of its
+ * source and places, if anything is. */
 void provenance_copy(const char *from, const char *to);
 
 /*

@@ -160,8 +160,8 @@ symbolicator_failure(const struct api_attempts *attempts)
 
     if (attempts != NULL) {
         first = attempts->list + 1;
-        if (first < attempts->json.values[attempts->list].end) {
-            switch (outcome_of(&attempts->json, first)) {
+        if (first < attempts->json->values[attempts->list].end) {
+            switch (outcome_of(attempts->json, first)) {
             case OUTCOME_NOTFOUND:
                 return SYMBOLICATOR_MISSING;
             case OUTCOME_MALFORMED:
@@ -415,7 +415,7 @@ static void collect(struct candidates *all,
 
     for (attempts = result->attempts; attempts != NULL;
          attempts = attempts->next) {
-        json = &attempts->json;
+        json = attempts->json;
         for (i = attempts->list + 1; i < json->values[attempts->list].end;
              i = json->values[i].end) {
             add_attempt(all, json, i, attempts->store);
