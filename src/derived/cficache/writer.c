@@ -314,7 +314,9 @@ enum symfile_status cficache_writer_close(struct cficache_writer *w)
             break;
         }
         sum.fails = sum.fails || delta->fails;
-        apply(&sum, w->rules + delta->first, delta->count);
+        if (delta->count > 0) {
+            apply(&sum, w->rules + delta->first, delta->count);
+        }
         if (find_set(w, &sum, &set) != 0 ||
             cficache_points_add(&w->rows, span.first, address, set) != 0) {
             return SYMFILE_NO_MEMORY;
