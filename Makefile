@@ -57,7 +57,7 @@ CANARIES = canary.pdb canary-portable.pdb
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
 PARTS    = sandboxed symcached symbolicated symcachectl converter http child metrics config \
-           symbolication json debuginfo derived sandbox base proto
+           symbolication json debuginfo reports stackwalk derived sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
@@ -92,7 +92,7 @@ SRCS     = $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
-HOTOBJS  = $(filter $(foreach p,base debuginfo derived \
+HOTOBJS  = $(filter $(foreach p,base debuginfo derived reports stackwalk \
              symbolication json converter,\
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
@@ -179,7 +179,8 @@ FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/derived/*.c src/derived/*/*.c \
-               src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
+               src/debuginfo/*.c src/debuginfo/*/*.c src/reports/*/*.c \
+               src/stackwalk/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c thread.c utf8.c) \
              $(addprefix src/config/,location.c sympath.c tokens.c) src/base/secret.c \

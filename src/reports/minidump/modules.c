@@ -1,0 +1,292 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The list of modules, and what identifies them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/le.h"
+#include "bytes.h"
+
+#define ENTRY 108
+#define UNLOADED_ENTRY 24
+
+#define CV_PDB70 0x53445352 /* "RSDS" */
+#define CV_PDB20 0x3031424e /* "NB10" */
+#define CV_ELF 0x4270454c   /* "BpEL" */
+
+#define VERSION_SIGNATURE 0xfeef04bd
+#define VERSION_STRUCT 0x00010000
+
+static const char hex[] = "0123456789abcdef";
+
+/* What the bytes are, written in lower case; NULL when out of memory. */
+static char *hex_text(struct minidump *dump, const uint8_t *p, size_t size)
+{
+    char *text = arena_take(&dump->arena, size * 2 + 1);
+    size_t i;
+
+    for (i = 0; text != NULL && i < size; i++) {
+        text[i * 2] = hex[p[i] >> 4];
+        text[i * 2 + 1] = hex[p[i] & 15];
+    }
+    if (text != NULL) {
+        text[size * 2] = '\0';
+    }
+    return text;
+}
+
+/* A GUID of the dump's byte order, in text order. */
+static void read_guid(const struct minidump *dump, uint8_t guid[16],
+                      const uint8_t *p)
+{
+    if (dump->is_big_endian) {
+        memcpy(guid, p, 16);
+    } else {
+        le_guid(guid, p);
+    }
+}
+
+static bool is_zero(const uint8_t *p, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        if (p[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_debug_id(struct minidump_module *m)
+{
+    const uint8_t *g = m->guid;
+    size_t n;
+
+    m->has_debug_id = true;
+    n = (size_t)snprintf(
+        m->debug_id, sizeof(m->debug_id),
+        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+        "%02x%02x%02x%02x%02x%02x",
+        g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10],
+        g[11], g[12], g[13], g[14], g[15]);
+    if (m->age != 0) {
+        snprintf(m->debug_id + n, sizeof(m->debug_id) - n, "-%x", m->age);
+    }
+}
+
+/* The code id that PE images have. */
+static bool set_image_id(struct minidump *dump, struct minidump_module *m)
+{
+    m->code_id = arena_take(&dump->arena, 17);
+    if (m->code_id != NULL) {
+        snprintf(m->code_id, 17, "%08x%x", m->time, m->size);
+    }
+    return m->code_id != NULL;
+}
+
+static bool read_pdb70(struct minidump *dump, struct minidump_module *m,
+                       struct minidump_bytes cv)
+{
+    read_guid(dump, m->guid, cv.data + 4);
+    m->age = get32(dump, cv.data + 20);
+    if (!is_zero(m->guid, sizeof(m->guid))) {
+        set_debug_id(m);
+    }
+    m->debug_file = bytes_text(dump, cv.data + 24, cv.size - 24);
+    if (dump->os == MINIDUMP_MACOS || dump->os == MINIDUMP_IOS) {
+        m->code_id = hex_text(dump, m->guid, sizeof(m->guid));
+        return m->code_id != NULL && m->debug_file != NULL;
+    }
+    return m->debug_file != NULL && set_image_id(dump, m);
+}
+
+static bool read_pdb20(struct minidump *dump, struct minidump_module *m,
+                       struct minidump_bytes cv)
+{
+    uint32_t signature = get32(dump, cv.data + 8);
+    unsigned i;
+
+    for (i = 0; i < 4; i++) {
+        m->guid[i] = (uint8_t)(signature >> (24 - 8 * i));
+    }
+    m->age = get32(dump, cv.data + 12);
+    m->has_debug_id = true;
+    snprintf(m->debug_id, sizeof(m->debug_id), m->age != 0 ? "%08X-%x" : "%08X",
+             signature, m->age);
+    m->debug_file = bytes_text(dump, cv.data + 16, cv.size - 16);
+    return m->debug_file != NULL && set_image_id(dump, m);
+}
+
+static bool read_build_id(struct minidump *dump, struct minidump_module *m,
+                          struct minidump_bytes cv)
+{
+    const uint8_t *id = cv.data + 4;
+    size_t size = cv.size - 4;
+    uint8_t first[16] = {0};
+
+    m->debug_file = m->code_file;
+    if (is_zero(id, size)) {
+        return true;
+    }
+    memcpy(first, id, size < sizeof(first) ? size : sizeof(first));
+    read_guid(dump, m->guid, first);
+    set_debug_id(m);
+    m->code_id = hex_text(dump, id, size);
+    return m->code_id != NULL;
+}
+
+/* Reads the ids of a module.  Returns false if there is something that cannot
+ * be read, or when out of memory. */
+static bool read_ids(struct minidump *dump, struct minidump_module *m,
+                     const uint8_t *location)
+{
+    struct minidump_bytes cv;
+
+    if (get32(dump, location) == 0) {
+        return dump->os != MINIDUMP_WINDOWS || set_image_id(dump, m);
+    }
+    cv = bytes_located(dump, location);
+    if (cv.size < 4) {
+        return false;
+    }
+    switch (get32(dump, cv.data)) {
+    case CV_PDB70:
+        return cv.size >= 24 && read_pdb70(dump, m, cv);
+    case CV_PDB20:
+        return cv.size >= 16 && read_pdb20(dump, m, cv);
+    case CV_ELF:
+        return read_build_id(dump, m, cv);
+    default:
+        return true;
+    }
+}
+
+/* VS_FIXEDFILEINFO; in dumps of Linux each word is a number. */
+static void read_version(const struct minidump *dump,
+                         struct minidump_module *m, const uint8_t *p)
+{
+    uint32_t high = get32(dump, p + 8), low = get32(dump, p + 12);
+
+    if (get32(dump, p) != VERSION_SIGNATURE ||
+        get32(dump, p + 4) != VERSION_STRUCT) {
+        return;
+    }
+    if (dump->os == MINIDUMP_WINDOWS || dump->os == MINIDUMP_MACOS ||
+        dump->os == MINIDUMP_IOS) {
+        snprintf(m->version, sizeof(m->version), "%u.%u.%u.%u", high >> 16,
+                 high & 0xffff, low >> 16, low & 0xffff);
+    } else {
+        snprintf(m->version, sizeof(m->version), "%u.%u.%u.%u", high, low,
+                 get32(dump, p + 16), get32(dump, p + 20));
+    }
+}
+
+static bool read_module(struct minidump *dump, struct minidump_module *m,
+                        const uint8_t *p)
+{
+    memset(m, 0, sizeof(*m));
+    m->base = get64(dump, p);
+    m->size = get32(dump, p + 8);
+    m->checksum = get32(dump, p + 12);
+    m->time = get32(dump, p + 16);
+    m->code_file = bytes_string(dump, get32(dump, p + 20));
+    read_version(dump, m, p + 24);
+    return m->code_file != NULL && read_ids(dump, m, p + 76);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct minidump_module *x = a, *y = b;
+
+    if (x->base != y->base) {
+        return x->base < y->base ? -1 : 1;
+    }
+    return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Of modules that overlap, the one that begins first stays. */
+static void sort(struct minidump *dump, size_t count)
+{
+    size_t i, n = 0;
+    uint64_t first = dump->modules[0].base;
+    struct minidump_module *m = dump->modules;
+
+    qsort(m, count, sizeof(*m), compare);
+    for (i = 0; i < count; i++) {
+        if (n > 0 && m[i].base - m[n - 1].base < m[n - 1].size) {
+            continue;
+        }
+        m[n] = m[i];
+        dump->ranges[n].base = m[n].base;
+        dump->ranges[n].size = m[n].size;
+        if (m[n].base == first) {
+            dump->main_module = n;
+        }
+        n++;
+    }
+    dump->num_modules = n;
+}
+
+bool modules_read(struct minidump *dump)
+{
+    const uint8_t *p;
+    size_t i, count, n = 0;
+
+    if (!bytes_list(dump, bytes_stream(dump, STREAM_MODULES), ENTRY,
+                    MINIDUMP_MODULES, &p, &count)) {
+        return true;
+    }
+    dump->modules =
+        arena_take(&dump->arena, (count + 1) * sizeof(*dump->modules));
+    dump->ranges =
+        arena_take(&dump->arena, (count + 1) * sizeof(*dump->ranges));
+    if (dump->modules == NULL || dump->ranges == NULL) {
+        return false;
+    }
+    for (i = 0; i < count; i++, p += ENTRY) {
+        struct minidump_module *m = &dump->modules[n];
+
+        if (!read_module(dump, m, p)) {
+            return true; /* the crate gives the whole list up, too */
+        }
+        if (m->size > 0 && m->base + (m->size - 1) >= m->base) {
+            n++;
+        }
+    }
+    if (n > 0) {
+        sort(dump, n);
+    }
+    return true;
+}
+
+bool unloaded_read(struct minidump *dump)
+{
+    const uint8_t *p;
+    size_t i, count;
+    struct minidump_unloaded *u;
+
+    if (!bytes_sized_list(dump, bytes_stream(dump, STREAM_UNLOADED),
+                          UNLOADED_ENTRY, MINIDUMP_MODULES, &p, &count)) {
+        return true;
+    }
+    dump->unloaded =
+        arena_take(&dump->arena, (count + 1) * sizeof(*dump->unloaded));
+    if (dump->unloaded == NULL) {
+        return false;
+    }
+    for (i = 0; i < count; i++, p += UNLOADED_ENTRY) {
+        u = &dump->unloaded[i];
+        u->base = get64(dump, p);
+        u->size = get32(dump, p + 8);
+        u->code_file = bytes_string(dump, get32(dump, p + 20));
+        if (u->code_file == NULL) {
+            return true;
+        }
+    }
+    dump->num_unloaded = count;
+    return true;
+}

@@ -1,0 +1,148 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * SystemInfo: the processor and the operating system.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bytes.h"
+
+#define SIZE 56
+
+static const struct {
+    uint16_t number;
+    enum stackwalk_cpu cpu;
+    const char *name;
+} archs[] = {
+    {0, STACKWALK_X86, "x86"},        {10, STACKWALK_X86, "x86"},
+    {9, STACKWALK_AMD64, "x86_64"},   {5, STACKWALK_ARM, "arm"},
+    {12, STACKWALK_ARM64, "arm64"},   {0x8003, STACKWALK_ARM64, "arm64"},
+    {1, STACKWALK_MIPS, "mips"},      {0x8004, STACKWALK_UNKNOWN, "mips64"},
+    {3, STACKWALK_PPC, "ppc"},        {0x8002, STACKWALK_PPC64, "ppc64"},
+};
+
+static const struct {
+    uint32_t platform;
+    enum minidump_os os;
+    const char *name;
+} systems[] = {
+    {1, MINIDUMP_WINDOWS, "Windows"},      {2, MINIDUMP_WINDOWS, "Windows"},
+    {3, MINIDUMP_WINDOWS, "Windows"},      {0x8101, MINIDUMP_MACOS, "macOS"},
+    {0x8102, MINIDUMP_IOS, "iOS"},         {0x8201, MINIDUMP_LINUX, "Linux"},
+    {0x8202, MINIDUMP_SOLARIS, "Solaris"}, {0x8203, MINIDUMP_ANDROID,
+                                            "Android"},
+    {0x8204, MINIDUMP_PS3, "PS3"},         {0x8205, MINIDUMP_NACL, "NaCl"},
+};
+
+const char *minidump_os_name(enum minidump_os os)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
+        if (systems[i].os == os) {
+            return systems[i].name;
+        }
+    }
+    return "";
+}
+
+/* Cuts blanks off both ends. */
+static char *trim(char *text)
+{
+    size_t size;
+
+    text += strspn(text, " \t\n\v\f\r");
+    for (size = strlen(text); size > 0 && strchr(" \t\n\v\f\r", text[size - 1]);
+         size--) {
+    }
+    text[size] = '\0';
+    return text;
+}
+
+/*
+ * Breakpad and Crashpad write what uname(1) says: "Linux VERSION BUILD...
+ * ARCH",
+ * often followed by "Linux/GNU".  Returns false if that has no version.
+ */
+static bool split_uname(struct minidump *dump, char *text)
+{
+    char *version = strchr(text, ' '), *build, *last;
+
+    if (version == NULL) {
+        return false;
+    }
+    version++;
+    build = strchr(version, ' ');
+    if (build == NULL) {
+        build = version + strlen(version);
+    } else {
+        *build++ = '\0';
+    }
+    if (strcmp(version, "0.0.0") == 0) {
+        return false;
+    }
+    last = strrchr(build, ' ');
+    if (last != NULL && strcmp(last + 1, "Linux/GNU") == 0) {
+        *last = '\0';
+        last = strrchr(build, ' ');
+    }
+    *(last != NULL ? last : build) = '\0';
+    dump->os_version = version;
+    dump->os_build = build;
+    return true;
+}
+
+static bool read_version(struct minidump *dump, const uint8_t *p)
+{
+    char *version = arena_take(&dump->arena, 48);
+    char *csd = bytes_string(dump, get32(dump, p + 24)), *copy;
+    size_t size = csd != NULL ? strlen(csd) + 1 : 0;
+
+    if (version == NULL) {
+        return false;
+    }
+    snprintf(version, 48, "%u.%u.%u", get32(dump, p + 8), get32(dump, p + 12),
+             get32(dump, p + 16));
+    dump->os_version = version;
+    dump->os_build = "";
+    if (csd == NULL) {
+        return true;
+    }
+    copy = arena_take(&dump->arena, size);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, csd, size);
+    if (dump->os != MINIDUMP_LINUX || strcmp(version, "0.0.0") != 0 ||
+        !split_uname(dump, copy)) {
+        dump->os_build = trim(csd);
+    }
+    return true;
+}
+
+bool system_read(struct minidump *dump)
+{
+    struct minidump_bytes stream = bytes_stream(dump, STREAM_SYSTEM);
+    uint32_t platform;
+    size_t i;
+
+    if (stream.size < SIZE) {
+        return false;
+    }
+    dump->arch = get16(dump, stream.data);
+    dump->num_cpus = stream.data[6];
+    platform = get32(dump, stream.data + 20);
+    for (i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
+        if (archs[i].number == dump->arch) {
+            dump->cpu = archs[i].cpu;
+            dump->cpu_name = archs[i].name;
+        }
+    }
+    for (i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
+        if (systems[i].platform == platform) {
+            dump->os = systems[i].os;
+        }
+    }
+    return read_version(dump, stream.data);
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "stackwalk.h"
+
+#include "base/byte_order.h"
+#include "caller.h"
+
+#define NULL_PAGE 4096
+
+size_t stackwalk_module_at(const struct stackwalk *walk, uint64_t address)
+{
+    size_t half, base = 0, count = walk->num_modules;
+
+    if (count == 0) {
+        return STACKWALK_NO_MODULE;
+    }
+    while (count > 1) {
+        half = count / 2;
+        base += walk->modules[base + half].base <= address ? half : 0;
+        count -= half;
+    }
+    return walk->modules[base].base <= address &&
+                   address - walk->modules[base].base <
+                       walk->modules[base].size
+               ? base
+               : STACKWALK_NO_MODULE;
+}
+
+bool caller_read(const struct stackwalk *walk, uint64_t address,
+                 uint64_t *word)
+{
+    const struct stackwalk_memory *m = walk->stack;
+    unsigned size = stackwalk_cpus[walk->cpu].word;
+    const uint8_t *p;
+
+    if (address < m->start || m->size < size ||
+        address - m->start > m->size - size) {
+        return false;
+    }
+    p = m->data + (address - m->start);
+    *word = size == 4 ? byte_order_32(p, m->is_big_endian)
+                      : byte_order_64(p, m->is_big_endian);
+    return true;
+}
+
+bool caller_is_canonical(enum stackwalk_cpu cpu, uint64_t address)
+{
+    switch (cpu) {
+    case STACKWALK_AMD64: /* bits 47 to 63 are equal */
+        return address <= 0x7fffffffffff || address >= 0xffff800000000000;
+    case STACKWALK_ARM64:
+        return address >= 0x1000 && address <= 0xfffffffffffff;
+    case STACKWALK_MIPS:
+        return address >= NULL_PAGE;
+    default:
+        return true;
+    }
+}
+
+uint64_t caller_strip(const struct stackwalk *walk, uint64_t pointer)
+{
+    uint64_t mask = ((uint64_t)1 << 47) - 1, last;
+    const struct stackwalk_module *m;
+
+    if (walk->num_modules > 0) {
+        m = &walk->modules[walk->num_modules - 1];
+        last = m->base + m->size;
+        last = last < m->base ? UINT64_MAX : last;
+        while (mask != UINT64_MAX && last > mask + 1) {
+            mask = mask << 1 | 1;
+        }
+    }
+    return pointer & mask;
+}
+
+/* The tests that end a walk. */
+static bool is_caller(const struct stackwalk *walk,
+                      const struct stackwalk_frame *callee,
+                      const struct stackwalk_registers *caller)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
+    uint64_t sp = caller->values[cpu->sp];
+    uint64_t last = callee->registers.values[cpu->sp];
+
+    if (caller->values[cpu->pc] < NULL_PAGE) {
+        return false;
+    }
+    /* leaf functions of these processors need no stack */
+    return sp > last ||
+           (sp == last && callee->trust == STACKWALK_CONTEXT &&
+            walk->cpu != STACKWALK_X86 && walk->cpu != STACKWALK_AMD64);
+}
+
+static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
+{
+    struct stackwalk_registers caller;
+    enum stackwalk_trust trust = STACKWALK_CFI;
+
+    switch (caller_by_cfi(walk, frame, &caller)) {
+    case CALLER_FOUND:
+        break;
+    case CALLER_NONE:
+        return false;
+    case CALLER_UNKNOWN:
+        trust = STACKWALK_FP;
+        if (!caller_by_frame_pointer(walk, frame, &caller)) {
+            trust = STACKWALK_SCAN;
+            if (!caller_by_scan(walk, frame, &caller)) {
+                return false;
+            }
+        }
+        break;
+    }
+    if (!is_caller(walk, frame, &caller)) {
+        return false;
+    }
+    frame->trust = trust;
+    frame->registers = caller;
+    return true;
+}
+
+bool stackwalk_run(struct stackwalk *walk,
+                   const struct stackwalk_registers *registers,
+                   void (*found)(void *context,
+                                 const struct stackwalk_frame *frame),
+                   void *context)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
+    struct stackwalk_frame frame = {.trust = STACKWALK_CONTEXT,
+                                    .registers = *registers};
+    unsigned n, max = walk->max_frames != 0 ? walk->max_frames
+                                            : STACKWALK_FRAMES;
+
+    for (n = 0; n < max; n++) {
+        frame.address = frame.registers.values[cpu->pc];
+        frame.lookup = frame.address - (n == 0 ? 0 : cpu->back);
+        frame.module = stackwalk_module_at(walk, frame.lookup);
+        found(context, &frame);
+        if (walk->stack == NULL || walk->stack->size == 0 || cpu->back == 0 ||
+            !find_caller(walk, &frame)) {
+            return true;
+        }
+    }
+    return false;
+}
