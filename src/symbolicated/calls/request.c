@@ -28,12 +28,6 @@
 #define LINE_MAX_BYTES 256
 #define FLUSH_MS 100
 
-/* The search for a round of the call. */
-struct round {
-    struct round *before;
-    struct search *search;
-};
-
 struct request {
     LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
@@ -42,7 +36,7 @@ struct request {
     struct api_request api;
     struct api_reply reply;
     struct api_call *call;
-    struct round *rounds; /* that are searched, the newest first */
+    struct search *search; /* for the newest round; search_before() */
     struct event *timer; /* NULL: it does not wait */
     unsigned tries;
     uint64_t started; /* microseconds */
@@ -148,7 +142,7 @@ static void count(struct request *r)
 
 static void free_request(struct request *r)
 {
-    struct round *round;
+    struct search *before;
 
 
     stats_add(&r->context->stats.running, (uint64_t)-1);
@@ -156,10 +150,9 @@ static void free_request(struct request *r)
         LIST_REMOVE(r, entry);
         event_free(r->timer);
     }
-    while ((round = r->rounds) != NULL) {
-        r->rounds = round->before;
-        search_free(round->search);
-        free(round);
+    for (; r->search != NULL; r->search = before) {
+        before = search_before(r->search);
+        search_free(r->search);
     }
     if (r->call != NULL) {
         r->call->free(r->call);
@@ -267,10 +260,10 @@ static void go_on(struct request *r);
 static void on_searched(void *arg)
 {
     struct request *r = arg;
-    const struct round *round;
+    const struct search *s;
 
-    for (round = r->rounds; round != NULL; round = round->before) {
-        if (!search_has_ended(round->search)) {
+    for (s = r->search; s != NULL; s = search_before(s)) {
+        if (!search_has_ended(s)) {
             return;
         }
     }
@@ -279,10 +272,10 @@ static void on_searched(void *arg)
 
 static void stop_searches(struct request *r)
 {
-    struct round *round;
+    struct search *s;
 
-    for (round = r->rounds; round != NULL; round = round->before) {
-        search_stop(round->search);
+    for (s = r->search; s != NULL; s = search_before(s)) {
+        search_stop(s);
     }
 }
 
@@ -331,11 +324,11 @@ static int wait_for_modules(struct request *r)
  * there are some. */
 static bool is_broken(struct request *r)
 {
-    struct round *round;
+    struct search *s;
     bool broken = false;
 
-    for (round = r->rounds; round != NULL; round = round->before) {
-        broken = search_is_broken(round->search) || broken;
+    for (s = r->search; s != NULL; s = search_before(s)) {
+        broken = search_is_broken(s) || broken;
     }
     return broken;
 }
@@ -344,19 +337,14 @@ static bool is_broken(struct request *r)
  * memory. */
 static int add_round(struct request *r)
 {
-    struct round *round = calloc(1, sizeof(*round));
+    struct search *search = search_new(&r->context->searcher, r->settings,
+                                       r->call, r->started, r->search,
+                                       on_searched, r);
 
-    if (round == NULL) {
+    if (search == NULL) {
         return -1;
     }
-    round->search = search_new(&r->context->searcher, r->settings, r->call,
-                               r->started, on_searched, r);
-    if (round->search == NULL) {
-        free(round);
-        return -1;
-    }
-    round->before = r->rounds;
-    r->rounds = round;
+    r->search = search;
     return 0;
 }
 
@@ -382,10 +370,10 @@ static bool wants_too_much(const struct request *r)
 static bool search(struct request *r)
 {
     bool is_known = true;
-    struct round *round;
+    struct search *s;
 
-    for (round = r->rounds; round != NULL; round = round->before) {
-        is_known = search_run(round->search) && is_known;
+    for (s = r->search; s != NULL; s = search_before(s)) {
+        is_known = search_run(s) && is_known;
     }
     if (is_known) {
         return true;
@@ -414,7 +402,7 @@ static void go_on(struct request *r)
         r->searched = clock_usec();
         reset_reply(r);
         next = r->call->step(r->call, &r->reply);
-        if (r->rounds != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
+        if (r->search != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
             stats_add(&r->context->stats.cut, 1);
         } else if (next == API_FINISHED) {
             send_reply(r);

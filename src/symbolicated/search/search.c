@@ -496,7 +496,8 @@ static void on_tenant(void *arg, enum exchange_news news,
 
 struct search *search_new(struct searcher *searcher, struct settings *settings,
                           struct api_call *call, uint64_t begun,
-                          void (*done)(void *arg), void *arg)
+                          struct search *before, void (*done)(void *arg),
+                          void *arg)
 {
     struct api_round *round = call->round;
     struct search *search = calloc(
@@ -513,6 +514,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->call = call;
     search->round = round;
     search->begun = begun;
+    search->before = before;
     search->done = done;
     search->arg = arg;
     search->started = clock_usec();
@@ -565,6 +567,11 @@ bool search_run(struct search *search)
     }
     search_begin(search);
     return search->open == 0;
+}
+
+struct search *search_before(const struct search *search)
+{
+    return search->before;
 }
 
 bool search_has_ended(const struct search *search)

@@ -28,11 +28,16 @@ struct searcher {
 /*
  * For the modules of the newest round of a call, which has some, and which it
  * keeps until search_free().  begun is when the call was, in microseconds: its
- * time is that of all its rounds.  NULL without memory.
+ * time is that of all its rounds.  before is the search for the round before,
+ * or NULL, and stays the caller's.  NULL without memory.
  */
 struct search *search_new(struct searcher *searcher, struct settings *settings,
                           struct api_call *call, uint64_t begun,
-                          void (*done)(void *arg), void *arg);
+                          struct search *before, void (*done)(void *arg),
+                          void *arg);
+
+/* The search for the round before, as search_new() got it; or NULL. */
+struct search *search_before(const struct search *search);
 
 /*
  * Searches for the modules that are unknown.  Returns true if all are known

@@ -55,6 +55,7 @@ struct search {
     const struct exchange_address *helper;
     struct api_call *call;
     struct api_round *round;
+    struct search *before; /* of the round before, or NULL */
     void (*done)(void *arg);
     void *arg;
     uint64_t begun;   /* microseconds: when the call was */
