@@ -32,7 +32,8 @@ is_deeply shown(), [], 'nobody yet';
 is report(), 200, 'a report';
 my ($one) = @{ shown() };
 cmp_ok abs(time - delete $one->{reported}), '<', 60, 'with its time';
-is_deeply $one, { map { $_ => $good{$_} } grep { $_ ne 'valid' } keys %good },
+is_deeply $one, { config_stale => JSON::PP::false(),
+        map { $_ => $good{$_} } grep { $_ ne 'valid' } keys %good },
     'is in the status';
 is report(requests => 6), 200, 'another of the same';
 is_deeply [map { $_->{requests} } @{ shown() }], [6], 'takes its place';

@@ -180,14 +180,15 @@ is $t->sha256($t->read_file($t->path("here/libshapes.so/$clang_so/"
 
 # files that are not what was asked for
 
-for (['other.so', $so, qr/^wrong name: wanted other\.so, got libshapes\.so$/],
-     ['stale.so', $pdb, qr/^wrong GUID: wanted \w+, got \w+$/],
-     ['image.pdb', $pdb, qr/^a PDB$/])
+for (['other.so', $so, 503,
+      qr/^wrong name: wanted other\.so, got libshapes\.so$/],
+     ['stale.so', $pdb, 503, qr/^wrong GUID: wanted \w+, got \w+$/],
+     ['image.pdb', $pdb, 404, qr/^a PDB$/])
 {
-    my ($name, $id, $detail) = @$_;
+    my ($name, $id, $status, $detail) = @$_;
     my $path = "default/$name/$id";
     $r = $t->helper('GET', "/v1/symcache/$path?version=9.0.0&wait=60");
-    is $r->{status}, 503, "$name: not absent, and not malformed";
+    is $r->{status}, $status, "$name: final only if it stays of no use";
     $why = $t->helper_json("/v1/why/$path");
     my ($attempt) = grep { $_->{outcome} eq 'unusable' } @{ $why->{attempts} };
     like $attempt->{detail}, $detail, "$name: reason";
@@ -295,16 +296,16 @@ for (['no end', 503], ['a part', 503], ['all', 200]) {
         "text with $_->[0]";
 }
 
-# half of a copy in a directory: as it was cut, or with zeros in the place of
-# the rest
+# half of a copy in a directory: as it was cut, which looks like text without a
+# line feed at its end, or with zeros in the place of the rest
 
-for (['cut.so', ''], ['zeros.so', "\0" x 5000]) {
-    my ($name, $rest) = @$_;
+for (['cut.so', '', 404], ['zeros.so', "\0" x 5000, 503]) {
+    my ($name, $rest, $status) = @$_;
     my $text = $gcc =~ s/libshapes\.so$/$name/mr;
     my $file = "local/$name/$so/$name.sym";
     $t->write_file($file, substr($text, 0, length($half) - 3) . $rest);
-    is $ask->('here', "$name/$so?version=9.0.0"), 503,
-        "$name: neither malformed nor all of it";
+    is $ask->('here', "$name/$so?version=9.0.0"), $status,
+        "$name: not all of it";
     $t->write_file($file, $text);
     $t->helper('POST', "/v1/forget/here/$name/$so");
     is $ask->('here', "$name/$so?version=9.0.0"), 200, "$name: whole";
