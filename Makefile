@@ -56,7 +56,7 @@ CANARIES = canary.pdb canary-portable.pdb
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
-PARTS    = sandboxed symcached symbolicated symcachectl converter http child metrics config \
+PARTS    = sandboxed symcached symbolicated worker symcachectl converter http child metrics config \
            symbolication json debuginfo reports stackwalk derived sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = sandboxed

@@ -46,6 +46,7 @@ my %may = (    # room => rooms that it may include from
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
     json => 'base',
+    worker => 'base',
     stackwalk => 'base derived/cficache',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/ppdbcache derived/symcache',

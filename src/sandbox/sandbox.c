@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,6 +55,8 @@ static int sandbox_limit(int resource, rlim_t soft, rlim_t hard)
     return setrlimit(resource, &limit);
 }
 
+#define RECEIVED_MAX 512 /* descriptors that are open at a time */
+
 #define SECONDS_LEAST 20
 #define BYTES_A_SECOND ((uint64_t)1 << 20)
 
@@ -65,11 +68,17 @@ unsigned sandbox_seconds(uint64_t bytes)
     return SECONDS_LEAST + (unsigned)(bytes < most ? bytes : most);
 }
 
-static int rlimits(const struct sandbox_limits *limits)
+static int rlimits(const struct sandbox_limits *limits, uint64_t own_memory)
 {
+    rlim_t files = own_memory != 0 ? RECEIVED_MAX : 0;
+
 #ifndef SANDBOX_ASAN /* it reserves terabytes of address space */
     if (limits->memory != 0 &&
         sandbox_limit(RLIMIT_AS, limits->memory, limits->memory) != 0) {
+        return -1;
+    }
+    if (own_memory != 0 &&
+        sandbox_limit(RLIMIT_DATA, own_memory, own_memory) != 0) {
         return -1;
     }
 #endif
@@ -91,7 +100,7 @@ static int rlimits(const struct sandbox_limits *limits)
 
     if (sandbox_limit(RLIMIT_CORE, 0, 0) != 0 ||
         sandbox_limit(RLIMIT_NPROC, 0, 0) != 0 ||
-        sandbox_limit(RLIMIT_NOFILE, 0, 0) != 0) {
+        sandbox_limit(RLIMIT_NOFILE, files, files) != 0) {
         return -1;
     }
 
@@ -182,7 +191,18 @@ static int allow(scmp_filter_ctx filter)
                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
 
-static int sandbox_seccomp(void)
+/* Descriptors that are sent, and read-only views of their files. */
+static int allow_received(scmp_filter_ctx filter)
+{
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 0);
+
+    return rc != 0 ? rc
+                   : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
+                                      2, SCMP_A2(SCMP_CMP_EQ, PROT_READ),
+                                      SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE));
+}
+
+static int sandbox_seccomp(bool receives)
 {
     scmp_filter_ctx filter;
     int rc;
@@ -197,6 +217,9 @@ static int sandbox_seccomp(void)
     if (rc == 0) {
         rc = allow(filter);
     }
+    if (rc == 0 && receives) {
+        rc = allow_received(filter);
+    }
     if (rc == 0) {
         rc = seccomp_load(filter);
     }
@@ -205,8 +228,9 @@ static int sandbox_seccomp(void)
     return -rc;
 }
 
-int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
-                  char *error, size_t size)
+/* own_memory: 0 = it receives nothing */
+static int enter(const struct sandbox_limits *limits, uint64_t own_memory,
+                 void (*start)(void), char *error, size_t size)
 {
     int rc;
 
@@ -229,14 +253,27 @@ int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
     }
 
     /* after Landlock, which needs to open a descriptor for its ruleset */
-    if (rlimits(limits) != 0) {
+    if (rlimits(limits, own_memory) != 0) {
         return sandbox_error(error, size, "sandbox: setrlimit", errno);
     }
 
-    rc = sandbox_seccomp();
+    rc = sandbox_seccomp(own_memory != 0);
     if (rc != 0) {
         return sandbox_error(error, size, "sandbox: seccomp", rc);
     }
 
     return 0;
+}
+
+int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
+                  char *error, size_t size)
+{
+    return enter(limits, 0, start, error, size);
+}
+
+int sandbox_enter_receiving(uint64_t own_memory, char *error, size_t size)
+{
+    static const struct sandbox_limits none = {0, 0, 0};
+
+    return enter(&none, own_memory, NULL, error, size);
 }

@@ -43,4 +43,11 @@ unsigned sandbox_seconds(uint64_t bytes);
 int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
                   char *error, size_t size);
 
+/*
+ * The same for a process that may be sent descriptors, some hundred at a time,
+ * and map their files to read them.  own_memory is RLIMIT_DATA, as mapped files
+ * do not count.
+ */
+int sandbox_enter_receiving(uint64_t own_memory, char *error, size_t size);
+
 #endif

@@ -1,0 +1,632 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "pool.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "spawner.h"
+
+#define READY 2       /* workers that are kept ready, once one was needed */
+#define IDLE_MAX 32   /* used ones that wait for a body of their domain */
+#define IDLE_MS 60000 /* so long */
+#define BODIES_MAX 1000
+#define HELD_MAX (WORK_SLOTS / 2) /* files; a body may add as many */
+#define TIDY_SECONDS 5
+
+/* A file that a worker has mapped; its slot is its place in the list. */
+struct held {
+    dev_t device;
+    ino_t inode;
+};
+
+struct process {
+    LIST_ENTRY(process) entry; /* of those that wait for a body */
+    struct work_pool *pool;
+    struct event *event; /* of its socket */
+    int fd;
+    pid_t pid;
+    char domain[WORK_DOMAIN_MAX];
+    bool is_used;
+    unsigned bodies;
+    uint64_t idle_since;
+    struct work *work; /* that it does, or NULL */
+    struct held *held;
+    size_t nheld;
+    size_t room;
+};
+
+LIST_HEAD(processes, process);
+TAILQ_HEAD(works, work);
+
+struct work {
+    TAILQ_ENTRY(work) entry; /* of those without a worker */
+    struct work_pool *pool;
+    struct process *process; /* NULL: it waits for one, or has none any more */
+    struct event *timer; /* its worker is silent, or this is what is told */
+    struct work_order order;
+    char domain[WORK_DOMAIN_MAX];
+    char *order_text;
+    int body;
+    work_fn told;
+    void *arg;
+    char *text;
+    size_t size;
+    size_t room;
+    uint32_t status;
+    bool is_waiting; /* in the list */
+    bool has_news;   /* the worker waits for us */
+    bool is_dead;
+};
+
+struct work_pool {
+    struct event_base *base;
+    struct work_counts *counts;
+    struct event *spawned;
+    struct event *tidy;
+    int spawner;
+    unsigned ordered; /* workers that are not there yet */
+    unsigned nready;
+    unsigned nidle;
+    struct processes ready;
+    struct processes idle; /* the last used one first */
+    struct works waiting;
+    char packet[WORK_MESSAGE_MAX];
+};
+
+/* workers ------------------------------------------------------------------ */
+
+static void order_worker(struct work_pool *pool)
+{
+    const struct spawner_message order = {.order = SPAWNER_START};
+
+    if (work_send(pool->spawner, &order, sizeof(order), NULL, 0)) {
+        pool->ordered++;
+    }
+}
+
+/* So that there is one for each work that waits, and some ready. */
+static void order_workers(struct work_pool *pool)
+{
+    unsigned needed = READY, before;
+    const struct work *work;
+
+    TAILQ_FOREACH(work, &pool->waiting, entry)
+    {
+        needed++;
+    }
+    while (pool->nready + pool->ordered < needed) {
+        before = pool->ordered;
+        order_worker(pool);
+        if (pool->ordered == before) {
+            break;
+        }
+    }
+}
+
+/* It is in no list. */
+static void free_process(struct process *process)
+{
+    const struct spawner_message order = {.order = SPAWNER_KILL,
+                                          .pid = process->pid};
+
+    work_send(process->pool->spawner, &order, sizeof(order), NULL, 0);
+    atomic_fetch_sub(&process->pool->counts->workers, 1);
+    if (process->event != NULL) {
+        event_free(process->event);
+    }
+    close(process->fd);
+    free(process->held);
+    free(process);
+}
+
+static void drop_waiting(struct process *process)
+{
+    unsigned *n = process->is_used ? &process->pool->nidle
+                                   : &process->pool->nready;
+
+    --*n;
+    LIST_REMOVE(process, entry);
+    free_process(process);
+}
+
+/* The worker of a work has done it, and may do another one. */
+static void rest(struct process *process)
+{
+    struct work_pool *pool = process->pool;
+    struct process *last, *next;
+
+    process->work = NULL;
+    if (process->domain[0] == '\0' || process->bodies >= BODIES_MAX ||
+        process->nheld >= HELD_MAX) {
+        free_process(process);
+        return;
+    }
+    process->idle_since = clock_ms();
+    LIST_INSERT_HEAD(&pool->idle, process, entry);
+    if (++pool->nidle > IDLE_MAX) {
+        last = process;
+        while ((next = LIST_NEXT(last, entry)) != NULL) {
+            last = next;
+        }
+        drop_waiting(last);
+    }
+}
+
+static void on_tidy(evutil_socket_t fd, short what, void *arg)
+{
+    struct work_pool *pool = arg;
+    struct process *process = LIST_FIRST(&pool->idle), *next;
+
+    for (; process != NULL; process = next) {
+        next = LIST_NEXT(process, entry);
+        if (clock_since(process->idle_since) > IDLE_MS) {
+            drop_waiting(process);
+        }
+    }
+}
+
+/* works -------------------------------------------------------------------- */
+
+static void wait_for(struct work *work, unsigned ms)
+{
+    struct timeval limit = {.tv_sec = ms / 1000,
+                            .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+
+    event_add(work->timer, &limit);
+}
+
+/* Told from the loop, as callers do not expect it from their own call. */
+static void die(struct work *work)
+{
+    struct process *process = work->process;
+
+    work->is_dead = true;
+    work->process = NULL;
+    if (work->is_waiting) {
+        TAILQ_REMOVE(&work->pool->waiting, work, entry);
+        work->is_waiting = false;
+    }
+    if (process != NULL) {
+        free_process(process);
+    }
+    atomic_fetch_add(&work->pool->counts->died, 1);
+    wait_for(work, 0);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct work *work = arg;
+
+    if (!work->is_dead) {
+        log_info(0, "a worker was killed: it said nothing for %u ms",
+                 work->order.ms);
+        die(work);
+    } else {
+        work->told(work->arg, WORK_DIED);
+    }
+}
+
+static void tell(struct work *work, enum work_news news)
+{
+    event_del(work->timer);
+    work->has_news = true;
+    if (news != WORK_WANTS) {
+        rest(work->process);
+        work->process = NULL;
+    }
+    work->told(work->arg, news);
+}
+
+/* Returns 0, or -1: it is too much, or there is no memory. */
+static int add_text(struct work *work, const char *text, size_t size)
+{
+    if (size > work->order.most - work->size ||
+        symfile_array_need(&work->text, &work->room, work->size + size + 1,
+                           1) != 0) {
+        return -1;
+    }
+    memcpy(work->text + work->size, text, size);
+    work->size += size;
+    work->text[work->size] = '\0';
+    return 0;
+}
+
+/* A packet of a worker that has something to do. */
+static void take(struct work *work, const char *packet, size_t size)
+{
+    struct work_head head;
+
+    memcpy(&head, packet, sizeof(head));
+    if (work->has_news || head.message < WORK_TEXT ||
+        head.message > WORK_REFUSES || head.message == WORK_HAVE ||
+        add_text(work, packet + sizeof(head), size - sizeof(head)) != 0) {
+        log_info(0, "a worker was killed: it said what it may not");
+        die(work);
+        return;
+    }
+    work->status = head.detail;
+    switch (head.message) {
+    case WORK_TEXT:
+        wait_for(work, work->order.ms);
+        break;
+    case WORK_ASKS:
+        tell(work, WORK_WANTS);
+        break;
+    case WORK_DONE:
+        tell(work, WORK_ENDED);
+        break;
+    default:
+        tell(work, WORK_REFUSED);
+        break;
+    }
+}
+
+static void on_packet(evutil_socket_t fd, short what, void *arg)
+{
+    struct process *process = arg;
+    struct work *work = process->work;
+    char *packet = process->pool->packet;
+    ssize_t n = work_receive(fd, packet, WORK_MESSAGE_MAX, NULL, NULL);
+
+    if (n == -1 && errno == EAGAIN) {
+        return;
+    }
+    if (work == NULL) {
+        drop_waiting(process); /* it has nothing to say */
+    } else if (n < (ssize_t)sizeof(struct work_head)) {
+        log_info(0, "a worker died");
+        die(work);
+    } else {
+        take(work, packet, (size_t)n);
+    }
+}
+
+static void begin(struct work *work, struct process *process)
+{
+    struct work_begin *packet = (struct work_begin *)work->pool->packet;
+    size_t size = work->order_text != NULL ? strlen(work->order_text) : 0;
+
+    *packet = (struct work_begin){.head = {WORK_BEGIN, 0},
+                                  .kind = work->order.kind,
+                                  .flags = work->order.flags};
+    if (size > 0) {
+        memcpy(packet + 1, work->order_text, size);
+    }
+    process->work = work;
+    process->is_used = true;
+    process->bodies++;
+    memcpy(process->domain, work->domain, sizeof(process->domain));
+    work->process = process;
+    atomic_fetch_add(&work->pool->counts->bodies, 1);
+    wait_for(work, work->order.ms);
+    if (!work_send(process->fd, packet, sizeof(*packet) + size, &work->body,
+                   1)) {
+        die(work);
+    }
+    close(work->body);
+    work->body = -1;
+}
+
+/* the spawner -------------------------------------------------------------- */
+
+static void add_process(struct work_pool *pool, int fd, pid_t pid)
+{
+    struct process *process = calloc(1, sizeof(*process));
+    struct work *work = TAILQ_FIRST(&pool->waiting);
+
+    if (process == NULL) {
+        close(fd); /* it ends then */
+        return;
+    }
+    process->pool = pool;
+    process->fd = fd;
+    process->pid = pid;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    atomic_fetch_add(&pool->counts->workers, 1);
+    process->event =
+        event_new(pool->base, fd, EV_READ | EV_PERSIST, on_packet, process);
+    if (process->event == NULL || event_add(process->event, NULL) != 0) {
+        free_process(process);
+    } else if (work != NULL) {
+        TAILQ_REMOVE(&pool->waiting, work, entry);
+        work->is_waiting = false;
+        begin(work, process);
+    } else {
+        LIST_INSERT_HEAD(&pool->ready, process, entry);
+        pool->nready++;
+    }
+}
+
+/* No worker can be started, now or any more. */
+static void fail_waiting(struct work_pool *pool)
+{
+    struct work *work;
+
+    while ((work = TAILQ_FIRST(&pool->waiting)) != NULL) {
+        die(work);
+    }
+}
+
+static void on_spawned(evutil_socket_t fd, short what, void *arg)
+{
+    struct work_pool *pool = arg;
+    struct spawner_message answer;
+    int socket;
+    size_t n = 1;
+    ssize_t size = work_receive(fd, &answer, sizeof(answer), &socket, &n);
+
+    if (size == -1 && errno == EAGAIN) {
+        return;
+    }
+    pool->ordered -= pool->ordered > 0;
+    if (size == sizeof(answer) && n == 1) {
+        atomic_fetch_add(&pool->counts->started, 1);
+        add_process(pool, socket, answer.pid);
+        return;
+    }
+    if (size != sizeof(answer)) {
+        log_error(0, "the process that starts workers is gone");
+        event_del(pool->spawned);
+        pool->ordered = 0;
+    }
+    fail_waiting(pool);
+}
+
+/* the pool ----------------------------------------------------------------- */
+
+struct work_pool *work_pool_new(struct event_base *base, int spawner,
+                                struct work_counts *counts)
+{
+    static const struct timeval often = {.tv_sec = TIDY_SECONDS};
+    struct work_pool *pool = calloc(1, sizeof(*pool));
+
+    if (pool == NULL) {
+        return NULL;
+    }
+    pool->base = base;
+    pool->counts = counts;
+    pool->spawner = spawner;
+    LIST_INIT(&pool->ready);
+    LIST_INIT(&pool->idle);
+    TAILQ_INIT(&pool->waiting);
+    fcntl(spawner, F_SETFL, O_NONBLOCK);
+    pool->spawned =
+        event_new(base, spawner, EV_READ | EV_PERSIST, on_spawned, pool);
+    pool->tidy = event_new(base, -1, EV_PERSIST, on_tidy, pool);
+    if (pool->spawned == NULL || pool->tidy == NULL ||
+        event_add(pool->spawned, NULL) != 0 ||
+        event_add(pool->tidy, &often) != 0) {
+        work_pool_free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+void work_pool_free(struct work_pool *pool)
+{
+    struct process *process;
+
+    if (pool == NULL) {
+        return;
+    }
+    while ((process = LIST_FIRST(&pool->ready)) != NULL ||
+           (process = LIST_FIRST(&pool->idle)) != NULL) {
+        drop_waiting(process);
+    }
+    if (pool->spawned != NULL) {
+        event_free(pool->spawned);
+    }
+    if (pool->tidy != NULL) {
+        event_free(pool->tidy);
+    }
+    free(pool);
+}
+
+/* A worker for a work: one of its domain, or one that is ready.  NULL: one has
+ * to be started. */
+static struct process *find_process(struct work_pool *pool,
+                                    const struct work *work)
+{
+    struct process *process = LIST_FIRST(&pool->idle);
+
+    while (process != NULL && (work->domain[0] == '\0' ||
+                               strcmp(process->domain, work->domain) != 0)) {
+        process = LIST_NEXT(process, entry);
+    }
+    if (process != NULL) {
+        pool->nidle--;
+    } else if ((process = LIST_FIRST(&pool->ready)) != NULL) {
+        pool->nready--;
+    } else {
+        return NULL;
+    }
+    LIST_REMOVE(process, entry);
+    return process;
+}
+
+struct work *work_start(struct work_pool *pool, const struct work_order *order,
+                        work_fn told, void *arg)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    struct process *process;
+
+    if (work == NULL) {
+        return NULL;
+    }
+    work->pool = pool;
+    work->order = *order;
+    work->told = told;
+    work->arg = arg;
+    work->timer = evtimer_new(pool->base, on_timer, work);
+    work->body = fcntl(order->body, F_DUPFD_CLOEXEC, 0);
+    work->order_text = order->text != NULL ? strdup(order->text) : NULL;
+    if (order->domain != NULL && strlen(order->domain) < WORK_DOMAIN_MAX) {
+        memcpy(work->domain, order->domain, strlen(order->domain));
+    }
+    if (work->timer == NULL || work->body == -1 ||
+        (order->text != NULL &&
+         (work->order_text == NULL ||
+          strlen(order->text) >
+              WORK_MESSAGE_MAX - sizeof(struct work_begin)))) {
+        work_free(work);
+        return NULL;
+    }
+    process = find_process(pool, work);
+    if (process != NULL) {
+        begin(work, process);
+    } else {
+        work->is_waiting = true;
+        TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
+        wait_for(work, order->ms);
+    }
+    order_workers(pool);
+    return work;
+}
+
+char *work_take_text(struct work *work, size_t *size)
+{
+    char *text = work->text;
+
+    *size = work->size;
+    work->text = NULL;
+    work->size = work->room = 0;
+    return text;
+}
+
+uint32_t work_status(const struct work *work)
+{
+    return work->status;
+}
+
+void work_free(struct work *work)
+{
+    if (work == NULL) {
+        return;
+    }
+    if (work->is_waiting) {
+        TAILQ_REMOVE(&work->pool->waiting, work, entry);
+    }
+    if (work->process != NULL) {
+        free_process(work->process);
+    }
+    if (work->timer != NULL) {
+        event_free(work->timer);
+    }
+    if (work->body != -1) {
+        close(work->body);
+    }
+    free(work->order_text);
+    free(work->text);
+    free(work);
+}
+
+/* files -------------------------------------------------------------------- */
+
+/* A packet that fills. */
+struct giving {
+    struct work *work;
+    size_t nfiles;
+    size_t nfds;
+    int fds[WORK_FILES_MAX];
+};
+
+#define FILES_MAX                                                          \
+    ((WORK_MESSAGE_MAX - sizeof(struct work_head)) / sizeof(struct work_file))
+
+static bool send_files(struct giving *giving, bool is_last)
+{
+    struct work_head *head = (struct work_head *)giving->work->pool->packet;
+    bool is_sent;
+
+    *head = (struct work_head){WORK_HAVE, is_last};
+    is_sent = work_send(giving->work->process->fd, head,
+                        sizeof(*head) +
+                            giving->nfiles * sizeof(struct work_file),
+                        giving->fds, giving->nfds);
+    while (giving->nfds > 0) {
+        close(giving->fds[--giving->nfds]);
+    }
+    giving->nfiles = 0;
+    return is_sent;
+}
+
+/* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT. */
+static uint32_t slot_of(struct process *process, const struct work_gift *gift)
+{
+    size_t i;
+
+    for (i = 0; i < process->nheld; i++) {
+        if (process->held[i].inode == gift->inode &&
+            process->held[i].device == gift->device) {
+            return (uint32_t)i;
+        }
+    }
+    return i < WORK_SLOTS && symfile_array_need(&process->held, &process->room,
+                                                i + 1,
+                                                sizeof(process->held[0])) == 0
+               ? (uint32_t)i
+               : WORK_NO_SLOT;
+}
+
+/* Returns false if a packet could not be sent. */
+static bool give(struct giving *giving, const struct work_gift *gift,
+                 int (*open)(void *arg, size_t gift), void *arg, size_t index)
+{
+    struct process *process = giving->work->process;
+    struct work_file *files =
+        (struct work_file *)(giving->work->pool->packet +
+                             sizeof(struct work_head));
+    struct work_file file = {.index = gift->index,
+                             .what = gift->what,
+                             .state = gift->state,
+                             .slot = WORK_NO_SLOT};
+    int fd;
+
+    if (gift->inode != 0) {
+        file.slot = slot_of(process, gift);
+    }
+    if (file.slot == process->nheld) {
+        fd = open(arg, index);
+        if (fd >= 0) {
+            process->held[process->nheld++] =
+                (struct held){gift->device, gift->inode};
+            giving->fds[giving->nfds++] = fd;
+            file.is_new = 1;
+        } else {
+            file.slot = WORK_NO_SLOT;
+        }
+    }
+    files[giving->nfiles++] = file;
+    return (giving->nfiles < FILES_MAX && giving->nfds < WORK_FILES_MAX) ||
+           send_files(giving, false);
+}
+
+void work_give(struct work *work, const struct work_gift *gifts, size_t n,
+               int (*open)(void *arg, size_t gift), void *arg)
+{
+    struct giving giving = {.work = work};
+    size_t i;
+
+    work->has_news = false;
+    wait_for(work, work->order.ms);
+    for (i = 0; i < n; i++) {
+        if (!give(&giving, &gifts[i], open, arg, i)) {
+            die(work);
+            return;
+        }
+    }
+    if (!send_files(&giving, true)) {
+        die(work);
+    }
+}

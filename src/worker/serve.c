@@ -1,0 +1,182 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "serve.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TEXT_ROOM (WORK_MESSAGE_MAX - sizeof(struct work_head))
+
+struct mapping {
+    const uint8_t *data;
+    size_t size;
+};
+
+struct work_service {
+    size_t size; /* of the text that was not sent yet */
+    struct {
+        struct work_head head;
+        char text[TEXT_ROOM];
+    } packet;
+    char input[WORK_MESSAGE_MAX + 1];
+    struct mapping slots[WORK_SLOTS];
+};
+
+static struct work_service only;
+
+static _Noreturn void give_up(void)
+{
+    _exit(1);
+}
+
+/* The size of the packet; the process ends with the daemon's interest. */
+static size_t receive(struct work_service *service, int *fds, size_t *nfds)
+{
+    ssize_t n = work_receive(WORK_SOCKET, service->input, WORK_MESSAGE_MAX,
+                             fds, nfds);
+
+    if (n == 0) {
+        exit(0);
+    }
+    if (n < (ssize_t)sizeof(struct work_head)) {
+        give_up();
+    }
+    service->input[n] = '\0';
+    return (size_t)n;
+}
+
+static void send_packet(struct work_service *service, enum work_message message,
+                        uint32_t detail)
+{
+    const void *packet = &service->packet;
+
+    service->packet.head = (struct work_head){message, detail};
+    if (write(WORK_SOCKET, packet, sizeof(struct work_head) + service->size) <
+        0) {
+        give_up();
+    }
+    service->size = 0;
+}
+
+static struct mapping map(int fd)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    struct mapping mapping = {NULL, 0};
+    void *data;
+
+    if (size > 0) {
+        data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED) {
+            give_up();
+        }
+        mapping = (struct mapping){data, (size_t)size};
+    }
+    close(fd);
+    return mapping;
+}
+
+/* The text that is not sent yet goes along with what ends it. */
+void work_say(struct work_service *service, const void *text, size_t size)
+{
+    size_t n;
+
+    for (; size > 0; size -= n) {
+        n = TEXT_ROOM - service->size;
+        n = n < size ? n : size;
+        memcpy(service->packet.text + service->size, text, n);
+        service->size += n;
+        text = (const char *)text + n;
+        if (service->size == TEXT_ROOM) {
+            send_packet(service, WORK_TEXT, 0);
+        }
+    }
+}
+
+void work_ask(struct work_service *service,
+              void (*have)(void *arg, const struct work_file *file,
+                           const uint8_t *data, size_t size),
+              void *arg)
+{
+    const struct work_head *head = (const struct work_head *)service->input;
+    const struct work_file *files = (const struct work_file *)(head + 1);
+    const struct mapping none = {NULL, 0}, *mapping;
+    int fds[WORK_FILES_MAX];
+    size_t i, n, nfds, next;
+
+    send_packet(service, WORK_ASKS, 0);
+    do {
+        nfds = WORK_FILES_MAX;
+        n = (receive(service, fds, &nfds) - sizeof(*head)) / sizeof(*files);
+        if (head->message != WORK_HAVE) {
+            give_up();
+        }
+        for (i = next = 0; i < n; i++) {
+            mapping = &none;
+            if (files[i].slot < WORK_SLOTS) {
+                if (files[i].is_new && next < nfds) {
+                    service->slots[files[i].slot] = map(fds[next++]);
+                }
+                mapping = &service->slots[files[i].slot];
+            }
+            have(arg, &files[i], mapping->data, mapping->size);
+        }
+    } while (head->detail == 0);
+}
+
+void work_done(struct work_service *service)
+{
+    send_packet(service, WORK_DONE, 0);
+}
+
+void work_refuse(struct work_service *service, uint32_t status)
+{
+    send_packet(service, WORK_REFUSES, status);
+}
+
+static void read_body(struct work_service *service,
+                      const struct work_kind *kind,
+                      const struct work_begin *begin, const char *text, int fd)
+{
+    struct mapping mapping = map(fd);
+    struct work_body body = {.data = mapping.data,
+                             .size = mapping.size,
+                             .text = text,
+                             .flags = begin->flags,
+                             .service = service};
+
+    kind->read(&body);
+    if (mapping.data != NULL) {
+        munmap((void *)mapping.data, mapping.size);
+    }
+}
+
+void work_serve(const struct work_kind *kinds, size_t n)
+{
+    struct work_service *service = &only;
+    struct work_begin begin;
+    char *text;
+    size_t i, nfds;
+    int fd;
+
+    for (;;) {
+        nfds = 1;
+        if (receive(service, &fd, &nfds) < sizeof(begin) || nfds != 1) {
+            give_up();
+        }
+        memcpy(&begin, service->input, sizeof(begin));
+        text = strdup(service->input + sizeof(begin));
+        for (i = 0; i < n && kinds[i].kind != begin.kind; i++) {
+        }
+        if (i == n || text == NULL || begin.head.message != WORK_BEGIN) {
+            give_up();
+        }
+        read_body(service, &kinds[i], &begin, text, fd);
+        free(text);
+        malloc_trim(0);
+    }
+}

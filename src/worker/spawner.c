@@ -1,0 +1,253 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "spawner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/installed_file.h"
+#include "message.h"
+#include "serve.h"
+
+#define LIBEXEC "../libexec/ngx_symcache/"
+
+#define REAP_MS 10000 /* in case that a signal came between two waits */
+
+/* A worker, until it is reaped: its process id is that of no other then. */
+struct offspring {
+    struct offspring *next;
+    pid_t pid;
+    size_t channel;
+};
+
+static struct offspring *offsprings;
+
+/* Opens the program of a name or path.  Returns -1 with errno. */
+static int open_program(const char *name)
+{
+    static const char *const places[] = {"", LIBEXEC};
+    char path[PATH_MAX], place[PATH_MAX];
+    size_t i;
+    int fd = -1;
+
+    if (strchr(name, '/') != NULL) {
+        return open(name, O_PATH | O_CLOEXEC);
+    }
+    for (i = 0; i < sizeof(places) / sizeof(places[0]) && fd == -1; i++) {
+        snprintf(place, sizeof(place), "%s%s", places[i], name);
+        if (beside_path(path, place)) {
+            fd = open(path, O_PATH | O_CLOEXEC);
+        }
+    }
+    return fd;
+}
+
+/* In the new process: keeps nothing but the socket and the errors' file. */
+static void become_worker(int program, char *const argv[], int socket)
+{
+    static char *none[] = {NULL};
+    char *const *environment = none;
+
+#ifdef __SANITIZE_ADDRESS__
+    environment = environ; /* it has the sanitizer's options */
+#endif
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    program = fcntl(program, F_DUPFD_CLOEXEC, WORK_SOCKET + 1);
+    socket = fcntl(socket, F_DUPFD, WORK_SOCKET + 1);
+    if (program < 0 || dup2(socket, WORK_SOCKET) < 0) {
+        _exit(1);
+    }
+    close_range(WORK_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    fexecve(program, argv, environment);
+    _exit(1);
+}
+
+/* Returns the daemon's end of a new worker's socket, or -1. */
+static int start(int program, char *const argv[], size_t channel, pid_t *pid)
+{
+    struct offspring *child = calloc(1, sizeof(*child));
+    int fds[2];
+
+    *pid = 0;
+    if (child == NULL ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        free(child);
+        return -1;
+    }
+    *pid = fork();
+    if (*pid == 0) {
+        become_worker(program, argv, fds[1]);
+    }
+    close(fds[1]);
+    if (*pid < 0) {
+        *pid = 0;
+        free(child);
+        close(fds[0]);
+        return -1;
+    }
+    child->pid = *pid;
+    child->channel = channel;
+    child->next = offsprings;
+    offsprings = child;
+    return fds[0];
+}
+
+static void reap(void)
+{
+    struct offspring **at, *child;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (at = &offsprings; (child = *at) != NULL && child->pid != pid;
+             at = &child->next) {
+        }
+        if (child != NULL) {
+            *at = child->next;
+            free(child);
+        }
+    }
+}
+
+static void kill_worker(pid_t pid, size_t channel)
+{
+    const struct offspring *child;
+
+    for (child = offsprings; child != NULL; child = child->next) {
+        if (child->pid == pid && child->channel == channel) {
+            kill(pid, SIGKILL);
+        }
+    }
+}
+
+static void obey(int program, char *const argv[], int socket, size_t channel,
+                 const struct spawner_message *order)
+{
+    struct spawner_message answer = {.order = order->order};
+    int fd;
+
+    if (order->order == SPAWNER_KILL) {
+        kill_worker(order->pid, channel);
+        return;
+    }
+    fd = start(program, argv, channel, &answer.pid);
+    work_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void on_child(int signo)
+{
+    /* it only ends a wait */
+}
+
+/* Until the daemon has closed all of its sockets. */
+static void serve(int program, char *const argv[], const int *sockets,
+                  size_t n)
+{
+    static struct pollfd events[SPAWNER_CHANNELS_MAX];
+    struct spawner_message order;
+    size_t i, open = n;
+
+    for (i = 0; i < n; i++) {
+        events[i] = (struct pollfd){.fd = sockets[i], .events = POLLIN};
+    }
+    while (open > 0) {
+        if (poll(events, n, REAP_MS) < 0) {
+            memset(&order, 0, sizeof(order));
+        }
+        reap();
+        for (i = 0; i < n; i++) {
+            if (events[i].revents == 0) {
+                continue;
+            }
+            events[i].revents = 0;
+            if (recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT) ==
+                sizeof(order)) {
+                obey(program, argv, sockets[i], i, &order);
+            } else if (errno != EAGAIN && errno != EINTR) {
+                events[i].fd = -1;
+                open--;
+            }
+        }
+    }
+}
+
+static void become_spawner(int program, char *const argv[], int sockets[][2],
+                           size_t n, pid_t daemon)
+{
+    static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE};
+    struct sigaction action = {.sa_handler = on_child};
+    int ours[SPAWNER_CHANNELS_MAX];
+    size_t i;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "spawner");
+    for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        signal(ignored[i], SIG_IGN);
+    }
+    sigaction(SIGCHLD, &action, NULL);
+    for (i = 0; i < n; i++) {
+        close(sockets[i][0]);
+        ours[i] = sockets[i][1];
+    }
+    if (getppid() == daemon) {
+        serve(program, argv, ours, n);
+    }
+    _exit(0);
+}
+
+static void close_all(int sockets[][2], size_t n, int which)
+{
+    while (n > 0) {
+        close(sockets[--n][which]);
+    }
+}
+
+int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
+                  size_t size)
+{
+    int pairs[SPAWNER_CHANNELS_MAX][2], program;
+    pid_t pid, daemon = getpid();
+    size_t i;
+
+    program = open_program(argv[0]);
+    if (program < 0) {
+        snprintf(error, size,
+                 "%s is neither beside the program nor in " LIBEXEC ": %s",
+                 argv[0], strerror(errno));
+        return -1;
+    }
+    for (i = 0; i < n && i < SPAWNER_CHANNELS_MAX; i++) {
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[i]) !=
+            0) {
+            break;
+        }
+    }
+    pid = i == n ? fork() : -1;
+    if (pid == 0) {
+        become_spawner(program, argv, pairs, n, daemon);
+    }
+    snprintf(error, size, "no process for workers: %s", strerror(errno));
+    close(program);
+    close_all(pairs, i, 1);
+    if (pid < 0) {
+        close_all(pairs, i, 0);
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        sockets[i] = pairs[i][0];
+    }
+    return 0;
+}

@@ -1,0 +1,35 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The process that starts workers and kills them.  It is made before the daemon
+ * gives up its rights, as that cannot start processes any more, and ends with
+ * it.
+ */
+#ifndef WORKER_SPAWNER_H
+#define WORKER_SPAWNER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* One of the daemon's threads. */
+#define SPAWNER_CHANNELS_MAX 1024
+
+enum spawner_order { SPAWNER_START = 1, SPAWNER_KILL };
+
+struct spawner_message {
+    int order;
+    pid_t pid; /* of the worker that is to be killed, or that was started; 0:
+                  none could be, and no socket comes with it */
+};
+
+/*
+ * Starts it, before there are threads.  argv[0] is the program of workers: a
+ * path, or a name that is found beside the running program or in its libexec.
+ * Each of n sockets, which become the caller's, takes orders: what is started
+ * on one of them is answered there, in order, with the socket of the worker.
+ * Returns 0, or -1 with a sentence in error.
+ */
+int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
+                  size_t size);
+
+#endif

@@ -1,0 +1,405 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Workers that crash, hang and lie: no other answer changes, and nothing of one
+ * domain comes to a worker of another.  This program is its own worker.  It
+ * does what a body says in its lines:
+ *
+ *   echo       says all bodies that this process has read
+ *   crash      a read of address 0
+ *   hang       is silent
+ *   lie        says what no worker may
+ *   talk       says too much
+ *   refuse     has no result
+ *   ask N      asks for N files, and says what is in them
+ */
+#include <event2/event.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "sandbox/sandbox.h"
+#include "worker/worker.h"
+
+#define ECHO 7
+#define MEMORY (64 << 20)
+
+/* the worker --------------------------------------------------------------- */
+
+static char seen[100000];
+
+static void have(void *arg, const struct work_file *file, const uint8_t *data,
+                 size_t size)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "[%u %u %u %s:", file->index, file->what,
+             file->state, file->is_new ? "new" : "known");
+    work_say(arg, text, strlen(text));
+    work_say(arg, data != NULL ? (const char *)data : "none",
+             data != NULL ? size : 4);
+    work_say(arg, "]", 1);
+}
+
+static void lie(const char *how)
+{
+    struct work_head head = {(uint32_t)strtoul(how, NULL, 10), 0};
+
+    if (write(WORK_SOCKET, &head, sizeof(head)) < 0) {
+        _exit(1);
+    }
+}
+
+static void obey(const struct work_body *body, const char *line)
+{
+    static char much[WORK_MESSAGE_MAX];
+    struct work_service *service = body->service;
+
+    if (strcmp(line, "echo") == 0) {
+        work_say(service, body->text, strlen(body->text));
+        work_say(service, seen, strlen(seen));
+    } else if (strcmp(line, "crash") == 0) {
+        raise(SIGSEGV);
+        _exit(1);
+    } else if (strcmp(line, "memory") == 0) {
+        work_say(service, malloc(MEMORY) != NULL ? "yes" : "no", 2);
+    } else if (strcmp(line, "open") == 0) {
+        work_say(service, open("/dev/null", O_RDONLY) >= 0 ? "yes" : "no", 2);
+    } else if (strcmp(line, "hang") == 0) {
+        for (;;) {
+            sleep(1000);
+        }
+    } else if (strncmp(line, "lie ", 4) == 0) {
+        lie(line + 4);
+    } else if (strcmp(line, "talk") == 0) {
+        for (;;) {
+            work_say(service, much, sizeof(much));
+        }
+    } else if (strncmp(line, "ask ", 4) == 0) {
+        work_say(service, line + 4, strlen(line) - 4);
+        work_ask(service, have, service);
+    }
+}
+
+static void read_echo(const struct work_body *body)
+{
+    char text[4096], *line, *rest = text;
+
+    snprintf(text, sizeof(text), "%.*s", (int)body->size,
+             (const char *)body->data);
+    snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "|%s", text);
+    while ((line = strtok_r(rest, "\n", &rest)) != NULL) {
+        if (strcmp(line, "refuse") == 0) {
+            work_say(body->service, "why", 3);
+            work_refuse(body->service, 418);
+            return;
+        }
+        obey(body, line);
+    }
+    work_done(body->service);
+}
+
+static int be_worker(void)
+{
+    static const struct work_kind kinds[] = {{ECHO, read_echo}};
+    char error[200];
+
+    if (sandbox_enter_receiving(MEMORY, error, sizeof(error)) != 0) {
+        fprintf(stderr, "# %s\n", error);
+        return 1;
+    }
+    work_serve(kinds, 1);
+    return 0;
+}
+
+/* the daemon --------------------------------------------------------------- */
+
+static struct event_base *base;
+static struct work_pool *pool;
+static struct work_counts counts;
+static int spawner;
+
+/* A work and what became of it. */
+struct result {
+    struct work *work;
+    enum work_news news;
+    bool is_over;
+    unsigned asked;
+    unsigned opened;
+    char *text;
+    size_t size;
+};
+
+static int open_file(void *arg, size_t gift)
+{
+    struct result *result = arg;
+    int fd = memfd_create("file", MFD_CLOEXEC);
+    char text[32];
+    int n = snprintf(text, sizeof(text), "content %zu", gift);
+
+    assert_int_equal(write(fd, text, (size_t)n), n);
+    result->opened++;
+    return fd;
+}
+
+/* Gives as many files as the text says, and one that is not there. */
+static void give(struct result *result)
+{
+    char *text = work_take_text(result->work, &result->size);
+    const char *number = strrchr(text, ']');
+    size_t i, n = strtoul(number != NULL ? number + 1 : text, NULL, 10);
+    struct work_gift *gifts = calloc(n + 1, sizeof(*gifts));
+
+    for (i = 0; i <= n; i++) {
+        gifts[i] = (struct work_gift){
+            .index = (uint32_t)i, .what = 1, .state = 2,
+            .device = 5, .inode = i < n ? 1000 + i : 0};
+    }
+    work_give(result->work, gifts, n + 1, open_file, result);
+    free(gifts);
+    free(text);
+}
+
+static void on_news(void *arg, enum work_news news)
+{
+    struct result *result = arg;
+
+    if (news == WORK_WANTS) {
+        result->asked++;
+        give(result);
+        return;
+    }
+    result->news = news;
+    result->is_over = true;
+    if (news != WORK_DIED) {
+        result->text = work_take_text(result->work, &result->size);
+    }
+}
+
+static void start(struct result *result, const char *domain, const char *text,
+                  unsigned ms)
+{
+    int body = memfd_create("body", MFD_CLOEXEC);
+    struct work_order order = {.kind = ECHO, .domain = domain, .body = body,
+                               .text = ">", .most = 1 << 20, .ms = ms};
+
+    memset(result, 0, sizeof(*result));
+    assert_int_equal(write(body, text, strlen(text)), strlen(text));
+    result->work = work_start(pool, &order, on_news, result);
+    assert_non_null(result->work);
+    close(body);
+}
+
+static void finish(struct result *result)
+{
+    while (!result->is_over) {
+        assert_int_equal(event_base_loop(base, EVLOOP_ONCE), 0);
+    }
+    work_free(result->work);
+}
+
+static void run(struct result *result, const char *domain, const char *text)
+{
+    start(result, domain, text, 60000);
+    finish(result);
+}
+
+/* What a body comes to, and the text of its result. */
+static void expect(const char *domain, const char *body, enum work_news news,
+                   const char *text)
+{
+    struct result result;
+
+    run(&result, domain, body);
+    assert_int_equal(result.news, news);
+    if (text != NULL) {
+        assert_string_equal(result.text, text);
+    }
+    free(result.text);
+}
+
+static void test_one_domain(void **state)
+{
+    expect("a", "echo\none", WORK_ENDED, ">|echo\none");
+    expect("b", "echo\ntwo", WORK_ENDED, ">|echo\ntwo");
+    expect("a", "echo", WORK_ENDED, ">|echo\none|echo");
+    expect(NULL, "echo\nthree", WORK_ENDED, ">|echo\nthree");
+    expect(NULL, "echo\nfour", WORK_ENDED, ">|echo\nfour");
+    expect("b", "echo", WORK_ENDED, ">|echo\ntwo|echo");
+}
+
+static void test_refuse(void **state)
+{
+    struct result result;
+
+    start(&result, "r", "refuse", 60000);
+    while (!result.is_over) {
+        event_base_loop(base, EVLOOP_ONCE);
+    }
+    assert_int_equal(result.news, WORK_REFUSED);
+    assert_int_equal(work_status(result.work), 418);
+    assert_string_equal(result.text, "why");
+    work_free(result.work);
+    free(result.text);
+    expect("r", "echo", WORK_ENDED, ">|refuse|echo");
+}
+
+/* One that is lost has none of what it has read when it is replaced. */
+static void test_lost(void **state)
+{
+    static const char *const bodies[] = {"crash", "lie 0", "lie 1", "lie 4",
+                                         "lie 99", "talk"};
+    size_t i;
+
+    for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        expect("lost", bodies[i], WORK_DIED, NULL);
+    }
+    expect("lost", "echo", WORK_ENDED, ">|echo");
+}
+
+static void test_hang(void **state)
+{
+    struct result hanging, other;
+
+    start(&hanging, "h", "hang", 200);
+    start(&other, "o", "echo", 60000);
+    finish(&other);
+    assert_string_equal(other.text, ">|echo");
+    free(other.text);
+    finish(&hanging);
+    assert_int_equal(hanging.news, WORK_DIED);
+}
+
+/* Its call has ended before it. */
+static void test_cancelled(void **state)
+{
+    struct result result;
+
+    start(&result, "c", "hang", 60000);
+    work_free(result.work);
+    expect("c", "echo", WORK_ENDED, ">|echo");
+}
+
+static void test_files(void **state)
+{
+    struct result result;
+
+    run(&result, "f", "ask 2");
+    assert_string_equal(result.text, "[0 1 2 new:content 0]"
+                                     "[1 1 2 new:content 1]"
+                                     "[2 1 2 known:none]");
+    free(result.text);
+    run(&result, "f", "ask 3");
+    assert_int_equal(result.opened, 1);
+    assert_string_equal(result.text, "[0 1 2 known:content 0]"
+                                     "[1 1 2 known:content 1]"
+                                     "[2 1 2 new:content 2]"
+                                     "[3 1 2 known:none]");
+    free(result.text);
+    /* of so many, not all descriptors go into one packet */
+    run(&result, "f", "ask 450\nask 450");
+    assert_int_equal(result.asked, 2);
+    assert_int_equal(result.opened, 447);
+    assert_non_null(strstr(result.text, "[449 1 2 known:content 449]"));
+    free(result.text);
+    run(&result, "g", "ask 1");
+    assert_int_equal(result.opened, 1);
+    free(result.text);
+}
+
+static void test_rights(void **state)
+{
+    expect("m", "open", WORK_ENDED, "no");
+#ifndef __SANITIZE_ADDRESS__
+    expect("m", "memory", WORK_ENDED, "no");
+#endif
+}
+
+/* What is random of a mutation. */
+static uint32_t next_random(void)
+{
+    static uint32_t x = 2463534242u;
+
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return x;
+}
+
+/* Another domain is asked beside each one. */
+static void test_mutations(void **state)
+{
+    static const char body[] = "echo\nlie 3\nask 2\nrefuse\ncrash\n";
+    static const char wanted[] = ">|echo\nother";
+    char text[sizeof(body)];
+    struct result mutated, other;
+    unsigned i, k;
+
+    for (i = 0; i < 10000; i++) {
+        memcpy(text, body + next_random() % 12, sizeof(body) - 12);
+        text[sizeof(body) - 12] = '\0';
+        for (k = next_random() % 4; k > 0; k--) {
+            text[next_random() % 12] = (char)(1 + next_random() % 255);
+        }
+        start(&mutated, i % 2 ? "x" : NULL, text, 60000);
+        start(&other, "y", "echo\nother", 60000);
+        finish(&other);
+        assert_int_equal(other.news, WORK_ENDED);
+        assert_memory_equal(other.text, wanted, strlen(wanted));
+        assert_int_equal(other.size,
+                         1 + (i % 1000 + 1) * (strlen(wanted) - 1));
+        free(other.text);
+        finish(&mutated);
+        free(mutated.text);
+    }
+}
+
+static int setup(void **state)
+{
+    static char *const argv[] = {"/proc/self/exe", "--worker", NULL};
+    char error[300];
+
+    if (spawner_start(argv, &spawner, 1, error, sizeof(error)) != 0) {
+        fprintf(stderr, "# %s\n", error);
+        return -1;
+    }
+    log_set_level(LOG_LEVEL_EMERG);
+    base = event_base_new();
+    pool = work_pool_new(base, spawner, &counts);
+    return pool != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    work_pool_free(pool);
+    event_base_free(base);
+    close(spawner);
+    return atomic_load(&counts.workers) == 0 ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_domain), cmocka_unit_test(test_refuse),
+        cmocka_unit_test(test_lost),       cmocka_unit_test(test_hang),
+        cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rights),     cmocka_unit_test(test_mutations),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "--worker") == 0) {
+        return be_worker();
+    }
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
