@@ -177,7 +177,7 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
-FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
+FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(wildcard src/proto/*.c src/derived/*.c src/derived/*/*.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/reports/*/*.c \
                src/stackwalk/*.c src/json/*.c src/symbolication/*.c \

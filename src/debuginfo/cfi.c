@@ -191,6 +191,32 @@ int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
     return done(cfi, cficache_writer_row(cfi->writer, address));
 }
 
+/* Adds a rule whose number needs more than 32 bits, as a program. */
+static int add_wide(struct cfi *cfi, const struct cficache_rule *rule,
+                    int64_t number)
+{
+    struct cficache_code *code = &cfi->writer->code;
+    enum symfile_status status;
+
+    code->size = 0;
+    code->fails = false;
+    status = rule->base == CFICACHE_CFA
+                 ? cficache_code_operation(code, CFICACHE_PUSH_CFA)
+                 : cficache_code_name(code, rule->base);
+    if (status == SYMFILE_OK) {
+        status = cficache_code_number(code, number);
+    }
+    if (status == SYMFILE_OK) {
+        status = cficache_code_operation(code, CFICACHE_ADD);
+    }
+    if (status == SYMFILE_OK && rule->kind == CFICACHE_AT) {
+        status = cficache_code_operation(code, CFICACHE_READ);
+    }
+    return done(cfi, status == SYMFILE_OK
+                         ? cficache_writer_code(cfi->writer, rule->target)
+                         : status);
+}
+
 int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
              const struct cfi_register *base, int64_t number,
              enum cfi_form form, bool is_at)
@@ -203,14 +229,11 @@ int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
     rule.kind = is_at ? CFICACHE_AT : CFICACHE_VALUE;
     rule.target = target->name;
     rule.base = base->name;
-    number = form == CFI_MINUS ? -number : number;
+    number = form == CFI_MINUS ? (int64_t)-(uint64_t)number : number;
     rule.number = (int32_t)number;
-    if (rule.number != number) {
-        rule.kind = CFICACHE_FAILS;
-        rule.base = 0;
-        rule.number = 0;
-    }
-    return done(cfi, cficache_writer_rule(cfi->writer, &rule));
+    return rule.number != number
+               ? add_wide(cfi, &rule, number)
+               : done(cfi, cficache_writer_rule(cfi->writer, &rule));
 }
 
 int cfi_rules(struct cfi *cfi, const char *text, size_t size)

@@ -1,0 +1,15 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: the call frame information of an ELF file.
+ */
+#include "cfi.h"
+#include "debuginfo/elf/elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cfi_check(elf_format.makes[1].read_cfi, data, size);
+    return 0;
+}
