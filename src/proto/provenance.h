@@ -5,10 +5,11 @@
  * Where the original of a file in the store came from, in an extended
  * attribute of the file:
  *
- *   <source> full|publics|program <seconds since 1970> <features>
+ *   <source> full|publics|program <seconds since 1970> <features> <builder>
  *
- * The features are a hexadecimal set of SYMCACHE_HAS_..., 0 if not known, and
- * missing in files of former versions.
+ * The features are a hexadecimal set of SYMCACHE_HAS_..., 0 if not known; the
+ * builder is SYMCACHE_BUILDER of the converter that made the file, 0 if another
+ * program did.  Both are missing in files of former versions.
  * A source that is a part of a symbol path is <name>.<number>.  Where the file
  * system has no such attributes nothing is known.
  */
@@ -26,6 +27,12 @@
 /* of the whole text, without a NUL */
 #define SYMCACHE_PROVENANCE_TEXT       (SYMCACHE_PROVENANCE_SOURCE + 64)
 
+
+/*
+ * Rises when pdb2symcache writes files of the same versions better than before:
+ * files of a lower one are made anew when they are used.
+ */
+#define SYMCACHE_BUILDER               2
 
 /* How much was in the original. */
 typedef enum {

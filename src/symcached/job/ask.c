@@ -47,7 +47,17 @@ static bool start_background(struct scheduler *scheduler,
     return job != NULL;
 }
 
+/* Would our converter write the file better today? */
+static bool is_outdated(const struct provenance *provenance,
+                        const struct transcoder_config *transcoder)
+{
+    return provenance->builder > 0 && provenance->builder < SYMCACHE_BUILDER &&
+           transcode_is_ours(transcoder);
+}
+
 /*
+ * A file of a former builder of our converter is made anew, and stays if that
+ * comes to nothing.
  * If the file that serves this hit was not made from the best source, the
  * better ones are asked again, but no more often than for a miss; and if it was
  * made of the symbols of a program, all are asked for the debug file by the
@@ -74,6 +84,14 @@ static void ask_better(struct scheduler *scheduler,
     if (!provenance_read(path, &provenance) ||
         (provenance.checked <= now &&
          now - provenance.checked < (time_t)cache->retry_misses_after)) {
+        return;
+    }
+    if (is_outdated(&provenance, d->transcoder) &&
+        start_background(scheduler, store, d->transcoder, key, name, via,
+                         hints, JOB_FOR_NEWER, 0)) {
+        metrics_add(METRIC_JOB_UPGRADE, 1);
+        provenance.checked = now;
+        provenance_write(path, &provenance);
         return;
     }
     better = provenance_better(&provenance, store);

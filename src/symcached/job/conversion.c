@@ -213,6 +213,10 @@ void job_publish(struct job *job, const symcache_version_t *version,
     } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }
+    if (job->state == JOB_PUBLISHES &&
+        transcode_is_ours(job_transcoder(job))) {
+        provenance_note_builder(file);
+    }
     job_note_places(job, file);
     job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,

@@ -24,8 +24,8 @@ bool provenance_read(const char *file, struct provenance *provenance)
         return false;
     }
     text[n] = '\0';
-    if (sscanf(text, "%96s %15s %lld %x", provenance->source, word, &checked,
-               &provenance->features) < 3) {
+    if (sscanf(text, "%96s %15s %lld %x %u", provenance->source, word,
+               &checked, &provenance->features, &provenance->builder) < 3) {
         return false;
     }
     provenance->extent = SYMCACHE_EXTENT_PROGRAM;
@@ -51,11 +51,22 @@ static void set(const char *file, const char *attribute, const char *text,
 void provenance_write(const char *file, const struct provenance *provenance)
 {
     char text[SYMCACHE_PROVENANCE_TEXT + 1];
-    int n = snprintf(text, sizeof(text), "%.96s %s %lld %x",
+    int n = snprintf(text, sizeof(text), "%.96s %s %lld %x %u",
                      provenance->source, words[provenance->extent],
-                     (long long)provenance->checked, provenance->features);
+                     (long long)provenance->checked, provenance->features,
+                     provenance->builder);
 
     set(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
+}
+
+void provenance_note_builder(const char *file)
+{
+    struct provenance provenance;
+
+    if (provenance_read(file, &provenance)) {
+        provenance.builder = SYMCACHE_BUILDER;
+        provenance_write(file, &provenance);
+    }
 }
 
 void provenance_note_places(const char *file, const char *places)

@@ -21,6 +21,7 @@ struct provenance {
     time_t checked; /* when better sources were last asked */
     unsigned features; /* what the original has, a set of proto/kind.h; 0: not
                           known */
+    unsigned builder;  /* of our converter that made the file; 0: not known */
 };
 
 /* Returns false if nothing is known of the file. */
@@ -31,6 +32,10 @@ void provenance_write(const char *file, const struct provenance *provenance);
 /* Notes where the original of a new file came from. */
 void provenance_note(const char *file, const char *source,
                      symcache_extent_e extent, unsigned features);
+
+/* Notes that our converter, as it is now, made a file of which the source is
+ * known. */
+void provenance_note_builder(const char *file);
 
 /* Notes where the original of a file was looked for, a text of at most
  * SYMCACHE_PLACES_MAX bytes (proto/provenance.h). */
