@@ -86,6 +86,25 @@ ok scalar(grep { $_->{detail} eq 'no unwind information' }
         @{ $why->{attempts} }), 'why says so'
     or diag explain $why->{attempts};
 
+# --- our converter without a path makes every kind, without a line for each
+
+unlink $t->path('gone');
+$t->stop_symcached;
+Test::Symcache::remove_tree($t->path($_)) for 'store', 'downloads';
+$config->{stores}{default}{transcoders} = [{ %$transcoder,
+    command => ['pdb2symcache', '{pdb}'] }];
+$t->start_symcached($config);
+is lookup('symcache', '9.0.0')->{status}, 200, 'a SymCache by its name alone';
+$r = lookup('cficache', '1.0.0');
+is $r->{status}, 200, 'a CfiCache, too' or diag $r->{raw};
+
+$config->{stores}{default}{transcoders}[0]{makes} = 'symcache';
+$t->reload_symcached($config);
+Test::Symcache::remove_tree($t->path('store'));
+mkdir $t->path('store');
+is Test::Symcache::header(lookup('cficache', '1.0.0'), 'X-Symcache-Reason'),
+    'no-transcoder', 'but not if "makes" names one kind';
+
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
 done_testing;
