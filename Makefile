@@ -69,7 +69,7 @@ USES_symbolicated = http metrics config symbolication json derived sandbox \
                     base proto
 USES_pdb2symcache = debuginfo json derived sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
-                    derived sandbox base proto
+                    reports stackwalk derived sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")

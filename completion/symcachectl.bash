@@ -7,7 +7,7 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate ls import clean tier transcoder upload uploads
+               drain symbolicate minidump ls import clean tier transcoder upload uploads
                watch
                -h --help -V
                --version'
@@ -36,6 +36,7 @@ _symcachectl() {
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root --images" ;;
+    minidump)           words="$asks --root --url --schema" ;;
     warm)               words="$asks --kind --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;
     forget)             words="$asks --peers --malformed-since" ;;

@@ -76,7 +76,7 @@ my %may = (    # room => rooms that it may include from
 my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
-$may{'symcachectl/files'} = "$ctl converter debuginfo/pdb debuginfo/pe"
+$may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo/pdb debuginfo/pe"
     . ' debuginfo/place symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"

@@ -27,7 +27,7 @@ static const struct {
     {"drain", drain_command},   {"ls", ls_command},
     {"import", import_command}, {"clean", clean_command},
     {"tier", tier_command},
-    {"symbolicate", symbolicate_command},
+    {"symbolicate", symbolicate_command}, {"minidump", minidump_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
     {"uploads", uploads_command}, {"watch", watch_command},
 };
@@ -49,6 +49,7 @@ static const char help[] =
     "       symcachectl symbolicate [OPTION...] REQUEST\n"
     "       symcachectl symbolicate [OPTION...] PDB/GUIDAGE ADDRESS...\n"
     "       symcachectl symbolicate [OPTION...] --images PATH TRACE\n"
+    "       symcachectl minidump [OPTION...] FILE\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
@@ -131,6 +132,12 @@ static const char help[] =
     "        is the folder of its assemblies.  With --root FOLDER it reads the "
     "store\n"
     "        itself, and asks no daemon.\n"
+    "minidump  prints the threads of a crash dump, with names and lines from "
+    "the store\n"
+    "        of --root, from the server below --url, or from symbolicated; "
+    "without\n"
+    "        any of them without names.  --schema socorro prints the JSON of\n"
+    "        minidump-stackwalk.\n"
     "\n"
     "A server that takes uploads (docs/uploads.md):\n"
     "upload  sends debug files and images to URL, where their content says "

@@ -4,6 +4,7 @@
 
 #include "client.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct client {
     const char *address; /* as configured */
     const char *path;    /* of a Unix socket, or NULL */
     const char *token;   /* to be sent, or NULL */
+    bool is_url;         /* the address is one, below which paths are */
 };
 
 struct client *client_new(const struct settings *settings)
@@ -38,7 +40,9 @@ struct client *client_new(const struct settings *settings)
         free(client);
         return NULL;
     }
-    if (strncmp(client->address, "unix:", 5) == 0) {
+    if (strstr(client->address, "://") != NULL) {
+        client->is_url = true;
+    } else if (strncmp(client->address, "unix:", 5) == 0) {
         client->path = client->address + 5;
     } else if (strchr(client->address, '/') != NULL ||
                strchr(client->address, ':') == NULL) {
@@ -167,11 +171,12 @@ CURL *client_request(struct client *client, const char *method,
         command_no_memory();
     }
     memset(answer, 0, sizeof(*answer));
-    snprintf(url, sizeof(url), "http://%.255s%s",
+    snprintf(url, sizeof(url), "%s%.255s%s", client->is_url ? "" : "http://",
              client->path != NULL ? "localhost" : client->address, path);
     curl_easy_setopt(request, CURLOPT_URL, url);
     curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
-    curl_easy_setopt(request, CURLOPT_PROXY, "");
+    curl_easy_setopt(request, CURLOPT_PROXY, client->is_url ? NULL : "");
+    curl_easy_setopt(request, CURLOPT_PROTOCOLS_STR, "http,https");
     if (client->token != NULL) {
         curl_easy_setopt(request, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
         curl_easy_setopt(request, CURLOPT_XOAUTH2_BEARER, client->token);

@@ -39,17 +39,20 @@ static const char *find_header(const struct api_request *request,
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-/* Returns the open folder, or -1 after printing what is wrong. */
-static int open_root(const char *root, int *code)
+int store_reader_enter(const char *root, int *code)
 {
-    struct sandbox_serving allowed = {.nroots = 1};
+    struct sandbox_serving allowed = {.nroots = root != NULL};
     char error[256];
-    int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = -1;
 
-    if (fd == -1 || sigbus_start() != 0) {
+    if (root != NULL) {
+        fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    if ((root != NULL && fd == -1) || sigbus_start() != 0) {
         *code = command_fail(COMMAND_IO, root, strerror(errno));
         return -1;
     }
+    *code = COMMAND_OK;
     allowed.roots = &fd;
     if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
@@ -64,6 +67,10 @@ static struct module *find(struct mapped *mapped, int root,
 {
     struct module_sight sight;
 
+    if (root == -1) {
+        wanted->state = API_MODULE_MISSING;
+        return NULL;
+    }
     module_look(mapped, root, true, &wanted->key, &sight);
     if (sight.module == NULL) {
         wanted->state =
@@ -140,6 +147,23 @@ static int refuse(const char *name, const struct api_reply *reply)
     return COMMAND_USAGE;
 }
 
+const union derived_reader *store_reader_file(int root,
+                                              const symcache_key_t *key)
+{
+    static struct mapped *mapped;
+    struct module_sight sight;
+
+    if (mapped == NULL) {
+        mapped = mapped_new();
+    }
+    if (mapped == NULL) {
+        command_no_memory();
+    }
+    module_look(mapped, root, true, key, &sight);
+    return sight.module != NULL && sight.module->sound ? &sight.module->reader
+                                                       : NULL;
+}
+
 cJSON *store_reader_answer(const char *root, const char *path,
                            const char *name, char *body, int *code)
 {
@@ -161,8 +185,8 @@ cJSON *store_reader_answer(const char *root, const char *path,
     int fd;
 
     bar_init(&bar); /* before the sandbox, in which nothing is a terminal */
-    fd = open_root(root, code);
-    if (fd == -1) {
+    fd = store_reader_enter(root, code);
+    if (*code != COMMAND_OK) {
         return NULL;
     }
     call = api_begin(&request, &reply);

@@ -9,9 +9,12 @@
 
 #include <cjson/cJSON.h>
 
+#include "derived/derived.h"
+
 /*
  * Answers a request that is posted to path, such as "/symbolicate/v5", as
- * symbolicated does; modules that are not below root are missing.  body is the
+ * symbolicated does; modules that are not below root are missing, which are
+ * all if it is NULL.  body is the
  * request's JSON, which is changed; name is what messages call it.  A bar
  * tells of the modules that are opened.
  *
@@ -21,5 +24,17 @@
  */
 cJSON *store_reader_answer(const char *root, const char *path,
                            const char *name, char *body, int *code);
+
+/*
+ * Enters the sandbox, in which only files below root can be opened, or none if
+ * it is NULL, and returns root's descriptor or -1.  Sets *code, after printing
+ * what is wrong, or to COMMAND_OK.
+ */
+int store_reader_enter(const char *root, int *code);
+
+/* Opens a file of a store for as long as the process runs.  Returns its reader,
+ * or NULL if there is none that is sound. */
+const union derived_reader *store_reader_file(int root,
+                                              const symcache_key_t *key);
 
 #endif

@@ -1,0 +1,383 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "dump_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reports/minidump/minidump.h"
+#include "symcachectl/command.h"
+#include "symcachectl/store/store_reader.h"
+
+#define REPORT_MAX (256u << 20)
+
+/* What was found of a module in the store. */
+struct dump_symbols {
+    bool is_known; /* it was looked for */
+    const union derived_reader *cfi, *names;
+};
+
+struct dump_walk {
+    struct minidump dump;
+    int root;
+    struct dump_symbols *symbols;
+    cJSON *frames; /* of the thread */
+    unsigned num_frames;
+};
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+    add(object, key, text != NULL ? cJSON_CreateString(text)
+                                  : cJSON_CreateNull());
+}
+
+static void add_hex(cJSON *object, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+    add_text(object, key, text);
+}
+
+static void add_number(cJSON *object, const char *key, double value)
+{
+    add(object, key, cJSON_CreateNumber(value));
+}
+
+/* symbols -------------------------------------------------------------------
+ */
+
+static const union derived_reader *find_file(struct dump_walk *w,
+                                             const struct minidump_module *m,
+                                             symcache_kind_e kind)
+{
+    symcache_key_t key;
+    const char *p, *name = m->debug_file;
+
+    for (p = name; *p != '\0'; p++) {
+        name = *p == '/' || *p == '\\' ? p + 1 : name;
+    }
+    if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
+        return NULL;
+    }
+    memcpy(key.guid, m->guid, sizeof(key.guid));
+    key.age = m->age;
+    key.kind = (uint8_t)kind;
+    return store_reader_file(w->root, &key);
+}
+
+static struct dump_symbols *find_symbols(struct dump_walk *w, size_t module)
+{
+    struct dump_symbols *s = &w->symbols[module];
+    const struct minidump_module *m = &w->dump.modules[module];
+
+    if (!s->is_known && w->root != -1 && m->has_debug_id &&
+        m->debug_file != NULL) {
+        s->cfi = find_file(w, m, SYMCACHE_KIND_CFICACHE);
+        s->names = find_file(w, m, SYMCACHE_KIND_SYMCACHE);
+    }
+    s->is_known = true;
+    return s;
+}
+
+static const struct cficache_reader *find_cfi(void *context, size_t module)
+{
+    const union derived_reader *cfi = find_symbols(context, module)->cfi;
+
+    return cfi != NULL ? &cfi->cficache : NULL;
+}
+
+static bool has_function(void *context, size_t module, uint64_t offset)
+{
+    const union derived_reader *names = find_symbols(context, module)->names;
+    struct symfile_frames frames;
+
+    if (names == NULL || names->symcache.num_ranges == 0) {
+        return true;
+    }
+    symfile_reader_lookup(&names->symcache, offset, &frames);
+    return frames.next != SYMFILE_NONE;
+}
+
+/* the report -----------------------------------------------------------------
+ */
+
+static void on_frame(void *context, const struct stackwalk_frame *frame)
+{
+    static const char *const trusts[] = {"context", "cfi", "fp", "scan"};
+    struct dump_walk *w = context;
+    cJSON *object;
+
+    if (w->num_frames >= MINIDUMP_FRAMES) {
+        return;
+    }
+    w->num_frames++;
+    object = cJSON_CreateObject();
+    add_hex(object, "instruction_addr", frame->address);
+    add_hex(object, "lookup", frame->lookup);
+    add_text(object, "trust", trusts[frame->trust]);
+    if (frame->module != STACKWALK_NO_MODULE) {
+        add_text(object, "package", w->dump.modules[frame->module].code_file);
+        add_number(object, "module", (double)frame->module);
+    }
+    if (object == NULL || !cJSON_AddItemToArray(w->frames, object)) {
+        command_no_memory();
+    }
+}
+
+static cJSON *registers_of(const struct minidump *dump,
+                           const struct stackwalk_registers *registers)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[dump->cpu];
+    cJSON *object = cJSON_CreateObject();
+    unsigned i;
+
+    for (i = 0; i < cpu->num_registers; i++) {
+        add_hex(object, cpu->names[i], registers->values[i]);
+    }
+    return object;
+}
+
+static cJSON *walk_thread(struct dump_walk *w, struct stackwalk *walk,
+                          size_t thread)
+{
+    const struct minidump_thread *t = &w->dump.threads[thread];
+    struct stackwalk_registers registers;
+    struct stackwalk_memory stack;
+    cJSON *object = cJSON_CreateObject();
+
+    add_number(object, "thread_id", t->id);
+    if (t->name != NULL) {
+        add_text(object, "thread_name", t->name);
+    }
+    if (w->dump.requesting != SIZE_MAX) {
+        add(object, "is_requesting",
+            cJSON_CreateBool(thread == w->dump.requesting));
+    }
+    w->frames = cJSON_CreateArray();
+    if (minidump_thread(&w->dump, thread, &registers, &stack)) {
+        walk->stack = stack.data != NULL ? &stack : NULL;
+        stackwalk_run(walk, &registers, on_frame, w);
+        add(object, "registers", registers_of(&w->dump, &registers));
+    }
+    add(object, "frames", w->frames);
+    return object;
+}
+
+static cJSON *describe_module(const struct minidump *dump,
+                              const struct minidump_module *m)
+{
+    cJSON *object = cJSON_CreateObject();
+    const char *type = "unknown";
+
+    if (dump->os == MINIDUMP_WINDOWS) {
+        type = "pe";
+    } else if (dump->os == MINIDUMP_MACOS || dump->os == MINIDUMP_IOS) {
+        type = "macho";
+    } else if (dump->os == MINIDUMP_LINUX || dump->os == MINIDUMP_ANDROID ||
+               dump->os == MINIDUMP_SOLARIS) {
+        type = "elf";
+    }
+    add_text(object, "type", type);
+    add_text(object, "code_file", m->code_file);
+    if (m->code_id != NULL) {
+        add_text(object, "code_id", m->code_id);
+    }
+    if (m->debug_file != NULL && m->debug_file[0] != '\0') {
+        add_text(object, "debug_file", m->debug_file);
+    }
+    if (m->has_debug_id) {
+        add_text(object, "debug_id", m->debug_id);
+    }
+    add_hex(object, "image_addr", m->base);
+    add_number(object, "image_size", m->size);
+    if (m->version[0] != '\0') {
+        add_text(object, "version", m->version);
+    }
+    return object;
+}
+
+/* What minidump-stackwalk's JSON has besides. */
+static cJSON *describe_more(const struct minidump *dump)
+{
+    cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray(), *u;
+    size_t i;
+
+    add_number(object, "word",
+               dump->cpu == STACKWALK_UNKNOWN ? 8
+                                              : stackwalk_cpus[dump->cpu].word);
+    add_number(object, "cpu_count", dump->num_cpus);
+    if (dump->has_process) {
+        add_number(object, "pid", dump->process);
+    }
+    if (dump->requesting != SIZE_MAX) {
+        add_number(object, "crashing_thread", (double)dump->requesting);
+    }
+    if (dump->has_exception) {
+        add_text(object, "reason", dump->reason);
+        add_hex(object, "address", dump->crash_address);
+    }
+    if (dump->main_module != SIZE_MAX) {
+        add_number(object, "main_module", (double)dump->main_module);
+    }
+    for (i = 0; i < dump->num_unloaded; i++) {
+        u = cJSON_CreateObject();
+        add_hex(u, "image_addr", dump->unloaded[i].base);
+        add_number(u, "image_size", dump->unloaded[i].size);
+        add_text(u, "code_file", dump->unloaded[i].code_file);
+        cJSON_AddItemToArray(list, u);
+    }
+    add(object, "unloaded", list);
+    return object;
+}
+
+static cJSON *report(struct dump_walk *w)
+{
+    const struct minidump *dump = &w->dump;
+    struct stackwalk_symbols symbols = {find_cfi, has_function, w};
+    struct stackwalk walk = minidump_walk(dump, &symbols);
+    cJSON *object = cJSON_CreateObject(), *system = cJSON_CreateObject();
+    cJSON *threads = cJSON_CreateArray(), *modules = cJSON_CreateArray();
+    char reason[MINIDUMP_REASON + 32] = "";
+    size_t i;
+
+    if (dump->has_exception) {
+        snprintf(reason, sizeof(reason), "%s / 0x%llx", dump->reason,
+                 (unsigned long long)dump->crash_address);
+    }
+    add_number(object, "timestamp", dump->time);
+    add_text(system, "os_name", minidump_os_name(dump->os));
+    add_text(system, "os_version", dump->os_version);
+    add_text(system, "os_build", dump->os_build);
+    add_text(system, "cpu_arch",
+             dump->cpu_name != NULL ? dump->cpu_name : "unknown");
+    add_text(system, "device_model", "");
+    add(object, "system_info", system);
+    add(object, "crashed", cJSON_CreateBool(dump->has_exception));
+    add_text(object, "crash_reason", reason);
+    add_text(object, "assertion", "");
+    for (i = 0; i < dump->num_threads; i++) {
+        cJSON_AddItemToArray(threads, walk_thread(w, &walk, i));
+    }
+    for (i = 0; i < dump->num_modules; i++) {
+        cJSON_AddItemToArray(modules,
+                             describe_module(dump, &dump->modules[i]));
+    }
+    add(object, "stacktraces", threads);
+    add(object, "modules", modules);
+    add(object, "socorro", describe_more(dump));
+    return object;
+}
+
+/* In the child. */
+static int work(const char *file, int fd, const char *root, FILE *out)
+{
+    static struct dump_walk w;
+    struct stat st;
+    void *data;
+    const char *error;
+    char *text;
+    int code;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return command_fail(COMMAND_IO, file, "is not a regular file");
+    }
+    data = mmap(NULL, (size_t)st.st_size + (st.st_size == 0), PROT_READ,
+                MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        return command_fail(COMMAND_IO, file, strerror(errno));
+    }
+    w.root = store_reader_enter(root, &code);
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    error = minidump_read(&w.dump, data, (size_t)st.st_size);
+    if (error != NULL) {
+        return command_fail(COMMAND_FOREIGN, file, error);
+    }
+    w.symbols = calloc(w.dump.num_modules + 1, sizeof(*w.symbols));
+    if (w.symbols == NULL) {
+        command_no_memory();
+    }
+    text = cJSON_PrintUnformatted(report(&w));
+    if (text == NULL) {
+        command_no_memory();
+    }
+    fputs(text, out);
+    return fflush(out) == 0 ? COMMAND_OK : COMMAND_IO;
+}
+
+/* Reads all that the child writes. */
+static cJSON *read_report(int fd)
+{
+    FILE *in = fdopen(fd, "r");
+    char *text = NULL;
+    size_t size = 0, room = 0, n = 1;
+    cJSON *object;
+
+    while (in != NULL && n > 0 && size < REPORT_MAX) {
+        if (room - size < 65536) {
+            room = 2 * room + 65536;
+            text = realloc(text, room);
+        }
+        if (text == NULL) {
+            command_no_memory();
+        }
+        n = fread(text + size, 1, room - size, in);
+        size += n;
+    }
+    object = text != NULL ? cJSON_ParseWithLength(text, size) : NULL;
+    free(text);
+    if (in != NULL) {
+        fclose(in);
+    }
+    return object;
+}
+
+cJSON *dump_walk(const char *file, const char *root, int *code)
+{
+    int status, ends[2], fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    pid_t pid;
+    cJSON *object;
+
+    if (fd == -1 || pipe(ends) != 0 || (pid = fork()) == -1) {
+        *code = command_fail(COMMAND_IO, file, strerror(errno));
+        return NULL;
+    }
+    if (pid == 0) {
+        close(ends[0]);
+        status = work(file, fd, root, fdopen(ends[1], "w"));
+        fflush(stderr);
+        _exit(status);
+    }
+    close(ends[1]);
+    close(fd);
+    object = read_report(ends[0]);
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == COMMAND_OK &&
+        object != NULL) {
+        return object;
+    }
+    cJSON_Delete(object);
+    *code = WIFEXITED(status) && WEXITSTATUS(status) != COMMAND_OK
+                ? WEXITSTATUS(status)
+                : command_fail(COMMAND_IO, file,
+                               "cannot be read: it was cut short, or its "
+                               "reader was killed");
+    return NULL;
+}

@@ -1,0 +1,336 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "socorro.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+struct report {
+    const cJSON *walked;
+    const cJSON *modules; /* of the walk */
+    int digits;           /* of an address */
+};
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+    add(object, key, text != NULL && text[0] != '\0' ? cJSON_CreateString(text)
+                                                     : cJSON_CreateNull());
+}
+
+static void add_copy(cJSON *object, const char *key, const cJSON *value)
+{
+    add(object, key, value != NULL ? cJSON_Duplicate(value, true)
+                                   : cJSON_CreateNull());
+}
+
+static uint64_t number(const cJSON *object, const char *key)
+{
+    return strtoull(printable_field(object, key), NULL, 16);
+}
+
+static void add_address(const struct report *r, cJSON *object,
+                        const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "0x%0*llx", r->digits,
+             (unsigned long long)value);
+    add_text(object, key, text);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *p, *name = path;
+
+    for (p = path; *p != '\0'; p++) {
+        name = *p == '/' || *p == '\\' ? p + 1 : name;
+    }
+    return name;
+}
+
+/* A function, its file and its line, of a frame with names or NULL. */
+static void add_place(cJSON *object, const cJSON *named)
+{
+    bool has_line = named != NULL && printable_number(named, "lineno") > 0;
+
+    add_text(object, "function", printable_field(named, "function"));
+    add_text(object, "file", printable_field(named, "abs_path"));
+    add(object, "line", has_line ? cJSON_CreateNumber(
+                                       printable_number(named, "lineno"))
+                                 : cJSON_CreateNull());
+}
+
+/* Moves *named on to the last frame with an index, and returns the list of the
+ * others, which were inlined into it. */
+static cJSON *take_inlines(const cJSON **named, int index)
+{
+    cJSON *list = NULL, *object;
+
+    while ((*named)->next != NULL &&
+           printable_number((*named)->next, "original_index") == index) {
+        list = list != NULL ? list : cJSON_CreateArray();
+        object = cJSON_CreateObject();
+        add_place(object, *named);
+        if (list == NULL || !cJSON_AddItemToArray(list, object)) {
+            command_no_memory();
+        }
+        *named = (*named)->next;
+    }
+    return list != NULL ? list : cJSON_CreateNull();
+}
+
+static cJSON *describe_frame(const struct report *r, const cJSON *frame,
+                             int index, const cJSON **next)
+{
+    cJSON *object = cJSON_CreateObject(), *inlines = NULL;
+    const cJSON *named = NULL, *module = NULL;
+    const char *trust = printable_field(frame, "trust");
+    uint64_t lookup = number(frame, "lookup");
+    bool has_name;
+
+    if (*next != NULL && printable_number(*next, "original_index") == index) {
+        inlines = take_inlines(next, index);
+        named = *next;
+        *next = named->next;
+    }
+    if (get(frame, "module") != NULL) {
+        module = cJSON_GetArrayItem(r->modules,
+                                    (int)printable_number(frame, "module"));
+    }
+    has_name = printable_field(named, "function")[0] != '\0';
+    add(object, "frame", cJSON_CreateNumber(index));
+    add_text(object, "module", last_part(printable_field(module, "code_file")));
+    add_place(object, named);
+    add_address(r, object, "offset", lookup);
+    add(object, "inlines", inlines != NULL ? inlines : cJSON_CreateNull());
+    if (module != NULL) {
+        add_address(r, object, "module_offset",
+                    lookup - number(module, "image_addr"));
+    } else {
+        add_text(object, "module_offset", NULL);
+    }
+    if (has_name && number(named, "sym_addr") != 0) {
+        add_address(r, object, "function_offset",
+                    lookup - number(named, "sym_addr"));
+    } else {
+        add_text(object, "function_offset", NULL);
+    }
+    add(object, "missing_symbols", cJSON_CreateBool(!has_name));
+    add_text(object, "trust",
+             strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
+    return object;
+}
+
+static cJSON *describe_thread(const struct report *r, const cJSON *thread,
+                              const cJSON *named)
+{
+    cJSON *object = cJSON_CreateObject(), *frames = cJSON_CreateArray();
+    const cJSON *frame, *next = get(named, "frames");
+    int n = 0;
+
+    next = next != NULL ? next->child : NULL;
+    cJSON_ArrayForEach(frame, get(thread, "frames"))
+    {
+        cJSON_AddItemToArray(frames, describe_frame(r, frame, n++, &next));
+    }
+    add(object, "frame_count", cJSON_CreateNumber(n));
+    add_copy(object, "thread_name", get(thread, "thread_name"));
+    add_copy(object, "thread_id", get(thread, "thread_id"));
+    add(object, "frames", frames);
+    return object;
+}
+
+/* A debug id as Breakpad writes it: without "-", the age at the end. */
+static void add_debug_id(cJSON *object, const char *id)
+{
+    char text[48];
+    size_t n = 0, dashes = 0;
+
+    for (; *id != '\0' && n < sizeof(text) - 2; id++) {
+        dashes += *id == '-';
+        if (*id != '-') {
+            text[n++] = *id >= 'a' && *id <= 'f' && dashes < 5
+                            ? (char)(*id - 'a' + 'A')
+                            : *id;
+        }
+    }
+    if (n == 32 || n == 8) { /* no age */
+        text[n++] = '0';
+    }
+    text[n] = '\0';
+    add(object, "debug_id",
+        cJSON_CreateString(n > 0 ? text : "000000000000000000000000000000000"));
+}
+
+static cJSON *describe_module(const struct report *r, const cJSON *module,
+                              const cJSON *named)
+{
+    cJSON *object = cJSON_CreateObject();
+    const char *status = printable_field(named, "debug_status");
+    uint64_t base = number(module, "image_addr");
+
+    add_address(r, object, "base_addr", base);
+    add_address(r, object, "end_addr",
+                base + (uint64_t)printable_number(module, "image_size"));
+    add(object, "filename",
+        cJSON_CreateString(last_part(printable_field(module, "code_file"))));
+    add(object, "debug_file",
+        cJSON_CreateString(last_part(printable_field(module, "debug_file"))));
+    add_debug_id(object, printable_field(module, "debug_id"));
+    add(object, "code_id",
+        cJSON_CreateString(printable_field(module, "code_id")));
+    add_copy(object, "version", get(module, "version"));
+    add(object, "loaded_symbols",
+        cJSON_CreateBool(strcmp(status, "found") == 0));
+    add(object, "missing_symbols",
+        cJSON_CreateBool(strcmp(status, "found") != 0 &&
+                         strcmp(status, "unused") != 0));
+    add(object, "corrupt_symbols",
+        cJSON_CreateBool(strcmp(status, "malformed") == 0));
+    return object;
+}
+
+static cJSON *describe_system(const cJSON *walked)
+{
+    static const char *const words[][2] = {{"Windows", "Windows NT"},
+                                           {"macOS", "Mac OS X"},
+                                           {"x86_64", "amd64"}};
+    const cJSON *system = get(walked, "system_info");
+    const char *os = printable_field(system, "os_name");
+    const char *arch = printable_field(system, "cpu_arch");
+    const char *build = printable_field(system, "os_build");
+    cJSON *object = cJSON_CreateObject();
+    char version[1024];
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        os = strcmp(os, words[i][0]) == 0 ? words[i][1] : os;
+        arch = strcmp(arch, words[i][0]) == 0 ? words[i][1] : arch;
+    }
+    snprintf(version, sizeof(version), "%s%s%s",
+             printable_field(system, "os_version"), build[0] != '\0' ? " " : "",
+             build);
+    add_text(object, "os", os);
+    add_text(object, "os_ver", version);
+    add_text(object, "cpu_arch", arch);
+    add_copy(object, "cpu_count", get(get(walked, "socorro"), "cpu_count"));
+    return object;
+}
+
+static cJSON *describe_crash(const struct report *r, const cJSON *more)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    add_copy(object, "type", get(more, "reason"));
+    if (get(more, "address") != NULL) {
+        add_address(r, object, "address", number(more, "address"));
+    } else {
+        add_text(object, "address", NULL);
+    }
+    add_copy(object, "crashing_thread", get(more, "crashing_thread"));
+    add_text(object, "assertion", NULL);
+    return object;
+}
+
+static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
+{
+    cJSON *array = cJSON_CreateArray(), *object;
+    const cJSON *module;
+    uint64_t base;
+
+    cJSON_ArrayForEach(module, list)
+    {
+        object = cJSON_CreateObject();
+        base = number(module, "image_addr");
+        add_address(r, object, "base_addr", base);
+        add_address(r, object, "end_addr",
+                    base + (uint64_t)printable_number(module, "image_size"));
+        add_text(object, "filename", printable_field(module, "code_file"));
+        cJSON_AddItemToArray(array, object);
+    }
+    return array;
+}
+
+/* The thread that crashed once more, with the registers of its first frame. */
+static void add_crashing_thread(const struct report *r, cJSON *object,
+                                const cJSON *threads, int index)
+{
+    cJSON *thread = cJSON_Duplicate(cJSON_GetArrayItem(threads, index), true);
+    cJSON *frames = cJSON_GetObjectItemCaseSensitive(thread, "frames");
+    cJSON *registers = cJSON_CreateObject();
+    const cJSON *from = get(
+        cJSON_GetArrayItem(get(r->walked, "stacktraces"), index), "registers");
+    const cJSON *value;
+
+    if (frames == NULL || frames->child == NULL) {
+        cJSON_Delete(thread);
+        cJSON_Delete(registers);
+        return;
+    }
+    cJSON_ArrayForEach(value, from)
+    {
+        add_address(r, registers, value->string, number(from, value->string));
+    }
+    add(frames->child, "registers", registers);
+    add(thread, "threads_index", cJSON_CreateNumber(index));
+    add(object, "crashing_thread", thread);
+}
+
+cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
+{
+    const cJSON *more = get(walked, "socorro"), *from, *named;
+    struct report r = {walked, get(walked, "modules"),
+                       printable_number(more, "word") == 4 ? 8 : 16};
+    cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
+    cJSON *modules = cJSON_CreateArray();
+
+    add_text(object, "status", "OK");
+    add(object, "system_info", describe_system(walked));
+    add(object, "crash_info", describe_crash(&r, more));
+    named = get(answer, "modules");
+    named = named != NULL ? named->child : NULL;
+    cJSON_ArrayForEach(from, r.modules)
+    {
+        cJSON_AddItemToArray(modules, describe_module(&r, from, named));
+        named = named != NULL ? named->next : NULL;
+    }
+    named = get(answer, "stacktraces");
+    named = named != NULL ? named->child : NULL;
+    cJSON_ArrayForEach(from, get(walked, "stacktraces"))
+    {
+        cJSON_AddItemToArray(threads, describe_thread(&r, from, named));
+        named = named != NULL ? named->next : NULL;
+    }
+    add_copy(object, "main_module", get(more, "main_module"));
+    add(object, "modules", modules);
+    add_copy(object, "pid", get(more, "pid"));
+    add(object, "thread_count",
+        cJSON_CreateNumber(cJSON_GetArraySize(threads)));
+    add(object, "threads", threads);
+    add(object, "unloaded_modules",
+        describe_unloaded(&r, get(more, "unloaded")));
+    if (get(more, "crashing_thread") != NULL) {
+        add_crashing_thread(&r, object, threads,
+                            (int)printable_number(more, "crashing_thread"));
+    }
+    return object;
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env perl
+
+# symcachectl minidump: what Symbolicator 26.8.0 answered for the same dumps
+# and symbols, for people, and as minidump-stackwalk writes it.
+
+use strict;
+use warnings;
+
+use File::Path qw(make_path);
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
+use Test::File;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = Test::Ctl->new($t);
+my $data = $t->data('minidump');
+
+# Makes a store of the symbols of a case; those of Breakpad's files that have
+# STACK records alone have no names.
+sub store {
+    my ($case, $modules) = @_;
+    my $root;
+    for my $module (@$modules) {
+        my $id = $module->{debug_id} // next;
+        my $sym = "$case/$id.sym";
+        next unless -e $sym;
+        my ($name) = $module->{debug_file} =~ m{([^/\\]+)\z};
+        my ($guid, $age) = $id =~ /\A([0-9a-f-]{36})(?:-([0-9a-f]+))?\z/;
+        $root //= $t->path('stores/' . ($case =~ s{.*/}{}r));
+        my $folder = "$root/$name/" . uc($guid =~ tr/-//dr) . ($age // 0);
+        make_path($folder);
+        my %versions = (cficache => '1.0.0');
+        $versions{symcache} = '9.0.0' if slurp($sym) =~ /^(?:FUNC|PUBLIC) /m;
+        for my $kind (sort keys %versions) {
+            $ctl->run('convert', '--kind', $kind, '-o',
+                "$folder/$name-v$versions{$kind}.$kind", $sym);
+        }
+    }
+    return $root;
+}
+
+# What is compared of an answer: neither what is searched for, nor texts of a
+# store.
+sub essence {
+    my ($answer) = @_;
+    my %kept = map { $_ => $answer->{$_} } qw(timestamp system_info crashed
+        crash_reason stacktraces);
+    $kept{modules} = [map {
+        my $m = $_;
+        +{ map { $_ => $m->{$_} } qw(type code_file code_id debug_file
+            debug_id image_addr image_size) };
+    } grep { $_->{debug_id} || $_->{code_id} } @{ $answer->{modules} }];
+    return \%kept;
+}
+
+for my $case (sort glob "$data/cases/*") {
+    my ($name) = $case =~ m{([^/]+)\z};
+    my $answer = decode_json(slurp("$case/answer.json"))->{answer};
+    my $root = store($case, $answer->{modules} // []);
+    my $r = $ctl->run('minidump', '--json', $root ? ('--root', $root) : (),
+        "$case/dump.dmp");
+    if ($answer->{status} eq 'failed') {
+        $ctl->is($r, 4, undef, qr/: \Q$answer->{message}\E$/m, $name);
+        next;
+    }
+    my ($object) = $ctl->json($r);
+    is_deeply essence($object), essence($answer), $name;
+}
+
+# --- for people
+
+my $dump = "$data/test_app.dmp";
+my @socket = ('--socket', 'unix:' . $t->symbolicated_socket);
+my $r = $ctl->run('minidump', $dump);
+is $r->{code}, 0, 'no symbols and no daemon: done without';
+like $r->{out}, qr/^Windows 5\.1\.2600, x86\nEXCEPTION_ACCESS_VIOLATION_WRITE \/ 0x45\n/,
+    'the system and the reason';
+like $r->{out}, qr/^thread 3060, requesting\n#0   0x40429e from test_app\.exe \[context\]$/m,
+    'a thread without names';
+$ctl->is($ctl->run('minidump', @socket, $dump), 3, undef,
+    qr/cannot connect/, 'a daemon that is named has to be there');
+
+# --- names of a daemon, and of a server
+
+my ($sym) = glob "$data/symbols/test_app.pdb/*/*.gz";
+system("gzip -dc $sym >" . $t->path('test_app.sym')) == 0 or die;
+my ($id) = $sym =~ m{test_app\.pdb/([^/]+)/};
+my $folder = $t->path("store/test_app.pdb/$id");
+make_path($folder);
+for my $kind ('symcache-v9.0.0', 'cficache-v1.0.0') {
+    my ($suffix, $version) = split /-/, $kind;
+    $ctl->run('convert', '--kind', $suffix, '-o',
+        "$folder/test_app.pdb-$version.$suffix", $t->path('test_app.sym'));
+}
+my $named = qr/^#0   0x40429e in \S+.* at \S*test_app\.cc:58 from test_app\.exe \[context\]$/m;
+$r = $ctl->run('minidump', '--root', $t->path('store'), $dump);
+$ctl->is($r, 0, $named, undef, 'names of a store');
+like $r->{out}, qr/^#1 .* \[cfi\]$/m, 'and its CFI';
+$t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
+$ctl->is($ctl->run('minidump', @socket, $dump), 0, $named, undef,
+    'names of symbolicated');
+
+# --- the JSON of minidump-stackwalk
+
+my ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
+    '--root', $t->path('store'), $dump));
+is $object->{status}, 'OK', 'socorro: done';
+is_deeply $object->{crash_info}, { type => 'EXCEPTION_ACCESS_VIOLATION_WRITE',
+    address => '0x00000045', crashing_thread => 0, assertion => undef },
+    'socorro: the reason';
+my $frame = $object->{threads}[0]{frames}[0];
+is_deeply [@$frame{qw(frame trust offset module module_offset line)}],
+    [0, 'context', '0x0040429e', 'test_app.exe', '0x0000429e', 58],
+    'socorro: a frame';
+like $frame->{file}, qr/test_app\.cc\z/, 'socorro: its file';
+is $object->{crashing_thread}{frames}[0]{registers}{eip}, '0x0040429e',
+    'socorro: registers of the thread that crashed';
+is $object->{modules}[0]{debug_id}, $id, "socorro: Breakpad's debug id";
+
+# --- what is wrong
+
+$ctl->is($ctl->run('minidump'), 2, undef, qr/no FILE/, 'no file');
+$ctl->is($ctl->run('minidump', '--schema', 'x', $dump), 2, undef,
+    qr/no such schema/, 'no such schema');
+$ctl->is($ctl->run('minidump', '--url', 'x', $dump), 2, undef, qr/no URL/,
+    'no URL');
+$ctl->is($ctl->run('minidump', '--root', '/', @socket, $dump), 2, undef,
+    qr/more than one/, 'two places');
+$ctl->is($ctl->run('minidump', $t->path('absent')), 3, undef,
+    qr/No such file/, 'no such file');
+$ctl->is($ctl->run('minidump', $sym), 4, undef, qr/Header mismatch/,
+    'another file');
+
+done_testing;
