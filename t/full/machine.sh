@@ -31,7 +31,7 @@ done
 
 # from now on nginx holds requests
 sed -i 's|symcache_pass .*|&\n symcache_async_after 65535.65535.65535;|' \
-    /etc/nginx/snippets/symcache.conf
+    /etc/nginx/symcache.d/symcache.conf
 systemctl restart nginx
 
 # nobody is refused while it is restarted: each key is another one, so that
@@ -105,8 +105,6 @@ say held "$(cat /tmp/code)"
 say edited "$(cmp /root/gated.json /etc/symcached.json && echo kept)"
 
 say journal "$(journalctl -u symcached -o json | grep -c '"PRIORITY":"6".*job store=\|job store=.*"PRIORITY":"6"')"
-rm /etc/nginx/snippets/symcache.conf
-sed -i 's| include snippets/symcache.conf;||' /etc/nginx/sites-available/default
 dpkg -P symcached libnginx-mod-symcache >/tmp/purge.log 2>&1
 say purged "$(systemctl list-units --all --plain --no-legend 'sym*' | wc -l) $(ls -d /run/symcached /var/cache/symcached /var/lib/symcached /var/log/sym* /etc/symcached* 2>/dev/null | xargs)"
 say nginx "$(nginx -t 2>&1 | grep -c successful)"

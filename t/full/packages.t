@@ -101,7 +101,7 @@ $Test::Packages::daemons
 ip link set lo up
 rm -rf /var/cache/symcached/default
 sed -i 's|symcache_pass .*|& symcache_async_after 65535.65535.65535;|' \\
-    /etc/nginx/snippets/symcache.conf
+    /etc/nginx/symcache.d/symcache.conf
 start symcached
 nginx
 curl -s -o /tmp/held -w 'held %{http_code}\\n' http://localhost$uri &
@@ -139,10 +139,9 @@ sub listing {
 sub leave {
     my ($suite, $root, @before) = @_;
     my $said = ok_sh("$suite: remove", $root->sh(<<'SH'));
-rm /etc/nginx/snippets/symcache.conf
-sed -i 's| include snippets/symcache.conf;||' /etc/nginx/sites-available/default
 apt-get -q -y remove symcached libnginx-mod-symcache
 nginx -t
+rm -r /etc/nginx/symcache.d
 ls /etc/symcached.json
 SH
     ok_sh("$suite: purge", $root->sh(

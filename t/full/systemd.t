@@ -13,6 +13,7 @@ use lib "$FindBin::Bin/../lib";
 use Test::File;
 use Test::Init;
 use Test::More;
+use Test::Packages ();
 
 my ($init, $why) = Test::Init->new;
 plan skip_all => $why unless $init;
@@ -171,6 +172,32 @@ systemctl restart symcached
 curl -sf --max-time 9 --unix-socket $sockets/symcached.sock http://h/healthz
 test -S $sockets/uploads.sock
 test -g /srv/uploads/.spool
+SH
+
+# --- the commands of README for nginx, and an nginx without its module
+
+my $package = "$Test::Symcache::top/packaging/nginx";
+my @use = map { s/^sudo //r =~ s/\s+#.*//r }
+    grep { /nginx/ && !/apt install/ } Test::Packages::commands('README.md', 'Install');
+ok_sh('nginx with the module, then without', <<"SH");
+set -e
+mkdir -p /usr/share/doc/symcached /usr/share/nginx/symcache /var/log/nginx
+ln -sfn $examples /usr/share/doc/symcached/examples
+cp $package/http.conf $package/locations.conf /usr/share/nginx/symcache/
+cp $package/symcache.conf /etc/nginx/conf.d/
+echo 'load_module modules/ngx_symcache_module.so;' >/etc/nginx/modules-enabled/50-mod-symcache.conf
+printf 'server {\n listen 80 default_server;\n server_name _;\n}\n' >/etc/nginx/sites-available/default
+ln -sf ../sites-available/default /etc/nginx/sites-enabled/default
+systemctl restart nginx
+@{[join "\n", @use]}
+mkdir -p /etc/nginx/symcache.d/http
+echo 'symcache_zone symcache:16m;' >/etc/nginx/symcache.d/http/zone.conf
+nginx -T 2>/dev/null >/tmp/whole
+grep 'symcache_pass ' /tmp/whole
+grep '^symcache_zone ' /tmp/whole
+rm -r /etc/nginx/modules-enabled/50-mod-symcache.conf /usr/share/nginx/symcache
+nginx -t
+systemctl restart nginx
 SH
 
 done_testing;
