@@ -62,7 +62,7 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
         . ' derived/ppdbcache derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
-    'debuginfo/place' => 'proto debuginfo/breakpad debuginfo/elf'
+    'debuginfo/place' => 'config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'

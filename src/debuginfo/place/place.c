@@ -72,19 +72,31 @@ static bool has_file(struct candidate *c, const char *name)
     return true;
 }
 
+static void note_features(struct candidate *c, bool debug_info, bool symbols,
+                          bool unwind_info)
+{
+    c->place->features = (debug_info ? SYMCACHE_HAS_DEBUG : 0) |
+                         (symbols ? SYMCACHE_HAS_SYMBOLS : 0) |
+                         (unwind_info ? SYMCACHE_HAS_UNWIND : 0);
+}
+
 static bool is_pdb(struct candidate *c)
 {
     struct pdb_identity got;
 
-    return pdb_identity_read(c->data, c->size, &got, c->error,
-                             c->error_size) == 0 &&
-           has_debug_id(c, got.guid, got.age) && has_file(c, c->place->name);
+    if (pdb_identity_read(c->data, c->size, &got, c->error, c->error_size) !=
+        0) {
+        return false;
+    }
+    note_features(c, !got.stripped, true, got.has_unwind_info != 0);
+    return has_debug_id(c, got.guid, got.age) && has_file(c, c->place->name);
 }
 
 static bool is_portable_pdb(struct candidate *c)
 {
     struct portablepdb_identity got;
 
+    note_features(c, true, false, false);
     return portablepdb_identity_read(c->data, c->size, &got, c->error,
                                      c->error_size) == 0 &&
            has_debug_id(c, got.guid, PORTABLEPDB_AGE) &&
@@ -120,6 +132,7 @@ static bool is_breakpad(struct candidate *c)
         !has_debug_id(c, got.guid, got.age) || !take_name(c, &got)) {
         return false;
     }
+    note_features(c, true, true, got.has_unwind_info);
     len = strlen(name);
     stem = len;
     if (got.name_size > 0 &&
@@ -148,6 +161,8 @@ static bool is_image(struct candidate *c)
     if (pe_code_read(c->data, c->size, &got, c->error, c->error_size) != 0) {
         return false;
     }
+    note_features(c, got.has_debug_info, got.has_symbols,
+                  got.has_unwind_info);
     key->id_type = SYMCACHE_ID_PE;
     key->timestamp = got.time_stamp;
     key->image_size = got.image_size;
@@ -242,6 +257,9 @@ static bool has_build_id(struct candidate *c, const struct ssqp *ssqp,
     if (strlen(file) > SYMCACHE_NAME_MAX || !has_file(c, file)) {
         return false;
     }
+    if (strcmp(c->place->name, ssqp->name) != 0) {
+        memcpy(c->place->module, c->place->name, sizeof(c->place->module));
+    }
     if (is_debug) {
         snprintf(c->place->name, sizeof(c->place->name), "%s", ssqp->name);
         snprintf(c->place->file, sizeof(c->place->file), "%s", ssqp->name);
@@ -260,6 +278,8 @@ static bool is_elf(struct candidate *c)
     if (got.build_id_size == 0 || got.build_id_size > SYMCACHE_BUILD_ID_MAX) {
         return FAIL(c, "is an ELF file without a build id");
     }
+    note_features(c, got.has_debug_info, got.has_symbols,
+                  got.has_unwind_info);
     note_build_id(c, got.build_id, got.build_id_size, got.guid);
     return has_build_id(c, &ssqp_elf, got.has_code,
                         got.has_debug_info || got.has_symbols);
@@ -282,6 +302,8 @@ static bool is_macho(struct candidate *c)
         if (!slice->is_sound || !slice->has_uuid) {
             continue;
         }
+        note_features(c, slice->has_debug_info, slice->has_symbols,
+                      slice->has_unwind_info);
         note_build_id(c, slice->uuid, sizeof(slice->uuid), slice->uuid);
         if (has_build_id(c, &ssqp_macho, !slice->is_dsym, slice->is_dsym)) {
             return true;
@@ -305,14 +327,16 @@ static bool sniff_image(const uint8_t *data, size_t size)
 static const struct {
     bool (*sniff)(const uint8_t *data, size_t size);
     bool (*is)(struct candidate *c);
+    enum original_format format;
     bool needs_id; /* in the path */
+    bool by_build_id;
 } kinds[] = {
-    {sniff_pdb, is_pdb, false},
-    {portablepdb_sniff, is_portable_pdb, false},
-    {breakpad_sniff, is_breakpad, true},
-    {sniff_image, is_image, true},
-    {elf_sniff, is_elf, true},
-    {macho_sniff, is_macho, true},
+    {sniff_pdb, is_pdb, FORMAT_PDB, false, false},
+    {portablepdb_sniff, is_portable_pdb, FORMAT_PORTABLEPDB, false, false},
+    {breakpad_sniff, is_breakpad, FORMAT_BREAKPAD, true, false},
+    {sniff_image, is_image, FORMAT_PE, true, false},
+    {elf_sniff, is_elf, FORMAT_ELF, true, true},
+    {macho_sniff, is_macho, FORMAT_MACHO, true, true},
 };
 
 bool debug_place_read(const uint8_t *data, size_t size,
@@ -340,7 +364,14 @@ bool debug_place_read(const uint8_t *data, size_t size,
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (kinds[i].sniff(data, size) &&
             (parts[1] != NULL || parts[2] == NULL || !kinds[i].needs_id)) {
-            return kinds[i].is(&c);
+            place->format = kinds[i].format;
+            if (!kinds[i].is(&c)) {
+                return false;
+            }
+            if (!kinds[i].by_build_id) {
+                memcpy(place->module, place->name, sizeof(place->module));
+            }
+            return true;
         }
     }
     return FAIL(&c, "is no file whose identity can be read: no PDB, no "

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "config/config.h"
 #include "proto/key.h"
 
 /* By how many ids a file may be asked for. */
@@ -18,13 +19,17 @@
 /* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
 #define DEBUG_PLACE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
 
-/* Where a file belongs below the root, whatever the case of its path was. */
+/* Where a file belongs below the root, whatever the case of its path was, and
+ * what it is.  A debug file has a name there that is not that of its module. */
 struct debug_place {
     char name[SYMCACHE_NAME_MAX + 1];
     char id[DEBUG_PLACE_ID_SIZE];
     char file[SYMCACHE_NAME_MAX + 1];
     symcache_key_t ids[DEBUG_PLACE_IDS];
     size_t nids;
+    char module[SYMCACHE_NAME_MAX + 1]; /* "": neither path nor file says it */
+    enum original_format format;
+    unsigned features; /* a set of SYMCACHE_HAS_... */
 };
 
 /*

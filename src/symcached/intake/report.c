@@ -10,7 +10,7 @@
 #include "base/le.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
-#define PARTS (7 + DEBUG_PLACE_IDS)
+#define PARTS (REPORT_FILE_FIELDS + DEBUG_PLACE_IDS)
 
 /* A part of a path that is in lower case already. */
 static bool is_name(const char *text)
@@ -139,18 +139,32 @@ bool report_place(struct debug_place *place, const char *name, const char *id)
     return true;
 }
 
+static bool read_features(struct debug_place *place, const char *text)
+{
+    char *end;
+    unsigned long format = strtoul(text, &end, 10);
+
+    place->format = (enum original_format)format;
+    if (format >= FORMATS || *end != ':') {
+        return false;
+    }
+    place->features = (unsigned)strtoul(end + 1, &end, 16);
+    return *end == '\0';
+}
+
 static bool read_file(struct report *report, char **parts, size_t n)
 {
     struct report_file *file = &report->files[report->nfiles];
     struct debug_place *place = &file->place;
     uint64_t out;
 
-    if (report->nfiles == UPLOAD_OUTS || n < 8 ||
+    if (report->nfiles == UPLOAD_OUTS || n <= REPORT_FILE_FIELDS ||
         !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
         !read_number(parts[2], &file->size) || !is_name(parts[3]) ||
         strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
         strchr(parts[4], '/') != NULL || control_in(parts[4]) ||
-        !is_name(parts[5])) {
+        !is_name(parts[5]) || (*parts[7] != '\0' && !is_name(parts[7])) ||
+        !read_features(place, parts[8])) {
         return false;
     }
     file->out = (unsigned)out;
@@ -158,8 +172,11 @@ static bool read_file(struct report *report, char **parts, size_t n)
     snprintf(place->id, sizeof(place->id), "%s", parts[4]);
     snprintf(place->file, sizeof(place->file), "%s", parts[5]);
     snprintf(file->member, sizeof(file->member), "%s", parts[6]);
+    snprintf(place->module, sizeof(place->module), "%s", parts[7]);
     report->nfiles++;
-    return report_ids(place, (const char *const *)parts + 7, n - 7);
+    return report_ids(place,
+                      (const char *const *)parts + REPORT_FILE_FIELDS,
+                      n - REPORT_FILE_FIELDS);
 }
 
 static bool read_next(struct report *report, char **parts, size_t n)

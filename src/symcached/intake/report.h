@@ -6,7 +6,8 @@
  *
  *   form    1 for a try build or 0, bytes of the archive, its name
  *   file    number of the output, bytes, name, id, file, what the client calls
- *           it, ids to ask for it by
+ *           it, the name of its module or "", its format and features as
+ *           "%d:%x", ids to ask for it by
  *   next    there is more in the archive, from this place on
  *   end     all of it has been said
  *   refuse  status and reason: nothing of the upload can be taken
@@ -34,6 +35,9 @@
 #define UPLOAD_FILES_MAX 20000
 
 #define UPLOAD_TEXT_SIZE 2048
+
+/* Fields of a line for a file before its ids. */
+#define REPORT_FILE_FIELDS 9
 
 struct report_file {
     unsigned out; /* which output */

@@ -136,10 +136,11 @@ static int unpack(struct work *w, int fd)
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
     char ids[DEBUG_PLACE_IDS][SYMCACHE_ID_TEXT_MAX + 1];
-    char detail[TEXT_SIZE] = "", out[16], bytes[32];
+    char detail[TEXT_SIZE] = "", out[16], bytes[32], features[16];
     struct debug_place place;
-    const char *fields[7 + DEBUG_PLACE_IDS] = {
-        "file", out, bytes, place.name, place.id, place.file, w->name};
+    const char *fields[REPORT_FILE_FIELDS + DEBUG_PLACE_IDS] = {
+        "file",  out,     bytes,        place.name, place.id,
+        place.file, w->name, place.module, features};
     off_t size = lseek(w->out, 0, SEEK_END);
     size_t i;
 
@@ -152,11 +153,13 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
     }
     snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
+    snprintf(features, sizeof(features), "%d:%x", (int)place.format,
+             place.features);
     for (i = 0; i < place.nids; i++) {
         symcache_id_print(ids[i], &place.ids[i]);
-        fields[7 + i] = ids[i];
+        fields[REPORT_FILE_FIELDS + i] = ids[i];
     }
-    say(fields, 7 + place.nids);
+    say(fields, REPORT_FILE_FIELDS + place.nids);
     w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
     return 0;
 }

@@ -38,7 +38,7 @@ struct upload_request {
 
     bool only_try; /* whatever the form says */
     bool replace;
-    bool warm; /* SymCaches are made at once */
+    bool warm; /* what is made of it is made at once */
     unsigned expires; /* seconds from now on; 0 = never */
 };
 

@@ -3,32 +3,73 @@
  */
 #include "warm.h"
 
+#include <string.h>
 #include "config/config.h"
+#include "proto/hints.h"
 #include "symcached/job/job.h"
 
 static void ignore_answer(void *arg, const struct scheduler_answer *answer)
 {
 }
 
+/* Sets the key by which clients ask for a file of the kind.  Returns false if
+ * it cannot be made of the place's file, or if the module has no name. */
+static bool set_key(symcache_key_t *key, symcache_kind_e kind,
+                    const struct debug_place *place)
+{
+    const symcache_kind_t *row = symcache_kind(kind);
+    size_t i;
+
+    for (i = 0; i < place->nids && (row->needs & place->features); i++) {
+        *key = place->ids[i];
+        if (row->ids & 1u << key->id_type) {
+            if (symcache_name_parse(place->module, strlen(place->module),
+                                    key) != SYMCACHE_OK) {
+                return false;
+            }
+            key->kind = (uint8_t)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Clients that know the build id send it: sources have files by it. */
+static void set_hints(char hints[SYMCACHE_HINTS_MAX + 1],
+                      const struct debug_place *place)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    hints[0] = '\0';
+    if (place->ids[0].id_type == SYMCACHE_ID_BUILD) {
+        symcache_id_print(id, &place->ids[0]);
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, strlen(id));
+    }
+}
+
 void warm_file(struct scheduler *scheduler, const struct debug_place *place,
                bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);
+    const struct transcoder_config *t;
     const struct store_config *store;
-    symcache_ask_t ask = {0};
+    char hints[SYMCACHE_HINTS_MAX + 1];
+    symcache_ask_t ask = {.min = {.major = 1}};
+    symcache_key_t key;
     size_t i, j;
 
+    set_hints(hints, place);
     for (i = 0; i < config->nstores; i++) {
         store = &config->stores[i];
         for (j = 0; j < store->ntranscoders &&
                     config_store_has_uploads(store, is_try);
              j++) {
-            ask.version = store->transcoders[j].version;
-            ask.min = (symcache_version_t){.major = 1};
-            if (symcache_key_supported(&place->ids[0])) {
-                (void)scheduler_ask(scheduler, store, &place->ids[0],
-                                    place->name, &ask, "", "", 0,
-                                    ignore_answer, NULL);
+            t = &store->transcoders[j];
+            ask.version = t->version;
+            if ((t->inputs & 1u << place->format) &&
+                set_key(&key, t->makes, place)) {
+                (void)scheduler_ask(scheduler, store, &key, place->module,
+                                    &ask, "", hints, 0, ignore_answer, NULL);
             }
         }
     }

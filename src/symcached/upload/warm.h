@@ -11,7 +11,8 @@
 
 struct scheduler;
 
-/* Starts the jobs that a first client would start. */
+/* Starts a job for each kind that the stores make of the file, under the key by
+ * which clients ask for it. */
 void warm_file(struct scheduler *scheduler, const struct debug_place *place,
                bool is_try);
 
