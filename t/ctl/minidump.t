@@ -104,6 +104,15 @@ $t->start_symbolicated({ stores => { default => { root => $t->path('store') } } 
 $ctl->is($ctl->run('minidump', @socket, $dump), 0, $named, undef,
     'names of symbolicated');
 
+my $port = $t->free_port;
+$t->start_nginx('location /names/ { proxy_pass http://unix:'
+        . $t->symbolicated_socket . ':/; }', load => 0,
+    listen => "listen 127.0.0.1:$port;", address => "127.0.0.1:$port");
+$ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/names", $dump),
+    0, $named, undef, 'names of a server');
+$ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/other", $dump),
+    3, undef, qr{http://127\.0\.0\.1:$port/other}, 'there is no such server');
+
 # --- the JSON of minidump-stackwalk
 
 my ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
