@@ -181,6 +181,13 @@ int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size)
                                                  size));
 }
 
+int cfi_correction_row(struct cfi *cfi, uint64_t address)
+{
+    return cfi->writer == NULL
+               ? 0
+               : done(cfi, cficache_writer_row(cfi->writer, address));
+}
+
 int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
 {
     if (cfi->writer == NULL) {

@@ -78,7 +78,9 @@ int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
             const struct cficache_win *win, const char *program,
             size_t program_size);
 
-/* Begins a range of corrections.  Text does not have it, nor its rules. */
+/* Begin a range of corrections, and a row of it.  Text does not have them, nor
+ * their rules. */
 int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size);
+int cfi_correction_row(struct cfi *cfi, uint64_t address);
 
 #endif

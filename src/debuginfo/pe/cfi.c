@@ -10,6 +10,7 @@
 #include "image.h"
 #include "sections.h"
 #include "unwind_amd64.h"
+#include "unwind_arm64.h"
 
 #define RSDS_NAME 24 /* where the name of the PDB begins */
 
@@ -45,5 +46,7 @@ int pe_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     cfi->identity.age = id.age;
     cfi->identity.arch = pe_image_arch(&image);
     find_file(&image, &cfi->identity);
-    return pe_unwind_amd64(&image, cfi, failure);
+    return cfi->identity.arch == SYMFILE_ARCH_ARM64
+               ? pe_unwind_arm64(&image, cfi, failure)
+               : pe_unwind_amd64(&image, cfi, failure);
 }

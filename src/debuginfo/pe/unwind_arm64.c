@@ -1,0 +1,413 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The "symbolic" library writes records that no reader can use: it takes the
+ * address of the codes for the length of a function, and names registers with a
+ * dot.  They are written all the same, as the text has to be the library's, and
+ * what is right is added as corrections.
+ */
+#include "unwind_arm64.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/le.h"
+
+#define FUNCTION 8 /* bytes: start, and where the codes are */
+#define CODES 1024 /* bytes of codes at most: 255 words */
+#define REGISTERS 36 /* that codes can name */
+#define FLOATS 17
+#define FP 29
+#define LR 30
+
+/* What a code does. */
+enum effect {
+    NONE,
+    ALLOCATE,  /* the stack grows by size */
+    SAVE,      /* registers are saved at offset, after it grew by size */
+    SET_FRAME, /* x29 is the stack pointer plus offset */
+    END
+};
+
+struct code {
+    enum effect effect;
+    unsigned length; /* bytes */
+    uint32_t size;
+    uint32_t offset;
+    bool grows; /* the stack, even by 0 */
+    bool is_float;
+    unsigned first;  /* register */
+    unsigned second; /* or REGISTERS */
+};
+
+struct reader {
+    const struct pe_image *image;
+    struct cfi *cfi;
+    struct failure *failure;
+    struct cfi_register cfa;
+    struct cfi_register ra;
+    /* as the library names them, and as they are called */
+    struct cfi_register sp[2];
+    struct cfi_register general[2][REGISTERS];
+    struct cfi_register floats[2][FLOATS];
+};
+
+struct function {
+    uint32_t start;
+    uint32_t info;
+    uint32_t length;
+    const uint8_t *codes;
+    unsigned size;
+};
+
+static void set_pair(struct code *code, uint32_t growth, uint32_t offset,
+                     unsigned first, unsigned second)
+{
+    code->effect = SAVE;
+    code->grows = growth > 0;
+    code->size = growth;
+    code->offset = offset;
+    code->first = first;
+    code->second = second;
+}
+
+/* Reads a code of two bytes: 110..... */
+static void read_wide(const uint8_t *p, struct code *code)
+{
+    unsigned word = (unsigned)p[0] << 8 | p[1], x = word >> 6 & 15;
+    unsigned z = (word & 63) * 8, none = REGISTERS;
+
+    code->length = 2;
+    switch (p[0] >> 2 & 7) {
+    case 0:
+    case 1: /* 11000: alloc_m */
+        code->effect = ALLOCATE;
+        code->size = (word & 0x7ff) * 16;
+        break;
+    case 2: /* save_regp */
+        set_pair(code, 0, z, 19 + x, 20 + x);
+        break;
+    case 3: /* save_regp_x */
+        set_pair(code, z + 8, 0, 19 + x, 20 + x);
+        break;
+    case 4: /* save_reg */
+        set_pair(code, 0, z, 19 + x, none);
+        break;
+    case 5: /* save_reg_x, save_lrpair */
+        if ((p[0] & 2) == 0) {
+            set_pair(code, (word & 31) * 8 + 8, 0, 19 + (word >> 5 & 15),
+                     none);
+        } else {
+            set_pair(code, 0, z, 19 + 2 * (x & 7), LR);
+        }
+        break;
+    case 6: /* save_fregp, save_fregp_x */
+        code->is_float = true;
+        x &= 7;
+        set_pair(code, (p[0] & 2) != 0 ? z + 8 : 0, (p[0] & 2) != 0 ? 0 : z,
+                 8 + x, 9 + x);
+        break;
+    default: /* save_freg, save_freg_x; others are of SVE */
+        code->is_float = true;
+        if ((p[0] & 2) == 0) {
+            set_pair(code, 0, z, 8 + (x & 7), none);
+        } else if (p[0] == 0xDE) {
+            set_pair(code, (word & 31) * 8 + 8, 0, 8 + (word >> 5 & 7), none);
+        } else {
+            code->effect = NONE;
+        }
+        break;
+    }
+}
+
+/* Reads the code at codes[at..size).  Returns false if it is cut off. */
+static bool read_code(const uint8_t *codes, unsigned at, unsigned size,
+                      struct code *code)
+{
+    const uint8_t *p = codes + at;
+    static const uint8_t lengths[32] = {4, 1, 2, 1, 1, 1, 1, 3, 1, 1, 1,
+                                        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                        1, 1, 2, 3, 4, 5, 1, 1, 1, 1};
+
+    memset(code, 0, sizeof(*code));
+    code->length = p[0] >= 0xE0 ? lengths[p[0] - 0xE0] : p[0] >= 0xC0 ? 2 : 1;
+    if (code->length > size - at) {
+        return false;
+    }
+    if (p[0] < 0x20) {
+        code->effect = ALLOCATE;
+        code->size = (uint32_t)p[0] * 16;
+    } else if (p[0] < 0x40) {
+        set_pair(code, (uint32_t)(p[0] & 31) * 8, 0, 19, 20);
+        code->grows = true;
+    } else if (p[0] < 0x80) {
+        set_pair(code, 0, (uint32_t)(p[0] & 63) * 8, FP, LR);
+    } else if (p[0] < 0xC0) {
+        set_pair(code, (uint32_t)(p[0] & 63) * 8 + 8, 0, FP, LR);
+    } else if (p[0] < 0xE0) {
+        read_wide(p, code);
+    } else if (p[0] == 0xE0) {
+        code->effect = ALLOCATE;
+        code->size = ((uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]) * 16;
+    } else if (p[0] == 0xE1 || p[0] == 0xE2) {
+        code->effect = SET_FRAME;
+        code->offset = p[0] == 0xE1 ? 0 : (uint32_t)p[1] * 8;
+    } else if (p[0] == 0xE4 || p[0] == 0xE5) {
+        code->effect = END;
+    }
+    return true;
+}
+
+/* Says where a register is saved, so far from the CFA. */
+static int write_saved(struct reader *r, unsigned set, const struct code *code,
+                       unsigned number, int64_t offset)
+{
+    const struct cfi_register *reg;
+
+    if (number >= (code->is_float ? FLOATS : REGISTERS)) {
+        return 0;
+    }
+    reg = code->is_float ? &r->floats[set][number] : &r->general[set][number];
+    return cfi_rule(r->cfi, reg, &r->cfa, offset, CFI_PLUS, true);
+}
+
+static bool saves_return_address(const struct code *code)
+{
+    return code->effect == SAVE && !code->is_float && code->second == LR;
+}
+
+static int write_saves(struct reader *r, unsigned set, const struct code *code,
+                       int64_t stack)
+{
+    int64_t offset = (int64_t)code->offset - stack;
+
+    if (code->effect != SAVE) {
+        return 0;
+    }
+    if (write_saved(r, set, code, code->first, offset) != 0 ||
+        write_saved(r, set, code, code->second, offset + 8) != 0) {
+        return -1;
+    }
+    return saves_return_address(code)
+               ? cfi_rule(r->cfi, &r->ra, &r->cfa, offset + 8, CFI_PLUS, true)
+               : 0;
+}
+
+/* Reads all codes up to the end, in the order in which they are executed. */
+static unsigned read_codes(const struct function *f, struct code *codes)
+{
+    unsigned at, i, count = 0;
+    struct code swapped;
+
+    for (at = 0; at < f->size; at += codes[count++].length) {
+        if (!read_code(f->codes, at, f->size, &codes[count]) ||
+            codes[count].effect == END) {
+            break;
+        }
+    }
+    for (i = 0; i < count / 2; i++) {
+        swapped = codes[i];
+        codes[i] = codes[count - 1 - i];
+        codes[count - 1 - i] = swapped;
+    }
+    return count;
+}
+
+/* Writes the library's records: a code at a time, as if its instruction had
+ * been executed before. */
+static int write_function(struct reader *r, const struct function *f,
+                          const struct code *codes, unsigned count)
+{
+    int rc = 0;
+    bool has_cfa;
+    unsigned i;
+    int64_t stack = 0;
+    const struct code *code;
+
+    for (i = 0; i < count && rc == 0; i++) {
+        code = &codes[i];
+        stack += code->size;
+        rc = i == 0 ? cfi_range(r->cfi, f->start, f->info & 0x1ffc)
+                    : cfi_row(r->cfi, "STACK CFI      ",
+                              f->start + 4 * (uint64_t)i);
+        has_cfa = code->effect != SAVE || code->grows;
+        if (rc == 0 && has_cfa) {
+            rc = cfi_rule(r->cfi, &r->cfa, &r->sp[0], stack, CFI_PLUS, false);
+        }
+        if (rc == 0) {
+            rc = write_saves(r, 0, code, stack);
+        }
+        if (rc == 0 && i == 0 && !has_cfa) {
+            rc = cfi_rule(r->cfi, &r->cfa, &r->sp[0], 0, CFI_BARE, false);
+        }
+        if (rc == 0 && i == 0 && !saves_return_address(code)) {
+            rc = cfi_rule(r->cfi, &r->ra, &r->general[0][LR], 0, CFI_BARE,
+                          false);
+        }
+    }
+    return rc;
+}
+
+/* Adds what is right: a row behind each instruction of the prolog. */
+static int correct_function(struct reader *r, const struct function *f,
+                            const struct code *codes, unsigned count)
+{
+    unsigned i;
+    bool has_frame = false;
+    int64_t stack = 0, frame = 0;
+    const struct code *code;
+
+    if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
+        cfi_rule(r->cfi, &r->cfa, &r->sp[1], 0, CFI_PLUS, false) != 0 ||
+        cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE, false) !=
+            0) {
+        return -1;
+    }
+    for (i = 0; i < count; i++) {
+        code = &codes[i];
+        stack += code->size;
+        if (code->effect == SET_FRAME) {
+            has_frame = true;
+            frame = stack - (int64_t)code->offset;
+        }
+        if (code->effect == NONE) {
+            continue;
+        }
+        if (cfi_correction_row(r->cfi, f->start + 4 * ((uint64_t)i + 1)) !=
+                0 ||
+            cfi_rule(r->cfi, &r->cfa,
+                     has_frame ? &r->general[1][FP] : &r->sp[1],
+                     has_frame ? frame : stack, CFI_PLUS, false) != 0 ||
+            write_saves(r, 1, code, stack) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static const uint8_t *at(const struct reader *r, uint64_t address,
+                         uint32_t size)
+{
+    uint64_t offset = address > UINT32_MAX
+                          ? PE_NO_OFFSET
+                          : pe_image_offset(r->image, (uint32_t)address);
+
+    return offset == PE_NO_OFFSET ? NULL
+                                  : pe_image_at(r->image, offset, size);
+}
+
+/* Finds the codes of a function. */
+static bool read_info(const struct reader *r, struct function *f)
+{
+    uint32_t word, epilogs, words;
+    uint64_t address = f->info;
+    const uint8_t *p = at(r, address, 4);
+
+    if (p == NULL) {
+        return false;
+    }
+    word = le32(p);
+    f->length = (word & 0x3ffff) * 4;
+    epilogs = word >> 22 & 31;
+    words = word >> 27;
+    address += 4;
+    if (epilogs == 0 && words == 0) { /* their numbers have a word */
+        p = at(r, address, 4);
+        if (p == NULL) {
+            return false;
+        }
+        epilogs = le16(p);
+        words = p[2];
+        address += 4;
+    }
+    if ((word >> 21 & 1) == 0) {
+        address += (uint64_t)epilogs * 4;
+    }
+    f->size = words * 4;
+    f->codes = at(r, address, f->size);
+    return f->codes != NULL && (word >> 18 & 3) == 0; /* the version */
+}
+
+static int take_function(struct reader *r, struct function *f)
+{
+    unsigned count;
+    struct code codes[CODES];
+
+    if (!read_info(r, f)) {
+        return failure_set(r->failure, FAILURE_DAMAGED,
+                           "is damaged: bad unwind information (function at "
+                           "0x%lx)",
+                           (unsigned long)f->start);
+    }
+    count = read_codes(f, codes);
+    return write_function(r, f, codes, count) != 0
+               ? -1
+               : correct_function(r, f, codes, count);
+}
+
+static int open_registers(struct reader *r)
+{
+    unsigned set, i;
+    char text[16];
+    static const char *const dots[2] = {".", ""};
+
+    for (set = 0; set < 2; set++) {
+        snprintf(text, sizeof(text), "%ssp", dots[set]);
+        if (cfi_register(r->cfi, text, &r->sp[set]) != 0) {
+            return -1;
+        }
+        for (i = 0; i < REGISTERS; i++) {
+            snprintf(text, sizeof(text), "%sx%u", dots[set], i);
+            if (i >= 19 &&
+                cfi_register(r->cfi, text, &r->general[set][i]) != 0) {
+                return -1;
+            }
+        }
+        for (i = 8; i < FLOATS; i++) {
+            snprintf(text, sizeof(text), "%sd%u", dots[set], i);
+            if (cfi_register(r->cfi, text, &r->floats[set][i]) != 0) {
+                return -1;
+            }
+        }
+    }
+    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
+               ? -1
+               : cfi_register(r->cfi, ".ra", &r->ra);
+}
+
+int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
+                    struct failure *failure)
+{
+    int rc;
+    uint32_t address, size = 0, i;
+    const uint8_t *p;
+    struct function f;
+    struct reader *r;
+
+    if (!pe_image_directory(image, PE_EXCEPTIONS, &address, &size)) {
+        return 0;
+    }
+    r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return failure_memory(failure);
+    }
+    r->image = image;
+    r->cfi = cfi;
+    r->failure = failure;
+    rc = open_registers(r);
+    p = at(r, address, size);
+    if (rc == 0 && p == NULL) {
+        rc = failure_set(failure, FAILURE_DAMAGED,
+                         "is damaged: bad table of functions");
+    }
+    for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
+        f.start = le32(p + (size_t)i * FUNCTION);
+        f.info = le32(p + (size_t)i * FUNCTION + 4);
+        if (f.info != 0 && (f.info & 3) == 0) {
+            rc = take_function(r, &f);
+        }
+    }
+    free(r);
+    return rc;
+}
