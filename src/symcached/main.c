@@ -81,10 +81,37 @@ static void log_warning(const char *text)
     log_warn(0, "%s", text);
 }
 
+/* One line: the kinds that a store makes, and of which formats. */
+static void print_makes(const struct store_config *store)
+{
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
+    char formats[CONFIG_FORMATS_TEXT];
+    const struct transcoder_config *t;
+    unsigned n = 0;
+    size_t i;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        t = &store->transcoders[i];
+        if (t->command != NULL) {
+            symcache_version_print(version, &t->version);
+            config_formats_print(formats, t->inputs, ", ");
+            fprintf(stderr, "%s%s %s of %s", n++ > 0 ? "; " : "",
+                    symcache_kind_text(t->makes), version, formats);
+        }
+    }
+    fputs(n > 0 ? "\n" : "nothing\n", stderr);
+}
+
 /* -t */
 static void print_test(const struct config *config)
 {
     unsigned n = warnings_tell(config, true, print_warning);
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        fprintf(stderr, "symcached: store %s makes ", config->stores[i].name);
+        print_makes(&config->stores[i]);
+    }
 
     fprintf(stderr, "symcached: configuration %s ", config->file);
     if (n == 0) {

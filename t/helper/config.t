@@ -25,8 +25,11 @@ sub check {
     my %env = $t->sanitizer_env(0);
     local @ENV{keys %env} = values %env;
     my $out = qx($program -t -c $file 2>&1);
+    my $code = $? >> 8;
     $out =~ s/\Q$file\E/FILE/g;
-    return ($? >> 8, $out);
+    our @makes = $out =~ /^symcached: (store .* makes .*)$/mg;
+    $out =~ s/^symcached: store .* makes .*\n//mg;
+    return ($code, $out);
 }
 
 # One store and one source, with a piece of text in the place of a marker.
@@ -64,6 +67,14 @@ JSON
 my ($code, $out) = check(text());
 is $code, 0, 'a good file';
 is $out, "symcached: configuration FILE is good\n", 'says so';
+is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb'],
+    'and what the store makes';
+check(text(transcoder => '"version": "9.0.0", "command": ["pdb2symcache", '
+    . '"{pdb}"]'));
+is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb; '
+    . 'ppdbcache 1.0.0 of portablepdb; '
+    . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho'],
+    'our converter makes every kind that it writes';
 
 # line, key, reason, what stands where
 my @bad = (
