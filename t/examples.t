@@ -85,8 +85,10 @@ for my $file (qw(alerts.yml grafana-dashboard.json)) {
     my %metric = map { $_ => 1 } $t->read_file("$top/conf-examples/$file")
         =~ /\b(symb?(?:cached?|olicated)_\w+)/g;
     cmp_ok keys %metric, '>', 5, "$file names metrics";
-    is_deeply [grep { $documented !~ /`\Q$_\E[`{]/ } sort keys %metric], [],
-        "$file: each is there";
+    # of a histogram the name is documented, without what its series add
+    is_deeply [grep { my $name = s/_(?:bucket|sum|count)\z//r;
+                      $documented !~ /`(?:\Q$_\E|\Q$name\E)[`{]/ }
+               sort keys %metric], [], "$file: each is there";
 }
 
 my @documents = ("$top/README.md", glob "$top/docs/*.md");
