@@ -309,7 +309,7 @@ DOCDIR   = $(AT)/share/doc/ngx_symcache
 BASHDIR  = $(AT)/share/bash-completion/completions
 ZSHDIR   = $(AT)/share/zsh/site-functions
 PAGES    = $(wildcard man/*.[0-9]) $(MADEPAGES)
-DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.* \
+DOCS     = README.md CHANGELOG.md LICENSE bench/README.md $(wildcard docs/*.* \
            docs/internals/*.* conf-examples/*.conf conf-examples/*.json \
            conf-examples/*.yml conf-examples/*/*)
 UNITS    = $(notdir $(wildcard packaging/systemd/*))
