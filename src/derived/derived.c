@@ -86,7 +86,7 @@ static enum symfile_verify_status check_ppdbcache(const void *data,
 
 static bool sniff_cficache(const uint8_t *data, size_t size)
 {
-    return size >= 4 && memcmp(data, CFICACHE_MAGIC, 4) == 0;
+    return cficache_sniff(data, size);
 }
 
 static enum symfile_open_status open_cficache(union derived_reader *reader,

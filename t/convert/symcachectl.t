@@ -319,6 +319,35 @@ TEXT
     is $out, $dump, 'FILE can be a pipe';
 }
 
+# --- a CfiCache, which has no names
+
+{
+    my $cfi = "$dir/cfi";
+    my $sym = "$dir/a.sym";
+    spew($sym, <<'SYM');
+MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 a
+FUNC 1000 10 0 f
+STACK CFI INIT 1000 10 .cfa: $rsp 8 + .ra: .cfa -8 + ^
+STACK CFI 1001 .cfa: $rsp 16 +
+SYM
+    is system("$build/pdb2symcache", '--kind', 'cficache', $sym, '-o', $cfi),
+        0, 'a CfiCache is made';
+    my ($code, $out) = ctl('', 'verify', $cfi);
+    is $code, 0, 'verify: a CfiCache';
+    like $out, qr/^\Q$cfi\E: sound: CfiCache, version 1, \d+ ranges, \d+ rules,/,
+        'says so';
+    for my $command ('dump', 'lookup') {
+        my ($code, $out, $err) = ctl('', $command, $cfi);
+        is $code, 4, "$command: refused";
+        like $err, qr/is a CfiCache, which has no names/, 'and why';
+        is $out, '', 'nothing is printed';
+    }
+    my $cut = "$dir/cut";
+    spew($cut, substr slurp($cfi), 0, -1);
+    ($code) = ctl('', 'verify', $cut);
+    isnt $code, 0, 'verify: one that was cut';
+}
+
 # --- verify
 
 {

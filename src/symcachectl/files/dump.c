@@ -251,6 +251,9 @@ int dump_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
+    if (d.input.kind == SYMCACHE_KIND_CFICACHE) {
+        return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
+    }
     output_init(&d.output, STDOUT_FILENO);
     if (d.input.kind == SYMCACHE_KIND_PPDBCACHE) {
         print_ppdb(&d);

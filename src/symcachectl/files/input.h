@@ -19,6 +19,9 @@
 /* The limit for input that cannot be mapped. */
 #define INPUT_MAX_READ (1ull << 30)
 
+/* Why a CfiCache is nothing for a command that is about names. */
+#define INPUT_HAS_NO_NAMES "is a CfiCache, which has no names"
+
 /* A file, and the reader of its kind. */
 struct input {
     symcache_kind_e kind;

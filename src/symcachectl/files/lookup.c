@@ -216,6 +216,9 @@ int lookup_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
+    if (l.input.kind == SYMCACHE_KIND_CFICACHE) {
+        return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
+    }
     l.parse = l.input.kind == SYMCACHE_KIND_PPDBCACHE ? addresses_parse_method
                                                       : addresses_parse;
     if (check_addresses(&l, argc - i, argv + i) != COMMAND_OK) {

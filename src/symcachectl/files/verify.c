@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl verify: checks whether a file is an intact SymCache or
- * PpdbCache.
+ * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache or
+ * CfiCache.
  */
 #include <unistd.h>
 
@@ -23,8 +23,18 @@ static void print_sound(struct output *output, const char *file,
 {
     const struct symfile_reader *r = &input->reader.symcache;
     const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
+    const struct cficache_reader *cfi = &input->reader.cficache;
 
     output_text(output, file);
+    if (input->kind == SYMCACHE_KIND_CFICACHE) {
+        print_count(output, ": sound: CfiCache, version ", CFICACHE_VERSION,
+                    "");
+        print_count(output, ", ", cfi->num_points[CFICACHE_RULES],
+                    " ranges");
+        print_count(output, ", ", cfi->num_rules, " rules");
+        print_count(output, ", ", cfi->num_wins, " STACK WIN records\n");
+        return;
+    }
     if (input->kind == SYMCACHE_KIND_PPDBCACHE) {
         print_count(output, ": sound: PpdbCache, version ", PPDBCACHE_VERSION,
                     "");
