@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/hints.h"
 #include "proto/key.h"
 #include "proto/path.h"
+#include "proto/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -60,6 +62,29 @@ static void check_id(const char *p, size_t size)
     }
 }
 
+/* The normal form of a URL has itself as its form, and is a hint whose value is
+ * found again. */
+static void check_url(const char *p, size_t size)
+{
+    char form[SYMCACHE_URL_MAX + 1], again[SYMCACHE_URL_MAX + 1];
+    char hints[SYMCACHE_HINTS_MAX + 1] = "", value[SYMCACHE_HINT_MAX + 1];
+    size_t n = symcache_url_normalise(form, p, size);
+
+    if (n == 0) {
+        return;
+    }
+    if (n != strlen(form) || symcache_url_normalise(again, form, n) != n ||
+        strcmp(again, form) != 0) {
+        abort();
+    }
+    if (symcache_hint_add(hints, SYMCACHE_HINT_URL, form, n)) {
+        symcache_hint_get(hints, SYMCACHE_HINT_URL, value);
+        if (strcmp(value, form) != 0 || !symcache_hints_proved(hints)) {
+            abort();
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t age;
@@ -75,5 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     symcache_guid_parse(p, size, guid);
     symcache_age_parse(p, size, &age);
     check_id(p, size);
+    check_url(p, size);
     return 0;
 }

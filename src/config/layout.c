@@ -135,6 +135,8 @@ bool config_source_has_key(const struct source_config *source,
         }
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
                (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
+    case SYMCACHE_ID_HASH:
+        return false; /* no layout has places for these */
     default: /* SYMCACHE_ID_DEBUG */
         return layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
     }

@@ -30,7 +30,6 @@ static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
     ngx_uint_t wait);
 static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
     ngx_uint_t wait);
-static u_char *ngx_symcache_helper_hints(ngx_symcache_ctx_t *ctx, u_char *p);
 static void ngx_symcache_helper_event(ngx_event_t *ev);
 static void ngx_symcache_helper_notified(ngx_symcache_helper_t *helper);
 static void ngx_symcache_helper_cleanup(void *data);
@@ -242,7 +241,7 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
         len += sizeof(SYMCACHE_HEADER_VIA ": " CRLF) - 1 + ctx->via.len;
     }
 
-    len += 3 * ngx_strlen(ctx->hints) + 1;
+    len += ngx_strlen(ctx->hints) + 1;
 
     return sizeof(ngx_symcache_helper_t) + len;
 }
@@ -329,27 +328,9 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
         p = ngx_cpymem(p, "&redirect=1", sizeof("&redirect=1") - 1);
     }
 
-    return ngx_symcache_helper_hints(ctx, p);
-}
-
-
-static u_char *
-ngx_symcache_helper_hints(ngx_symcache_ctx_t *ctx, u_char *p)
-{
-    const char  *hint;
-
     if (ctx->hints[0] != '\0') {
         *p++ = '&';
-    }
-
-    for (hint = ctx->hints; *hint != '\0'; hint++) {
-
-        if (*hint == ';') {
-            p = ngx_cpymem(p, "%3B", 3);
-
-        } else {
-            *p++ = *hint;
-        }
+        p = ngx_cpymem(p, ctx->hints, ngx_strlen(ctx->hints));
     }
 
     return p;

@@ -7,7 +7,9 @@
 
 #include <string.h>
 #include "key.h"
+#include "url.h"
 
+static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
@@ -17,6 +19,7 @@ static const struct {
     const char  *name;
     int        (*check)(const char *value, size_t len);
 } symcache_hint_rules[SYMCACHE_HINTS] = {
+    [SYMCACHE_HINT_URL] = { "url", symcache_hint_is_url },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
@@ -29,17 +32,100 @@ symcache_hint_name(symcache_hint_e hint)
     return symcache_hint_rules[hint].name;
 }
 
+static int
+symcache_hint_is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
+           || (c >= 'a' && c <= 'z');
+}
+
+/* Whatever means nothing in a query is left as it is. */
+
+static int
+symcache_hint_is_plain(char c)
+{
+    return symcache_hint_is_alnum(c)
+           || (c != '\0' && strchr("-._~:/?@=,", c) != NULL);
+}
+
+/* Returns 0 if more than SYMCACHE_HINT_MAX bytes come of it. */
+
+static size_t
+symcache_hint_encode(char buf[SYMCACHE_HINT_MAX + 1], const char *value,
+    size_t len)
+{
+    static const char  digits[] = "0123456789ABCDEF";
+
+    size_t         i, n, size;
+    unsigned char  c;
+
+    n = 0;
+
+    for (i = 0; i < len; i++) {
+        size = symcache_hint_is_plain(value[i]) ? 1 : 3;
+
+        if (size > SYMCACHE_HINT_MAX - n) {
+            return 0;
+        }
+
+        if (size == 1) {
+            buf[n++] = value[i];
+            continue;
+        }
+
+        c = (unsigned char) value[i];
+        buf[n++] = '%';
+        buf[n++] = digits[c >> 4];
+        buf[n++] = digits[c & 0xf];
+    }
+
+    return n;
+}
+
+static unsigned
+symcache_hint_digit(char c)
+{
+    return (unsigned) (c <= '9' ? c - '0' : c - 'A' + 10);
+}
+
+/* Reads what symcache_hint_encode() has written. */
+
+static void
+symcache_hint_decode(char *value, const char *p, size_t len)
+{
+    size_t  i;
+
+    for (i = 0; i < len; i++) {
+
+        if (p[i] == '%' && len - i > 2) {
+            *value++ = (char) (symcache_hint_digit(p[i + 1]) << 4
+                               | symcache_hint_digit(p[i + 2]));
+            i += 2;
+
+        } else {
+            *value++ = p[i];
+        }
+    }
+
+    *value = '\0';
+}
+
 int
 symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
     const char *value, size_t len)
 {
-    char        *p;
-    size_t       size;
+    char        *p, text[SYMCACHE_HINT_MAX + 1];
+    size_t       n, size;
     const char  *name;
 
     if (len > SYMCACHE_HINT_MAX
         || !symcache_hint_rules[hint].check(value, len))
     {
+        return 0;
+    }
+
+    n = symcache_hint_encode(text, value, len);
+    if (n == 0) {
         return 0;
     }
 
@@ -55,8 +141,8 @@ symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
     memcpy(p, name, size);
     p += size;
     *p++ = '=';
-    memcpy(p, value, len);
-    p[len] = '\0';
+    memcpy(p, text, n);
+    p[n] = '\0';
 
     return 1;
 }
@@ -75,8 +161,7 @@ symcache_hint_get(const char *hints, symcache_hint_e hint,
         len = strcspn(p, "&");
 
         if (len > size && p[size] == '=' && memcmp(p, name, size) == 0) {
-            memcpy(value, p + size + 1, len - size - 1);
-            value[len - size - 1] = '\0';
+            symcache_hint_decode(value, p + size + 1, len - size - 1);
             return;
         }
     }
@@ -84,11 +169,21 @@ symcache_hint_get(const char *hints, symcache_hint_e hint,
     value[0] = '\0';
 }
 
-static int
-symcache_hint_is_alnum(char c)
+int
+symcache_hints_proved(const char *hints)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
-           || (c >= 'a' && c <= 'z');
+    return strncmp(hints, "url=", 4) == 0 && strchr(hints, '&') == NULL;
+}
+
+/* One text for each URL, as the id of the key is the hash of it. */
+
+static int
+symcache_hint_is_url(const char *value, size_t len)
+{
+    char  text[SYMCACHE_URL_MAX + 1];
+
+    return symcache_url_normalise(text, value, len) == len
+           && memcmp(text, value, len) == 0;
 }
 
 static int

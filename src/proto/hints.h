@@ -4,11 +4,12 @@
  *
  * What a client says of a file beyond its key, such as the checksum of a
  * portable PDB.  It helps to find the file, but nothing proves it: what comes
- * of it is remembered for those who say the same, and not for the key.
+ * of it is remembered for those who say the same, and not for the key.  The
+ * exception is the URL of a key whose id is the hash of it.
  *
  * Hints are text: "" or "<name>=<value>", joined by "&" in the order of
- * symcache_hint_e, so that equal hints are equal texts.  Of the characters in
- * it only ";" is to be escaped where the text becomes a query.
+ * symcache_hint_e, so that equal hints are equal texts.  The values are
+ * percent-encoded, so that the text is a part of a query as it is.
  */
 
 
@@ -20,8 +21,11 @@
 
 
 typedef enum {
+    /* where the file is, in the normal form of url.h; it is proved: the id of
+     * the key is a hash, the SHA-256 of this */
+    SYMCACHE_HINT_URL = 0,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
-    SYMCACHE_HINT_CHECKSUM = 0,
+    SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */
     SYMCACHE_HINT_CODE_ID,
     /* of a portable PDB, hex: the layout unified has it in place of an age */
@@ -34,7 +38,7 @@ typedef enum {
 } symcache_hint_e;
 
 
-/* The longest value in bytes, and the longest text. */
+/* The longest value in bytes, percent-encoded, and the longest text. */
 #define SYMCACHE_HINT_MAX   512
 #define SYMCACHE_HINTS_MAX  (SYMCACHE_HINTS * (SYMCACHE_HINT_MAX + 16))
 
@@ -52,6 +56,10 @@ int symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
 /* Copies the value of a hint, or "" if there is none. */
 void symcache_hint_get(const char *hints, symcache_hint_e hint,
     char value[SYMCACHE_HINT_MAX + 1]);
+
+
+/* Returns 1 if there are hints, and all of them are of a proved kind. */
+int symcache_hints_proved(const char *hints);
 
 
 #endif /* _SYMCACHE_HINTS_H_INCLUDED_ */

@@ -39,6 +39,9 @@ static const uint16_t  symcache_hex[256] = {
 #define SYMCACHE_BUILD_PREFIX      "buildid-"
 #define SYMCACHE_BUILD_PREFIX_LEN  8
 
+#define SYMCACHE_HASH_PREFIX       "hash-"
+#define SYMCACHE_HASH_PREFIX_LEN   5
+
 /* in front of a request for a PpdbCache */
 #define SYMCACHE_PPDB              "ppdb/"
 #define SYMCACHE_PPDB_LEN          5
@@ -344,16 +347,19 @@ symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
     return SYMCACHE_OK;
 }
 
+/* Reads min to max bytes of a build id or hash, without its prefix. */
+
 static symcache_status_e
-symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
+symcache_bytes_parse(const char *p, size_t len, size_t min, size_t max,
+    symcache_id_e type, symcache_key_t *key)
 {
-    if (len == 0 || len > 2 * SYMCACHE_BUILD_ID_MAX || len % 2
+    if (len < 2 * min || len > 2 * max || len % 2
         || symcache_hex_bytes(p, len / 2, key->build) > 0xff)
     {
         return SYMCACHE_BAD_ID;
     }
 
-    key->id_type = SYMCACHE_ID_BUILD;
+    key->id_type = (uint8_t) type;
     key->build_len = (uint8_t) (len / 2);
 
     return SYMCACHE_OK;
@@ -365,8 +371,19 @@ symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
     if (len > SYMCACHE_BUILD_PREFIX_LEN
         && memcmp(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN) == 0)
     {
-        return symcache_build_id_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
-                                       len - SYMCACHE_BUILD_PREFIX_LEN, key);
+        return symcache_bytes_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
+                                    len - SYMCACHE_BUILD_PREFIX_LEN, 1,
+                                    SYMCACHE_BUILD_ID_MAX, SYMCACHE_ID_BUILD,
+                                    key);
+    }
+
+    if (len > SYMCACHE_HASH_PREFIX_LEN
+        && memcmp(p, SYMCACHE_HASH_PREFIX, SYMCACHE_HASH_PREFIX_LEN) == 0)
+    {
+        return symcache_bytes_parse(p + SYMCACHE_HASH_PREFIX_LEN,
+                                    len - SYMCACHE_HASH_PREFIX_LEN,
+                                    SYMCACHE_HASH_MIN, SYMCACHE_HASH_MAX,
+                                    SYMCACHE_ID_HASH, key);
     }
 
     return len > 16 ? symcache_debug_id_parse(p, len, key)
@@ -386,12 +403,13 @@ symcache_pe_id_print(char *p, const symcache_key_t *key)
 }
 
 static char *
-symcache_build_id_print(char *p, const symcache_key_t *key)
+symcache_bytes_print(char *p, const char *prefix, size_t len,
+    const symcache_key_t *key)
 {
     size_t  i;
 
-    memcpy(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN);
-    p += SYMCACHE_BUILD_PREFIX_LEN;
+    memcpy(p, prefix, len);
+    p += len;
 
     for (i = 0; i < key->build_len; i++) {
         *p++ = symcache_hex_lower[key->build[i] >> 4];
@@ -426,7 +444,13 @@ symcache_id_print(char *buf, const symcache_key_t *key)
         break;
 
     case SYMCACHE_ID_BUILD:
-        p = symcache_build_id_print(buf, key);
+        p = symcache_bytes_print(buf, SYMCACHE_BUILD_PREFIX,
+                                 SYMCACHE_BUILD_PREFIX_LEN, key);
+        break;
+
+    case SYMCACHE_ID_HASH:
+        p = symcache_bytes_print(buf, SYMCACHE_HASH_PREFIX,
+                                 SYMCACHE_HASH_PREFIX_LEN, key);
         break;
 
     default: /* SYMCACHE_ID_DEBUG */
@@ -483,6 +507,7 @@ symcache_key_same_id(const symcache_key_t *a, const symcache_key_t *b)
         return a->timestamp == b->timestamp && a->image_size == b->image_size;
 
     case SYMCACHE_ID_BUILD:
+    case SYMCACHE_ID_HASH:
         return a->build_len == b->build_len
                && memcmp(a->build, b->build, a->build_len) == 0;
 
@@ -516,7 +541,7 @@ symcache_key_cmp_id(const symcache_key_t *a, const symcache_key_t *b)
     if (a->id_type == SYMCACHE_ID_PE) {
         len = 2 * sizeof(a->timestamp);
 
-    } else if (a->id_type == SYMCACHE_ID_BUILD) {
+    } else if (a->id_type != SYMCACHE_ID_DEBUG) {
 
         if (a->build_len != b->build_len) {
             return (int) a->build_len - (int) b->build_len;

@@ -14,12 +14,14 @@
  *   PE code id  <time stamp, 8 upper hex><size of image, 1..8 lower hex>, as
  *               symbol servers have it
  *   build id    buildid-<2..128 lower hex>
+ *   hash        hash-<32..64 lower hex>, of what has no other id: a URL
  *
  * The first two are told apart by their lengths, 33..40 and 9..16 digits.  A
  * build id may have any length: the usual 20 bytes are 40 digits, as many as a
  * debug id with a large age has.  Therefore it has a prefix, in which there are
  * letters that no hex digit is.  The prefix does not say "elf-", because the
- * UUIDs of Mach-O and the build ids of WebAssembly are of this type, too.
+ * UUIDs of Mach-O and the build ids of WebAssembly are of this type, too.  A
+ * hash has a prefix for the same reason.
  *
  * A build id needs no name.  Where there is none, "_" stands for it in the key
  * as in every text, as in the paths "_.debug/..." of symbol servers, so that no
@@ -44,6 +46,9 @@
 
 #define SYMCACHE_BUILD_ID_MAX   64    /* bytes */
 
+#define SYMCACHE_HASH_MIN       16    /* bytes */
+#define SYMCACHE_HASH_MAX       32
+
 /* The longest text of an id, "buildid-<128 hex digits>", without a NUL. */
 #define SYMCACHE_ID_TEXT_MAX    (8 + 2 * SYMCACHE_BUILD_ID_MAX)
 
@@ -66,7 +71,8 @@ typedef enum {
 typedef enum {
     SYMCACHE_ID_DEBUG = 0,
     SYMCACHE_ID_PE,
-    SYMCACHE_ID_BUILD
+    SYMCACHE_ID_BUILD,
+    SYMCACHE_ID_HASH
 } symcache_id_e;
 
 
@@ -74,7 +80,7 @@ typedef struct {
     uint32_t            name_len;
     uint8_t             kind;         /* symcache_kind_e */
     uint8_t             id_type;      /* symcache_id_e */
-    uint8_t             build_len;    /* 1..64 */
+    uint8_t             build_len;    /* 1..64; of a hash 16..32 */
 
     union {
         struct {                      /* SYMCACHE_ID_DEBUG */
@@ -87,7 +93,8 @@ typedef struct {
             uint32_t    image_size;
         };
 
-        uint8_t         build[SYMCACHE_BUILD_ID_MAX];  /* SYMCACHE_ID_BUILD */
+        /* SYMCACHE_ID_BUILD, SYMCACHE_ID_HASH */
+        uint8_t         build[SYMCACHE_BUILD_ID_MAX];
     };
 
     char                name[SYMCACHE_NAME_MAX + 1];  /* lower case, NUL-

@@ -13,6 +13,7 @@
 #define SYMCACHE_DEBUG  (1u << SYMCACHE_ID_DEBUG)
 #define SYMCACHE_PE     (1u << SYMCACHE_ID_PE)
 #define SYMCACHE_BUILD  (1u << SYMCACHE_ID_BUILD)
+#define SYMCACHE_HASH   (1u << SYMCACHE_ID_HASH)
 
 #define SYMCACHE_NO_SLOTS  { SYMCACHE_KINDS }
 
@@ -40,7 +41,7 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       ".executable", SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("sourcebundle"), 0, ".sourcebundle",
       SYMCACHE_NO_SLOTS, 0, 0 },
-    { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD, ".source",
+    { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD | SYMCACHE_HASH, ".source",
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section",
       SYMCACHE_NO_SLOTS, 0, 0 }

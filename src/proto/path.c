@@ -142,8 +142,9 @@ symcache_path_max(const symcache_key_t *key)
 {
     size_t  id;
 
-    id = (key->id_type == SYMCACHE_ID_BUILD) ? key->build_len
-                                             : sizeof(key->guid);
+    id = (key->id_type == SYMCACHE_ID_BUILD
+          || key->id_type == SYMCACHE_ID_HASH) ? key->build_len
+                                               : sizeof(key->guid);
 
     return 2 * (size_t) key->name_len + 2 + 8 + 2 * id
            + 2 + SYMCACHE_VERSION_TEXT_MAX

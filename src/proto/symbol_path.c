@@ -277,7 +277,8 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
 
     if (!symcache_symbol_name(&parts[0], req)
         || symcache_id_parse(parts[1].data, parts[1].len, key) != SYMCACHE_OK
-        || key->id_type == SYMCACHE_ID_BUILD)
+        || key->id_type == SYMCACHE_ID_BUILD
+        || key->id_type == SYMCACHE_ID_HASH)
     {
         return 0;
     }

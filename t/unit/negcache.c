@@ -357,6 +357,62 @@ static void hints(void **state)
                                &entry));
 }
 
+static bool find_source(const symcache_key_t *source, const char *hints)
+{
+    return negcache_find(negcache, &store, &cache, source, "a.example", hints,
+                         &v9, &entry);
+}
+
+static void add_source(const symcache_key_t *source, const char *hints,
+                       const char *tmp)
+{
+    assert_int_equal(negcache_add(negcache, &store, &cache, source,
+                                  "a.example", hints, &v9, NEGCACHE_NOTFOUND,
+                                  "x", 0, tmp),
+                     0);
+}
+
+/* A hash proves its URL: what is found out with it is said of the key, and what
+ * is found out without it is not. */
+static void proved(void **state)
+{
+    static const char id[] = "hash-0123456789abcdef0123456789abcdef";
+    static const char url[] = "url=https://a.example/";
+    static const char more[] = "url=https://a.example/&sources=b";
+    symcache_key_t source = {0};
+    char tmp[64];
+
+    symcache_name_parse("a.example", 9, &source);
+    assert_int_equal(symcache_id_parse(id, strlen(id), &source), SYMCACHE_OK);
+    source.kind = SYMCACHE_KIND_SOURCE;
+    snprintf(tmp, sizeof(tmp), "%s/tmp", root);
+
+    add_source(&source, "", tmp);
+    assert_true(find_source(&source, ""));
+    assert_false(find_source(&source, url));
+    add_source(&source, more, tmp);
+    assert_true(find_source(&source, more));
+    assert_false(find_source(&source, url));
+    assert_int_equal(negcache_forget(negcache, &store, &source, true), 2);
+
+    add_source(&source, url, tmp);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
+    assert_true(find_source(&source, url));
+    assert_false(find_source(&source, more));
+    negcache_drop(negcache, &store, &source, &v9);
+    assert_false(find_source(&source, url));
+
+    /* one that cannot be written is kept under the key, too */
+    assert_int_equal(negcache_add(negcache, &store, &cache, &source,
+                                  "a.example", url, &v9, NEGCACHE_NOTFOUND,
+                                  "x", 0, NULL),
+                     -1);
+    assert_true(find_source(&source, url));
+    negcache_drop(negcache, &store, &source, &v9);
+    assert_false(find_source(&source, url));
+}
+
 /* What cannot be written is a failure, and for a short time only. */
 static void unwritable(void **state)
 {
@@ -399,6 +455,7 @@ int main(void)
         TEST(many_failures), TEST(drop),          TEST(forget),
         TEST(as_documented), TEST(as_ruled),      TEST(unwritable),
         TEST(hints),
+        TEST(proved),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

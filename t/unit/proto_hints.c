@@ -86,6 +86,55 @@ static void sources(void **state)
     }
 }
 
+/* A value with "&" and "%" in it is one value all the same. */
+static void url(void **state)
+{
+    static const char *const good[] = {
+        "https://a.example/", "http://a.example:8080/a%20b/c.js?d=e&f=1;g+h",
+        "https://a.example/?url=b&checksum=A:0", "https://[::1]/%25"};
+    static const char *const bad[] = {
+        "", "https://", "a.example", "ftp://a.example/", "https://a.example",
+        "https://A.example/", "https://a.example/a b", "https://a.example/#f",
+        "https://a.example/%2f", "https://u@a.example/",
+        "https://a.example:443/", "https://a.example/a/../b"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        hints[0] = '\0';
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_URL, good[i],
+                                      strlen(good[i])));
+        assert_true(symcache_hints_proved(hints));
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
+                                      "B:1;C:2", 7));
+        assert_false(symcache_hints_proved(hints));
+        symcache_hint_get(hints, SYMCACHE_HINT_URL, value);
+        assert_string_equal(value, good[i]);
+        symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, value);
+        assert_string_equal(value, "B:1;C:2");
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_URL, bad[i],
+                                       strlen(bad[i])));
+    }
+    assert_false(symcache_hints_proved(""));
+    assert_false(symcache_hints_proved("checksum=A:0"));
+}
+
+/* As it becomes a part of a query. */
+static void encoded(void **state)
+{
+    static const char text[] = "https://a.example/%2B?b=c&d;e+f";
+
+    hints[0] = '\0';
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_URL, text,
+                                  strlen(text)));
+    assert_string_equal(hints,
+                        "url=https://a.example/%252B?b=c%26d%3Be%2Bf");
+    assert_true(add("A:0;B:1", 7));
+    assert_string_equal(hints, "checksum=A:0%3BB:1");
+}
+
 static void longest(void **state)
 {
     char text[SYMCACHE_HINT_MAX + 1];
@@ -114,6 +163,8 @@ int main(void)
         cmocka_unit_test(checksum),
         cmocka_unit_test(code_id),
         cmocka_unit_test(sources),
+        cmocka_unit_test(url),
+        cmocka_unit_test(encoded),
         cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };

@@ -47,6 +47,7 @@ static void prints(void **state)
 }
 
 #define G_ "90E6CD6C673057E64C4C44205044422E"
+#define HASH_ "hash-93ac61ec5a8eb1396f9fbd350e3169a5"
 #define BUILD_ "buildid-93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 
 /* One form for all kinds and ids; a SymCache's negative entry has no kind. */
@@ -76,6 +77,10 @@ static void kinds(void **state)
          SYMCACHE_ID_BUILD, SYMCACHE_FILE_PLAIN},
         {"app.exe/5AB380779000/app.exe-v1.0.0.executable",
          SYMCACHE_KIND_EXECUTABLE, SYMCACHE_ID_PE, SYMCACHE_FILE_PLAIN},
+        {"a.example/" HASH_ "/a.example-v1.0.0.source",
+         SYMCACHE_KIND_SOURCE, SYMCACHE_ID_HASH, SYMCACHE_FILE_PLAIN},
+        {"a.example/" HASH_ "/a.example-v1.0.0.source.absent",
+         SYMCACHE_KIND_SOURCE, SYMCACHE_ID_HASH, SYMCACHE_FILE_ABSENT},
         {"_/" BUILD_ "/_-v1.0.0.sourcebundle.absent",
          SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_ID_BUILD, SYMCACHE_FILE_ABSENT},
     };
@@ -92,6 +97,8 @@ static void kinds(void **state)
         "_/93ac61ec5a8eb1396f9fbd350e3169a558528a40/_-v1.0.0.debuginfo",
         "_/buildid-93AC61/_-v1.0.0.debuginfo",
         "/" BUILD_ "/-v1.0.0.debuginfo",
+        "a.example/hash-93AC61EC5A8EB1396F9FBD350E3169A5/"
+        "a.example-v1.0.0.source",
     };
     char buf[SYMCACHE_PATH_MAX + 1];
     symcache_version_t v;

@@ -131,23 +131,6 @@ static int add_versions(struct evbuffer *body, symcache_kind_e kind)
     return rc;
 }
 
-static int add_hints(struct evbuffer *body, const char *hints)
-{
-    int rc = evbuffer_add(body, "&", 1);
-    size_t n;
-
-    while (rc == 0 && *hints != '\0') {
-        n = strcspn(hints, ";");
-        rc = evbuffer_add(body, hints, n);
-        if (rc == 0 && hints[n] == ';') {
-            rc = evbuffer_add(body, "%3B", 3);
-            n++;
-        }
-        hints += n;
-    }
-    return rc;
-}
-
 /* Returns less than 0 without memory. */
 static int add_line(struct evbuffer *body, const struct ask_key *k)
 {
@@ -166,7 +149,7 @@ static int add_line(struct evbuffer *body, const struct ask_key *k)
         rc = add_versions(body, (symcache_kind_e)k->key->kind);
     }
     if (rc >= 0 && k->hints != NULL) {
-        rc = add_hints(body, k->hints);
+        rc = evbuffer_add_printf(body, "&%s", k->hints);
     }
     return rc < 0 ? rc : evbuffer_add(body, "\n", 1);
 }

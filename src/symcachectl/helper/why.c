@@ -155,6 +155,13 @@ static bool is_of_file(const char *kind)
                             strcmp(kind, "executable") == 0);
 }
 
+/* The kind of the original that is meant by an id of each type. */
+static const symcache_kind_e kind_of_id[] = {
+    [SYMCACHE_ID_DEBUG] = SYMCACHE_KIND_SYMCACHE,
+    [SYMCACHE_ID_PE] = SYMCACHE_KIND_EXECUTABLE,
+    [SYMCACHE_ID_BUILD] = SYMCACHE_KIND_DEBUGINFO,
+    [SYMCACHE_ID_HASH] = SYMCACHE_KIND_SOURCE};
+
 int why_command(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -177,9 +184,7 @@ int why_command(int argc, char **argv)
                     identity.id);
     }
     if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
-        kind = symcache_kind_text(identity.key.id_type == SYMCACHE_ID_PE
-                                      ? SYMCACHE_KIND_EXECUTABLE
-                                      : SYMCACHE_KIND_DEBUGINFO);
+        kind = symcache_kind_text(kind_of_id[identity.key.id_type]);
     }
     if (kind != NULL) {
         client_query(path, "kind", kind);

@@ -210,7 +210,7 @@ static cJSON *made_json(const struct scheduler *scheduler,
 
     add_version(item, "version", version);
     if (negcache_find(scheduler->negcache, store, &scheduler->config->cache,
-                      key, NULL, "", version, &entry)) {
+                      key, NULL, NULL, version, &entry)) {
         cJSON_AddStringToObject(item, "blocked",
                                 negcache_rules[entry.reason].name);
         cJSON_AddStringToObject(item, "reason", entry.text);

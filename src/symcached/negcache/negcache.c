@@ -128,8 +128,23 @@ void negcache_free(struct negcache *negcache)
 }
 
 /*
- * <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent, and with hints also all that
- * they were believed with: ?<hints> <name> <fingerprint>.
+ * The hints that a finding depends on, or NULL if it is one of the key: there
+ * are none, or the id proves them.  By a hash alone no source can look for
+ * anything, so what comes of that is not said of the key.
+ */
+static const char *unproved(const symcache_key_t *key, const char *hints)
+{
+    if (hints == NULL || (key->id_type == SYMCACHE_ID_HASH
+                              ? symcache_hints_proved(hints)
+                              : hints[0] == '\0')) {
+        return NULL;
+    }
+    return hints;
+}
+
+/*
+ * <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent, and if hints is not NULL also
+ * all that they were believed with: ?<hints> <name> <fingerprint>.
  */
 static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
                      const symcache_key_t *key, const char *name,
@@ -140,7 +155,7 @@ static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
 
     symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
     n = snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
-    if (hints[0] != '\0') {
+    if (hints != NULL) {
         snprintf(id + n, FAILURE_ID_MAX - (size_t)n, "?%s %s %016" PRIx64,
                  hints, name, store->fingerprint);
     }
@@ -296,7 +311,7 @@ static bool find_error(struct negcache *negcache,
     struct failure *f;
     time_t now = time(NULL);
 
-    print_id(id, store, key, name, hints, version);
+    print_id(id, store, key, name, unproved(key, hints), version);
     f = failure_find(negcache, id);
     if (f == NULL) {
         return false;
@@ -350,7 +365,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
 {
     enum metric why = METRICS_N;
 
-    if (hints[0] == '\0' &&
+    if (unproved(key, hints) == NULL &&
         find_written(negcache, store, cache, key, version, entry, &why)) {
         if (looked_for(store, entry, name)) {
             return true;
@@ -446,7 +461,7 @@ static void note(struct negcache *negcache, const struct store_config *store,
     char id[FAILURE_ID_MAX];
     struct failure *f;
 
-    print_id(id, store, key, name, hints, version);
+    print_id(id, store, key, name, unproved(key, hints), version);
     f = failure_find(negcache, id);
     if (f != NULL) {
         failure_free(negcache, f);
@@ -487,7 +502,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
 
     /* sections are found by their build id when a file with it comes: on disk,
      * each would lie in a folder of its own name */
-    if (!negcache_rules[reason].on_disk || hints[0] != '\0' ||
+    if (!negcache_rules[reason].on_disk || unproved(key, hints) != NULL ||
         key->kind == SYMCACHE_KIND_SECTION) {
         note(negcache, store, key, name, hints, version, reason, text,
              seconds > 0 ? seconds : negcache_life(reason, cache));
@@ -499,7 +514,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         return 0;
     }
     saved = errno;
-    note(negcache, store, key, name, "", version, NEGCACHE_ERROR, text,
+    note(negcache, store, key, name, hints, version, NEGCACHE_ERROR, text,
          negcache_life(NEGCACHE_ERROR, cache));
     errno = saved;
     return -1;
@@ -515,7 +530,7 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
     entry_path(path, store, key, version);
     unlink(path);
 
-    print_id(id, store, key, "", "", version);
+    print_id(id, store, key, "", NULL, version);
     f = failure_find(negcache, id);
     if (f != NULL) {
         failure_free(negcache, f);

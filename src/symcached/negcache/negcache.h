@@ -15,7 +15,9 @@
  * (name_variants.h).
  *
  * What was found out with the hints of a client (proto/hints.h) is in memory
- * only, and holds for the same hints, spelling, sources and transcoders.
+ * only, and holds for the same hints, spelling, sources and transcoders; but
+ * for the URL that the id of a key proves, without which in turn nothing is
+ * found out of such a key.
  */
 #ifndef SYMCACHED_NEGCACHE_H
 #define SYMCACHED_NEGCACHE_H
@@ -81,8 +83,9 @@ void negcache_free(struct negcache *negcache);
 
 /*
  * Looks for an entry of this version that is still believed.  Returns true and
- * fills entry if there is one.  hints are those of the client, or "".  name is
- * the name as the client spelled it, or, without hints, NULL for any spelling.
+ * fills entry if there is one.  hints are those of the client, or "", or NULL:
+ * what is said of the key.  name is the name as the client spelled it, or,
+ * without hints, NULL for any spelling.
  * A miss holds only for the spellings that were looked for.  Once there are
  * NAME_VARIANTS_MAX of them, a further spelling is not looked for; the result
  * for it is NEGCACHE_ERROR until the entry expires.

@@ -113,7 +113,8 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
     }
     if (is_text && waiting_lookup_line(query, &own) &&
         target_split(&t, line) &&
-        target_lookup(&t, scheduler_config(scheduler), &error)) {
+        target_lookup(&t, scheduler_config(scheduler), &error) &&
+        waiting_lookup_proved(&own, &t.key)) {
         batch->open++;
         own.ask.reads_file = 1;
         item->waiter =

@@ -105,6 +105,9 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         return;
     }
     wrong = waiting_lookup_parse(query, false, &q);
+    if (wrong == NULL && !waiting_lookup_proved(&q, &t->key)) {
+        wrong = "the id must be the SHA-256 of url=";
+    }
     if (wrong != NULL) {
         target_refuse(req, 400, "bad-query", wrong);
         return;

@@ -11,6 +11,7 @@
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
@@ -103,6 +104,8 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
                                char hints[SYMCACHE_HINTS_MAX + 1])
 {
     static const char *const errors[SYMCACHE_HINTS] = {
+        [SYMCACHE_HINT_URL] =
+            "url= must be a URL of http or https in its normal form",
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
         [SYMCACHE_HINT_CODE_ID] =
@@ -202,6 +205,29 @@ bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q)
          parse_hints(values + QUERY_HINTS, q->hints) == NULL;
     evhttp_clear_headers(&pairs);
     return ok;
+}
+
+bool waiting_lookup_proved(const struct waiting_lookup_query *q,
+                           const symcache_key_t *key)
+{
+    char url[SYMCACHE_HINT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1] = "";
+    char hex[DIGEST_HEX + 1];
+    struct digest *digest;
+
+    symcache_hint_get(q->hints, SYMCACHE_HINT_URL, url);
+    if (url[0] == '\0') {
+        return true;
+    }
+    digest = digest_new();
+    if (digest == NULL) {
+        return false;
+    }
+    digest_add(digest, url, strlen(url));
+    digest_hex(digest, hex);
+    digest_free(digest);
+    symcache_id_print(text, key);
+    return key->id_type == SYMCACHE_ID_HASH &&
+           strcmp(text + strlen("hash-"), hex) == 0;
 }
 
 static void waiting_lookup_free(struct waiting_lookup *lookup)

@@ -36,6 +36,10 @@ const char *waiting_lookup_parse(const char *query, bool is_batch,
  */
 bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q);
 
+/* Is the id of the key the hash of the URL among the hints, if there is one? */
+bool waiting_lookup_proved(const struct waiting_lookup_query *q,
+                           const symcache_key_t *key);
+
 /* Counts an answer of the scheduler.  Returns its status in HTTP. */
 int waiting_lookup_status(const struct scheduler_answer *answer);
 
