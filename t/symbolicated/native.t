@@ -70,6 +70,13 @@ my %modules = (
     wasm => { type => 'wasm', debug_id => $hex, code_id => $hex,
               code_file => 'https://h/module.wasm' },
 );
+# What the files have, as readelf -S, objdump -h and otool -l list it.
+my %features = (
+    elf => [qw(has_debug_info has_symbols has_unwind_info)],
+    macho => [qw(has_debug_info has_symbols has_unwind_info)],
+    pe => [qw(has_debug_info has_symbols has_unwind_info)],
+    wasm => [qw(has_debug_info has_symbols)],
+);
 my $box = '_ZN5outer5inner3Box';
 my @lookups = (
     # module, address, then for each frame, inner ones first: symbol, path, line
@@ -109,6 +116,8 @@ for (@lookups) {
     is $told->{debug_status}, 'found', $name;
     is_deeply [map { [@$_{qw(symbol abs_path lineno)}] } @$frames], \@expected,
         '... has these frames';
+    is_deeply [grep { $told->{features}{$_} } sort keys %{ $told->{features} }],
+        $features{$module}, '... features';
     is_deeply [@$told{qw(debug_id code_id)}],
         [@{ $modules{$module} }{qw(debug_id code_id)}], '... ids as they were'
         if $module eq 'elf';

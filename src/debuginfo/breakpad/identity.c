@@ -151,12 +151,9 @@ static const char *read(const uint8_t *data, size_t size,
     return debug_id(&id, identity);
 }
 
-/* These records come last, if there are any. */
-static bool has_stack_records(const uint8_t *data, size_t size)
+static bool has_record(const uint8_t *data, size_t size, const char *record)
 {
-    static const char record[] = "\nSTACK ";
-
-    return memmem(data, size, record, sizeof(record) - 1) != NULL;
+    return memmem(data, size, record, strlen(record)) != NULL;
 }
 
 int breakpad_identity_read(const uint8_t *data, size_t size,
@@ -169,6 +166,7 @@ int breakpad_identity_read(const uint8_t *data, size_t size,
         snprintf(error, error_size, "is damaged: line 1: %s", wrong);
         return -1;
     }
-    identity->has_unwind_info = has_stack_records(data, size);
+    identity->has_symbols = has_record(data, size, "\nPUBLIC ");
+    identity->has_unwind_info = has_record(data, size, "\nSTACK ");
     return 0;
 }

@@ -132,7 +132,7 @@ static bool is_breakpad(struct candidate *c)
         !has_debug_id(c, got.guid, got.age) || !take_name(c, &got)) {
         return false;
     }
-    note_features(c, true, true, got.has_unwind_info);
+    note_features(c, true, got.has_symbols, got.has_unwind_info);
     len = strlen(name);
     stem = len;
     if (got.name_size > 0 &&

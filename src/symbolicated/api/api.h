@@ -91,6 +91,8 @@ struct api_module {
     const union derived_reader *reader; /* FOUND: that of the key's kind,
                                            verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
+    unsigned features; /* FOUND: of its original, a set of SYMCACHE_HAS_...; 0:
+                          not known */
     struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */
     bool asked;    /* symcached was asked for it */

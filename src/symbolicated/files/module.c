@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -62,12 +63,20 @@ static bool verify(struct module *module, char *error, size_t size)
            type->verify(&module->reader, error, size) == SYMFILE_SOUND;
 }
 
-static void read_source(struct module *module, int fd)
+/* A PDB has debug information also if it has public symbols only, as
+ * Symbolicator counts; a program has its symbols without it. */
+static void read_provenance(struct module *module, int fd)
 {
+    char extent[12] = "";
     ssize_t n = fgetxattr(fd, SYMCACHE_PROVENANCE_ATTRIBUTE, module->source,
                           sizeof(module->source) - 1);
 
     module->source[n > 0 ? n : 0] = '\0';
+    if (sscanf(module->source, "%*s %11s %*d %x", extent, &module->features) ==
+            2 &&
+        module->features != 0 && strcmp(extent, "publics") == 0) {
+        module->features |= SYMCACHE_HAS_DEBUG;
+    }
     module->source[strcspn(module->source, " ")] = '\0';
 }
 
@@ -122,7 +131,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
         errno = saved;
         return NULL;
     }
-    read_source(module, fd);
+    read_provenance(module, fd);
     read_places(module, fd);
     close(fd); /* the mapping stays */
     module->sound =

@@ -31,6 +31,7 @@ struct module {
     void *data;
     char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
                                                 * known */
+    unsigned features; /* of that, a set of SYMCACHE_HAS_...; 0: not known */
     union derived_reader reader;
     char *places_text; /* of places */
     struct json places; /* where its original was looked for; see list */

@@ -118,6 +118,7 @@ static void seek_found(struct seek *seek, struct module *module)
     }
     if (module->sound) {
         seek->wanted->reader = &module->reader;
+        seek->wanted->features = module->features;
         seek->wanted->size = module->size;
     }
     seek_settle(seek,

@@ -211,7 +211,8 @@ static char check_breakpad(const struct check *c)
     }
     letter = check_use(
         c, &(struct content){
-               .features = features_of(true, true, got.has_unwind_info)});
+               .features = features_of(true, got.has_symbols,
+                                       got.has_unwind_info)});
     return letter == 'F' && c->data[c->size - 1] != '\n' ? 'C' : letter;
 }
 

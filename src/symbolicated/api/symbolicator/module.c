@@ -13,23 +13,41 @@ static uint32_t arch_of(const struct symfile_reader *reader)
                           : symfile_load(reader->data + SYMFILE_AT_ARCH);
 }
 
-void symbolicator_features_write(struct json_writer *w,
-                                 const struct symbolicator_result *result)
+/* What is likely of an original of which nothing was noted. */
+static unsigned guess_features(const struct symbolicator_result *result)
 {
     const struct symfile_reader *reader = result->reader;
     bool is_x86 = symfile_arch_number(arch_of(reader)) == SYMFILE_ARCH_X86;
 
+    if (reader == NULL) {
+        return SYMCACHE_HAS_DEBUG;
+    }
+    return SYMCACHE_HAS_SYMBOLS |
+           (!result->is_image || reader->num_files > 0 ? SYMCACHE_HAS_DEBUG
+                                                       : 0) |
+           (result->is_image != is_x86 ? SYMCACHE_HAS_UNWIND : 0);
+}
+
+void symbolicator_features_write(struct json_writer *w,
+                                 const struct symbolicator_result *result)
+{
+    const struct symfile_reader *reader = result->reader;
+    unsigned features = 0;
+
+    if (result->status == SYMBOLICATOR_FOUND) {
+        features = result->features != 0 ? result->features
+                                         : guess_features(result);
+    }
     json_write_key(w, "features");
     json_write_open(w, '{');
     json_write_key(w, "has_debug_info");
-    json_write_bool(w, result->status == SYMBOLICATOR_FOUND &&
-                           (!result->is_image || reader->num_files > 0));
+    json_write_bool(w, (features & SYMCACHE_HAS_DEBUG) != 0);
     json_write_key(w, "has_unwind_info");
-    json_write_bool(w, reader != NULL && result->is_image != is_x86);
+    json_write_bool(w, (features & SYMCACHE_HAS_UNWIND) != 0);
     json_write_key(w, "has_symbols");
-    json_write_bool(w, reader != NULL);
+    json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
     json_write_key(w, "has_sources");
-    json_write_bool(w, false);
+    json_write_bool(w, (features & SYMCACHE_HAS_SOURCES) != 0);
     if (reader != NULL && reader->has_srcsrv) {
         json_write_key(w, "srcsrv_vcs");
         json_write_text(w, "perforce");

@@ -251,6 +251,7 @@ static void set_reader(struct symbolicator_result *result,
     bool is_dotnet = module->key.kind == SYMCACHE_KIND_PPDBCACHE;
     const union derived_reader *reader = module->reader;
 
+    result->features = module->features;
     result->reader =
         reader == NULL || is_dotnet ? NULL : &reader->symcache;
     result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
