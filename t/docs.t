@@ -283,9 +283,10 @@ my %exits = (
                                  qr{src/(?:debuginfo|converter)/})],
     'symcachectl.1' => [in_code(qr/\b(?:COMMAND|EXIT)_\w+ = (\d+)/,
                                 qr{src/symcachectl/})],
-    map({ $_ => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                            qr{src/base/daemon\.})] }
-        qw(symcached.8 symbolicated.8)),
+    'symcached.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
+                                 qr{src/(?:base/daemon|symcached/tier/command)\.})],
+    'symbolicated.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
+                                    qr{src/base/daemon\.})],
 );
 for my $page (sort keys %exits) {
     my ($told) = slurp("man/$page") =~ /^\.Sh EXIT STATUS\n(.*?)^\.Sh /ms;

@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 
-/* exit codes; they are API */
-enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
+/* exit codes; they are API.  The last is EX_OSERR of sysexits.h: systemd has
+ * another meaning for 3. */
+enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 71 };
 
 struct daemon_options {
     const char *config; /* file; the default is given before reading */

@@ -56,7 +56,7 @@ static const char usage[] =
     "  -V          print the version and exit\n"
     "  -h          print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
-    "exit: 0 done, 1 configuration, 2 usage, 3 cannot start, or not go on\n";
+    "exit: 0 done, 1 configuration, 2 usage, 71 cannot start, or not go on\n";
 
 static void stop(struct daemon *d, int signo)
 {

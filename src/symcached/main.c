@@ -69,7 +69,8 @@ static const char usage[] =
     "  -V          print the version and exit\n"
     "  -h          print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
-    "exit: 0 done, 1 configuration, 2 usage, 3 cannot start\n";
+    "exit: 0 done, 1 configuration, 2 usage, 3 --clean or --tier failed, 71 "
+    "cannot start\n";
 
 static void print_warning(const char *text)
 {

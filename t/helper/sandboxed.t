@@ -44,7 +44,7 @@ sub lookup {
 my $pid = $t->spawn('none.out', { $t->sanitizer_env(0) }, "$sbin/symcached",
     '-c', $config);
 waitpid $pid, 0;
-is $? >> 8, 3, 'without the program there is no start';
+is $? >> 8, 71, 'without the program there is no start';
 like $t->read_file('none.out'),
     qr{symcached-sandboxed is neither beside symcached nor in \.\./libexec/},
     'and that is told';

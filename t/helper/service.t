@@ -180,7 +180,7 @@ my $open = listen_at($admin);
 $t->write_helper_config({ %$config, admin_listen => "unix:$admin" });
 chmod 0666, $admin;
 $pid = start('symcached', [$open]);
-is $t->stop_pid($pid, 0) >> 8, 3, 'admin_listen: it is not taken';
+is $t->stop_pid($pid, 0) >> 8, 71, 'admin_listen: it is not taken';
 like $t->read_file('symcached.log'), qr/lets others connect, too \(SocketMode=0660\)/,
     'and the reason is told';
 chmod 0660, $admin;
@@ -196,7 +196,7 @@ unlink $admin;
 $open = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $admin)
     or die "$admin: $!";
 $pid = start('symcached', []);
-is $t->stop_pid($pid, 0) >> 8, 3, 'a socket in use';
+is $t->stop_pid($pid, 0) >> 8, 71, 'a socket in use';
 ok -S $admin, 'stays';
 $t->write_helper_config($config);
 

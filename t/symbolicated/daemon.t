@@ -59,7 +59,7 @@ is run('-x')->[0], 2, 'a wrong option';
 is run('-c')->[0], 2, 'no file';
 like run('-V')->[1], qr/^symbolicated \d/, '-V';
 $said = run("-c $file");
-is $said->[0], 3, 'a store that is not there';
+is $said->[0], 71, 'a store that is not there';
 like $said->[1], qr/store "default": No such file.*start symcached first/,
     'is named, and what is to be done';
 $t->write_file('bad.json', '{"stores": {"a": {"root": "/x"}},
@@ -269,7 +269,7 @@ $t->wait_until('the end', sub {
     return 1;
 });
 delete $t->{symbolicated};
-is $status, 3, 'it ends with 3';
+is $status, 71, 'it ends with 71';
 like $t->symbolicated_log, qr/another one than at the start/, 'and says why';
 $t->allow_log(qr/another one than at the start/);
 $t->start_symbolicated;

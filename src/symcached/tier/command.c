@@ -22,7 +22,7 @@
 #define DAY 86400
 #define PREFIX_MAX 1100 /* a key of S3 has 1024 bytes */
 
-enum { EXIT_DONE, EXIT_WRONG_CONFIG, EXIT_WRONG_USE, EXIT_IO };
+enum { EXIT_DONE, EXIT_WRONG_CONFIG, EXIT_WRONG_USE, EXIT_IO = 3 };
 
 /* Why an object is removed. */
 enum reason { REASON_AGE, REASON_FORMER, REASON_UNFINISHED, REASONS };
