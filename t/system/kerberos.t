@@ -232,9 +232,9 @@ sub check {
 
 # No version makes a client one that takes retries, so it is held.
 sub start {
-    my ($name, $port, %put) = @_;
+    my ($name, $port, $modules, %put) = @_;
     $t->write_file('error.log', '');
-    Test::Example::start($t, $name, put => {
+    Test::Example::start($t, $name, modules => $modules, put => {
         'listen 443 ssl http2;' => "listen unix:$dir/n.sock; "
             . "listen unix:$h2 http2; listen 127.0.0.1:$port; "
             . 'location = /token { return 200 $http_authorization; } '
@@ -274,9 +274,14 @@ $t->write_file('groups', "internal: alice\@TEST.LOCAL\n");
 my $pid = $k->start_apache($text);
 
 begin();
-start('kerberos-auth-request.conf', $port,
+start('kerberos-auth-request.conf', $port, [],
       '127.0.0.1:8081' => "127.0.0.1:$apache");
 my ($kept, $ends) = check('Apache', used => 401, foreign => 401, port => $port);
+my $log = $t->read_file('symcache.log');
+like $log, qr{^\S+ - alice\S* \[[^]]+\] "GET /symcache/\S+ HTTP/1\.1" 200 }m,
+    'Apache: the log has the user';
+like $log, qr{^\S+ - - \[[^]]+\] "GET /symcache/\S+ HTTP/1\.1" 401 }m,
+    'Apache: and none without a ticket';
 
 # the server refuses such a ticket, too
 $k->stop($pid);
@@ -300,16 +305,13 @@ SKIP: {
     system("$Test::Symcache::top/tools/build-module", $build, $source) == 0
         or die 'the module cannot be built';
     begin();
-    start('kerberos-spnego.conf', $port,
-          'modules/ngx_http_auth_spnego_module.so' =>
-              "$build/ngx_http_auth_spnego_module.so");
+    my @spnego = ("$build/ngx_http_auth_spnego_module.so");
+    start('kerberos-spnego.conf', $port, \@spnego);
     check('spnego', used => 403, foreign => 403, port => $port);
     $t->stop_nginx;
 
     # the trap that conf-examples/limits.conf tells of is still there
-    start('kerberos-spnego.conf', $port,
-          'modules/ngx_http_auth_spnego_module.so' =>
-              "$build/ngx_http_auth_spnego_module.so",
+    start('kerberos-spnego.conf', $port, \@spnego,
           'large_client_header_buffers 4 64k;' => 'limit_req zone=users; '
               . 'limit_req_zone $remote_user zone=users:1m rate=100r/s;');
     is $t->get('/status')->{status}, 200, 'a limit for $remote_user';

@@ -15,8 +15,8 @@ use Test::Symcache;
 
 sub text { $_[0]->read_file("$Test::Symcache::top/conf-examples/$_[1]") }
 
-# %o: put (text => text in its place), address (that accepts then; nginx's Unix
-# socket).
+# %o: put (text => text in its place), modules (paths of more of them), address
+# (that accepts then; nginx's Unix socket).
 sub start {
     my ($t, $name, %o) = @_;
     my $dir = $t->dir;
@@ -31,13 +31,14 @@ sub start {
         '/var/cache/symcached/internal' => "$dir/internal",
         '/var/log/nginx' => $dir,
         '/etc/nginx' => $dir,
-        'modules/ngx_symcache_module.so' =>
-            "$Test::Symcache::build/ngx_symcache_module.so",
         %{ $o{put} // {} });
     for (sort { length $b <=> length $a } keys %put) {
         $text =~ s/\Q$_\E/$put{$_}/g;
     }
-    $text =~ s/^http \{/http { $temp access_log $dir\/access.log;/m;
+    my $load = join '', map { "load_module $_;\n" }
+        "$Test::Symcache::build/ngx_symcache_module.so", @{ $o{modules} // [] };
+    $text = "${load}events { worker_connections 4096; }\n"
+        . "http { $temp access_log $dir/access.log;\n$text}\n";
     Test::Symcache::check_nginx_config($text);
     my $user = $> == 0 ? 'user ' . ($o{user} // 'root') . ';' : '';
     make_path($t->path('html'));

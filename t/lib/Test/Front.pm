@@ -6,7 +6,7 @@ package Test::Front;
 #   my ($open, $signed_in) = Test::Front::start($t, 'rate=20r/s' => 'rate=9r/s');
 #   $t->http($open, 'GET', '/__version__');      # "127.0.0.1:PORT"
 #
-# Pairs of texts are replaced in the example.  The second server, without TLS
+# Pairs of texts are replaced in the example.  The second port, without TLS
 # here, wants the user "me" with the password "secret".
 
 use strict;
@@ -21,6 +21,7 @@ sub start {
     %changes = (%changes,
         'listen 80;' => "listen $ports[0];",
         'listen 8443 ssl;' => "listen $ports[1];",
+        '80      off;' => $ports[0] =~ s/.*://r . ' off;',
         'ssl_certificate     /etc/nginx/tls.crt;' => '',
         'ssl_certificate_key /etc/nginx/tls.key;' => '',
         'unix:/run/symcached/symbolicated.sock' =>
@@ -31,8 +32,7 @@ sub start {
     for my $was (keys %changes) {
         $text =~ s/\Q$was\E/$changes{$was}/ or die "no \"$was\" in the example";
     }
-    my ($http) = $text =~ /^http \{\n(.*)^\}/ms or die 'no http block';
-    $t->start_nginx('', load => 0, http => $http, address => $ports[1]);
+    $t->start_nginx('', load => 0, http => $text, address => $ports[1]);
     return @ports;
 }
 
