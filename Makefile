@@ -27,7 +27,8 @@ JOBS    ?= 2
 CSTD     = -std=c11
 WARN     = -W -Wall -Wextra -Wpointer-arith -Wshadow -Wstrict-prototypes \
            -Wvla -Wno-unused-parameter $(WERROR)
-CPPFLAGS += -D_GNU_SOURCE -Isrc
+# nanopb's headers are in a folder of their own in later distributions
+CPPFLAGS += -D_GNU_SOURCE -Isrc -I/usr/include/nanopb
 CFLAGS  ?= -O2 -g
 HARDEN   = -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LDHARDEN = -Wl,-z,relro,-z,now
@@ -47,8 +48,8 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_k
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
-LIBS_pdb2symcache = -lisal -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lisal -lz -lzstd -lseccomp
+LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lisal -lz -lzstd -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
@@ -151,7 +152,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libderived.a \
                    $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -lisal -lz -lzstd
+	    $@ $^ -lprotobuf-nanopb -lisal -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 
@@ -204,7 +205,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \
-	    -lmspack -lminizip -lisal -lz -lzstd $(FUZZLIBS)
+	    -lmspack -lminizip -lprotobuf-nanopb -lisal -lz -lzstd $(FUZZLIBS)
 
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c)

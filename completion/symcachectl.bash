@@ -8,7 +8,7 @@ _symcachectl() {
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
                drain symbolicate minidump ls import clean tier transcoder upload uploads
-               watch
+               watch symbfile
                -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -18,6 +18,12 @@ _symcachectl() {
     if [ "${COMP_WORDS[1]}" = transcoder ] && [ "$COMP_CWORD" -eq 2 ] &&
         [ "${cur:0:1}" != - ]; then
         mapfile -t COMPREPLY < <(compgen -W 'check init' -- "$cur")
+        return
+    fi
+
+    if [ "${COMP_WORDS[1]}" = symbfile ] && [ "$COMP_CWORD" -eq 2 ] &&
+        [ "${cur:0:1}" != - ]; then
+        mapfile -t COMPREPLY < <(compgen -W 'make show lookup' -- "$cur")
         return
     fi
 
@@ -51,6 +57,7 @@ _symcachectl() {
     upload)             words='--url --token --expires --force --try --warm
                                --json --watch' ;;
     watch)              words="$asks --after --once" ;;
+    symbfile)           words='-o' ;;
     esac
 
     if [ "${cur:0:1}" = - ]; then

@@ -67,7 +67,7 @@ EOS
 
 is_deeply [grep { !/^-/ } @{ bash('symcachectl', '') }], [sort @commands],
     'bash: commands';
-is_deeply bash('symcachectl', 'symb'), ['symbolicate'], 'bash: one of them';
+is_deeply bash('symcachectl', 'symbo'), ['symbolicate'], 'bash: one of them';
 for my $command (@commands) {
     is_deeply bash('symcachectl', $command, '-'),
         [sort @{ $options{$command} }, '--help'], "bash: $command";

@@ -61,12 +61,14 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
         . ' derived/ppdbcache derived/symcache',
+    'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/place' => 'config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/wasm derived/cficache'
+        . ' debuginfo/portablepdb debuginfo/symbfile debuginfo/wasm'
+        . ' derived/cficache'
         . ' derived/ppdbcache derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
@@ -76,8 +78,9 @@ my %may = (    # room => rooms that it may include from
 my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
-$may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo/pdb debuginfo/pe"
-    . ' debuginfo/place symbolication symcachectl/helper symcachectl/store';
+$may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo"
+    . ' debuginfo/pdb debuginfo/pe debuginfo/place debuginfo/symbfile'
+    . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
     . ' symbolicated/files symcachectl/files';

@@ -25,6 +25,7 @@ struct conversion {
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
     bool is_text; /* the output is Breakpad's text, and no CfiCache */
+    bool is_symbfile; /* the output is a symbfile; it must be named */
     struct input_choice choice; /* of the image, if the file has several */
     const struct check *check;  /* of the output; or NULL: there is none */
 };

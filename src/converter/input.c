@@ -13,6 +13,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/wasm/wasm.h"
 #include "proto/key.h"
 #include "derived/symcache/symcache.h"
@@ -27,6 +28,7 @@ static const struct debuginfo_format *const formats[] = {
     &embedded_pdb_format,
     &pe_format, /* if there is no portable PDB in it */
     &wasm_format,
+    &symbfile_format,
 };
 
 static const struct debuginfo_maker *

@@ -38,6 +38,7 @@ int watch_command(int argc, char **argv);
 int transcoder_command(int argc, char **argv);
 int symbolicate_command(int argc, char **argv);
 int minidump_command(int argc, char **argv);
+int symbfile_command(int argc, char **argv);
 
 /* Prints what is wrong with the arguments, and where to find help.  Returns
  * COMMAND_USAGE. */

@@ -30,6 +30,7 @@ static const struct {
     {"symbolicate", symbolicate_command}, {"minidump", minidump_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
     {"uploads", uploads_command}, {"watch", watch_command},
+    {"symbfile", symbfile_command},
 };
 
 static const char help[] =
@@ -58,6 +59,9 @@ static const char help[] =
     "       symcachectl uploads ls|rm|pin|unpin [OPTION...] "
     "[NAME/ID/FILE...]\n"
     "       symcachectl watch [OPTION...] [--after N] [--once] FOLDER\n"
+    "       symcachectl symbfile make -o OUT FILE\n"
+    "       symcachectl symbfile show FILE\n"
+    "       symcachectl symbfile lookup FILE [ADDRESS...]\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -82,6 +86,13 @@ static const char help[] =
     "        --text Breakpad's text; --arch or --id chooses the image of a "
     "fat\n"
     "        Mach-O file; see pdb2symcache(1).\n"
+    "\n"
+    "Symbfiles, of Elastic's Universal Profiling (docs/profilers.md):\n"
+    "symbfile  make writes one of a SymCache or of any file that convert "
+    "takes;\n"
+    "        show prints its records; lookup prints the functions at each "
+    "ADDRESS,\n"
+    "        outermost first.\n"
     "\n"
     "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
     "warm    has all modules made that a LIST (\"-\" or none: standard "
@@ -183,17 +194,19 @@ static const char help[] =
     "\n"
     "Names are printed as stored; control characters in them are escaped.\n"
     "\n"
-    "exit codes: 0 done; 1 no address was found (lookup, symbolicate), "
+    "exit codes: 0 done; 1 no address was found (lookup, symbolicate, "
+    "symbfile\nlookup), "
     "something is not cached "
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import, convert, upload), the configuration is wrong (clean, "
-    "tier, transcoder),\n"
+    "refused (import, convert, upload, symbfile make), the configuration is "
+    "wrong\n(clean, tier, transcoder),\n"
     "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"
     "symbolicated cannot be reached; 4 not a SymCache, or (lookup and dump)\n"
-    "not a whole one; 130 interrupted (warm, import)\n";
+    "not a whole one, or not a symbfile that can be read; 130 interrupted "
+    "(warm,\nimport)\n";
 
 static int run(int argc, char **argv)
 {

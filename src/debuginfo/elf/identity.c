@@ -150,6 +150,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
     id = elf_file_build_id(&f);
     debug_id(&f, &id, identity->guid);
     identity->arch = arch_of(&f);
+    identity->load_address = elf_file_load_address(&f);
     identity->build_id = id.data;
     identity->build_id_size = id.size;
     identity->kind = kind_of(&f);

@@ -31,6 +31,8 @@ struct elf_identity {
     uint32_t arch;    /* as SymCaches number them */
     const uint8_t *build_id; /* the code id; in data */
     size_t build_id_size;    /* 0: there is none */
+    uint64_t load_address; /* to which the addresses of SymCaches are relative
+                            */
     enum elf_kind kind;
     bool has_code; /* there are sections with instructions in the file, which
                       is so in what debuginfod calls an executable */

@@ -4,29 +4,11 @@
  * symcachectl convert: makes a SymCache of a file with debug information, a
  * PpdbCache of a portable PDB, or a CfiCache.
  */
-#include <signal.h>
 #include <string.h>
 
+#include "conversion.h"
 #include "symcachectl/command.h"
-#include "converter/converter.h"
 #include "symcachectl/options.h"
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signo)
-{
-    stop = signo;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action;
-
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = on_signal;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 int convert_command(int argc, char **argv)
 {
@@ -62,14 +44,5 @@ int convert_command(int argc, char **argv)
         return command_usage("convert", "--text without --kind cficache",
                              NULL);
     }
-    catch_signals();
-    switch (conversion_run(&c, &stop)) {
-    case FAILURE_NONE:
-        return COMMAND_OK;
-    case FAILURE_IO:
-    case FAILURE_SANDBOX:
-        return COMMAND_IO;
-    default:
-        return stop != 0 ? COMMAND_INTERRUPTED : COMMAND_NOT_FOUND;
-    }
+    return conversion_command(&c);
 }

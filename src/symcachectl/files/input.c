@@ -19,11 +19,6 @@
 
 #define FIRST_READ 65536
 
-struct bytes {
-    uint8_t *data;
-    size_t size;
-};
-
 /* This may only call what a signal handler may call. */
 static void on_sigbus(int signo)
 {
@@ -37,7 +32,7 @@ static void on_sigbus(int signo)
     _exit(COMMAND_IO);
 }
 
-static int map(int fd, size_t size, struct bytes *bytes)
+static int map(int fd, size_t size, struct input_bytes *bytes)
 {
     struct sigaction action;
 
@@ -51,7 +46,7 @@ static int map(int fd, size_t size, struct bytes *bytes)
     return sigaction(SIGBUS, &action, NULL);
 }
 
-static int grow(struct bytes *bytes, size_t *room)
+static int grow(struct input_bytes *bytes, size_t *room)
 {
     size_t more;
     uint8_t *data;
@@ -70,7 +65,7 @@ static int grow(struct bytes *bytes, size_t *room)
     return 0;
 }
 
-static int read_all(int fd, struct bytes *bytes)
+static int read_all(int fd, struct input_bytes *bytes)
 {
     ssize_t n;
     size_t room;
@@ -93,7 +88,7 @@ static int read_all(int fd, struct bytes *bytes)
     return -1;
 }
 
-static int load(const char *file, struct bytes *bytes)
+static int load(const char *file, struct input_bytes *bytes)
 {
     int fd, rc;
     struct stat st;
@@ -114,19 +109,29 @@ static int load(const char *file, struct bytes *bytes)
     return rc;
 }
 
-int input_open(const char *file, int damaged_code, struct input *input)
+int input_load(const char *file, struct input_bytes *bytes)
 {
     char error[256];
-    struct bytes bytes;
-    enum symfile_open_status status;
     static const struct sandbox_limits limits = {0, 0, 0};
 
-    if (load(file, &bytes) != 0) {
+    if (load(file, bytes) != 0) {
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
+    }
+    return COMMAND_OK;
+}
+
+int input_open(const char *file, int damaged_code, struct input *input)
+{
+    char error[256];
+    struct input_bytes bytes;
+    enum symfile_open_status status;
+
+    if (input_load(file, &bytes) != COMMAND_OK) {
+        return COMMAND_IO;
     }
     if (!derived_sniff(bytes.data, bytes.size, &input->kind)) {
         input->kind = SYMCACHE_KIND_SYMCACHE; /* which says what it is not */

@@ -28,6 +28,16 @@ struct input {
     union derived_reader reader;
 };
 
+/* A whole file in memory, which is kept until the process ends. */
+struct input_bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+/* Loads a file of any kind and enters the sandbox.  Returns COMMAND_OK, or an
+ * exit code after printing what is wrong. */
+int input_load(const char *file, struct input_bytes *bytes);
+
 /*
  * Opens the file and enters the sandbox, in which no other descriptors can be
  * opened.  Returns COMMAND_OK; or an exit code after printing what is wrong,

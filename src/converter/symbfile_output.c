@@ -1,0 +1,85 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbfile_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "debuginfo/elf/elf.h"
+#include "debuginfo/symbfile/symbfile.h"
+#include "input.h"
+
+struct memory {
+    uint8_t *data;
+    size_t size;
+    size_t room;
+};
+
+static int write_memory(void *context, const void *data, size_t size)
+{
+    struct memory *m = context;
+
+    if (symfile_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
+        return -1;
+    }
+    memcpy(m->data + m->size, data, size);
+    m->size += size;
+    return 0;
+}
+
+/* What a SymCache of an ELF file has left out of its addresses. */
+static uint64_t base_of(const uint8_t *data, size_t size)
+{
+    char error[200];
+    struct elf_identity identity;
+
+    return elf_sniff(data, size) &&
+                   elf_identity_read(data, size, &identity, error,
+                                     sizeof(error)) == 0
+               ? identity.load_address
+               : 0;
+}
+
+static int make_ranges(const void *symcache, size_t size, uint64_t base,
+                       const struct symfile_sink *sink,
+                       struct failure *failure)
+{
+    char error[512];
+    struct symfile_reader reader;
+
+    if (symfile_reader_open(&reader, symcache, size, error, sizeof(error)) !=
+            SYMFILE_OPENED ||
+        symfile_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND) {
+        return failure_set(failure, FAILURE_DAMAGED, "is damaged: %s", error);
+    }
+    return symbfile_make_ranges(&reader, base, sink, failure);
+}
+
+int symbfile_output(const uint8_t *data, size_t size,
+                    const struct symfile_sink *sink,
+                    struct debuginfo_result *result, struct failure *failure)
+{
+    int rc;
+    struct memory memory = {NULL, 0, 0};
+    const struct symfile_sink to_memory = {write_memory, &memory};
+    const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
+    const struct debuginfo_maker *maker;
+
+    if (size >= 4 && memcmp(data, "SYMC", 4) == 0) {
+        return make_ranges(data, size, 0, sink, failure);
+    }
+    maker = input_maker(data, size, &wanted);
+    if (maker == NULL) {
+        return failure_set(failure, FAILURE_PORTABLE,
+                           "is of .NET: a symbfile cannot be made of it");
+    }
+    rc = maker->convert(data, size, &to_memory, result, failure);
+    if (rc == 0) {
+        rc = make_ranges(memory.data, memory.size, base_of(data, size), sink,
+                         failure);
+    }
+    free(memory.data);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Makes a symbfile: converts a file to a SymCache in memory, and that to a
+ * symbfile.
+ */
+#ifndef CONVERTER_SYMBFILE_OUTPUT_H
+#define CONVERTER_SYMBFILE_OUTPUT_H
+
+#include "debuginfo/format.h"
+
+/*
+ * Converts a file in memory, which may also be a SymCache.  Addresses are
+ * those of an ELF file itself; of other files they are relative to the image.
+ * Returns 0, or -1 with failure set.
+ */
+int symbfile_output(const uint8_t *data, size_t size,
+                    const struct symfile_sink *sink,
+                    struct debuginfo_result *result, struct failure *failure);
+
+#endif

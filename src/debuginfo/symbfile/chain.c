@@ -1,0 +1,108 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "chain.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Removes a suffix that has a number behind it, or none.  Returns false if the
+ * name does not end so. */
+static bool cut_suffix(struct symfile_string *name, const char *suffix,
+                       bool has_number)
+{
+    size_t end = name->size, len = strlen(suffix);
+
+    if (has_number) {
+        while (end > 0 && isdigit((unsigned char)name->data[end - 1])) {
+            end--;
+        }
+        if (end == name->size) {
+            return false;
+        }
+    }
+    if (end <= len || memcmp(name->data + end - len, suffix, len) != 0) {
+        return false;
+    }
+    name->size = end - len;
+    return true;
+}
+
+static void cut_suffixes(struct symfile_string *name)
+{
+    while (cut_suffix(name, ".clone.", true) ||
+           cut_suffix(name, ".constprop.", true) ||
+           cut_suffix(name, ".llvm.", true) ||
+           cut_suffix(name, ".isra.", true) ||
+           cut_suffix(name, ".part.", true) ||
+           cut_suffix(name, ".cold", false)) {
+    }
+}
+
+static void reverse(struct chain *chain)
+{
+    size_t i;
+    struct chain_link link;
+
+    for (i = 0; i < chain->count / 2; i++) {
+        link = chain->links[i];
+        chain->links[i] = chain->links[chain->count - 1 - i];
+        chain->links[chain->count - 1 - i] = link;
+    }
+}
+
+int chain_read(const struct symfile_reader *symcache, uint32_t location,
+               struct chain *chain, struct failure *failure)
+{
+    size_t i;
+    struct symfile_frames frames;
+    struct symfile_frame frame;
+    struct chain_link *link;
+
+    chain->count = 0;
+    symfile_reader_frames(symcache, location, &frames);
+    while (symfile_reader_next(&frames, &frame)) {
+        if (chain->count == CHAIN_MAX) {
+            return failure_writer(failure, SYMFILE_TOO_DEEP);
+        }
+        link = &chain->links[chain->count++];
+        link->function = frame.location.function;
+        link->file = frame.location.file;
+        link->line = frame.location.line;
+        link->name = frame.function.name;
+        if (link->name.data != NULL) {
+            cut_suffixes(&link->name);
+        }
+    }
+    reverse(chain);
+    for (i = 0; i < chain->count && chain->links[i].name.data != NULL &&
+                chain->links[i].name.size > 0;
+         i++) {
+    }
+    chain->count = i;
+    return 0;
+}
+
+int chain_path(const struct symfile_reader *symcache, uint32_t index,
+               struct arena *arena, struct symfile_string *path,
+               struct failure *failure)
+{
+    char *text;
+    struct symfile_file_parts file;
+
+    path->data = NULL;
+    path->size = 0;
+    if (symfile_reader_file(symcache, index, &file) != 0) {
+        return 0;
+    }
+    text = arena_take(arena, 1 + symfile_path_room(&file.comp_dir,
+                                                   &file.directory,
+                                                   &file.name));
+    if (text == NULL) {
+        return failure_memory(failure);
+    }
+    path->size = symfile_path_join(&file.comp_dir, &file.directory,
+                                   &file.name, text);
+    path->data = path->size > 0 ? text : NULL;
+    return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The functions at one location of a SymCache, as a symbfile has them.
+ */
+#ifndef DEBUGINFO_SYMBFILE_CHAIN_H
+#define DEBUGINFO_SYMBFILE_CHAIN_H
+
+#include "base/arena.h"
+#include "debuginfo/failure.h"
+#include "reader.h"
+
+#define CHAIN_MAX 1024
+
+struct chain_link {
+    uint32_t function; /* indices in the SymCache */
+    uint32_t file;
+    uint32_t line;
+    struct symfile_string name;
+};
+
+struct chain {
+    size_t count;
+    struct chain_link links[CHAIN_MAX]; /* outermost first */
+};
+
+/*
+ * Reads the functions at a location.  Those within one without a name, which a
+ * symbfile cannot have, are left out.  Returns 0, or -1 with failure set.
+ */
+int chain_read(const struct symfile_reader *symcache, uint32_t location,
+               struct chain *chain, struct failure *failure);
+
+/* Joins the path of a file in the arena.  It is absent where it is unknown.
+ * Returns 0, or -1 with failure set. */
+int chain_path(const struct symfile_reader *symcache, uint32_t file,
+               struct arena *arena, struct symfile_string *path,
+               struct failure *failure);
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Ranges of inlined code lie within those of their callers, in any order; at an
+ * address the deepest one has the line.  Here a group is the ranges of one
+ * function.  Each outermost range begins one, unless it goes on with the
+ * function of the one before, whose code comes from another file from there on.
+ *
+ * A file of return pads alone becomes functions of one byte.  Of a file that
+ * has both, the ranges are enough.
+ */
+#include "convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/table.h"
+#include "debuginfo/function_builder.h"
+#include "debuginfo/source_path.h"
+#include "search.h"
+
+/* Ranges that are open at an address; real files have some dozens. */
+#define OPEN_MAX 1024
+
+/* Limits how often the function builder looks at ranges. */
+#define WORK_BASE 1000000
+
+struct open_range {
+    const struct symbfile_record *record;
+    uint64_t end;
+    uint32_t source;
+    size_t next_line;
+};
+
+struct convert {
+    struct symbfile_search search;
+    struct table files;           /* by path: index of a source + 1 */
+    struct symfile_string *paths; /* of the sources */
+    size_t path_room;
+    struct symfile_source *sources;
+    size_t num_sources;
+    size_t source_room;
+    struct inlinee_name *names; /* of the group */
+    size_t num_names;
+    size_t name_room;
+    struct open_range open[OPEN_MAX]; /* by depth */
+    size_t num_open;
+    uint64_t at; /* up to which there are lines */
+    struct function_builder builder;
+    struct symfile_writer writer;
+    struct failure *failure;
+};
+
+static int no_memory(struct convert *c)
+{
+    return failure_memory(c->failure);
+}
+
+/* sources and names ---------------------------------------------------------
+ */
+
+static int add_source(struct convert *c, const struct symfile_string *path)
+{
+    struct symfile_source *s;
+    size_t n = c->num_sources + 1;
+
+    if (n >= SYMFILE_NONE ||
+        symfile_array_need(&c->sources, &c->source_room, n,
+                           sizeof(*c->sources)) != 0 ||
+        symfile_array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) !=
+            0) {
+        return no_memory(c);
+    }
+    c->paths[c->num_sources] = *path;
+    s = &c->sources[c->num_sources++];
+    memset(s, 0, sizeof(*s));
+    s->comp_dir.data = "";
+    source_path_split(path->data, (uint32_t)path->size, &s->directory,
+                      &s->name);
+    s->file = SYMFILE_NONE;
+    return 0;
+}
+
+/* Finds or adds the source of a path; an absent one is "". */
+static int find_source(struct convert *c, struct symfile_string path,
+                       uint32_t *index)
+{
+    size_t at = 0;
+    uint64_t hash;
+    uintptr_t value;
+    const struct symfile_string *other;
+
+    path.data = path.data == NULL ? "" : path.data;
+    hash = table_hash((uintptr_t)c, path.data, path.size);
+    while ((value = table_next(&c->files, hash, &at)) != 0) {
+        other = &c->paths[value - 1];
+        if (other->size == path.size &&
+            memcmp(other->data, path.data, path.size) == 0) {
+            *index = (uint32_t)(value - 1);
+            return 0;
+        }
+    }
+    *index = (uint32_t)c->num_sources;
+    if (add_source(c, &path) != 0) {
+        return -1;
+    }
+    return table_add(&c->files, hash, c->num_sources) == 0 ? 0 : no_memory(c);
+}
+
+static struct symfile_name name_of(const struct symfile_string *text)
+{
+    struct symfile_name name = {text->data, (uint32_t)text->size, 0, 0};
+
+    return name;
+}
+
+static int add_inlinee(struct convert *c, const struct symfile_string *func,
+                       struct inlinee *inlinee)
+{
+    struct inlinee_name *name;
+
+    if (c->num_names >= SYMFILE_NONE ||
+        symfile_array_need(&c->names, &c->name_room, c->num_names + 1,
+                           sizeof(*c->names)) != 0) {
+        return no_memory(c);
+    }
+    inlinee->name = (uint32_t)c->num_names;
+    name = &c->names[c->num_names++];
+    memset(name, 0, sizeof(*name));
+    name->name = name_of(func);
+    return function_builder_inlinee(&c->builder, inlinee) == 0 ? 0
+                                                               : no_memory(c);
+}
+
+static void begin_function(struct convert *c, uint64_t begin, uint64_t end,
+                           const struct symfile_string *func)
+{
+    struct symfile_name name = name_of(func);
+
+    c->num_names = 0;
+    function_builder_begin(&c->builder, begin, end - begin, &name);
+}
+
+static int end_function(struct convert *c)
+{
+    return function_builder_end(&c->builder, &c->writer, c->names, c->sources,
+                                c->failure);
+}
+
+/* lines ---------------------------------------------------------------------
+ */
+
+static int add_line(struct convert *c, uint64_t from, uint64_t to,
+                    uint32_t source, uint32_t number)
+{
+    struct symfile_line line = {.address = from,
+                                .line = number,
+                                .source = source,
+                                .size = to - from};
+
+    return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
+}
+
+/* Adds the lines that a range has from c->at to an address. */
+static int add_lines(struct convert *c, struct open_range *o, uint64_t to)
+{
+    uint64_t next;
+    const struct symbfile_record *r = o->record;
+
+    while (c->at < to) {
+        while (o->next_line < r->num_lines &&
+               r->lines[o->next_line].offset <= c->at - r->address) {
+            o->next_line++;
+        }
+        next = to;
+        if (o->next_line < r->num_lines &&
+            r->lines[o->next_line].offset < to - r->address) {
+            next = r->address + r->lines[o->next_line].offset;
+        }
+        if (add_line(c, c->at, next, o->source,
+                     o->next_line > 0 ? r->lines[o->next_line - 1].line
+                                      : 0) != 0) {
+            return -1;
+        }
+        c->at = next;
+    }
+    return 0;
+}
+
+/* Goes on to an address: adds the lines of the deepest ranges up to there. */
+static int advance(struct convert *c, uint64_t to)
+{
+    struct open_range *o;
+
+    while (c->num_open > 0) {
+        o = &c->open[c->num_open - 1];
+        if (o->end > c->at) {
+            if (c->at >= to) {
+                break;
+            }
+            if (add_lines(c, o, o->end < to ? o->end : to) != 0) {
+                return -1;
+            }
+        }
+        c->num_open -= o->end <= c->at;
+    }
+    c->at = to;
+    return 0;
+}
+
+/* groups --------------------------------------------------------------------
+ */
+
+/* Opens a range below those of its depth and deeper that are still open: the
+ * one that began first counts, as for the function builder. */
+static int open_range(struct convert *c, const struct symbfile_record *r,
+                      uint64_t end, struct open_range **opened)
+{
+    size_t at = c->num_open;
+
+    while (at > 0 && c->open[at - 1].record->depth >= r->depth) {
+        at--;
+    }
+    if (c->num_open == OPEN_MAX) {
+        return failure_set(c->failure, FAILURE_LIMIT,
+                           "has too many functions at one address (offset "
+                           "%llu)",
+                           (unsigned long long)r->offset);
+    }
+    memmove(c->open + at + 1, c->open + at,
+            (c->num_open - at) * sizeof(*c->open));
+    c->num_open++;
+    *opened = &c->open[at];
+    (*opened)->record = r;
+    (*opened)->end = end;
+    (*opened)->next_line = 0;
+    return find_source(c, r->file, &(*opened)->source);
+}
+
+/* Adds a range of a group that ends at end.  Without the file of its call that
+ * is the file of its caller. */
+static int add_range(struct convert *c, const struct symbfile_entry *entry,
+                     uint32_t depth, uint64_t end)
+{
+    struct open_range *o = NULL;
+    const struct symbfile_record *r = &entry->record;
+    struct inlinee inlinee = {.address = r->address, .line = r->call_line};
+
+    if (advance(c, r->address) != 0 ||
+        open_range(c, r, entry->end < end ? entry->end : end, &o) != 0) {
+        return -1;
+    }
+    if (r->depth == depth) {
+        return 0;
+    }
+    inlinee.depth = r->depth - depth - 1;
+    inlinee.size = o->end - r->address;
+    if (r->call_file.data != NULL) {
+        if (find_source(c, r->call_file, &inlinee.source) != 0) {
+            return -1;
+        }
+    } else if (o > c->open) {
+        inlinee.source = o[-1].source;
+    }
+    return add_inlinee(c, &r->func, &inlinee);
+}
+
+static bool is_same(const struct symfile_string *a,
+                    const struct symfile_string *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+/* Adds the function that begins with an entry.  Returns the index of the first
+ * entry that does not belong to it, or 0 with failure set. */
+static size_t add_group(struct convert *c, size_t first)
+{
+    size_t i, last;
+    const struct symbfile_entry *entries = c->search.entries;
+    const struct symbfile_record *r, *root = &entries[first].record;
+    uint64_t end = entries[first].end;
+
+    for (last = first + 1; last < c->search.num_entries; last++) {
+        r = &entries[last].record;
+        if (r->depth == root->depth && r->address == end &&
+            is_same(&r->func, &root->func)) {
+            end = entries[last].end;
+        } else if (r->address >= end ||
+                   (r->depth <= root->depth && r->address > root->address)) {
+            break;
+        }
+    }
+    begin_function(c, root->address, end, &root->func);
+    c->num_open = 0;
+    c->at = root->address;
+    for (i = first; i < last; i++) {
+        /* of several at the same address, the first one counts */
+        if (i > first && entries[i].record.depth == root->depth &&
+            entries[i].record.address == root->address) {
+            continue;
+        }
+        if (add_range(c, &entries[i], root->depth, end) != 0) {
+            return 0;
+        }
+    }
+    return advance(c, end) == 0 && end_function(c) == 0 ? last : 0;
+}
+
+static int add_pad(struct convert *c, const struct symbfile_record *r)
+{
+    size_t i;
+    uint32_t source;
+    const struct symbfile_frame *frame;
+    struct inlinee inlinee = {.address = r->address, .size = 1};
+
+    if (r->num_frames == 0) {
+        return 0;
+    }
+    begin_function(c, r->address, r->address + 1, &r->frames[0].func);
+    for (i = 0; i < r->num_frames; i++) {
+        frame = &r->frames[i];
+        if (find_source(c, frame->file, &source) != 0) {
+            return -1;
+        }
+        if (i + 1 == r->num_frames) {
+            return add_line(c, r->address, r->address + 1, source,
+                            frame->line) != 0
+                       ? -1
+                       : end_function(c);
+        }
+        inlinee.depth = (uint32_t)i;
+        inlinee.source = source;
+        inlinee.line = frame->line;
+        if (add_inlinee(c, &frame[1].func, &inlinee) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* the file ------------------------------------------------------------------
+ */
+
+/* Removes what says nothing: empty ranges, and pads next to ranges. */
+static int select_entries(struct convert *c)
+{
+    size_t i, n = 0;
+    bool has_ranges = false;
+    struct symbfile_entry *entries = c->search.entries;
+
+    for (i = 0; i < c->search.num_entries; i++) {
+        has_ranges |= !entries[i].record.is_pad;
+        if (entries[i].end > (uint64_t)UINT32_MAX + 1) {
+            return failure_set(c->failure, FAILURE_LIMIT,
+                               "has an address of more than 32 bits, which a "
+                               "SymCache cannot have (offset %llu)",
+                               (unsigned long long)entries[i].record.offset);
+        }
+    }
+    for (i = 0; i < c->search.num_entries; i++) {
+        if (entries[i].record.is_pad != has_ranges &&
+            entries[i].end > entries[i].record.address) {
+            entries[n++] = entries[i];
+        }
+    }
+    c->search.num_entries = n;
+    return 0;
+}
+
+static int read_all(struct convert *c, const uint8_t *data, size_t size)
+{
+    size_t i = 0;
+    uint32_t unknown;
+    static const struct symfile_string none = {NULL, 0};
+
+    c->builder.work = WORK_BASE + (uint64_t)size;
+    if (symbfile_search_open(&c->search, data, size, c->failure) != 0 ||
+        select_entries(c) != 0 || find_source(c, none, &unknown) != 0) {
+        return -1;
+    }
+    while (i < c->search.num_entries) {
+        if (c->search.entries[i].record.is_pad) {
+            if (add_pad(c, &c->search.entries[i++].record) != 0) {
+                return -1;
+            }
+        } else {
+            i = add_group(c, i);
+            if (i == 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void free_readers(struct convert *c)
+{
+    symbfile_search_free(&c->search);
+    table_free(&c->files);
+    function_builder_free(&c->builder);
+    free(c->paths);
+    free(c->sources);
+    free(c->names);
+}
+
+static int convert(const uint8_t *data, size_t size,
+                   const struct symfile_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
+{
+    int rc;
+    struct symfile_identity identity;
+    struct convert *c = calloc(1, sizeof(*c));
+
+    memset(result, 0, sizeof(*result));
+    memset(&identity, 0, sizeof(identity));
+    if (c == NULL) {
+        return failure_memory(failure);
+    }
+    c->failure = failure;
+    symfile_writer_init(&c->writer);
+    rc = read_all(c, data, size);
+    free_readers(c);
+    if (rc == 0) {
+        rc = format_finish(&c->writer, &identity, sink, result, failure);
+    }
+    symfile_writer_free(&c->writer);
+    free(c);
+    return rc;
+}
+
+static const struct debuginfo_maker symbfile_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
+const struct debuginfo_format symbfile_format = {
+    .name = "symbfile",
+    .sniff = symbfile_sniff,
+    .makes = symbfile_makes,
+    .num_makes = sizeof(symbfile_makes) / sizeof(symbfile_makes[0]),
+};

@@ -1,0 +1,240 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A SymCache has one location for each range of addresses: a line of the
+ * innermost function, with the calls that lead there.  A record of a symbfile
+ * goes over all ranges of one function, or of one call of an inlined one, that
+ * follow each other, and has the lines of those where it is the innermost.
+ */
+#include "make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "chain.h"
+#include "writer.h"
+
+/* Lines of one record: so its payload stays below 16 MiB. */
+#define LINES_MAX (1u << 19)
+
+struct piece {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t depth;
+    uint32_t function;
+    bool has_file; /* it was the innermost, with this file */
+    uint32_t file;
+    uint32_t call_file;
+    uint32_t call_line;
+    struct symfile_string name;
+    struct symbfile_line *lines;
+    size_t num_lines;
+    size_t line_room;
+};
+
+struct make {
+    const struct symfile_reader *symcache;
+    uint64_t base;
+    struct chain chain;
+    struct piece *pieces; /* of one function without gaps, by begin and depth */
+    size_t num_pieces;
+    size_t piece_room;
+    size_t open[CHAIN_MAX]; /* the last piece of each depth */
+    size_t num_open;
+    struct arena arena; /* paths of these pieces */
+    struct symbfile_writer writer;
+    struct failure *failure;
+};
+
+static void free_pieces(struct make *m)
+{
+    size_t i;
+
+    for (i = 0; i < m->num_pieces; i++) {
+        free(m->pieces[i].lines);
+    }
+    m->num_pieces = m->num_open = 0;
+    arena_reset(&m->arena);
+}
+
+static int put_piece(struct make *m, const struct piece *p)
+{
+    static const struct symfile_string none = {"", 0};
+    struct symbfile_record r = {.address = m->base + p->begin,
+                                .size = p->end - p->begin,
+                                .func = p->name,
+                                .depth = p->depth,
+                                .lines = p->lines,
+                                .num_lines = p->num_lines};
+
+    if (chain_path(m->symcache, p->file, &m->arena, &r.file, m->failure) !=
+        0) {
+        return -1;
+    }
+    if (p->depth > 0) {
+        r.call_line = p->call_line;
+        if (chain_path(m->symcache, p->call_file, &m->arena, &r.call_file,
+                       m->failure) != 0) {
+            return -1;
+        }
+        if (r.call_file.data == NULL) {
+            r.call_file = none; /* without it, the file of the caller */
+        }
+    }
+    return symbfile_writer_add(&m->writer, &r);
+}
+
+/* Writes the pieces: first those of the function itself, as the reference does,
+ * whose readers take the last one for the parent of all that follow. */
+static int put_pieces(struct make *m)
+{
+    int rc = 0;
+    size_t i, pass;
+
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < m->num_pieces && rc == 0; i++) {
+            if ((m->pieces[i].depth > 0) == (pass > 0)) {
+                rc = put_piece(m, &m->pieces[i]);
+            }
+        }
+    }
+    free_pieces(m);
+    return rc;
+}
+
+/* Does the piece that is open at a depth belong to the chain's link there? */
+static bool goes_on(const struct make *m, size_t depth)
+{
+    const struct piece *p = &m->pieces[m->open[depth]];
+    const struct chain_link *link = &m->chain.links[depth];
+
+    return p->function == link->function &&
+           (depth == 0 || (p->call_file == link[-1].file &&
+                           p->call_line == link[-1].line));
+}
+
+/* May the innermost function get a line in its open piece? */
+static bool takes_line(const struct piece *p, const struct chain_link *link)
+{
+    return p->num_lines < LINES_MAX &&
+           (p->file == link->file || !p->has_file);
+}
+
+static int open_piece(struct make *m, uint64_t begin)
+{
+    size_t depth = m->num_open;
+    const struct chain_link *link = &m->chain.links[depth];
+    struct piece *p;
+
+    if (symfile_array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
+                           sizeof(*m->pieces)) != 0) {
+        return failure_memory(m->failure);
+    }
+    m->open[m->num_open++] = m->num_pieces;
+    p = &m->pieces[m->num_pieces++];
+    memset(p, 0, sizeof(*p));
+    p->begin = begin;
+    p->depth = (uint32_t)depth;
+    p->function = link->function;
+    p->file = SYMFILE_NONE;
+    p->call_file = depth > 0 ? link[-1].file : SYMFILE_NONE;
+    p->call_line = depth > 0 ? link[-1].line : 0;
+    p->name = link->name;
+    return 0;
+}
+
+static int add_line(struct make *m, struct piece *p,
+                    const struct chain_link *link, uint64_t begin)
+{
+    uint32_t last = p->num_lines > 0 ? p->lines[p->num_lines - 1].line : 0;
+
+    p->file = link->file;
+    p->has_file = true;
+    if (link->line == last) {
+        return 0;
+    }
+    if (symfile_array_need(&p->lines, &p->line_room, p->num_lines + 1,
+                           sizeof(*p->lines)) != 0) {
+        return failure_memory(m->failure);
+    }
+    p->lines[p->num_lines].offset = begin - p->begin;
+    p->lines[p->num_lines++].line = link->line;
+    return 0;
+}
+
+/* Takes the chain of a range of the SymCache. */
+static int take_range(struct make *m, uint64_t begin, uint64_t end)
+{
+    size_t depth, count = m->chain.count, same = 0;
+    const struct chain_link *innermost;
+
+    while (same < m->num_open && same < count && goes_on(m, same)) {
+        same++;
+    }
+    if (same == 0 && m->num_open > 0 && put_pieces(m) != 0) {
+        return -1;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    innermost = &m->chain.links[count - 1];
+    if (same == count &&
+        !takes_line(&m->pieces[m->open[same - 1]], innermost)) {
+        same--;
+    }
+    m->num_open = same;
+    while (m->num_open < count) {
+        if (open_piece(m, begin) != 0) {
+            return -1;
+        }
+    }
+    for (depth = 0; depth < count; depth++) {
+        m->pieces[m->open[depth]].end = end;
+    }
+    return add_line(m, &m->pieces[m->open[count - 1]], innermost, begin);
+}
+
+static int take_ranges(struct make *m)
+{
+    uint32_t i, n = m->symcache->num_ranges;
+    uint64_t end;
+
+    for (i = 0; i < n; i++) {
+        end = i + 1 < n ? symfile_reader_range(m->symcache, i + 1)
+                        : (uint64_t)UINT32_MAX + 1;
+        if (chain_read(m->symcache,
+                       symfile_reader_range_location(m->symcache, i),
+                       &m->chain, m->failure) != 0 ||
+            take_range(m, symfile_reader_range(m->symcache, i), end) != 0) {
+            return -1;
+        }
+    }
+    return put_pieces(m);
+}
+
+int symbfile_make_ranges(const struct symfile_reader *symcache, uint64_t base,
+                         const struct symfile_sink *sink,
+                         struct failure *failure)
+{
+    int rc;
+    struct make *m = calloc(1, sizeof(*m));
+
+    if (m == NULL) {
+        return failure_memory(failure);
+    }
+    m->symcache = symcache;
+    m->base = base;
+    m->failure = failure;
+    rc = symbfile_writer_begin(&m->writer, sink, failure) != 0 ||
+                 take_ranges(m) != 0 ||
+                 symbfile_writer_finish(&m->writer) != 0
+             ? -1
+             : 0;
+    free_pieces(m);
+    symbfile_writer_free(&m->writer);
+    arena_free(&m->arena);
+    free(m->pieces);
+    free(m);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Makes symbfiles of a SymCache.  Names are those of the SymCache without the
+ * suffixes of GCC and LLVM for parts and copies of functions.
+ */
+#ifndef DEBUGINFO_SYMBFILE_MAKE_H
+#define DEBUGINFO_SYMBFILE_MAKE_H
+
+#include "debuginfo/failure.h"
+
+/* Writes the ranges of all functions to the sink.  base is added to addresses.
+ * Returns 0, or -1 with failure set. */
+int symbfile_make_ranges(const struct symfile_reader *symcache, uint64_t base,
+                         const struct symfile_sink *sink,
+                         struct failure *failure);
+
+#endif

@@ -1,0 +1,502 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pb_decode.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+#include "format.h"
+
+/* A field of a message. */
+struct field {
+    uint32_t number;
+    bool is_bytes;  /* length-delimited; otherwise a varint */
+    uint64_t value; /* of a varint */
+    const uint8_t *data;
+    size_t size;
+};
+
+/* A member of a oneof: the last one in the message counts. */
+struct choice {
+    enum { CHOICE_NONE, CHOICE_VALUE, CHOICE_REF } kind;
+    uint64_t number;
+    struct symfile_string text;
+};
+
+static int wrong(struct symbfile_reader *r, uint64_t offset, const char *what)
+{
+    if (r->error[0] == '\0') {
+        snprintf(r->error, sizeof(r->error), "is damaged: offset %llu: %s",
+                 (unsigned long long)offset, what);
+    }
+    return -1;
+}
+
+static int no_memory(struct symbfile_reader *r)
+{
+    r->is_out_of_memory = true;
+    snprintf(r->error, sizeof(r->error), "needs more memory than there is");
+    return -1;
+}
+
+bool symbfile_sniff(const uint8_t *data, size_t size)
+{
+    return size >= SYMBFILE_MAGIC_SIZE &&
+           memcmp(data, SYMBFILE_MAGIC, SYMBFILE_MAGIC_SIZE) == 0;
+}
+
+void symbfile_reader_init(struct symbfile_reader *r, const uint8_t *data,
+                          size_t size)
+{
+    memset(r, 0, sizeof(*r));
+    r->data = data;
+    r->size = size;
+}
+
+void symbfile_reader_free(struct symbfile_reader *r)
+{
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        free(r->columns[i].list);
+    }
+    free(r->strings);
+    free(r->lines);
+    free(r->frames);
+}
+
+/* fields --------------------------------------------------------------------
+ */
+
+static uint64_t offset_of(const struct symbfile_reader *r, const uint8_t *p)
+{
+    return (uint64_t)(p - r->data);
+}
+
+/* Gets the next field of the message that ends at end.  Returns 1, 0 or -1. */
+static int next_field(struct symbfile_reader *r, pb_istream_t *s,
+                      const uint8_t *end, struct field *f)
+{
+    bool is_end, is_read;
+    pb_wire_type_t type;
+    const uint8_t *at = end - s->bytes_left;
+
+    if (!pb_decode_tag(s, &type, &f->number, &is_end)) {
+        return is_end ? 0 : wrong(r, offset_of(r, at), "bad field");
+    }
+    f->is_bytes = type == PB_WT_STRING;
+    f->value = f->size = 0;
+    if (type == PB_WT_VARINT || type == PB_WT_STRING) {
+        is_read = pb_decode_varint(s, &f->value);
+    } else {
+        is_read = pb_skip_field(s, type);
+        f->number = is_read && f->number != 0 ? UINT32_MAX : 0; /* unknown */
+    }
+    f->data = end - s->bytes_left;
+    if (is_read && f->is_bytes) {
+        f->size = (size_t)f->value;
+        is_read = f->value <= s->bytes_left && pb_read(s, NULL, f->size);
+    }
+    return is_read && f->number != 0
+               ? 1
+               : wrong(r, offset_of(r, at), "bad field, or one that is cut");
+}
+
+static int take_text(struct symbfile_reader *r, const struct field *f,
+                     struct symfile_string *text)
+{
+    text->data = (const char *)f->data;
+    text->size = f->size;
+    return f->is_bytes && utf8_valid(f->data, f->size) == f->size
+               ? 0
+               : wrong(r, offset_of(r, f->data), "a string is not UTF-8");
+}
+
+/* Appends to a column, packed or not. */
+static int take_numbers(struct symbfile_reader *r, const struct field *f,
+                        struct symbfile_numbers *to)
+{
+    uint64_t value = f->value;
+    pb_istream_t s = pb_istream_from_buffer(f->data, f->size);
+
+    while (!f->is_bytes || s.bytes_left > 0) {
+        if (f->is_bytes && !pb_decode_varint(&s, &value)) {
+            return wrong(r, offset_of(r, f->data), "bad packed numbers");
+        }
+        if (symfile_array_need(&to->list, &to->room, to->count + 1,
+                               sizeof(*to->list)) != 0) {
+            return no_memory(r);
+        }
+        to->list[to->count++] = (uint32_t)value;
+        if (!f->is_bytes) {
+            break;
+        }
+    }
+    return 0;
+}
+
+static void choose(struct choice *c, int kind, uint64_t number)
+{
+    c->kind = kind;
+    c->number = number;
+}
+
+static int take_choice(struct symbfile_reader *r, const struct field *f,
+                       struct choice *c)
+{
+    choose(c, CHOICE_VALUE, 0);
+    return take_text(r, f, &c->text);
+}
+
+/* Resolves an index into the current table. */
+static int find_string(struct symbfile_reader *r, uint64_t offset,
+                       uint64_t index, struct symfile_string *text)
+{
+    if ((uint32_t)index >= r->num_strings) {
+        return wrong(r, offset, "an index beyond the table of strings");
+    }
+    *text = r->strings[(uint32_t)index];
+    return 0;
+}
+
+static int text_of(struct symbfile_reader *r, uint64_t offset,
+                   const struct choice *c, struct symfile_string *text)
+{
+    if (c->kind == CHOICE_REF) {
+        return find_string(r, offset, c->number, text);
+    }
+    *text = c->text;
+    return 0;
+}
+
+/* Sets the address of a record, which the next one may be relative to. */
+static int take_address(struct symbfile_reader *r, const struct choice *c,
+                        struct symbfile_record *record)
+{
+    if (c->kind == CHOICE_NONE) {
+        return wrong(r, record->offset, "no address");
+    }
+    if (c->kind == CHOICE_REF && !r->has_address) {
+        return wrong(r, record->offset, "an address relative to none");
+    }
+    r->address = c->kind == CHOICE_VALUE ? c->number : r->address + c->number;
+    r->has_address = true;
+    record->address = r->address;
+    return 0;
+}
+
+static uint64_t zigzag(uint64_t value)
+{
+    return value >> 1 ^ (0 - (value & 1));
+}
+
+/* messages ------------------------------------------------------------------
+ */
+
+static int read_strings(struct symbfile_reader *r, const uint8_t *data,
+                        size_t size)
+{
+    int rc;
+    struct field f;
+    pb_istream_t s = pb_istream_from_buffer(data, size);
+
+    r->num_strings = 0;
+    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+        if (f.number != SYMBFILE_STRINGS_STRING) {
+            continue;
+        }
+        if (symfile_array_need(&r->strings, &r->string_room,
+                               r->num_strings + 1, sizeof(*r->strings)) != 0) {
+            return no_memory(r);
+        }
+        if (take_text(r, &f, &r->strings[r->num_strings++]) != 0) {
+            return -1;
+        }
+    }
+    return rc;
+}
+
+/* Reads columns of offsets and lines; a second table goes on with the first. */
+static int read_columns(struct symbfile_reader *r, const struct field *table)
+{
+    int rc;
+    struct field f;
+    pb_istream_t s = pb_istream_from_buffer(table->data, table->size);
+
+    if (!table->is_bytes) {
+        return wrong(r, offset_of(r, table->data), "a line table is none");
+    }
+    while ((rc = next_field(r, &s, table->data + table->size, &f)) > 0) {
+        if (f.number != SYMBFILE_LINES_OFFSET &&
+            f.number != SYMBFILE_LINES_LINE) {
+            continue;
+        }
+        if (take_numbers(r, &f, &r->columns[f.number - 1]) != 0) {
+            return -1;
+        }
+    }
+    return rc;
+}
+
+static int make_lines(struct symbfile_reader *r,
+                      struct symbfile_record *record)
+{
+    size_t i, n = r->columns[0].count;
+    uint64_t offset = 0;
+
+    if (n != r->columns[1].count) {
+        return wrong(r, record->offset,
+                     "columns of a line table that differ in length");
+    }
+    if (symfile_array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) !=
+        0) {
+        return no_memory(r);
+    }
+    for (i = 0; i < n; i++) {
+        offset += r->columns[0].list[i];
+        r->lines[i].offset = offset;
+        r->lines[i].line = r->columns[1].list[i];
+    }
+    record->lines = r->lines;
+    record->num_lines = n;
+    return 0;
+}
+
+struct range_choices {
+    struct choice address, func, file, call_file;
+};
+
+/* What a field that is a number says of a range. */
+static void take_range_number(const struct field *f, struct range_choices *c,
+                              struct symbfile_record *record)
+{
+    switch (f->number) {
+    case SYMBFILE_RANGE_DELTA:
+        choose(&c->address, CHOICE_REF, zigzag(f->value));
+        break;
+    case SYMBFILE_RANGE_ADDRESS:
+        choose(&c->address, CHOICE_VALUE, f->value);
+        break;
+    case SYMBFILE_RANGE_LENGTH:
+        record->size = f->value;
+        break;
+    case SYMBFILE_RANGE_FUNC_REF:
+        choose(&c->func, CHOICE_REF, f->value);
+        break;
+    case SYMBFILE_RANGE_FILE_REF:
+        choose(&c->file, CHOICE_REF, f->value);
+        break;
+    case SYMBFILE_RANGE_CALL_FILE_REF:
+        choose(&c->call_file, CHOICE_REF, f->value);
+        break;
+    case SYMBFILE_RANGE_CALL_LINE:
+        record->call_line = (uint32_t)f->value;
+        break;
+    case SYMBFILE_RANGE_DEPTH:
+        record->depth = (uint32_t)f->value;
+        break;
+    default:
+        break;
+    }
+}
+
+static int take_range_field(struct symbfile_reader *r, const struct field *f,
+                            struct range_choices *c,
+                            struct symbfile_record *record)
+{
+    switch (f->number) {
+    case SYMBFILE_RANGE_FUNC:
+        return take_choice(r, f, &c->func);
+    case SYMBFILE_RANGE_FILE:
+        return take_choice(r, f, &c->file);
+    case SYMBFILE_RANGE_CALL_FILE:
+        return take_choice(r, f, &c->call_file);
+    case SYMBFILE_RANGE_LINES:
+        return read_columns(r, f);
+    default:
+        break;
+    }
+    if (f->is_bytes && f->number <= SYMBFILE_RANGE_ADDRESS) {
+        return wrong(r, offset_of(r, f->data), "a number is none");
+    }
+    take_range_number(f, c, record);
+    return 0;
+}
+
+static int read_range(struct symbfile_reader *r, const uint8_t *data,
+                      size_t size, struct symbfile_record *record)
+{
+    int rc;
+    struct field f;
+    struct range_choices c;
+    pb_istream_t s = pb_istream_from_buffer(data, size);
+
+    memset(&c, 0, sizeof(c));
+    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+        if (take_range_field(r, &f, &c, record) != 0) {
+            return -1;
+        }
+    }
+    if (rc < 0 || take_address(r, &c.address, record) != 0) {
+        return -1;
+    }
+    if (c.func.kind == CHOICE_NONE) {
+        return wrong(r, record->offset, "a range without a function");
+    }
+    return text_of(r, record->offset, &c.func, &record->func) != 0 ||
+                   text_of(r, record->offset, &c.file, &record->file) != 0 ||
+                   text_of(r, record->offset, &c.call_file,
+                           &record->call_file) != 0
+               ? -1
+               : make_lines(r, record);
+}
+
+static int make_frames(struct symbfile_reader *r,
+                       struct symbfile_record *record)
+{
+    size_t i, n = r->columns[0].count;
+    struct symbfile_frame *frame;
+
+    if (n != r->columns[1].count || n != r->columns[2].count) {
+        return wrong(r, record->offset,
+                     "columns of a return pad that differ in length");
+    }
+    if (symfile_array_need(&r->frames, &r->frame_room, n,
+                           sizeof(*r->frames)) != 0) {
+        return no_memory(r);
+    }
+    for (i = 0; i < n; i++) {
+        frame = &r->frames[i];
+        frame->line = r->columns[2].list[i];
+        if (find_string(r, record->offset, r->columns[0].list[i],
+                        &frame->func) != 0 ||
+            find_string(r, record->offset, r->columns[1].list[i],
+                        &frame->file) != 0) {
+            return -1;
+        }
+    }
+    record->frames = r->frames;
+    record->num_frames = n;
+    return 0;
+}
+
+static int read_pad(struct symbfile_reader *r, const uint8_t *data,
+                    size_t size, struct symbfile_record *record)
+{
+    int rc;
+    struct field f;
+    struct choice address = {CHOICE_NONE, 0, {NULL, 0}};
+    pb_istream_t s = pb_istream_from_buffer(data, size);
+
+    while ((rc = next_field(r, &s, data + size, &f)) > 0) {
+        switch (f.number) {
+        case SYMBFILE_PAD_FUNC:
+        case SYMBFILE_PAD_FILE:
+        case SYMBFILE_PAD_LINE:
+            if (take_numbers(r, &f, &r->columns[f.number - 2]) != 0) {
+                return -1;
+            }
+            break;
+        case SYMBFILE_PAD_DELTA:
+        case SYMBFILE_PAD_ADDRESS:
+            if (f.is_bytes) {
+                return wrong(r, offset_of(r, f.data), "a number is none");
+            }
+            choose(&address,
+                   f.number == SYMBFILE_PAD_DELTA ? CHOICE_REF : CHOICE_VALUE,
+                   f.number == SYMBFILE_PAD_DELTA ? zigzag(f.value)
+                                                  : f.value);
+            break;
+        default:
+            break;
+        }
+    }
+    record->is_pad = true;
+    return rc < 0 || take_address(r, &address, record) != 0
+               ? -1
+               : make_frames(r, record);
+}
+
+/* the container -------------------------------------------------------------
+ */
+
+/* Reads the prefixes of a record.  Returns its payload, or NULL. */
+static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
+                                   size_t *size)
+{
+    uint64_t length;
+    const char *what = NULL;
+    pb_istream_t s = pb_istream_from_buffer(r->data + r->at, r->size - r->at);
+
+    if (!pb_decode_varint(&s, &length) || !pb_decode_varint(&s, type)) {
+        what = "the length or type of a record is cut, or no number";
+    } else if (length > SYMBFILE_PAYLOAD_MAX) {
+        what = "a record of more than 16 MiB";
+    } else if (*type == SYMBFILE_TYPE_INVALID || *type > INT32_MAX) {
+        what = "a record of an invalid type";
+    } else if (!r->has_header && *type != SYMBFILE_TYPE_HEADER) {
+        what = "the first record is not a header";
+    } else if (r->has_header && *type == SYMBFILE_TYPE_HEADER) {
+        what = "a second header";
+    } else if (length > s.bytes_left) {
+        what = "a record is cut";
+    }
+    if (what != NULL) {
+        wrong(r, r->at, what);
+        return NULL;
+    }
+    r->has_header = true;
+    *size = (size_t)length;
+    r->at = r->size - s.bytes_left + *size;
+    return r->data + r->at - *size;
+}
+
+static int begin_file(struct symbfile_reader *r)
+{
+    if (!symbfile_sniff(r->data, r->size)) {
+        return wrong(r, 0, "it does not begin with \"symbfile\"");
+    }
+    r->at = SYMBFILE_MAGIC_SIZE;
+    return r->at < r->size ? 0 : wrong(r, r->at, "there is no header");
+}
+
+int symbfile_reader_next(struct symbfile_reader *r,
+                         struct symbfile_record *record)
+{
+    size_t i, size = 0;
+    uint64_t type = 0;
+    const uint8_t *payload;
+
+    if (r->error[0] != '\0' || (r->at == 0 && begin_file(r) != 0)) {
+        return -1;
+    }
+    while (r->at < r->size) {
+        memset(record, 0, sizeof(*record));
+        record->offset = r->at;
+        for (i = 0; i < 3; i++) {
+            r->columns[i].count = 0;
+        }
+        payload = next_payload(r, &type, &size);
+        if (payload == NULL) {
+            return -1;
+        }
+        if (type == SYMBFILE_TYPE_RANGE) {
+            return read_range(r, payload, size, record) == 0 ? 1 : -1;
+        }
+        if (type == SYMBFILE_TYPE_PAD) {
+            return read_pad(r, payload, size, record) == 0 ? 1 : -1;
+        }
+        if (type == SYMBFILE_TYPE_STRINGS &&
+            read_strings(r, payload, size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "conversion.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "symcachectl/command.h"
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signo)
+{
+    stop = signo;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int conversion_command(const struct conversion *c)
+{
+    catch_signals();
+    switch (conversion_run(c, &stop)) {
+    case FAILURE_NONE:
+        return COMMAND_OK;
+    case FAILURE_IO:
+    case FAILURE_SANDBOX:
+        return COMMAND_IO;
+    default:
+        return stop != 0 ? COMMAND_INTERRUPTED : COMMAND_NOT_FOUND;
+    }
+}

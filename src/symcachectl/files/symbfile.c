@@ -1,0 +1,276 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbfile: makes and reads symbfiles, the files of names of
+ * Elastic's Universal Profiling.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "addresses.h"
+#include "conversion.h"
+#include "debuginfo/symbfile/symbfile.h"
+#include "input.h"
+#include "symcachectl/command.h"
+#include "symcachectl/options.h"
+#include "symcachectl/terminal/output.h"
+
+#define NAME "symbfile"
+#define SHOWN 40 /* bytes of a line that is not an address */
+
+struct symbfile {
+    const char *output;
+    struct symbfile_search search;
+    struct addresses addresses;
+    struct output out;
+    bool has_found;
+};
+
+static struct symbfile s; /* its buffers are large */
+
+static int damaged(const char *file, const struct failure *failure)
+{
+    return command_fail(failure->code == FAILURE_DAMAGED ? COMMAND_FOREIGN
+                                                         : COMMAND_IO,
+                        file, failure->text);
+}
+
+/* make ---------------------------------------------------------------------
+ */
+
+static int make(int argc, char **argv)
+{
+    struct conversion c = {
+        .program = "symcachectl", .output = s.output, .folder = ".",
+        .has_sandbox = true, .is_durable = true, .is_symbfile = true};
+
+    if (argc != 1 || s.output == NULL) {
+        return command_usage(NAME,
+                             argc == 0         ? "no FILE"
+                             : s.output == NULL ? "make without -o"
+                                                : "more than one FILE",
+                             argc > 1 ? argv[1] : NULL);
+    }
+    c.input = argv[0];
+    return conversion_command(&c);
+}
+
+/* show ---------------------------------------------------------------------
+ */
+
+static void print_place(struct output *out, const struct symfile_string *file,
+                        uint32_t line)
+{
+    static const struct symfile_string unknown = {"?", 1};
+
+    output_string(out, file->size == 0 ? &unknown : file);
+    output_text(out, ":");
+    output_decimal(out, line);
+}
+
+static void print_frame(struct output *out, const struct symbfile_frame *frame)
+{
+    output_string(out, &frame->func);
+    output_text(out, " at ");
+    print_place(out, &frame->file, frame->line);
+    output_text(out, "\n");
+}
+
+static void show_range(struct output *out, const struct symbfile_record *r)
+{
+    size_t i;
+
+    output_text(out, "range ");
+    output_hex(out, r->address, 1);
+    output_text(out, " size ");
+    output_hex(out, r->size, 1);
+    output_text(out, " depth ");
+    output_decimal(out, r->depth);
+    output_text(out, " ");
+    output_string(out, &r->func);
+    if (r->file.size > 0) {
+        output_text(out, " in ");
+        output_string(out, &r->file);
+    }
+    if (r->depth > 0) {
+        output_text(out, " called at ");
+        print_place(out, &r->call_file, r->call_line);
+    }
+    output_text(out, "\n");
+    for (i = 0; i < r->num_lines; i++) {
+        output_text(out, "    ");
+        output_hex(out, r->address + r->lines[i].offset, 1);
+        output_text(out, " line ");
+        output_decimal(out, r->lines[i].line);
+        output_text(out, "\n");
+    }
+}
+
+static void show_pad(struct output *out, const struct symbfile_record *r)
+{
+    size_t i;
+
+    output_text(out, "return pad ");
+    output_hex(out, r->address, 1);
+    output_text(out, "\n");
+    for (i = 0; i < r->num_frames; i++) {
+        output_text(out, "    ");
+        print_frame(out, &r->frames[i]);
+    }
+}
+
+static int show(int argc, char **argv)
+{
+    int rc;
+    struct input_bytes bytes;
+    struct symbfile_reader reader;
+    struct symbfile_record record;
+    struct failure failure = {FAILURE_DAMAGED, ""};
+
+    if (argc != 1) {
+        return command_usage(NAME, argc == 0 ? "no FILE"
+                                             : "more than one FILE",
+                             argc > 1 ? argv[1] : NULL);
+    }
+    if (input_load(argv[0], &bytes) != COMMAND_OK) {
+        return COMMAND_IO;
+    }
+    output_init(&s.out, STDOUT_FILENO);
+    symbfile_reader_init(&reader, bytes.data, bytes.size);
+    while ((rc = symbfile_reader_next(&reader, &record)) > 0 &&
+           s.out.error == 0) {
+        (record.is_pad ? show_pad : show_range)(&s.out, &record);
+    }
+    if (rc < 0) {
+        output_flush(&s.out);
+        snprintf(failure.text, sizeof(failure.text), "%s", reader.error);
+        failure.code = reader.is_out_of_memory ? FAILURE_LIMIT
+                                               : FAILURE_DAMAGED;
+        rc = damaged(argv[0], &failure);
+    }
+    symbfile_reader_free(&reader);
+    return output_finish(&s.out, rc);
+}
+
+/* lookup -------------------------------------------------------------------
+ */
+
+static void print(uint64_t address)
+{
+    long i, n;
+    const struct symbfile_frame *frames;
+
+    n = symbfile_search_at(&s.search, address, &frames);
+    if (n < 0) {
+        command_no_memory();
+    }
+    for (i = 0; i < n; i++) {
+        print_frame(&s.out, &frames[i]);
+    }
+    s.has_found = s.has_found || n > 0;
+}
+
+static int bad_address(void)
+{
+    char text[SHOWN + 1];
+    size_t size = s.addresses.size < SHOWN ? s.addresses.size : SHOWN;
+
+    output_flush(&s.out);
+    if (s.addresses.error != 0) {
+        return command_fail(COMMAND_IO, "standard input",
+                            strerror(s.addresses.error));
+    }
+    memcpy(text, s.addresses.text, size);
+    text[size] = '\0';
+    return command_usage(NAME, "no address on standard input", text);
+}
+
+static int from_stdin(void)
+{
+    int rc;
+    uint64_t address;
+
+    addresses_init(&s.addresses, STDIN_FILENO);
+    for (;;) {
+        if (!addresses_is_ready(&s.addresses)) {
+            output_flush(&s.out);
+        }
+        if (s.out.error != 0) {
+            return COMMAND_OK; /* output_finish() reports the error */
+        }
+        rc = addresses_next(&s.addresses, addresses_parse, &address);
+        if (rc <= 0) {
+            return rc == 0 ? COMMAND_OK : bad_address();
+        }
+        print(address);
+    }
+}
+
+static int from_arguments(int count, char **texts)
+{
+    int i;
+    uint64_t address;
+
+    for (i = 0; i < count; i++) {
+        if (addresses_parse(texts[i], strlen(texts[i]), &address) == 0) {
+            print(address);
+        }
+    }
+    return COMMAND_OK;
+}
+
+static int lookup(int argc, char **argv)
+{
+    int i, rc;
+    uint64_t address;
+    struct input_bytes bytes;
+    struct failure failure = {FAILURE_NONE, ""};
+
+    if (argc == 0 || (argc == 1 && strcmp(argv[0], "-") == 0)) {
+        return command_usage(NAME, argc == 0 ? "no FILE"
+                                             : "standard input cannot be both "
+                                               "FILE and addresses", NULL);
+    }
+    for (i = 1; i < argc; i++) {
+        if (addresses_parse(argv[i], strlen(argv[i]), &address) != 0) {
+            return command_usage(NAME, "no address", argv[i]);
+        }
+    }
+    if (input_load(argv[0], &bytes) != COMMAND_OK) {
+        return COMMAND_IO;
+    }
+    if (symbfile_search_open(&s.search, bytes.data, bytes.size, &failure) !=
+        0) {
+        return damaged(argv[0], &failure);
+    }
+    output_init(&s.out, STDOUT_FILENO);
+    rc = argc > 1 ? from_arguments(argc - 1, argv + 1) : from_stdin();
+    symbfile_search_free(&s.search);
+    return output_finish(&s.out, rc == COMMAND_OK && !s.has_found
+                                     ? COMMAND_NOT_FOUND
+                                     : rc);
+}
+
+int symbfile_command(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } commands[] = {{"make", make}, {"show", show}, {"lookup", lookup}};
+    const struct option_spec specs[] = {{"-o", NULL, &s.output}};
+    size_t i;
+
+    argc = options_parse(NAME, specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc < 0) {
+        return COMMAND_USAGE;
+    }
+    for (i = 0; argc > 0 && i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[0], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return command_usage(NAME, "make, show or lookup",
+                         argc > 0 ? argv[0] : NULL);
+}
