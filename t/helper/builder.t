@@ -84,6 +84,43 @@ is lookup(), 200, 'one of another program';
 no_jobs();
 is((stat $file)[1], $inode, 'is left alone');
 
+# --- only a PDB without its private symbols is there any more: bit 1 of the
+# flags at byte 56 of the DBI stream
+
+my $full = $t->read_file($t->data('pdb/crash.pdb'));
+my $dbi = index $full, pack('l<L<', -1, 19990903);
+my $publics = $full;
+substr $publics, $dbi + 56, 1, chr(ord(substr $full, $dbi + 56, 1) | 2);
+$t->write_file("sym/crash.pdb/$id/crash.pdb", $publics);
+my $made = $t->read_file($file);
+built_by($builder - 1) or die "setxattr: $!";
+is lookup(), 200, 'one of a former builder, with all symbols';
+$t->wait_until('a job has looked for a PDB', sub {
+    $t->helper_log =~ /outcome=unchanged .*public symbols only/ });
+ok $t->read_file($file) eq $made, 'it is not replaced by one with fewer';
+like noted(), qr/^upstream full /, 'and keeps its source and extent';
+
+# --- the tier has what the former builder wrote
+
+$t->stop_symcached;
+Test::Symcache::remove_tree($t->path($_)) for 'sym', 'store', 'downloads';
+$t->symbol_store('sym');
+mkdir $t->path('tier');
+$config->{tiers} = { fleet => { type => 'filesystem', path => $t->path('tier'),
+    mac_key => 'k' x 32 } };
+$config->{stores}{default}{tier} = 'fleet';
+$t->start_symcached($config);
+sub stored { $t->metric('symcached_tier_puts_total{result="stored"}') }
+is lookup(), 200, 'made, and put into the tier';
+$t->wait_until('it is in the tier', sub { stored() == 1 });
+$inode = (stat $file)[1];
+built_by($builder - 1) or die "setxattr: $!";
+is lookup(), 200, 'one of a former builder';
+$t->wait_until('it is made anew', sub { (stat $file)[1] != $inode });
+no_jobs();
+like noted(), qr/ $builder$/, 'and not taken from the tier';
+$t->wait_until('where it is replaced', sub { stored() == 2 });
+
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
 done_testing;

@@ -32,7 +32,7 @@ static const char *const names[] = {"published", "notfound", "wrong-format",
 struct row {
     unsigned findings;
     enum job_outcome lookup; /* of JOB_FOR_LOOKUP and JOB_FOR_NEWER */
-    enum job_outcome better; /* of JOB_FOR_BETTER */
+    enum job_outcome better; /* of the others: the version is on disk */
 };
 
 static const struct row rows[] = {
@@ -117,6 +117,7 @@ static void table(void **state)
         check(&rows[i], JOB_FOR_NEWER, rows[i].lookup);
         check(&rows[i], JOB_FOR_BETTER, rows[i].better);
         check(&rows[i], JOB_FOR_DEBUG_FILE, rows[i].better);
+        check(&rows[i], JOB_FOR_REBUILD, rows[i].better);
     }
 }
 

@@ -88,7 +88,7 @@ static void ask_better(struct scheduler *scheduler,
     }
     if (is_outdated(&provenance, d->transcoder) &&
         start_background(scheduler, store, d->transcoder, key, name, via,
-                         hints, JOB_FOR_NEWER, 0)) {
+                         hints, JOB_FOR_REBUILD, 0)) {
         metrics_add(METRIC_JOB_UPGRADE, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);

@@ -239,9 +239,11 @@ static void record(struct job *job, enum job_outcome outcome)
 {
     metrics_add(outcome_metrics[outcome], 1);
     metrics_observe(METRICS_JOB, clock_since(job->began));
-    if (purpose_is_better(job->purpose)) {
+    if (purpose_has_file(job->purpose)) {
         /* what is on disk stays valid, whatever this job found out */
-        metrics_add(METRIC_BETTER_FOUND, outcome == JOB_PUBLISHED);
+        metrics_add(METRIC_BETTER_FOUND,
+                    purpose_is_better(job->purpose) &&
+                        outcome == JOB_PUBLISHED);
     } else {
         remember(job, outcome);
         note_miss(job, outcome);

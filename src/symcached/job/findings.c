@@ -25,7 +25,7 @@ enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
     if ((findings & FINDINGS_OPEN) || !(findings & FINDING_EXHAUSTED)) {
         return JOB_ERROR;
     }
-    if ((findings & FINDING_NOT_NEWER) || purpose_is_better(purpose)) {
+    if ((findings & FINDING_NOT_NEWER) || purpose_has_file(purpose)) {
         return JOB_UNCHANGED;
     }
     if (findings & (FINDING_MALFORMED | FINDING_UNREADABLE)) {

@@ -44,12 +44,19 @@ enum job_purpose {
     JOB_FOR_LOOKUP, /* somebody asks for what is not on disk */
     JOB_FOR_NEWER,  /* an older version is served meanwhile */
     JOB_FOR_BETTER, /* a better PDB; its version is on disk from a worse one */
-    JOB_FOR_DEBUG_FILE /* the same, on disk from a program with symbols only */
+    JOB_FOR_DEBUG_FILE, /* the same, on disk from a program with symbols only */
+    JOB_FOR_REBUILD /* its version is on disk, from a former builder */
 };
 
 static inline bool purpose_is_better(enum job_purpose purpose)
 {
     return purpose == JOB_FOR_BETTER || purpose == JOB_FOR_DEBUG_FILE;
+}
+
+/* Is the version that the job makes on disk already, and stays without it? */
+static inline bool purpose_has_file(enum job_purpose purpose)
+{
+    return purpose_is_better(purpose) || purpose == JOB_FOR_REBUILD;
 }
 
 enum job_outcome {

@@ -67,12 +67,15 @@ static bool is_worse(const struct job *job)
 {
     char path[PATH_MAX];
 
-    if (!purpose_is_better(job->purpose)) {
+    if (!purpose_has_file(job->purpose)) {
         return false;
     }
     store_path(path, job->store->root, &job->key,
                &job->target.transcoder->version, SYMCACHE_FILE_PLAIN);
-    return provenance_keeps(path, job->original.from, job->original.extent);
+    return job->purpose == JOB_FOR_REBUILD
+               ? provenance_is_fuller(path, job->original.extent)
+               : provenance_keeps(path, job->original.from,
+                                  job->original.extent);
 }
 
 /* What is to be known of a file before it is among the downloads.  Returns 0,
@@ -160,11 +163,12 @@ static bool may_be_bettered(const struct job *job)
            job->original.format != FORMAT_PDB;
 }
 
-/* Keeps the first of these, unless such a one is on disk, and asks the next
- * source. */
-static void keep(struct job *job)
+/* Keeps the first of these, unless such a one or a better one is on disk, and
+ * asks the next source. */
+static void keep(struct job *job, bool is_wanted)
 {
-    if (job->kept_work == NULL && job->purpose != JOB_FOR_DEBUG_FILE) {
+    if (job->kept_work == NULL && is_wanted &&
+        job->purpose != JOB_FOR_DEBUG_FILE) {
         job->kept = job->original;
         job->kept_work = job->work;
         job->work = NULL;
@@ -224,6 +228,7 @@ static void take_link(struct job *job, const char *file)
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+    bool worse;
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     if (section_wants_file(job)) {
@@ -233,7 +238,12 @@ static void on_found(struct job *job)
     job->original.format = job_format_of(file);
     job->original.slot = source_turn_slot(&job->key, job->original.turn,
                                           job->original.format);
-    if (is_worse(job)) {
+    worse = is_worse(job);
+    if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
+        keep(job, !worse);
+        return;
+    }
+    if (worse) {
         job_leave_sources(job);
         job_say(job, "the PDB has public symbols only");
         job_end(job, FINDING_NOT_BETTER);
@@ -261,7 +271,7 @@ static void on_found(struct job *job)
     }
 
     if (may_be_bettered(job)) {
-        keep(job);
+        keep(job, true);
         return;
     }
     if (!job_take_file(job, file)) {

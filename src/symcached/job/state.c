@@ -160,9 +160,11 @@ void job_begin(struct job *job, size_t better)
 {
     metrics_add(METRIC_JOB_STARTED, 1);
     if (purpose_is_better(job->purpose)) {
-        /* the tier may well have what is on disk already */
         job->order.end = (unsigned)better;
         job->order.debug_files = job->purpose == JOB_FOR_DEBUG_FILE;
+    }
+    if (purpose_has_file(job->purpose)) {
+        /* the tier may well have what is on disk already */
         job->tier_replace = true;
     } else if (job_ask_tier(job)) {
         return;

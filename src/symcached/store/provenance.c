@@ -101,18 +101,27 @@ void provenance_copy(const char *from, const char *to)
     }
 }
 
+bool provenance_is_fuller(const char *file, symcache_extent_e extent)
+{
+    struct provenance provenance;
+
+    return extent != SYMCACHE_EXTENT_FULL &&
+           provenance_read(file, &provenance) &&
+           provenance.extent == SYMCACHE_EXTENT_FULL;
+}
+
 bool provenance_keeps(const char *file, const char *source,
                       symcache_extent_e extent)
 {
     struct provenance provenance;
 
-    if (extent == SYMCACHE_EXTENT_FULL ||
-        !provenance_read(file, &provenance) ||
-        provenance.extent != SYMCACHE_EXTENT_FULL) {
+    if (!provenance_is_fuller(file, extent) ||
+        !provenance_read(file, &provenance)) {
         return false;
     }
-    provenance_note(file, source, SYMCACHE_EXTENT_FULL,
-                    provenance.features);
+    snprintf(provenance.source, sizeof(provenance.source), "%s", source);
+    provenance.checked = time(NULL);
+    provenance_write(file, &provenance);
     return true;
 }
 

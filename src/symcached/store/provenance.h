@@ -45,6 +45,9 @@ void provenance_note_places(const char *file, const char *places);
  * source and places, if anything is. */
 void provenance_copy(const char *from, const char *to);
 
+/* Does the file have all symbols, while an original of this extent has not? */
+bool provenance_is_fuller(const char *file, symcache_extent_e extent);
+
 /*
  * Does the file stay because it has all symbols, while this source has public
  * symbols only?  Then this source and those behind it are not better than the
