@@ -154,8 +154,11 @@ static void print_details(struct candidate *c, const struct json *json,
 }
 
 enum symbolicator_status
-symbolicator_failure(const struct api_attempts *attempts)
+symbolicator_failure(const struct symbolicator_result *result)
 {
+    const struct api_attempts *attempts =
+        result->attempts[0] != NULL ? result->attempts[0]
+                                    : result->attempts[1];
     uint32_t first;
 
     if (attempts != NULL) {
@@ -406,21 +409,26 @@ static void choose(struct candidates *all, enum outcome outcome)
     }
 }
 
-static void collect(struct candidates *all,
-                    const struct symbolicator_result *result)
+static void add_attempts(struct candidates *all,
+                         const struct api_attempts *attempts)
 {
     uint32_t i;
     const struct json *json;
-    const struct api_attempts *attempts;
 
-    for (attempts = result->attempts; attempts != NULL;
-         attempts = attempts->next) {
+    for (; attempts != NULL; attempts = attempts->next) {
         json = attempts->json;
         for (i = attempts->list + 1; i < json->values[attempts->list].end;
              i = json->values[i].end) {
             add_attempt(all, json, i, attempts->store);
         }
     }
+}
+
+static void collect(struct candidates *all,
+                    const struct symbolicator_result *result)
+{
+    add_attempts(all, result->attempts[0]);
+    add_attempts(all, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
         choose(all, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {

@@ -14,7 +14,7 @@
  * the first place, even if that is known not to have it.
  */
 enum symbolicator_status
-symbolicator_failure(const struct api_attempts *attempts);
+symbolicator_failure(const struct symbolicator_result *result);
 
 /*
  * Writes the member, unless there is nothing in it: each place that was looked

@@ -352,18 +352,6 @@ static void take_result(struct symbolicator_result *result,
     result->is_image = module->key.id_type == SYMCACHE_ID_PE;
 }
 
-/* The places of an image are told behind those of its PDB. */
-static void join_attempts(struct api_module *module, struct api_module *image)
-{
-    struct api_attempts **tail = &module->attempts;
-
-    while (*tail != NULL) {
-        tail = &(*tail)->next;
-    }
-    *tail = image->attempts;
-    image->attempts = NULL;
-}
-
 /*
  * Fills the results.  If the image of a module was not found either, that its
  * PDB failed counts, too.
@@ -375,18 +363,16 @@ static void take_results(struct symbolicator_call *call)
     enum symbolicator_status before;
     size_t i;
 
-    for (i = 0; i < call->images.nmodules; i++) {
-        join_attempts(&modules[call->imaged[i]], &call->images.modules[i]);
-    }
     for (i = 0; i < call->api.first.nmodules; i++) {
         result = &call->results[call->wanted[i]];
         take_result(result, &modules[i]);
-        result->attempts = modules[i].attempts;
+        result->attempts[0] = modules[i].attempts;
     }
     for (i = 0; i < call->images.nmodules; i++) {
         result = &call->results[call->wanted[call->imaged[i]]];
         before = result->status;
         take_result(result, &call->images.modules[i]);
+        result->attempts[1] = call->images.modules[i].attempts;
         if (result->status != SYMBOLICATOR_FOUND && before > result->status) {
             result->status = before;
         }
@@ -394,7 +380,7 @@ static void take_results(struct symbolicator_call *call)
     for (i = 0; i < call->api.first.nmodules; i++) {
         result = &call->results[call->wanted[i]];
         if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
-            result->status = symbolicator_failure(result->attempts);
+            result->status = symbolicator_failure(result);
         }
     }
 }
