@@ -166,6 +166,7 @@ int breakpad_identity_read(const uint8_t *data, size_t size,
         snprintf(error, error_size, "is damaged: line 1: %s", wrong);
         return -1;
     }
+    identity->has_debug_info = has_record(data, size, "\nFUNC ");
     identity->has_symbols = has_record(data, size, "\nPUBLIC ");
     identity->has_unwind_info = has_record(data, size, "\nSTACK ");
     return 0;

@@ -18,6 +18,7 @@ struct breakpad_identity {
     uint32_t arch;    /* as SymCaches number them */
     const char *name; /* of the debug file; in data, without a NUL */
     size_t name_size; /* may be 0 */
+    bool has_debug_info;  /* FUNC records */
     bool has_symbols;     /* PUBLIC records */
     bool has_unwind_info; /* STACK records */
 };

@@ -211,7 +211,7 @@ static char check_breakpad(const struct check *c)
     }
     letter = check_use(
         c, &(struct content){
-               .features = features_of(true, got.has_symbols,
+               .features = features_of(got.has_debug_info, got.has_symbols,
                                        got.has_unwind_info)});
     return letter == 'F' && c->data[c->size - 1] != '\n' ? 'C' : letter;
 }
