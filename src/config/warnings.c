@@ -98,7 +98,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     char formats[CONFIG_FORMATS_TEXT];
     size_t i;
 
-    if (reason != NULL) {
+    /* without any transcoder the store is there to serve originals */
+    if (reason != NULL && (store->nsources == 0 || store->ntranscoders > 0)) {
         warn(t, "store \"%s\" can make nothing: it has %s", store->name,
               reason);
     }

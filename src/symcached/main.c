@@ -100,7 +100,11 @@ static void print_makes(const struct store_config *store)
                     symcache_kind_text(t->makes), version, formats);
         }
     }
-    fputs(n > 0 ? "\n" : "nothing\n", stderr);
+    if (n == 0) {
+        fputs(store->nsources > 0 ? "nothing; it serves what its sources have"
+                                  : "nothing", stderr);
+    }
+    fputc('\n', stderr);
 }
 
 /* -t */

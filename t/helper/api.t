@@ -33,6 +33,7 @@ $t->start_symcached({
         default => { root => $t->path('store'), sources => ['local'],
             transcoders => [{ version => '9.0.0', command => $command }] },
         import => { root => $t->path('import') },
+        originals => { root => $t->path('originals'), sources => ['local'] },
         made => { root => $t->path('made'),
             transcoders => [{ version => '3.5.0', command => $command },
                             { version => '4.2.0', command => $command }] },
@@ -177,6 +178,10 @@ is $found->{place}, $t->path("sym/crash.pdb/$id/crash.pdb"), 'why: the place';
 is $why->{next}, 'the next request is served from disk', 'why: next';
 is $t->helper_json("/v1/why/default/never.pdb/$id")->{next},
     'the next request starts a job', 'why: a key that nobody asked for';
+is $t->helper_json("/v1/why/originals/crash.pdb/$id?kind=debuginfo")->{next},
+    'the next request starts a job', 'why: originals need no transcoder';
+like $t->helper_json("/v1/why/originals/crash.pdb/$id")->{next},
+    qr/^nothing: /, 'why: SymCaches do';
 
 my ($source) = @{ $t->helper_json('/v1/sources')->{sources} };
 is $source->{name}, 'local', 'sources: name';

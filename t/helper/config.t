@@ -352,7 +352,9 @@ my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"], '
 for (['no source', ''],
      ['no source', ", \"transcoders\": $transcoder"],
      ['no source', ", \"sources\": [], \"transcoders\": $transcoder"],
-     ['no transcoder, and no source of type "symcache"', ', "sources": ["a"]'],
+     # serves originals
+     [undef, ', "sources": ["a"]'],
+     [undef, ', "sources": ["a", "sym"], "transcoders": []'],
      ['no transcoder that takes what its sources have',
       ", \"sources\": [\"sym\"], \"transcoders\": $transcoder"],
      [undef, ', "sources": ["b"]'],

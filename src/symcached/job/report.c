@@ -251,10 +251,16 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
 }
 
 static void add_next(cJSON *object, const struct job *job,
-                     const struct store_config *store)
+                     const struct store_config *store,
+                     const symcache_key_t *key)
 {
     const cJSON *transcoders = cJSON_GetObjectItem(object, "transcoders");
-    const char *idle = config_store_idle(store);
+    /* originals come from any source, without a transcoder */
+    const char *idle =
+        store->nsources > 0 &&
+                symcache_kind_is_original((symcache_kind_e)key->kind)
+            ? NULL
+            : config_store_idle(store);
     const cJSON *item, *negative = NULL;
     char text[128];
 
@@ -317,6 +323,6 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     }
     cJSON_AddItemToObject(object, "attempts",
                           list != NULL ? list : cJSON_CreateArray());
-    add_next(object, running, store);
+    add_next(object, running, store, key);
     return object;
 }
