@@ -50,7 +50,9 @@ sub symcached_ok {
     local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
                   AZURE_STORAGE_SAS_TOKEN)} = qw(id key sig=token);
     $text =~ s{("private_key":\s*)"\@/[^"]*"}{$1"\@$dir/line.key"}g;
+    $text =~ s{("tokens":\s*)"\@/[^"]*"}{$1"\@$dir/tokens"}g;
     $text =~ s{"\@(?!\Q$dir\E)/[^"]*"}{"\@$dir/secret"}g;
+    $t->write_file('tokens', 'c2VjcmV0' x 4 . " upload ci\@example.com\n");
     # base64, as a key of Azure is, and as long as a MAC wants it
     $t->write_file('secret', 'c2VjcmV0' x 4 . "\n");
     my $file = $t->write_file('example.json', $text);
