@@ -116,10 +116,10 @@ $t->stop_symcached;
 ok !defined reserved(), 'and given back';
 
 $c = case(cache => { min_free => '1000000g' });
-$c->undecided('room.pdb', 'failed', qr/no room: \d+ bytes needed/,
+$c->undecided('room.pdb', 'failed here', qr/no room: \d+ bytes needed/,
               'min_free would not be left');
 is count('room'), 1, 'no other attempt';
-$c->undecided('unknown.pdb', 'failed', qr/no room: 0 bytes needed/,
+$c->undecided('unknown.pdb', 'failed here', qr/no room: 0 bytes needed/,
               'the same where the size is not known');
 is $t->metric('symcached_fetch_no_room_total'), count('room') + count('unknown'),
     'each attempt is counted';
