@@ -189,6 +189,7 @@ sub failing {
     for (1 .. 5) {
         is $fleet->ask($fleet->absent), 404,
             "$what: an absent key is a final 404 ($_)";
+        $fleet->wait_log(qr/tier fleet: not read this time: ./) if $_ == 1;
     }
     my @asked = split ' ', requests();
     is scalar(@asked), 3, "$what: three requests" unless $what eq 'down';

@@ -111,8 +111,15 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
     if (!breaker_end(&way->breaker,
                      said == TIER_SAID_DENIED ? &denied_limits
                                               : &breaker_limits,
-                     end, probe, clock_ms()) ||
-        end == BREAKER_NOTHING) {
+                     end, probe, clock_ms())) {
+        /* the first in a row tells of the others until the breaker opens */
+        if (end == BREAKER_FAULT && way->breaker.state == BREAKER_CLOSED &&
+            way->breaker.failures == 1) {
+            log_warn(0, "tier %s: %s this time: %s", tier->name, what, detail);
+        }
+        return;
+    }
+    if (end == BREAKER_NOTHING) {
         return;
     }
     if (end == BREAKER_GOOD) {
