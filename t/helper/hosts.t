@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use Test::Ctl;
 use Test::More;
 use Test::ScriptedServer;
 use Test::SourceCase;
@@ -107,6 +108,10 @@ $c->undecided('one-a.pdb', 'failed', qr/^500$/, 'failures 1 and 2');
 is host('a')->{failures}, 2, 'are counted';
 $c->undecided('two-b.pdb', 'failed', qr/^500$/, 'failures 3 and 4');
 is host('a')->{breaker}, 'open', 'the breaker opens';
+my $ctl = Test::Ctl->new($t);
+like $ctl->run('sources', $ctl->socket)->{out},
+    qr/^a: http:\S+ failed 4 times in a row, first \d{4}-.*, last \d{4}-.*: 500$/m,
+    'symcachectl sources tells since when, and why';
 $asked = () = $one->requests;
 for ('a', 'b', 'moved') {
     $r = $c->undecided("three-$_.pdb", 'failed', qr/failed 4 times in a row; the last time: 500$/,

@@ -57,7 +57,8 @@ is_deeply $first, {
     tenants => [],
     sources => [{ name => 'upstream', type => 'http',
         health => 'not asked yet', failure => '', map { $_ => 0 }
-            qw(not_asked_for found not_found unusable failed bytes failed_at)
+            qw(not_asked_for found not_found unusable failed bytes failed_at
+               failed_first)
     }],
 }, 'a status with nothing in it';
 my $r = $t->helper('GET', '/v1/status');

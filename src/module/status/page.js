@@ -294,7 +294,9 @@ function troublesOf(status) {
     for (const source of sources.filter(s => news.health(s.health))) {
         list.push(`Source ${source.name} is ${source.health}${
             source.not_asked_for ? ` for ${duration(source.not_asked_for)}` : ''
-            }: ${source.failure}`);
+            }: ${source.failure}${source.failed_first ? ` (first ${
+                duration(status.time - source.failed_first)} ago, last ${
+                duration(status.time - source.failed_at)} ago)` : ''}`);
     }
     for (const tier of tiers) {
         for (const way of ['read', 'write'].filter(w => news[w](tier[w]))) {

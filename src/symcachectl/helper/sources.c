@@ -22,7 +22,7 @@ static const char *const keys[] = {"name",   "type",      "health",
 static void print_trouble(const cJSON *source)
 {
     const cJSON *host = cJSON_GetObjectItemCaseSensitive(source, "host");
-    char when[PRINTABLE_TIME_MAX];
+    char when[PRINTABLE_TIME_MAX], last[PRINTABLE_TIME_MAX];
 
     if (printable_field(source, "failure")[0] != '\0') {
         printable_time(when, printable_number(source, "failed_at"));
@@ -37,6 +37,17 @@ static void print_trouble(const cJSON *source)
         printable_put_field(stdout, host, "origin");
         printf(" is not asked for %.0f s\n",
                printable_number(host, "not_asked_for"));
+    }
+    if (printable_number(host, "failed_last") > 0) {
+        printable_time(when, printable_number(host, "failed_first"));
+        printable_time(last, printable_number(host, "failed_last"));
+        printable_put_field(stdout, source, "name");
+        fputs(": ", stdout);
+        printable_put_field(stdout, host, "origin");
+        printf(" failed %.0f times in a row, first %s, last %s: ",
+               printable_number(host, "failures"), when, last);
+        printable_put_field(stdout, host, "cause");
+        putchar('\n');
     }
 }
 

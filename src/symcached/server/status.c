@@ -11,7 +11,7 @@
 /* Names of fields; NULL ends each list. */
 struct fields {
     const char *texts[6];
-    const char *values[8]; /* numbers and booleans */
+    const char *values[10]; /* numbers and booleans */
 };
 
 static const struct fields jobs_fields = {
@@ -30,7 +30,7 @@ static const struct fields running_fields = {
 static const struct fields sources_fields = {
     {"name", "type", "health", "failure", NULL},
     {"not_asked_for", "found", "not_found", "unusable", "failed", "bytes",
-     "failed_at", NULL}};
+     "failed_at", "failed_first", NULL}};
 
 static const struct fields tiers_fields = {
     {"name", "type", "read", "write", "failure", NULL},
