@@ -32,13 +32,25 @@ plan skip_all => "$_ is not installed"
 my $build = '5e1f0c7a9b3d48260e75c1a4f2896bd03d51e7f4'; # of no package
 $t->write_file('p.c', "int f(int i)\n{\n    return i + 1;\n}\n\n"
     . "int main(void)\n{\n    return f(-1);\n}\n");
-for my $c ("cc -g -Wl,--build-id=0x$build -o full p.c",
+for my $c ("cc -g -rdynamic -Wl,--build-id=0x$build -o full p.c",
            'objcopy --only-keep-debug full debug', 'strip -o prog full')
 {
     system("cd $dir && $c") == 0 or die "$c: $?";
 }
 my ($address) = `nm $dir/full` =~ /^(\w+) T main$/m or die 'no main';
 my $debug = $t->read_file('debug');
+
+$t->write_file('find.py', <<"PYTHON");
+import drgn
+program = drgn.Program()
+module = program.extra_module('prog', create=True)
+module.build_id = bytes.fromhex('$build')
+try:
+    program.load_module_debug_info(module)
+except drgn.MissingDebugInfoError as error:
+    print(error)
+print(module.debug_file_path)
+PYTHON
 
 # --- the clients: command, what it says when it has the debug information, and
 # whether it is one of elfutils, which asks three times
@@ -51,9 +63,13 @@ my %clients = (
     'eu-addr2line' => ["eu-addr2line -e $dir/prog 0x$address", qr{p\.c:7}, 1],
     'dlv' => ["sh -c \"printf 'funcs main\\nexit\\n' | dlv exec $dir/prog "
               . '--allow-non-terminal-interactive=true"', qr/C\.main/, 1],
+    'abidw' => ["abidw $dir/prog", qr/<abi-instr [^>]*path='p\.c'/, 1],
+    'drgn' => ["python3 $dir/find.py", qr{/debuginfo$}m, 1],
     'valgrind' => ["valgrind -v --leak-check=no $dir/prog",
                    qr/Successfully downloaded debug file for \S*prog/, 1],
 );
+# it has that ask for it
+delete $clients{valgrind} unless found_in_path('debuginfod-find');
 for my $v (14 .. 22) {
     my $find = "/usr/lib/llvm-$v/bin/llvm-debuginfod-find";
     $clients{"llvm-debuginfod-find-$v"} = ["$find --debuginfo $build",
