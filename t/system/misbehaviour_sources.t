@@ -118,7 +118,7 @@ proxied('is behind a proxy that wants a password', error => qr/^failed 407/m,
 proxied('is behind a proxy that fails', error => qr/^failed 502/m,
         sub { $_[0]->reply(502, {}, $html) });
 proxied('is behind a proxy that never answers',
-        error => qr/^failed no answer in time/m,
+        error => qr/^failed (?:no answer in time|not asked: .* no first byte)/m,
         sub { $_[0]->wait_for_peer(60); $_[0]->close });
 $m->{rows}[-1]{slow} = 1;
 proxied('is behind a proxy that refuses CONNECT', error => qr/^failed ./m,
