@@ -171,7 +171,7 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
-	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -liberty -lpthread
+	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lisal -liberty -lpthread
 
 # fuzz targets -------------------------------------------------------------------
 

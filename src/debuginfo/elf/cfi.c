@@ -7,6 +7,7 @@
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
+#include "ehabi.h"
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
@@ -53,7 +54,10 @@ int elf_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     (void)elf_file_open(&file, data, size);
     memcpy(cfi->identity.guid, identity.guid, sizeof(identity.guid));
     cfi->identity.arch = identity.arch;
-    return read_section(&file, "debug_frame", cfi) != 0
-               ? -1
-               : read_section(&file, "eh_frame", cfi);
+    if (read_section(&file, "debug_frame", cfi) != 0 ||
+        read_section(&file, "eh_frame", cfi) != 0) {
+        return -1;
+    }
+    /* linkers leave an empty .eh_frame in files without DWARF frames */
+    return cfi->has_ranges ? 0 : elf_ehabi_read(&file, cfi);
 }

@@ -159,7 +159,8 @@ int elf_identity_read(const uint8_t *data, size_t size,
     f.section_names = f.all_names;
     identity->has_debug_info = has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
-    identity->has_unwind_info =
-        has_section(&f, "eh_frame") || has_section(&f, "debug_frame");
+    identity->has_unwind_info = has_section(&f, "eh_frame") ||
+                                has_section(&f, "debug_frame") ||
+                                has_section(&f, "ARM.exidx");
     return 0;
 }

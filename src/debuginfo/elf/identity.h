@@ -38,7 +38,7 @@ struct elf_identity {
                       is so in what debuginfod calls an executable */
     bool has_debug_info;  /* .debug_info, also if compressed */
     bool has_symbols;     /* .symtab or dynamic symbols */
-    bool has_unwind_info; /* .eh_frame or .debug_frame */
+    bool has_unwind_info; /* .eh_frame, .debug_frame or .ARM.exidx */
     bool is_cut;          /* the file ends in front of what it needs */
 };
 

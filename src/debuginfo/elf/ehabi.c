@@ -1,0 +1,367 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "ehabi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+#define EM_ARM 40
+#define ENTRY 8 /* bytes of .ARM.exidx: a function, and how it is unwound */
+#define CANNOT_UNWIND 1
+#define COMPACT 0x80000000u /* no address follows, but a model's number */
+#define REGISTERS 16
+#define SP 13
+#define LR 14
+#define PC 15
+
+/* Bytes of instructions.  They lie in words, the highest byte first. */
+struct code {
+    const uint8_t *words;
+    uint32_t at;
+    uint32_t end;
+    bool is_big;
+};
+
+/* What a register and a number come to. */
+struct slot {
+    uint8_t base;
+    uint32_t offset;
+};
+
+/* What instructions have done so far. */
+struct state {
+    struct slot sp;
+    struct slot saved[REGISTERS];
+    uint16_t is_saved; /* a bit each */
+};
+
+struct reader {
+    const struct elf_file *file;
+    struct cfi *cfi;
+    uint32_t table_address; /* of .ARM.extab */
+    struct elf_bytes table;
+    struct cfi_register cfa;
+    struct cfi_register ra;
+    struct cfi_register registers[REGISTERS];
+};
+
+static uint32_t read_word(const struct elf_file *file, const uint8_t *p)
+{
+    return file->is_big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+                              (uint32_t)p[2] << 8 | p[3]
+                        : le32(p);
+}
+
+/* Computes the address that a word of 31 bits means, which is relative to its
+ * own. */
+static uint32_t follow(uint32_t word, uint32_t address)
+{
+    return address + ((word & 0x7fffffff) | (word & 0x40000000) << 1);
+}
+
+/* instructions ---------------------------------------------------------------
+ */
+
+static bool next(struct code *code, uint32_t *byte)
+{
+    uint32_t in_word = code->at % 4;
+
+    if (code->at >= code->end) {
+        return false;
+    }
+    *byte = code->words[code->at - in_word +
+                        (code->is_big ? in_word : 3 - in_word)];
+    code->at++;
+    return true;
+}
+
+static bool next_uleb128(struct code *code, uint32_t *number)
+{
+    uint32_t byte = 0x80;
+    unsigned shift;
+
+    *number = 0;
+    for (shift = 0; (byte & 0x80) != 0; shift += 7) {
+        if (shift > 28 || !next(code, &byte)) {
+            return false;
+        }
+        *number |= (byte & 0x7f) << shift;
+    }
+    return true;
+}
+
+/* Takes registers from the stack, the lowest one first.  A stack pointer among
+ * them has no rule: what follows would be relative to a word of the stack. */
+static bool pop(struct state *s, uint32_t mask)
+{
+    unsigned i;
+
+    for (i = 0; i < REGISTERS; i++) {
+        if ((mask >> i & 1) != 0) {
+            s->saved[i] = s->sp;
+            s->sp.offset += 4;
+        }
+    }
+    s->is_saved |= (uint16_t)mask;
+    return (mask >> SP & 1) == 0;
+}
+
+static bool move(struct state *s, uint32_t size)
+{
+    s->sp.offset += size;
+    return true;
+}
+
+/* The stack pointer becomes another register.  One that was taken from the
+ * stack before has no rule, as above. */
+static bool set_sp(struct state *s, uint32_t from)
+{
+    s->sp.base = (uint8_t)from;
+    s->sp.offset = 0;
+    return from != SP && from != PC && (s->is_saved >> from & 1) == 0;
+}
+
+/* Executes an instruction 1011....  Registers of coprocessors matter by their
+ * size only: callers are found without them. */
+static bool execute_1011(struct state *s, struct code *code, uint32_t op)
+{
+    uint32_t byte;
+
+    switch (op) {
+    case 0xb1:
+        return next(code, &byte) && byte > 0 && byte < 16 && pop(s, byte);
+    case 0xb2:
+        return next_uleb128(code, &byte) && move(s, 0x204 + (byte << 2));
+    case 0xb3: /* as FSTMX stores them, which adds a word */
+        return next(code, &byte) && move(s, ((byte & 15) + 1) * 8 + 4);
+    case 0xb4: /* the authentication code of a return address */
+        return move(s, 4);
+    case 0xb5: /* the stack pointer here was part of that code */
+        return true;
+    default:
+        return op >= 0xb8 && move(s, ((op & 7) + 1) * 8 + 4);
+    }
+}
+
+/* Executes an instruction 11...... */
+static bool execute_11(struct state *s, struct code *code, uint32_t op)
+{
+    uint32_t byte;
+
+    if (op < 0xc6 || (op >= 0xd0 && op < 0xd8)) {
+        return move(s, ((op & 7) + 1) * 8);
+    }
+    if (op > 0xc9 || !next(code, &byte)) {
+        return false;
+    }
+    if (op != 0xc7) {
+        return move(s, ((byte & 15) + 1) * 8);
+    }
+    return byte > 0 && byte < 16 &&
+           move(s, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
+                    (byte >> 3)) *
+                       4);
+}
+
+/* Executes an instruction.  Returns false if it is none, or has no rule. */
+static bool execute(struct state *s, struct code *code, uint32_t op)
+{
+    uint32_t byte;
+
+    switch (op >> 4) {
+    case 0x8: /* without registers, unwinding is refused */
+        return next(code, &byte) && (op & 15) + byte > 0 &&
+               pop(s, (op & 15) << 12 | byte << 4);
+    case 0x9:
+        return set_sp(s, op & 15);
+    case 0xa:
+        return pop(s, ((2u << (op & 7)) - 1) << 4 | (op & 8) << (LR - 3));
+    case 0xb:
+        return execute_1011(s, code, op);
+    default:
+        if (op >= 0xc0) {
+            return execute_11(s, code, op);
+        }
+        return move(s, op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
+    }
+}
+
+static bool run(struct state *s, struct code *code)
+{
+    uint32_t op;
+
+    memset(s, 0, sizeof(*s));
+    s->sp.base = SP;
+    while (next(code, &op) && op != 0xb0) {
+        if (!execute(s, code, op)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* tables ---------------------------------------------------------------------
+ */
+
+/* Finds the instructions at an address of .ARM.extab.  Behind a personality
+ * routine they are as compilers of C++ place them. */
+static bool find_in_table(const struct reader *r, uint32_t address,
+                          struct code *code)
+{
+    uint32_t word, more, size, at = address - r->table_address;
+
+    if (at % 4 != 0 || at >= r->table.size || r->table.size - at < 4) {
+        return false;
+    }
+    code->words = r->table.data + at;
+    word = read_word(r->file, code->words);
+    more = word >> 16 & 0xff;
+    code->at = 2;
+    if ((word & COMPACT) == 0) {
+        if (r->table.size - at < 8) {
+            return false;
+        }
+        at += 4;
+        code->words += 4;
+        more = code->words[r->file->is_big ? 0 : 3];
+        code->at = 1;
+    } else if (word >> 24 == 0x80) {
+        more = 0;
+        code->at = 1;
+    } else if (word >> 24 > 0x82) {
+        return false;
+    }
+    size = 4 + more * 4;
+    code->end = size;
+    return r->table.size - at >= size;
+}
+
+/* Finds the instructions of an entry of .ARM.exidx. */
+static bool find_code(const struct reader *r, const uint8_t *entry,
+                      uint32_t address, struct code *code)
+{
+    uint32_t word = read_word(r->file, entry + 4);
+
+    code->is_big = r->file->is_big;
+    if (word == CANNOT_UNWIND) {
+        return false;
+    }
+    if ((word & COMPACT) == 0) {
+        return find_in_table(r, follow(word, address + 4), code);
+    }
+    code->words = entry + 4;
+    code->at = 1;
+    code->end = 4;
+    return word >> 24 == 0x80;
+}
+
+/* records --------------------------------------------------------------------
+ */
+
+static int write_slot(const struct reader *r, const struct cfi_register *reg,
+                      struct slot slot, bool is_at)
+{
+    return cfi_rule(r->cfi, reg, &r->registers[slot.base],
+                    (int32_t)slot.offset, CFI_PLUS, is_at);
+}
+
+static int write_state(const struct reader *r, const struct state *s)
+{
+    unsigned i;
+    unsigned link = (s->is_saved >> PC & 1) != 0 ? PC : LR;
+    struct slot lr = {LR, 0};
+    bool is_at = (s->is_saved >> link & 1) != 0;
+
+    if (write_slot(r, &r->cfa, s->sp, false) != 0 ||
+        write_slot(r, &r->ra, is_at ? s->saved[link] : lr, is_at) != 0) {
+        return -1;
+    }
+    for (i = 0; i < SP; i++) {
+        if ((s->is_saved >> i & 1) != 0 &&
+            write_slot(r, &r->registers[i], s->saved[i], true) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int open_registers(struct reader *r)
+{
+    unsigned i;
+    char text[16];
+    static const char *const names[] = {"sp", "lr", "pc"};
+
+    for (i = 0; i < REGISTERS; i++) {
+        snprintf(text, sizeof(text), "r%u", i);
+        if (cfi_register(r->cfi, i < SP ? text : names[i - SP],
+                         &r->registers[i]) != 0) {
+            return -1;
+        }
+    }
+    return cfi_register(r->cfi, ".cfa", &r->cfa) != 0
+               ? -1
+               : cfi_register(r->cfi, ".ra", &r->ra);
+}
+
+/* Returns the end of the code that has an address, for the last function of the
+ * table. */
+static uint32_t code_end(const struct elf_file *file, uint32_t address)
+{
+    bool is_compressed;
+    uint64_t start;
+    struct elf_bytes text =
+        elf_file_find_loaded(file, "text", &is_compressed, &start);
+
+    return text.data != NULL && address >= start &&
+                   address - start < text.size
+               ? (uint32_t)(start + text.size)
+               : address;
+}
+
+int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
+{
+    bool is_compressed;
+    size_t at;
+    uint64_t address, table_address = 0, load = elf_file_load_address(file);
+    uint32_t start, end;
+    struct elf_bytes index;
+    struct reader r = {.file = file, .cfi = cfi};
+    struct state state;
+    struct code code;
+
+    index = elf_file_find_loaded(file, "ARM.exidx", &is_compressed, &address);
+    if (file->machine != EM_ARM || file->is_64 || file->type == ELF_REL ||
+        index.data == NULL) {
+        return 0;
+    }
+    r.table = elf_file_find_loaded(file, "ARM.extab", &is_compressed,
+                                   &table_address);
+    r.table_address = (uint32_t)table_address;
+    if (open_registers(&r) != 0) {
+        return -1;
+    }
+    for (at = 0; index.size - at >= ENTRY; at += ENTRY) {
+        start = follow(read_word(file, index.data + at),
+                       (uint32_t)(address + at));
+        end = index.size - at < 2 * ENTRY
+                  ? code_end(file, start)
+                  : follow(read_word(file, index.data + at + ENTRY),
+                           (uint32_t)(address + at + ENTRY));
+        start &= ~1u; /* says that the function is in Thumb code */
+        end &= ~1u;
+        if (start < load || end <= start ||
+            !find_code(&r, index.data + at, (uint32_t)(address + at),
+                       &code) ||
+            !run(&state, &code)) {
+            continue;
+        }
+        if (cfi_correction(cfi, start - load, end - start) != 0 ||
+            write_state(&r, &state) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
