@@ -146,7 +146,7 @@ is absent(), 'bad1 bad10 bad11 bad2 bad3 bad4 bad5 bad6 bad7 bad8 bad9',
 is metric('symcached_canaries_total{result="good"}'), 3, 'three canaries';
 is metric('symcached_canaries_total{result="bad"}'), 0, 'none died';
 is metric('symcached_transcodes_total'), 15, 'and are counted as runs';
-is log_has(qr/\[info\].*: failed on different PDBs in a row and converts "\S+": its failures are believed/),
+is log_has(qr/\[info\].*: failed on different files in a row and converts "\S+": its failures are believed/),
     3, 'logged';
 ok !-e "$dir/store/canary.pdb", 'nothing of a canary is published';
 
@@ -175,7 +175,7 @@ is absent(), '', 'and what it said before is taken back';
 is metric('symcached_malformed_taken_back_total'), 2, 'counted';
 is metric('symcached_canaries_total{result="bad"}'), 1, 'the canary, too';
 is metric('symcached_transcoder_pauses_total'), 1, 'and the pause';
-is log_has(qr/\[error\].*: transcoder "\Q$transcoder\E" of store "default", version 9\.0\.0: fails on "\S+\/canary\.pdb", too, which is a good PDB: exit code 3: no prefix; 2 PDBs that it called malformed are tried again; not run for 50 s, then by one job/),
+is log_has(qr/\[error\].*: transcoder "\Q$transcoder\E" of store "default", version 9\.0\.0: fails on "\S+\/canary\.pdb", too, which is a good PDB: exit code 3: no prefix; 2 files that it called malformed are tried again; not run for 50 s, then by one job/),
     1, 'one line for the operator';
 is ask($_), '503 error', "$_: left alone" for 'f1', 'f3', 'f4';
 is runs(), '', 'it is not run, for no key';
@@ -347,7 +347,7 @@ is ask("e$_"), '503 error', "left alone, file $_" for 1, 4, 5;
 is runs(), '', 'after the third it is left alone';
 like detail('e4')->{reason}, qr/left alone, it failed: exit code 75, .*sshd is down/,
     'why';
-is log_has(qr/\[error\].*: failed for 3 PDBs in a row by no fault of theirs, the last time: exit code 75, .*: sshd is down; not run for 50 s, then by one job/),
+is log_has(qr/\[error\].*: failed for 3 files in a row by no fault of theirs, the last time: exit code 75, .*: sshd is down; not run for 50 s, then by one job/),
     1, 'one line for the operator';
 is metric('symcached_canaries_total{result="bad"}'), 0, 'without a canary';
 

@@ -65,7 +65,7 @@ is $r->{status}, 200, 'a damaged copy at the first source, a good one behind';
 ok $c->published($r) eq $right, 'the SymCache is that of the good one';
 is $places, 'up0 unusable, up1 found', '"why" shows both';
 like $details[0], $damage, 'and what is wrong with the first';
-is scalar(() = $t->helper_log =~ /\[warn\].* the PDB of "up0" is malformed, /g),
+is scalar(() = $t->helper_log =~ /\[warn\].* the original of "up0" is malformed, /g),
     1, 'the log warns of it once';
 like $t->helper_log,
     qr/bad-good-none\S* .*is malformed, "up1" is asked: $damage/,

@@ -268,7 +268,7 @@ void job_diagnose(struct job *job)
     }
     if (!choose(job, trust, job->run.canary)) {
         snprintf(error, sizeof(error),
-                 "failed on different PDBs in a row, and there is no \"%s\" "
+                 "failed on different files in a row, and there is no \"%s\" "
                  "to see whether it works",
                  job->run.canary->path);
         job_diagnosed(job, error);

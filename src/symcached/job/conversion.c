@@ -83,7 +83,9 @@ static void malformed(struct job *job)
         return;
     }
 
-    log_warn(0, "job %s: the PDB of \"%s\" is malformed, \"%s\" is asked: %s",
+    log_warn(0,
+             "job %s: the original of \"%s\" is malformed, \"%s\" is asked: "
+             "%s",
              job_id(job), job->original.from,
              job->source != NULL ? job->source->name : job->kept.from,
              job_text(job));
@@ -97,7 +99,7 @@ static void diagnose_failure(struct job *job)
     struct stat st;
 
     if (stat(job_pdb_path(job), &st) != 0) {
-        job_fail(job, 0, "the PDB vanished under the transcoder");
+        job_fail(job, 0, "the original vanished under the transcoder");
     } else if (!job_has_work(job)) {
         job_fail(job, 0, "its folder vanished under the transcoder");
     } else if (job->findings & FINDING_FORGOTTEN) {
@@ -291,7 +293,7 @@ void job_run_transcoder(struct job *job)
         } else {
             job_fail(job, 0, job->original.link != NULL
                                  ? changed
-                                 : "the PDB vanished before it was used");
+                                 : "the original vanished before it was used");
         }
         return;
     }

@@ -111,7 +111,7 @@ bool job_take_file(struct job *job, const char *file)
         int errnum = errno;
 
         job_leave_sources(job);
-        job_fail(job, errnum, "the PDB cannot be stored");
+        job_fail(job, errnum, "the original cannot be stored");
         return false;
     }
     return true;
@@ -183,7 +183,7 @@ bool job_leave_at_source(struct job *job, const char *file)
     job->original.link = strdup(file);
     if (job->original.link == NULL) {
         job_leave_sources(job);
-        job_fail(job, ENOMEM, "the PDB cannot be used");
+        job_fail(job, ENOMEM, "the original cannot be used");
         return false;
     }
     (void)stat(file, &job->original.left); /* one that is gone has changed */
@@ -245,7 +245,7 @@ static void on_found(struct job *job)
     }
     if (worse) {
         job_leave_sources(job);
-        job_say(job, "the PDB has public symbols only");
+        job_say(job, "the original has public symbols only");
         job_end(job, FINDING_NOT_BETTER);
         return;
     }

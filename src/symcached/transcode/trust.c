@@ -206,7 +206,7 @@ void trust_failed(struct trust *trust, const symcache_key_t *key,
     trust->has_faulty = true;
     if (fails(trust, TRUST_ROW, why, seconds, is_probe)) {
         log_error(0,
-                  WHO ": failed for %u PDBs in a row by no fault of theirs, "
+                  WHO ": failed for %u files in a row by no fault of theirs, "
                       "the last time: %s; not run for %u s, then by one job "
                       "to see whether it works",
                   WHO_ARGS(trust, version), trust->breaker.failures, why,
@@ -236,7 +236,7 @@ void trust_canary_lives(struct trust *trust, const char *canary, bool is_probe)
 
     metrics_add(METRIC_CANARY_GOOD, 1);
     log_info(0,
-             WHO ": failed on different PDBs in a row and converts \"%s\": "
+             WHO ": failed on different files in a row and converts \"%s\": "
                  "its failures are believed",
              WHO_ARGS(trust, version), canary);
     works(trust, is_probe);
@@ -257,7 +257,7 @@ void trust_canary_dies(struct trust *trust, const char *canary,
     trust->lies++;
     (void)fails(trust, 1, why, seconds, is_probe);
     log_error(0,
-              WHO ": fails on \"%s\", too, which is a good PDB: %s; %u PDBs "
+              WHO ": fails on \"%s\", too, which is a good PDB: %s; %u files "
                   "that it called malformed are tried again; not run for "
                   "%u s, then by one job to see whether it works",
               WHO_ARGS(trust, version), canary, why, n, seconds);
