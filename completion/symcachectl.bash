@@ -23,7 +23,7 @@ _symcachectl() {
 
     if [ "${COMP_WORDS[1]}" = symbfile ] && [ "$COMP_CWORD" -eq 2 ] &&
         [ "${cur:0:1}" != - ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'make show lookup' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W 'make show lookup push' -- "$cur")
         return
     fi
 
@@ -32,7 +32,7 @@ _symcachectl() {
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
     --malformed-since | --unused-for | --older-than | --kind | --url | --token | --expires | \
-    --after)
+    --after | --api-key | --parts)
             return ;;
     esac
 
@@ -57,7 +57,8 @@ _symcachectl() {
     upload)             words='--url --token --expires --force --try --warm
                                --json --watch' ;;
     watch)              words="$asks --after --once" ;;
-    symbfile)           words='-o' ;;
+    symbfile)           words='-o --return-pads --url --api-key --parts
+                               --debug-file' ;;
     esac
 
     if [ "${cur:0:1}" = - ]; then

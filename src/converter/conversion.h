@@ -25,7 +25,11 @@ struct conversion {
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
     bool is_text; /* the output is Breakpad's text, and no CfiCache */
-    bool is_symbfile; /* the output is a symbfile; it must be named */
+    /* Makes another output than those of the formats, which must be named; or
+     * NULL.  So pdb2symcache need not have what only others make. */
+    int (*make)(const uint8_t *data, size_t size,
+                const struct symfile_sink *sink,
+                struct debuginfo_result *result, struct failure *failure);
     struct input_choice choice; /* of the image, if the file has several */
     const struct check *check;  /* of the output; or NULL: there is none */
 };

@@ -7,5 +7,6 @@
 #define CONVERTER_H
 
 #include "conversion.h"
+#include "symbfile_output.h"
 
 #endif

@@ -23,7 +23,6 @@
 #include "input.h"
 #include "sandbox/sandbox.h"
 #include "derived/symcache/symcache.h"
-#include "symbfile_output.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -227,9 +226,8 @@ static int convert(const struct conversion *c, struct input *input,
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
-    if (c->is_symbfile) {
-        return symbfile_output(input->data, input->size, sink, result,
-                               failure);
+    if (c->make != NULL) {
+        return c->make(input->data, input->size, sink, result, failure);
     }
     maker = input_maker(input->data, input->size,
                         c->has_wanted ? &c->wanted : NULL);

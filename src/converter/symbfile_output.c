@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "debuginfo/elf/elf.h"
+#include "debuginfo/pe/pe.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "input.h"
 
@@ -42,24 +43,53 @@ static uint64_t base_of(const uint8_t *data, size_t size)
                : 0;
 }
 
-static int make_ranges(const void *symcache, size_t size, uint64_t base,
+typedef int make_symbfile(const struct symfile_reader *symcache,
+                          const uint8_t *data, size_t size,
+                          const struct symfile_sink *sink,
+                          struct failure *failure);
+
+static int make_ranges(const struct symfile_reader *symcache,
+                       const uint8_t *data, size_t size,
                        const struct symfile_sink *sink,
                        struct failure *failure)
+{
+    return symbfile_make_ranges(symcache, base_of(data, size), sink, failure);
+}
+
+static int make_pads(const struct symfile_reader *symcache,
+                     const uint8_t *data, size_t size,
+                     const struct symfile_sink *sink, struct failure *failure)
+{
+    struct code code;
+    int rc = elf_sniff(data, size) ? elf_instructions_read(data, size, &code)
+                                   : pe_instructions_read(data, size, &code);
+
+    rc = rc != 0 ? failure_memory(failure)
+                 : symbfile_make_pads(symcache, base_of(data, size), &code,
+                                      sink, failure);
+    code_free(&code);
+    return rc;
+}
+
+/* Makes a symbfile of a SymCache in memory, which was made of a file. */
+static int make(make_symbfile *make_of, const void *symcache,
+                size_t symcache_size, const uint8_t *data, size_t size,
+                const struct symfile_sink *sink, struct failure *failure)
 {
     char error[512];
     struct symfile_reader reader;
 
-    if (symfile_reader_open(&reader, symcache, size, error, sizeof(error)) !=
-            SYMFILE_OPENED ||
+    if (symfile_reader_open(&reader, symcache, symcache_size, error,
+                            sizeof(error)) != SYMFILE_OPENED ||
         symfile_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND) {
         return failure_set(failure, FAILURE_DAMAGED, "is damaged: %s", error);
     }
-    return symbfile_make_ranges(&reader, base, sink, failure);
+    return make_of(&reader, data, size, sink, failure);
 }
 
-int symbfile_output(const uint8_t *data, size_t size,
-                    const struct symfile_sink *sink,
-                    struct debuginfo_result *result, struct failure *failure)
+static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
+                  const struct symfile_sink *sink,
+                  struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     struct memory memory = {NULL, 0, 0};
@@ -68,7 +98,7 @@ int symbfile_output(const uint8_t *data, size_t size,
     const struct debuginfo_maker *maker;
 
     if (size >= 4 && memcmp(data, "SYMC", 4) == 0) {
-        return make_ranges(data, size, 0, sink, failure);
+        return make(make_of, data, size, data, size, sink, failure);
     }
     maker = input_maker(data, size, &wanted);
     if (maker == NULL) {
@@ -77,9 +107,24 @@ int symbfile_output(const uint8_t *data, size_t size,
     }
     rc = maker->convert(data, size, &to_memory, result, failure);
     if (rc == 0) {
-        rc = make_ranges(memory.data, memory.size, base_of(data, size), sink,
-                         failure);
+        rc = make(make_of, memory.data, memory.size, data, size, sink,
+                  failure);
     }
     free(memory.data);
     return rc;
+}
+
+int symbfile_output(const uint8_t *data, size_t size,
+                    const struct symfile_sink *sink,
+                    struct debuginfo_result *result, struct failure *failure)
+{
+    return output(make_ranges, data, size, sink, result, failure);
+}
+
+int symbfile_output_pads(const uint8_t *data, size_t size,
+                         const struct symfile_sink *sink,
+                         struct debuginfo_result *result,
+                         struct failure *failure)
+{
+    return output(make_pads, data, size, sink, result, failure);
 }

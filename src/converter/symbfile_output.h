@@ -10,12 +10,18 @@
 #include "debuginfo/format.h"
 
 /*
- * Converts a file in memory, which may also be a SymCache.  Addresses are
- * those of an ELF file itself; of other files they are relative to the image.
- * Returns 0, or -1 with failure set.
+ * Makes ranges of a file in memory, which may also be a SymCache.  Addresses
+ * are those of an ELF file itself; of other files they are relative to the
+ * image.  Returns 0, or -1 with failure set.
  */
 int symbfile_output(const uint8_t *data, size_t size,
                     const struct symfile_sink *sink,
                     struct debuginfo_result *result, struct failure *failure);
+
+/* The same with return pads, for which the file must have the code. */
+int symbfile_output_pads(const uint8_t *data, size_t size,
+                         const struct symfile_sink *sink,
+                         struct debuginfo_result *result,
+                         struct failure *failure);
 
 #endif

@@ -14,6 +14,7 @@ use Test::File;
 use Test::More;
 
 use Corpus;
+use Test::ScriptedServer;
 
 my $corpus = Corpus->new;
 my ($root, $work) = ($corpus->root, $corpus->work);
@@ -338,6 +339,92 @@ for my $file (grep { defined } @files) {
     is "$code$err", 0, "$name: SymCache of the symbfile";
     ok expected("$work/c", map { sprintf '%x', $_ } @addresses) eq $want,
         '... which has the same';
+}
+
+# --- return pads: one for each call that objdump finds
+
+SKIP: {
+    my @missing = grep { system("$_ --version >/dev/null 2>&1") != 0 }
+        qw(gcc objdump);
+    skip "no @missing", 1 if @missing;
+    spew("$work/pads.c", <<'EOS');
+static inline __attribute__((always_inline)) int inner(int (*f)(int), int x)
+{
+    return f(x) + 1;
+}
+__attribute__((noinline)) int outer(int (*f)(int), int x)
+{
+    return inner(f, x) + f(x + 2) * 3;
+}
+int last(int (*f)(int), int x)
+{
+    return outer(f, x) + inner(f, 5);
+}
+EOS
+    system("cd '$work' && gcc -g -O2 -shared -fPIC -nostdlib -o pads.so pads.c")
+        == 0 or die 'gcc failed';
+    my %want;
+    my $call = 0;
+    for my $line (qx(objdump -d --no-show-raw-insn '$work/pads.so')) {
+        my ($address, $text) = $line =~ /^\s*([0-9a-f]+):\s+(\S+)/ or next;
+        $want{sprintf '%x', hex($address) - 1} = $call if $call;
+        $call = $text =~ /^(?:callq?|blr?)$/ ? $address : 0;
+    }
+    my @at = sort keys %want;
+    cmp_ok scalar @at, '>=', 4, 'calls';
+    is_deeply [symbfile('make', '--return-pads', '-o', "$work/pads.made",
+                        "$work/pads.so")], [0, '', ''], 'return pads';
+    symbfile('make', '-o', "$work/pads.ranges", "$work/pads.so");
+    is_deeply [sort((symbfile('show', "$work/pads.made"))[1]
+        =~ /^return pad 0x([0-9a-f]+)$/mg)], \@at, 'one for each call';
+    is +(symbfile('lookup', "$work/pads.made", $_))[1],
+        (symbfile('lookup', "$work/pads.ranges", $want{$_}))[1],
+        "... with the functions at $want{$_}" for @at;
+    my ($code, $out, $err) = symbfile('make', '--return-pads', '-o',
+        "$work/none", "$work/example.sym");
+    is $code, 1, 'none without instructions';
+    like $err, qr/no instructions/, '... and it says so';
+}
+
+# --- push
+
+{
+    # the id is a test vector of the format's description
+    spew("$work/vector", pack 'C*', map { $_ % 256 } 0 .. 99_999);
+    is +(symbfile('push', '--url', 'http://127.0.0.1:1', "$work/vector"))[0], 1,
+        'push of what is no debug file';
+
+    my $server = Test::ScriptedServer->new(log => "$work/requests",
+        unrecorded => 1, script =>
+        sub {
+            my ($c, $req) = @_;
+            my $body = $c->read_body($req);
+            my $h = $req->{headers};
+            open my $log, '>>', "$work/pushed" or die "pushed: $!";
+            print $log "$req->{method} $req->{uri} $h->{fileid} "
+                . "$h->{filepart}/$h->{fileparts} " . length($body) . "\n";
+            close $log;
+            my $answer = '{"success": true, "status": 200}';
+            my $status = 200;
+            if (($h->{authorization} // '') ne 'APIKey aWQ6c2VjcmV0') {
+                $status = 403;
+                $answer = '{"success": false, "uuid": "0d4c", "error": '
+                    . '{"Code": "1000", "Text": "no such key"}, "status": 403}';
+            }
+            $c->reply($status, { 'Content-Type' => 'application/json' },
+                      $answer);
+        });
+    my @push = ('push', '--url', $server->{url}, '--debug-file',
+                "$work/example.sym", '--parts', 3);
+    is_deeply [symbfile(@push, '--api-key', 'id:secret', "$work/vector")],
+        [0, '', ''], 'push';
+    is slurp("$work/pushed"), join('', map {
+        "POST /api/symbols-ranges 2_9Vdt56Ll8o0Oe7fW7CYA $_\n"
+    } '0/3 33', '1/3 33', '2/3 35'), '... in parts, under the id of the vector';
+    my ($code, $out, $err) = symbfile(@push, '--api-key', 'other',
+                                      "$work/vector");
+    is $code, 1, 'refused: 1';
+    like $err, qr/no such key \(HTTP 403, 0d4c\)/, '... and why';
 }
 
 done_testing;

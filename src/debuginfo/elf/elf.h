@@ -8,6 +8,7 @@
 
 #include "convert.h"
 #include "identity.h"
+#include "instructions.h"
 #include "section.h"
 
 #endif

@@ -9,5 +9,6 @@
 #include "convert.h"
 #include "debug_directory.h"
 #include "identity.h"
+#include "instructions.h"
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef DEBUGINFO_SYMBFILE_MAKE_H
 #define DEBUGINFO_SYMBFILE_MAKE_H
 
+#include "debuginfo/code.h"
 #include "debuginfo/failure.h"
 
 /* Writes the ranges of all functions to the sink.  base is added to addresses.
@@ -14,5 +15,12 @@
 int symbfile_make_ranges(const struct symfile_reader *symcache, uint64_t base,
                          const struct symfile_sink *sink,
                          struct failure *failure);
+
+/* Writes a return pad for each call instruction of the code that is in a
+ * function.  Code of other architectures than x86 and arm64 is refused. */
+int symbfile_make_pads(const struct symfile_reader *symcache, uint64_t base,
+                       const struct code *code,
+                       const struct symfile_sink *sink,
+                       struct failure *failure);
 
 #endif

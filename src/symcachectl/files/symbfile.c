@@ -2,9 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl symbfile: makes and reads symbfiles, the files of names of
- * Elastic's Universal Profiling.
+ * Elastic's Universal Profiling, and sends them to a server.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,14 +15,21 @@
 #include "debuginfo/symbfile/symbfile.h"
 #include "input.h"
 #include "symcachectl/command.h"
+#include "symcachectl/helper/symbfile_push.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/output.h"
 
 #define NAME "symbfile"
+#define PARTS_MAX 10000 /* as servers allow */
 #define SHOWN 40 /* bytes of a line that is not an address */
 
 struct symbfile {
     const char *output;
+    const char *url;
+    const char *api_key;
+    const char *parts;
+    const char *debug_file;
+    int has_return_pads;
     struct symbfile_search search;
     struct addresses addresses;
     struct output out;
@@ -39,12 +48,18 @@ static int damaged(const char *file, const struct failure *failure)
 /* make ---------------------------------------------------------------------
  */
 
+static int write_symbfile(const char *input, const char *output, bool is_pads)
+{
+    const struct conversion c = {
+        .program = "symcachectl", .input = input, .output = output,
+        .folder = ".", .has_sandbox = true, .is_durable = true,
+        .make = is_pads ? symbfile_output_pads : symbfile_output};
+
+    return conversion_command(&c);
+}
+
 static int make(int argc, char **argv)
 {
-    struct conversion c = {
-        .program = "symcachectl", .output = s.output, .folder = ".",
-        .has_sandbox = true, .is_durable = true, .is_symbfile = true};
-
     if (argc != 1 || s.output == NULL) {
         return command_usage(NAME,
                              argc == 0         ? "no FILE"
@@ -52,8 +67,60 @@ static int make(int argc, char **argv)
                                                 : "more than one FILE",
                              argc > 1 ? argv[1] : NULL);
     }
-    c.input = argv[0];
-    return conversion_command(&c);
+    return write_symbfile(argv[0], s.output, s.has_return_pads != 0);
+}
+
+/* push ---------------------------------------------------------------------
+ */
+
+/* Makes both files in a folder and sends them.  Without instructions, which the
+ * converter has said, there are ranges only; they are enough. */
+static int send_both(struct symbfile_push *p, const char *file,
+                     const char *ranges, const char *pads)
+{
+    int code = symbfile_id(file, p->file_id);
+    bool has_pads;
+
+    if (code == COMMAND_OK) {
+        code = write_symbfile(s.debug_file != NULL ? s.debug_file : file,
+                              ranges, false);
+    }
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    has_pads = s.debug_file == NULL &&
+               write_symbfile(file, pads, true) == COMMAND_OK;
+    return symbfile_push(p, ranges, has_pads ? pads : NULL);
+}
+
+static int push(int argc, char **argv)
+{
+    char folder[] = "/tmp/symbfile-XXXXXX";
+    char ranges[sizeof(folder) + 8], pads[sizeof(folder) + 8];
+    struct symbfile_push p = {.url = s.url, .api_key = s.api_key, .parts = 1};
+    int code;
+
+    if (argc != 1 || s.url == NULL) {
+        return command_usage(NAME,
+                             s.url == NULL ? "push without --url"
+                             : argc == 0   ? "no FILE"
+                                           : "more than one FILE",
+                             argc > 1 ? argv[1] : NULL);
+    }
+    if (options_number(NAME, "--parts", s.parts, 1, PARTS_MAX, &p.parts) !=
+        COMMAND_OK) {
+        return COMMAND_USAGE;
+    }
+    if (mkdtemp(folder) == NULL) {
+        return command_fail(COMMAND_IO, folder, strerror(errno));
+    }
+    snprintf(ranges, sizeof(ranges), "%s/ranges", folder);
+    snprintf(pads, sizeof(pads), "%s/pads", folder);
+    code = send_both(&p, argv[0], ranges, pads);
+    unlink(ranges);
+    unlink(pads);
+    rmdir(folder);
+    return code;
 }
 
 /* show ---------------------------------------------------------------------
@@ -257,8 +324,15 @@ int symbfile_command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"make", make}, {"show", show}, {"lookup", lookup}};
-    const struct option_spec specs[] = {{"-o", NULL, &s.output}};
+    } commands[] = {{"make", make}, {"show", show}, {"lookup", lookup},
+                  {"push", push}};
+    const struct option_spec specs[] = {
+        {"-o", NULL, &s.output},
+        {"--return-pads", &s.has_return_pads, NULL},
+        {"--url", NULL, &s.url},
+        {"--api-key", NULL, &s.api_key},
+        {"--parts", NULL, &s.parts},
+        {"--debug-file", NULL, &s.debug_file}};
     size_t i;
 
     argc = options_parse(NAME, specs, sizeof(specs) / sizeof(specs[0]), argc,
@@ -271,6 +345,6 @@ int symbfile_command(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    return command_usage(NAME, "make, show or lookup",
+    return command_usage(NAME, "make, show, lookup or push",
                          argc > 0 ? argv[0] : NULL);
 }

@@ -1,0 +1,15 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The instructions that are in an ELF file.
+ */
+#ifndef DEBUGINFO_ELF_INSTRUCTIONS_H
+#define DEBUGINFO_ELF_INSTRUCTIONS_H
+
+#include "debuginfo/code.h"
+
+/* Reads a whole file in memory.  A damaged one, or a debug file, has no parts.
+ * Returns 0, or -1 when out of memory.  The code is to be freed in any case. */
+int elf_instructions_read(const uint8_t *data, size_t size, struct code *code);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbfile_push.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+#include <openssl/evp.h>
+
+#include "base/digest.h"
+#include "base/secret.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+#define ATTEMPTS 5
+#define RETRY_SECONDS 5
+#define RETRY_MAX 60
+#define CONNECT_SECONDS 30
+#define STALL_SECONDS 600 /* of a server that stores what it has got */
+#define BODY_MAX 4096
+
+#define ID_BYTES 16
+#define ID_PART 4096 /* of the head and of the tail */
+
+struct request {
+    CURL *curl;
+    struct curl_slist *headers;
+    char url[2048];
+    FILE *file; /* from which the part is read */
+    off_t left; /* bytes of it that are to be sent */
+    char body[BODY_MAX]; /* of the answer */
+    size_t len;
+};
+
+/* the id -------------------------------------------------------------------
+ */
+
+/* Adds size bytes of a file from an offset.  Returns false if that fails. */
+static bool add_bytes(struct digest *digest, FILE *file, long offset,
+                      size_t size)
+{
+    char bytes[ID_PART];
+
+    if (fseek(file, offset, SEEK_SET) != 0 ||
+        fread(bytes, 1, size, file) != size) {
+        return false;
+    }
+    digest_add(digest, bytes, size);
+    return true;
+}
+
+static void write_id(struct digest *digest, char id[SYMBFILE_ID_SIZE])
+{
+    char hex[DIGEST_HEX + 1], text[32];
+    unsigned char bytes[ID_BYTES];
+    unsigned i, byte = 0;
+
+    digest_hex(digest, hex);
+    for (i = 0; i < ID_BYTES; i++) {
+        (void)sscanf(hex + 2 * i, "%2x", &byte);
+        bytes[i] = (unsigned char)byte;
+    }
+    EVP_EncodeBlock((unsigned char *)text, bytes, ID_BYTES);
+    for (i = 0; i < SYMBFILE_ID_SIZE - 1; i++) {
+        id[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+    }
+    id[i] = '\0';
+}
+
+int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
+{
+    FILE *file = fopen(path, "re");
+    struct digest *digest = digest_new();
+    struct stat st;
+    unsigned i;
+    size_t part;
+    char size[8];
+    bool is_read;
+
+    if (digest == NULL) {
+        command_no_memory();
+    }
+    is_read = file != NULL && fstat(fileno(file), &st) == 0;
+    if (is_read) {
+        part = st.st_size < ID_PART ? (size_t)st.st_size : ID_PART;
+        for (i = 0; i < sizeof(size); i++) {
+            size[i] = (char)((uint64_t)st.st_size >> (56 - 8 * i));
+        }
+        is_read = add_bytes(digest, file, 0, part) &&
+                  add_bytes(digest, file, (long)st.st_size - (long)part, part);
+        digest_add(digest, size, sizeof(size));
+    }
+    if (is_read) {
+        write_id(digest, id);
+    }
+    digest_free(digest);
+    i = (unsigned)errno;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return is_read ? COMMAND_OK
+                   : command_fail(COMMAND_IO, path, strerror((int)i));
+}
+
+/* one part -----------------------------------------------------------------
+ */
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+    struct request *r = arg;
+    size_t room = sizeof(r->body) - 1 - r->len;
+    size_t len = size * n < room ? size * n : room;
+
+    memcpy(r->body + r->len, data, len);
+    r->len += len;
+    r->body[r->len] = '\0';
+    return size * n;
+}
+
+/* libcurl would send a file to its end, whatever size it was told. */
+static size_t on_read(char *data, size_t size, size_t n, void *arg)
+{
+    struct request *r = arg;
+    size_t room = size * n;
+
+    if ((uintmax_t)r->left < room) {
+        room = (size_t)r->left;
+    }
+    n = fread(data, 1, room, r->file);
+    r->left -= (off_t)n;
+    return n;
+}
+
+static void add_header(struct request *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_header(struct request *r, const char *format, ...)
+{
+    char line[2 * SECRET_MAX + 32];
+    struct curl_slist *list;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    list = curl_slist_append(r->headers, line);
+    if (list == NULL) {
+        command_no_memory();
+    }
+    r->headers = list;
+}
+
+/* Adds the key, encoded unless it is.  Returns an exit code. */
+static int add_key(struct request *r, const char *key)
+{
+    char secret[SECRET_MAX + 1], error[256];
+    char encoded[SECRET_MAX / 3 * 4 + 8];
+
+    if (key == NULL) {
+        return COMMAND_OK;
+    }
+    if (secret_expand(key, secret, sizeof(secret), error, sizeof(error)) !=
+        0) {
+        return command_fail(COMMAND_USAGE, "--api-key", error);
+    }
+    if (strchr(secret, ':') != NULL) {
+        EVP_EncodeBlock((unsigned char *)encoded,
+                        (const unsigned char *)secret, (int)strlen(secret));
+        add_header(r, "Authorization: APIKey %s", encoded);
+    } else {
+        add_header(r, "Authorization: APIKey %s", secret);
+    }
+    return COMMAND_OK;
+}
+
+/* Posts the next size bytes of a file.  Returns the status, or 0 with a
+ * reason. */
+static long post(struct request *r, FILE *file, off_t size, char *reason,
+                 size_t reason_size)
+{
+    CURL *curl = r->curl;
+    CURLcode code;
+    long status = 0;
+
+    curl_easy_reset(curl);
+    r->file = file;
+    r->left = size;
+    r->len = 0;
+    r->body[0] = '\0';
+    curl_easy_setopt(curl, CURLOPT_URL, r->url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, r->headers);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(curl, CURLOPT_READDATA, r);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    code = curl_easy_perform(curl);
+    if (code != CURLE_OK) {
+        snprintf(reason, reason_size, "%s", curl_easy_strerror(code));
+        return 0;
+    }
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* The server says what is wrong as {"uuid": ..., "error": {"Text": ...}}. */
+static void read_reason(const struct request *r, long status, char *reason,
+                        size_t size)
+{
+    cJSON *answer = cJSON_Parse(r->body);
+    const char *text = printable_field(cJSON_GetObjectItemCaseSensitive(
+                                           answer, "error"), "Text");
+    const char *uuid = printable_field(answer, "uuid");
+
+    snprintf(reason, size, "%s (HTTP %ld%s%s)",
+             text[0] != '\0' ? text : "no reason given", status,
+             uuid[0] != '\0' ? ", " : "", uuid);
+    cJSON_Delete(answer);
+}
+
+/* Waits as long as the server says. */
+static void pause_before(const struct request *r)
+{
+    curl_off_t seconds = 0;
+
+    curl_easy_getinfo(r->curl, CURLINFO_RETRY_AFTER, &seconds);
+    seconds = seconds <= 0 ? RETRY_SECONDS : seconds;
+    sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
+}
+
+/* Sends a part, again and again where that can help.  Returns an exit code. */
+static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
+{
+    char reason[512] = "";
+    long status = 0;
+    unsigned attempt;
+
+    for (attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        if (attempt > 1) {
+            pause_before(r);
+        }
+        if (fseeko(file, begin, SEEK_SET) != 0) {
+            return command_fail(COMMAND_IO, r->url, strerror(errno));
+        }
+        status = post(r, file, size, reason, sizeof(reason));
+        if (status == 200) {
+            return COMMAND_OK;
+        }
+        if (status != 0) {
+            read_reason(r, status, reason, sizeof(reason));
+        }
+        if (status != 0 && status != 429 && status <= 500) {
+            break;
+        }
+    }
+    fputs("symcachectl symbfile push: ", stderr);
+    printable_put(stderr, r->url);
+    fputs(": ", stderr);
+    printable_put(stderr, reason);
+    fputc('\n', stderr);
+    return status >= 300 && status < 500 && status != 429 ? COMMAND_NOT_FOUND
+                                                          : COMMAND_IO;
+}
+
+/* Sends a file in parts of the same size; the last one can be larger. */
+static int send_file(const struct symbfile_push *push, const char *page,
+                     const char *path)
+{
+    FILE *file = fopen(path, "re");
+    struct request r = {.curl = curl_easy_init()};
+    struct stat st;
+    unsigned i, parts;
+    off_t begin;
+    int code;
+
+    if (r.curl == NULL) {
+        command_no_memory();
+    }
+    if (file == NULL || fstat(fileno(file), &st) != 0) {
+        return command_fail(COMMAND_IO, path, strerror(errno));
+    }
+    snprintf(r.url, sizeof(r.url), "%s/api/symbols-%s", push->url, page);
+    parts = st.st_size < push->parts ? 1 : push->parts;
+    for (i = 0, code = COMMAND_OK; i < parts && code == COMMAND_OK; i++) {
+        add_header(&r, "Expect:");
+        add_header(&r, "Content-Type: application/octet-stream");
+        add_header(&r, "FileID: %s", push->file_id);
+        add_header(&r, "FilePart: %u", i);
+        add_header(&r, "FileParts: %u", parts);
+        code = add_key(&r, push->api_key);
+        if (code == COMMAND_OK) {
+            begin = st.st_size / parts * i;
+            code = send_part(&r, file, begin,
+                             i + 1 < parts ? st.st_size / parts
+                                           : st.st_size - begin);
+        }
+        curl_slist_free_all(r.headers);
+        r.headers = NULL;
+    }
+    curl_easy_cleanup(r.curl);
+    fclose(file);
+    return code;
+}
+
+int symbfile_push(const struct symbfile_push *push, const char *ranges,
+                  const char *pads)
+{
+    int code = send_file(push, "ranges", ranges);
+
+    return code == COMMAND_OK && pads != NULL
+               ? send_file(push, "returnpads", pads)
+               : code;
+}
