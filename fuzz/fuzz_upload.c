@@ -12,7 +12,7 @@
 
 #include "symcached/space/space.h"
 #include "base/control.h"
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 #include "symcached/intake/multipart.h"
 #include "symcached/intake/report.h"
 #include "symcached/intake/zip.h"

@@ -63,8 +63,9 @@ my %may = (    # room => rooms that it may include from
         . ' derived/ppdbcache derived/symcache',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
-    'debuginfo/place' => 'config proto debuginfo/breakpad debuginfo/elf'
-        . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
+    'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
+        . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb'
+        . ' debuginfo/wasm',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/symbfile debuginfo/wasm'
@@ -79,7 +80,7 @@ my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
 $may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo"
-    . ' debuginfo/pdb debuginfo/pe debuginfo/place debuginfo/symbfile'
+    . ' debuginfo/pdb debuginfo/pe debuginfo/identity debuginfo/symbfile'
     . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
@@ -103,7 +104,7 @@ $may{symbolicated} = "$common http metrics sandbox symbolicated/api"
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
-    . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
+    . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/wasm';
 my %above = (
     server => 'job negcache space store tenant upload',
     upload => 'job fetch tier intake space',

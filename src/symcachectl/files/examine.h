@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 #include "proto/key.h"
 
 enum examine_kind {

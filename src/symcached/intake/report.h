@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "child/child.h"
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 
 /* Files that one process can write, and the descriptors that it has. */
 #define UPLOAD_OUTS 32

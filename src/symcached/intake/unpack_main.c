@@ -25,7 +25,7 @@
 #include "config/config.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "sandbox/sandbox.h"
-#include "identity.h"
+#include "original_check.h"
 #include "places.h"
 #include "slice.h"
 
@@ -121,7 +121,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     }
     format = (enum original_format)(kind - BODY_ORIGINAL);
     if (job->formats & 1u << format) {
-        letter = identity_check(&job->key, format, job->checksum, map, size,
+        letter = original_check(&job->key, format, job->checksum, map, size,
                                 &features, detail, detail_size);
         if (letter == 'C' && job->growing >= 0 &&
             !places_settled(job->growing, size)) {
@@ -135,7 +135,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
         return letter;
     }
     snprintf(detail, detail_size, "%s", what);
-    return identity_has_guid(&job->key, format, map, size) ? 'X' : 'U';
+    return original_has_guid(&job->key, format, map, size) ? 'X' : 'U';
 }
 
 static char finish_file(const struct unpack_job *job, int fd, char *detail,

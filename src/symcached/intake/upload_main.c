@@ -29,7 +29,7 @@
 #include "child/child.h"
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 #include "multipart.h"
 #include "report.h"
 #include "zip.h"

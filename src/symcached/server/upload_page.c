@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/config.h"
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 #include "http/http.h"
 #include "proto/digest.h"
 #include "proto/upload.h"

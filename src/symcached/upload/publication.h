@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 
 struct event_base;
 struct intent;

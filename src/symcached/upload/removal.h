@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 
 struct event_base;
 struct peers;

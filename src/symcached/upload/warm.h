@@ -7,7 +7,7 @@
 #define SYMCACHED_UPLOAD_WARM_H
 
 #include <stdbool.h>
-#include "debuginfo/place/place.h"
+#include "debuginfo/identity/identity.h"
 
 struct scheduler;
 

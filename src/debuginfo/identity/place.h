@@ -32,14 +32,22 @@ struct debug_place {
     unsigned features; /* a set of SYMCACHE_HAS_... */
 };
 
+struct file_identity;
+
 /*
- * Reads the identity of a file in memory and compares it with the three parts
+ * Compares the n identities of a file with the three parts
  * of a path.  With packed, the file was packed, and the third part may say so.
  * Where the second part is NULL, a PDB may have any id, and no other file is
  * taken.  Where the third is NULL, too, nothing is compared: the first is the
  * file's name on the disk.  Returns true with *place, or false with a sentence
  * in error.
  */
+bool debug_place_find(const struct file_identity *list, size_t n,
+                      const char *const parts[3], bool packed,
+                      struct debug_place *place, char *error,
+                      size_t error_size);
+
+/* The same of a file in memory. */
 bool debug_place_read(const uint8_t *data, size_t size,
                       const char *const parts[3], bool packed,
                       struct debug_place *place, char *error,

@@ -1,22 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "place.h"
+#include "identity.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include "debuginfo/breakpad/breakpad.h"
-#include "debuginfo/elf/elf.h"
-#include "debuginfo/macho/macho.h"
-#include "debuginfo/pdb/pdb.h"
-#include "debuginfo/pe/pe.h"
-#include "debuginfo/portablepdb/portablepdb.h"
 
 /* A file, and what is found out about it. */
 struct candidate {
-    const uint8_t *data;
-    size_t size;
+    const struct file_identity *id;
     const char *const *parts;
     bool packed;
     struct debug_place *place;
@@ -24,13 +17,18 @@ struct candidate {
     size_t error_size;
 };
 
+#define UNKNOWN                                                               \
+    "is no file whose identity can be read: no PDB, no Breakpad text, no "    \
+    "PE, ELF or Mach-O file"
+
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
 
 /* Is the second part this debug id? */
-static bool has_debug_id(struct candidate *c, const uint8_t guid[16],
-                         uint32_t age)
+static bool has_debug_id(struct candidate *c)
 {
+    const uint8_t *guid = c->id->guid;
+    uint32_t age = c->id->age;
     symcache_key_t *key = &c->place->ids[0], path = {0};
     char got[SYMCACHE_ID_TEXT_MAX + 1];
 
@@ -72,46 +70,16 @@ static bool has_file(struct candidate *c, const char *name)
     return true;
 }
 
-static void note_features(struct candidate *c, bool debug_info, bool symbols,
-                          bool unwind_info)
-{
-    c->place->features = (debug_info ? SYMCACHE_HAS_DEBUG : 0) |
-                         (symbols ? SYMCACHE_HAS_SYMBOLS : 0) |
-                         (unwind_info ? SYMCACHE_HAS_UNWIND : 0);
-}
-
-static bool is_pdb(struct candidate *c)
-{
-    struct pdb_identity got;
-
-    if (pdb_identity_read(c->data, c->size, &got, c->error, c->error_size) !=
-        0) {
-        return false;
-    }
-    note_features(c, !got.stripped, true, got.has_unwind_info != 0);
-    return has_debug_id(c, got.guid, got.age) && has_file(c, c->place->name);
-}
-
-static bool is_portable_pdb(struct candidate *c)
-{
-    struct portablepdb_identity got;
-
-    note_features(c, true, false, false);
-    return portablepdb_identity_read(c->data, c->size, &got, c->error,
-                                     c->error_size) == 0 &&
-           has_debug_id(c, got.guid, PORTABLEPDB_AGE) &&
-           has_file(c, c->place->name);
-}
-
 /* Text says whose it is, whatever its own name on the disk. */
-static bool take_name(struct candidate *c, const struct breakpad_identity *got)
+static bool take_name(struct candidate *c)
 {
+    const struct file_identity *id = c->id;
     symcache_key_t key;
 
-    if (c->parts[2] != NULL || got->name_size == 0) {
+    if (c->parts[2] != NULL || id->name_size == 0) {
         return true;
     }
-    if (symcache_name_parse(got->name, got->name_size, &key) != SYMCACHE_OK ||
+    if (symcache_name_parse(id->name, id->name_size, &key) != SYMCACHE_OK ||
         key.name[0] == '.') {
         return FAIL(c, "is of a module with a name that is not allowed");
     }
@@ -119,29 +87,30 @@ static bool take_name(struct candidate *c, const struct breakpad_identity *got)
     return true;
 }
 
-/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
-static bool is_breakpad(struct candidate *c)
+static bool fits_pdb(struct candidate *c)
 {
-    const char *name = c->place->name;
-    size_t len, stem;
-    struct breakpad_identity got;
-    char file[SYMCACHE_NAME_MAX + 8];
+    return has_debug_id(c) && has_file(c, c->place->name);
+}
 
-    if (breakpad_identity_read(c->data, c->size, &got, c->error,
-                               c->error_size) != 0 ||
-        !has_debug_id(c, got.guid, got.age) || !take_name(c, &got)) {
+/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
+static bool fits_text(struct candidate *c)
+{
+    const struct file_identity *id = c->id;
+    const char *name = c->place->name;
+    char file[SYMCACHE_NAME_MAX + 8];
+    size_t len, stem;
+
+    if (!has_debug_id(c) || !take_name(c)) {
         return false;
     }
-    note_features(c, true, got.has_symbols, got.has_unwind_info);
     len = strlen(name);
     stem = len;
-    if (got.name_size > 0 &&
-        (got.name_size != len || strncasecmp(got.name, name, len) != 0)) {
-        return FAIL(c, "is of %.*s, and not of %s", (int)got.name_size,
-                    got.name, name);
+    if (id->name_size > 0 &&
+        (id->name_size != len || strncasecmp(id->name, name, len) != 0)) {
+        return FAIL(c, "is of %.*s, and not of %s", (int)id->name_size,
+                    id->name, name);
     }
-    /* text does not say how long it is, but it ends with a line */
-    if (c->data[c->size - 1] != '\n') {
+    if (id->is_unfinished) {
         return FAIL(c, "is cut off in its last line");
     }
     if (len > 4 && strcmp(name + len - 4, ".pdb") == 0) {
@@ -153,19 +122,13 @@ static bool is_breakpad(struct candidate *c)
                : FAIL(c, "has a name that is too long");
 }
 
-static bool is_image(struct candidate *c)
+static bool fits_image(struct candidate *c)
 {
     symcache_key_t *key = &c->place->ids[0], path = {0};
-    struct pe_code got;
 
-    if (pe_code_read(c->data, c->size, &got, c->error, c->error_size) != 0) {
-        return false;
-    }
-    note_features(c, got.has_debug_info, got.has_symbols,
-                  got.has_unwind_info);
     key->id_type = SYMCACHE_ID_PE;
-    key->timestamp = got.time_stamp;
-    key->image_size = got.image_size;
+    key->timestamp = c->id->timestamp;
+    key->image_size = c->id->image_size;
     c->place->nids = 1;
     symcache_id_print(c->place->id, key);
     if (c->parts[1] == NULL) {
@@ -194,17 +157,16 @@ static const struct ssqp ssqp_elf = {"elf-buildid-", "elf-buildid-sym-",
 static const struct ssqp ssqp_macho = {"mach-uuid-", "mach-uuid-sym-",
                                        "_.dwarf", 32};
 
-/* Notes a build id, and the debug id that is made of it. */
-static void note_build_id(struct candidate *c, const uint8_t *id, size_t size,
-                          const uint8_t guid[16])
+/* Notes the build id, and the debug id that is made of it. */
+static void note_build_id(struct candidate *c)
 {
     symcache_key_t *keys = c->place->ids;
 
     keys[0].id_type = SYMCACHE_ID_BUILD;
-    keys[0].build_len = (uint8_t)size;
-    memcpy(keys[0].build, id, size);
+    keys[0].build_len = (uint8_t)c->id->build_len;
+    memcpy(keys[0].build, c->id->build, c->id->build_len);
     keys[1].id_type = SYMCACHE_ID_DEBUG;
-    memcpy(keys[1].guid, guid, sizeof(keys[1].guid));
+    memcpy(keys[1].guid, c->id->guid, sizeof(keys[1].guid));
     c->place->nids = 2;
 }
 
@@ -227,9 +189,14 @@ static void print_ssqp(struct candidate *c, const struct ssqp *ssqp,
  * module, and _.debug/elf-buildid-sym-<id>/_.debug its debug file.  Breakpad's
  * tools know the latter as <name>/<debug id>/<name>.dbg.
  */
-static bool has_build_id(struct candidate *c, const struct ssqp *ssqp,
-                         bool has_code, bool has_debug)
+static bool has_build_id(struct candidate *c, const struct ssqp *ssqp)
 {
+    unsigned features = c->id->features;
+    bool has_code = (features & SYMCACHE_HAS_CODE) != 0;
+    bool has_debug = c->id->format == FORMAT_MACHO
+                         ? !has_code
+                         : (features & (SYMCACHE_HAS_DEBUG |
+                                        SYMCACHE_HAS_SYMBOLS)) != 0;
     bool is_debug = strcmp(c->place->name, ssqp->name) == 0;
     char debug_id[SYMCACHE_ID_TEXT_MAX + 1], file[SYMCACHE_NAME_MAX + 8];
 
@@ -267,113 +234,93 @@ static bool has_build_id(struct candidate *c, const struct ssqp *ssqp,
     return true;
 }
 
-static bool is_elf(struct candidate *c)
+static bool fits_elf(struct candidate *c)
 {
-    struct elf_identity got;
-
-    if (elf_identity_read(c->data, c->size, &got, c->error, c->error_size) !=
-        0) {
-        return false;
-    }
-    if (got.build_id_size == 0 || got.build_id_size > SYMCACHE_BUILD_ID_MAX) {
+    if (c->id->build_len == 0) {
         return FAIL(c, "is an ELF file without a build id");
     }
-    note_features(c, got.has_debug_info, got.has_symbols,
-                  got.has_unwind_info);
-    note_build_id(c, got.build_id, got.build_id_size, got.guid);
-    return has_build_id(c, &ssqp_elf, got.has_code,
-                        got.has_debug_info || got.has_symbols);
+    note_build_id(c);
+    return has_build_id(c, &ssqp_elf);
 }
 
-/* Of a fat file, each slice is one by which it may be asked for. */
-static bool is_macho(struct candidate *c)
+static bool fits_macho(struct candidate *c)
 {
-    struct macho_identity got;
-    const struct macho_slice *slice;
-    unsigned i;
-
-    if (macho_identity_read(c->data, c->size, &got, c->error,
-                            c->error_size) != 0) {
-        return false;
+    if (c->id->is_cut || c->id->build_len == 0) {
+        return c->error[0] == '\0'
+                   ? FAIL(c, "is a Mach-O file without a UUID")
+                   : false;
     }
-    snprintf(c->error, c->error_size, "is a Mach-O file without a UUID");
-    for (i = 0; i < got.num_slices; i++) {
-        slice = &got.slices[i];
-        if (!slice->is_sound || !slice->has_uuid) {
-            continue;
-        }
-        note_features(c, slice->has_debug_info, slice->has_symbols,
-                      slice->has_unwind_info);
-        note_build_id(c, slice->uuid, sizeof(slice->uuid), slice->uuid);
-        if (has_build_id(c, &ssqp_macho, !slice->is_dsym, slice->is_dsym)) {
-            return true;
-        }
-    }
-    return false;
+    note_build_id(c);
+    return has_build_id(c, &ssqp_macho);
 }
 
-static bool sniff_pdb(const uint8_t *data, size_t size)
-{
-    static const char magic[] = "Microsoft C/C++ MSF 7.00\r\n";
-
-    return size >= sizeof(magic) && memcmp(data, magic, sizeof(magic) - 1) == 0;
-}
-
-static bool sniff_image(const uint8_t *data, size_t size)
-{
-    return size > 2 && memcmp(data, "MZ", 2) == 0;
-}
-
+/* How the formats that symbol stores have are compared with a path. */
 static const struct {
-    bool (*sniff)(const uint8_t *data, size_t size);
-    bool (*is)(struct candidate *c);
-    enum original_format format;
+    bool (*fits)(struct candidate *c);
     bool needs_id; /* in the path */
     bool by_build_id;
-} kinds[] = {
-    {sniff_pdb, is_pdb, FORMAT_PDB, false, false},
-    {portablepdb_sniff, is_portable_pdb, FORMAT_PORTABLEPDB, false, false},
-    {breakpad_sniff, is_breakpad, FORMAT_BREAKPAD, true, false},
-    {sniff_image, is_image, FORMAT_PE, true, false},
-    {elf_sniff, is_elf, FORMAT_ELF, true, true},
-    {macho_sniff, is_macho, FORMAT_MACHO, true, true},
+} rules[FORMATS] = {
+    [FORMAT_PDB] = {fits_pdb, false, false},
+    [FORMAT_PORTABLEPDB] = {fits_pdb, false, false},
+    [FORMAT_BREAKPAD] = {fits_text, true, false},
+    [FORMAT_PE] = {fits_image, true, false},
+    [FORMAT_ELF] = {fits_elf, true, true},
+    [FORMAT_MACHO] = {fits_macho, true, true},
 };
 
-bool debug_place_read(const uint8_t *data, size_t size,
+/* Of a fat file, each image is one by which it may be asked for. */
+bool debug_place_find(const struct file_identity *list, size_t n,
                       const char *const parts[3], bool packed,
                       struct debug_place *place, char *error,
                       size_t error_size)
 {
-    struct candidate c = {.data = data,
-                          .size = size,
-                          .parts = parts,
+    enum original_format format = list->format;
+    struct candidate c = {.parts = parts,
                           .packed = packed,
                           .place = place,
                           .error = error,
                           .error_size = error_size};
     symcache_key_t key;
-    size_t i;
+    bool fits = false;
 
     memset(place, 0, sizeof(*place));
+    error[0] = '\0';
     if (symcache_name_parse(parts[0], strlen(parts[0]), &key) !=
             SYMCACHE_OK ||
         parts[0][0] == '.') {
         return FAIL(&c, "has a name that is not allowed");
     }
     memcpy(place->name, key.name, key.name_len + 1);
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i].sniff(data, size) &&
-            (parts[1] != NULL || parts[2] == NULL || !kinds[i].needs_id)) {
-            place->format = kinds[i].format;
-            if (!kinds[i].is(&c)) {
-                return false;
-            }
-            if (!kinds[i].by_build_id) {
-                memcpy(place->module, place->name, sizeof(place->module));
-            }
-            return true;
-        }
+    if (rules[format].fits == NULL ||
+        (parts[1] == NULL && parts[2] != NULL && rules[format].needs_id)) {
+        return FAIL(&c, UNKNOWN);
     }
-    return FAIL(&c, "is no file whose identity can be read: no PDB, no "
-                    "Breakpad text, no PE, ELF or Mach-O file");
+    for (c.id = list; c.id < list + n && !fits; c.id++) {
+        fits = rules[format].fits(&c);
+        place->features = c.id->features;
+    }
+    place->format = format;
+    if (fits && !rules[format].by_build_id) {
+        memcpy(place->module, place->name, sizeof(place->module));
+    }
+    return fits;
+}
+
+bool debug_place_read(const uint8_t *data, size_t size,
+                      const char *const parts[3], bool packed,
+                      struct debug_place *place, char *error,
+                      size_t error_size)
+{
+    struct file_identity list[IDENTITIES_MAX];
+    int format = identity_format(data, size);
+    size_t n;
+
+    if (format < 0) {
+        snprintf(error, error_size, UNKNOWN);
+        return false;
+    }
+    n = identities_read((enum original_format)format, data, size, list, error,
+                        error_size);
+    return n > 0 && debug_place_find(list, n, parts, packed, place, error,
+                                     error_size);
 }

@@ -4,8 +4,8 @@
  * Whether a file is the original that a key asks for, by what the file says of
  * itself.  This runs in the sandbox.
  */
-#ifndef SYMCACHED_INTAKE_IDENTITY_H
-#define SYMCACHED_INTAKE_IDENTITY_H
+#ifndef SYMCACHED_INTAKE_ORIGINAL_CHECK_H
+#define SYMCACHED_INTAKE_ORIGINAL_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,13 +24,13 @@
  * gets what a file has of which something can be made, a set of
  * SYMCACHE_HAS_...
  */
-char identity_check(const symcache_key_t *key, enum original_format format,
+char original_check(const symcache_key_t *key, enum original_format format,
                     const char *checksum,
                     const uint8_t *data, uint64_t size, unsigned *features,
                     char *detail, size_t detail_size);
 
 /* Is it a PDB, a Windows one or a portable one, with the GUID of the key? */
-bool identity_has_guid(const symcache_key_t *key, enum original_format format,
+bool original_has_guid(const symcache_key_t *key, enum original_format format,
                        const uint8_t *data, uint64_t size);
 
 #endif

@@ -1,0 +1,226 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "identity.h"
+
+#include <string.h>
+#include "debuginfo/breakpad/breakpad.h"
+#include "debuginfo/elf/elf.h"
+#include "debuginfo/macho/macho.h"
+#include "debuginfo/pdb/pdb.h"
+#include "debuginfo/pe/pe.h"
+#include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/wasm/wasm.h"
+
+_Static_assert(IDENTITIES_MAX >= MACHO_SLICES_MAX, "not all images fit");
+
+/* A file, and the text of what is wrong with it. */
+struct input {
+    const uint8_t *data;
+    size_t size;
+    char *error;
+    size_t error_size;
+};
+
+static unsigned features_of(bool debug_info, bool symbols, bool unwind_info,
+                            bool code)
+{
+    return (debug_info ? SYMCACHE_HAS_DEBUG : 0) |
+           (symbols ? SYMCACHE_HAS_SYMBOLS : 0) |
+           (unwind_info ? SYMCACHE_HAS_UNWIND : 0) |
+           (code ? SYMCACHE_HAS_CODE : 0);
+}
+
+static void set_guid(struct file_identity *id, const uint8_t guid[16],
+                     uint32_t age)
+{
+    memcpy(id->guid, guid, sizeof(id->guid));
+    id->age = age;
+}
+
+static size_t read_pdb(const struct input *in, struct file_identity *id)
+{
+    struct pdb_identity got;
+
+    if (pdb_identity_read(in->data, in->size, &got, in->error,
+                          in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, got.age);
+    id->features =
+        features_of(!got.stripped, true, got.has_unwind_info != 0, false);
+    return 1;
+}
+
+static size_t read_portablepdb(const struct input *in, struct file_identity *id)
+{
+    struct portablepdb_identity got;
+
+    if (portablepdb_identity_read(in->data, in->size, &got, in->error,
+                                  in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, PORTABLEPDB_AGE);
+    id->stamp = got.stamp;
+    id->id_at = got.id_at;
+    id->features = SYMCACHE_HAS_DEBUG;
+    return 1;
+}
+
+/* Text does not say how long it is.  But half of a copy, or one whose rest
+ * consists of zeros, rarely ends with a line feed. */
+static size_t read_breakpad(const struct input *in, struct file_identity *id)
+{
+    struct breakpad_identity got;
+
+    if (breakpad_identity_read(in->data, in->size, &got, in->error,
+                               in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, got.age);
+    id->name = got.name;
+    id->name_size = got.name_size;
+    id->features = features_of(got.has_debug_info, got.has_symbols,
+                               got.has_unwind_info, false);
+    id->is_cut = in->data[in->size - 1] == '\0';
+    id->is_unfinished = in->data[in->size - 1] != '\n';
+    return 1;
+}
+
+static size_t read_pe(const struct input *in, struct file_identity *id)
+{
+    struct pe_code got;
+
+    if (pe_code_read(in->data, in->size, &got, in->error, in->error_size) !=
+        0) {
+        return 0;
+    }
+    set_guid(id, got.debug_id.guid, got.debug_id.age);
+    id->timestamp = got.time_stamp;
+    id->image_size = got.image_size;
+    id->features = features_of(got.has_debug_info, got.has_symbols,
+                               got.has_unwind_info, !got.is_companion);
+    id->is_cut = got.is_cut;
+    return 1;
+}
+
+static size_t read_elf(const struct input *in, struct file_identity *id)
+{
+    struct elf_identity got;
+
+    if (elf_identity_read(in->data, in->size, &got, in->error,
+                          in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, 0);
+    if (got.build_id_size <= sizeof(id->build)) {
+        id->build_len = got.build_id_size;
+        memcpy(id->build, got.build_id, got.build_id_size);
+    }
+    id->features = features_of(got.has_debug_info, got.has_symbols,
+                               got.has_unwind_info, got.has_code);
+    id->is_cut = got.is_cut;
+    return 1;
+}
+
+static size_t read_macho(const struct input *in, struct file_identity *id)
+{
+    struct macho_identity got;
+    const struct macho_slice *slice;
+    unsigned i;
+
+    if (macho_identity_read(in->data, in->size, &got, in->error,
+                            in->error_size) != 0) {
+        return 0;
+    }
+    for (i = 0; i < got.num_slices; i++) {
+        slice = &got.slices[i];
+        if (slice->has_uuid) {
+            set_guid(&id[i], slice->uuid, 0);
+            memcpy(id[i].build, slice->uuid, sizeof(slice->uuid));
+            id[i].build_len = sizeof(slice->uuid);
+        }
+        id[i].features =
+            features_of(slice->has_debug_info, slice->has_symbols,
+                        slice->has_unwind_info, !slice->is_dsym);
+        id[i].is_cut = !slice->is_sound;
+    }
+    return got.num_slices;
+}
+
+static size_t read_wasm(const struct input *in, struct file_identity *id)
+{
+    struct wasm_identity got;
+
+    if (wasm_identity_read(in->data, in->size, &got, in->error,
+                           in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, 0);
+    id->features =
+        features_of(got.has_debug_info, got.has_symbols, false, true);
+    return 1;
+}
+
+/* The server says what it is, and nothing in it does. */
+static size_t read_any(const struct input *in, struct file_identity *id)
+{
+    (void)in;
+    (void)id;
+    return 1;
+}
+
+static bool sniff_pdb(const uint8_t *data, size_t size)
+{
+    static const char magic[] = "Microsoft C/C++ MSF 7.00\r\n";
+
+    return size >= sizeof(magic) && memcmp(data, magic, sizeof(magic) - 1) == 0;
+}
+
+static bool sniff_pe(const uint8_t *data, size_t size)
+{
+    return size > 2 && memcmp(data, "MZ", 2) == 0;
+}
+
+static const struct {
+    bool (*sniff)(const uint8_t *data, size_t size); /* or NULL */
+    size_t (*read)(const struct input *in, struct file_identity *id);
+} formats[] = {
+    [FORMAT_PDB] = {sniff_pdb, read_pdb},
+    [FORMAT_BREAKPAD] = {breakpad_sniff, read_breakpad},
+    [FORMAT_PE] = {sniff_pe, read_pe},
+    [FORMAT_ELF] = {elf_sniff, read_elf},
+    [FORMAT_MACHO] = {macho_sniff, read_macho},
+    [FORMAT_PORTABLEPDB] = {portablepdb_sniff, read_portablepdb},
+    [FORMAT_WASM] = {NULL, read_wasm},
+    [FORMAT_ANY] = {NULL, read_any},
+};
+
+_Static_assert(sizeof(formats) / sizeof(formats[0]) == FORMATS,
+               "a format has no reader");
+
+int identity_format(const uint8_t *data, size_t size)
+{
+    int i;
+
+    for (i = 0; i < FORMATS; i++) {
+        if (formats[i].sniff != NULL && formats[i].sniff(data, size)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+size_t identities_read(enum original_format format, const uint8_t *data,
+                       size_t size, struct file_identity list[IDENTITIES_MAX],
+                       char *error, size_t error_size)
+{
+    struct input in = {data, size, error, error_size};
+    size_t i;
+
+    memset(list, 0, IDENTITIES_MAX * sizeof(list[0]));
+    for (i = 0; i < IDENTITIES_MAX; i++) {
+        list[i].format = format;
+    }
+    return formats[format].read(&in, list);
+}
