@@ -48,27 +48,33 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_k
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
+LIBS_symbolicated-worker = -lseccomp
 LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
                     -lz -lzstd -lseccomp
 
-PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
+PROGRAMS = symcached symcached-sandboxed symbolicated symbolicated-worker \
+           pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
 CANARIES = canary.pdb canary-portable.pdb
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
-PARTS    = sandboxed symcached symbolicated worker symcachectl converter http child metrics config \
-           symbolication json debuginfo reports stackwalk derived sandbox base proto
+PARTS    = sandboxed workers symcached symbolicated worker symcachectl \
+           converter http child metrics config symbolication json debuginfo \
+           reports stackwalk derived sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
+ROOM_symbolicated-worker = workers
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
-USES_symcached-sandboxed = symcached config debuginfo derived sandbox base proto
-USES_symbolicated = http metrics config symbolication json derived sandbox \
-                    base proto
+USES_symcached-sandboxed = symcached config debuginfo reports derived sandbox base proto
+USES_symbolicated = http metrics config symbolication json derived worker \
+                    sandbox base proto
+USES_symbolicated-worker = worker reports stackwalk json derived sandbox base \
+                    proto
 USES_pdb2symcache = debuginfo json derived sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
                     reports stackwalk derived sandbox base proto
@@ -188,7 +194,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(addprefix src/config/,location.c sympath.c tokens.c) src/base/secret.c \
              $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/sink.c \
-               $(addprefix intake/,body.c body_kind.c cabinet.c multipart.c \
+               $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
                  report.c zip.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,helper/list.c files/identity.c))
@@ -219,7 +225,7 @@ $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
              src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
-               src/symbolicated/calls/*.c src/symbolicated/files/*.c \
+               src/symbolicated/calls/*.c src/symbolicated/files/*.c src/worker/*.c \
                src/symbolicated/search/*.c src/base/*.c src/config/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
@@ -323,7 +329,8 @@ install: all
 	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(SCRIPTS:%=$(B)/%) \
 	    $(AT)/bin
 	install -m 755 $(B)/symcached $(B)/symbolicated $(AT)/sbin
-	install -m 755 $(B)/symcached-sandboxed $(AT)/libexec/ngx_symcache
+	install -m 755 $(B)/symcached-sandboxed $(B)/symbolicated-worker \
+	    $(AT)/libexec/ngx_symcache
 	install -m 644 $(B)/ngx_symcache_module.so \
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
@@ -358,6 +365,7 @@ SHARED   = $(addprefix .$(PREFIX)/,bin sbin libexec share/doc \
 uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
 	    $(AT)/sbin/symbolicated $(AT)/libexec/ngx_symcache/symcached-sandboxed \
+	    $(AT)/libexec/ngx_symcache/symbolicated-worker \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
 	    $(SCRIPTS:%=$(AT)/bin/%) \
 	    $(BASHDIR)/symcachectl $(ZSHDIR)/_symcachectl \

@@ -13,7 +13,7 @@
 #include "symcached/space/space.h"
 #include "base/control.h"
 #include "debuginfo/identity/identity.h"
-#include "symcached/intake/multipart.h"
+#include "symcached/intake/form.h"
 #include "symcached/intake/report.h"
 #include "symcached/intake/zip.h"
 
@@ -92,12 +92,12 @@ static void report(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct multipart form;
+    struct upload_form form;
     char error[256] = "";
     struct zip *zip;
 
-    if (multipart_read(data, size, "b0undary", &form, error, sizeof(error)) !=
-        0) {
+    if (upload_form_read(data, size, "b0undary", &form, error,
+                         sizeof(error)) != 0) {
         if (error[0] == '\0') {
             abort();
         }

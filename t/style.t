@@ -48,6 +48,8 @@ my %may = (    # room => rooms that it may include from
     json => 'base',
     worker => 'base',
     stackwalk => 'base derived/cficache',
+    'reports/crash' => '',
+    'reports/multipart' => '',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/ppdbcache derived/symcache',
     symbolication => 'base derived/symcache symbolication/demangle',
@@ -91,18 +93,19 @@ $may{symcachectl} = "$ctl symcachectl/files";
 my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
-$may{"symbolicated/api/$_"} = "$common symbolicated/api"
+$may{"symbolicated/api/$_"} = "$common reports/crash symbolicated/api"
     for qw(mozilla symbolicator);
 $may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =
     'base proto derived json symbolicated symbolicated/api symbolicated/files';
 $may{'symbolicated/calls'} =
-    "$common http symbolicated symbolicated/api symbolicated/search";
-$may{symbolicated} = "$common http metrics sandbox symbolicated/api"
+    "$common http worker symbolicated symbolicated/api symbolicated/search";
+$may{symbolicated} = "$common http metrics sandbox worker symbolicated/api"
     . ' symbolicated/calls symbolicated/files symbolicated/search';
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox derived'
+    . ' reports/multipart'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/wasm';
 my %above = (
@@ -123,6 +126,8 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
+$may{workers} = 'sandbox worker base json derived/cficache derived/symcache'
+    . ' reports/crash reports/minidump reports/multipart';
 $may{sandboxed} = 'child symcached/intake symcached/store symcached/transcode';
 
 # a room is entered through the header of its name; these are shelves of

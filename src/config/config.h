@@ -334,6 +334,12 @@ struct tenants_config {
     size_t nhosts;
 };
 
+/* One kind of event. */
+struct event_config {
+    bool enabled;
+    unsigned requests; /* at a time */
+};
+
 struct symbolicator_config {
     bool enabled;
     enum symbolicator_sources sources;
@@ -343,10 +349,13 @@ struct symbolicator_config {
     unsigned node;      /* the first four digits of a request's id */
     uint64_t kept_size; /* bytes of all kept requests */
     struct tenants_config tenants;
+    struct event_config minidump;
 };
 
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
+    uint64_t crash_size;  /* the same of a crash report */
+    uint64_t spool_size;  /* bytes of all crash reports */
     uint64_t receiving_size; /* bytes of all bodies that are not whole yet */
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */

@@ -17,6 +17,8 @@
 
 static const struct symbolication_limits_config default_symbolication_limits = {
     .body_size = 55 * MIB,
+    .crash_size = 250 * MIB,
+    .spool_size = 1 * GIB,
     .receiving_size = 256 * MIB,
     .answer_size = 128 * MIB,
     .frames = 100000,
@@ -39,6 +41,7 @@ static const struct symbolicator_config default_symbolicator = {
     .requests = 200,
     .kept_size = 64 * MIB,
     .tenants = {.count = 8, .size = GIB, .idle = 60 * 60},
+    .minidump = {.enabled = true, .requests = 200},
 };
 
 #define LIMIT(name, type, min, max)                                           \
@@ -50,6 +53,8 @@ static const struct symbolicator_config default_symbolicator = {
 
 static const struct config_field limits_fields[] = {
     LIMIT(body_size, size, 1024, 2 * GIB),
+    LIMIT(crash_size, size, 1024, 2 * GIB),
+    LIMIT(spool_size, size, 1024, 1024 * TIB),
     LIMIT(receiving_size, size, 1024, 1024 * TIB),
     LIMIT(answer_size, size, 1024, 1024 * TIB),
     LIMIT(frames, count, 1, 10000000),
@@ -198,6 +203,22 @@ static int read_tenants(struct config_reader *r, const cJSON *item,
     return config_object(r, item, tenants_fields, COUNT(tenants_fields), at);
 }
 
+#define EVENT(name, read, min, max)                                           \
+    {                                                                         \
+#name, read, offsetof(struct event_config, name), min, max, 0         \
+    }
+
+static const struct config_field event_fields[] = {
+    EVENT(enabled, config_bool, 0, 0),
+    EVENT(requests, config_count, 1, 1000000),
+};
+
+static int read_event(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    return config_object(r, item, event_fields, COUNT(event_fields), at);
+}
+
 #define SYMBOLICATOR(name, read, min, max)                                    \
     {                                                                         \
 #name, read, offsetof(struct symbolicator_config, name), min, max, 0  \
@@ -212,6 +233,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(node, config_count, 0, 65535),
     SYMBOLICATOR(kept_size, config_size, 0, TIB),
     SYMBOLICATOR(tenants, read_tenants, 0, 0),
+    SYMBOLICATOR(minidump, read_event, 0, 0),
 };
 
 static int read_symbolicator(struct config_reader *r, const cJSON *item,

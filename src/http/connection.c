@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "chunked.h"
+#include "input.h"
 #include "output.h"
 #include "reply_head.h"
 
@@ -20,6 +21,9 @@
 #define INPUT_ROOM 65536
 
 #define INPUT_LEAST 1024
+
+/* What is read at a time of a body that goes into a spool. */
+#define SPOOL_ROOM (256 * 1024)
 
 /* How long a client may be silent; nginx closes idle connections after 60 s
  * itself. */
@@ -38,13 +42,6 @@ enum state {
     RUNS,  /* its request is not answered yet */
     WRITES,
     LINGERS /* the last answer is sent */
-};
-
-struct http_input {
-    size_t begin; /* of the request */
-    size_t size;
-    size_t room;
-    char data[];
 };
 
 struct http_connection {
@@ -103,27 +100,6 @@ static void watch(struct http_connection *c, short what)
 /* input ---------------------------------------------------------------------
  */
 
-/* Returns false if it has no memory. */
-static bool input_resize(struct http_input **input, size_t room)
-{
-    struct http_input *in = realloc(*input, sizeof(*in) + room);
-
-    if (in == NULL) {
-        return false;
-    }
-    if (*input == NULL) {
-        in->begin = in->size = 0;
-    }
-    in->room = room;
-    *input = in;
-    return true;
-}
-
-void http_input_free(struct http_input *input)
-{
-    free(input);
-}
-
 /* Returns false if all connections would have too much together. */
 static bool count_input(struct http_connection *c, size_t room)
 {
@@ -149,6 +125,9 @@ static size_t room_for(const struct http_connection *c, size_t size)
 {
     size_t room = size < INPUT_LEAST / 2 ? INPUT_LEAST : 2 * size;
 
+    if (c->request.spool != NULL) {
+        room = c->head_size + SPOOL_ROOM;
+    }
     if (c->head_size > 0 && !c->head.is_chunked &&
         room > c->head_size + c->head.length) {
         room = c->head_size + (size_t)c->head.length;
@@ -166,7 +145,7 @@ static bool keep(struct http_connection *c, struct http_input *in)
     struct http_input *own = NULL;
 
     if (in != c->input || in->begin > 0) {
-        if (!input_resize(&own, room_for(c, size))) {
+        if (!http_input_resize(&own, room_for(c, size))) {
             return false;
         }
         memcpy(own->data, in->data + in->begin, size);
@@ -192,6 +171,7 @@ void http_connection_free(struct http_connection *c)
     close(fd);
     LIST_REMOVE(c, entry);
     http_output_release(&c->output);
+    spool_unref(c->request.spool);
     drop_input(c);
     free(c);
     if (LIST_EMPTY(&server->connections) && server->drained != NULL) {
@@ -232,6 +212,8 @@ void http_connection_new(struct http_server *server, int fd)
 /* The request is over, and the next one may begin. */
 static void end_request(struct http_connection *c)
 {
+    spool_unref(c->request.spool);
+    c->request.spool = NULL;
     memset(&c->chunked, 0, sizeof(c->chunked));
     c->seen = 0;
     c->head_size = 0;
@@ -358,6 +340,33 @@ static int take_head(struct http_connection *c, struct http_input *in)
     return status == 0 ? 1 : -status;
 }
 
+/* Begins a spool for the body, if it is one of those.  Returns false without
+ * memory. */
+static bool choose_spool(struct http_connection *c, struct http_input *in)
+{
+    if (c->server->spools != NULL && c->head.method == HTTP_POST &&
+        c->server->spools(in->data + in->begin + c->head.path,
+                          c->server->arg)) {
+        c->request.spool = spool_new();
+        return c->request.spool != NULL;
+    }
+    return true;
+}
+
+/* Moves the first bytes of a body into the spool.  Returns false if the request
+ * is to be answered as it is. */
+static bool spool(struct http_connection *c, struct http_input *in, size_t size)
+{
+    c->next = in->begin + c->head_size;
+    if (!http_input_spool(in, c->next, size, c->request.spool)) {
+        c->request.state = HTTP_BODY_NO_ROOM;
+    } else if (c->request.spool->size > c->server->spooled) {
+        c->request.state = HTTP_BODY_TOO_LONG;
+    }
+    c->request.size = c->request.spool->size;
+    return c->request.state == HTTP_BODY_WHOLE;
+}
+
 static int take_chunks(struct http_connection *c, struct http_input *in)
 {
     size_t at = in->begin + c->head_size, size = in->size - at;
@@ -365,6 +374,11 @@ static int take_chunks(struct http_connection *c, struct http_input *in)
 
     result = http_chunked_read(&c->chunked, in->data + at, &size);
     in->size = at + size;
+    if (result != HTTP_CHUNKED_MALFORMED && c->request.spool != NULL) {
+        size = c->chunked.size;
+        c->chunked.size = 0;
+        return !spool(c, in, size) || result == HTTP_CHUNKED_DONE;
+    }
     c->request.size = c->chunked.size;
     c->next = at + c->chunked.size;
     if (result == HTTP_CHUNKED_MALFORMED) {
@@ -379,10 +393,19 @@ static int take_chunks(struct http_connection *c, struct http_input *in)
 
 static int take_bytes(struct http_connection *c, struct http_input *in)
 {
+    uint64_t most = c->request.spool != NULL ? c->server->spooled
+                                             : c->server->body;
+    size_t here = in->size - in->begin - c->head_size;
+
     c->request.size = c->head.length;
-    if (c->head.length > c->server->body) {
+    if (c->head.length > most) {
         c->request.state = HTTP_BODY_TOO_LONG;
         return 1;
+    }
+    if (c->request.spool != NULL) {
+        most = c->head.length - c->request.spool->size;
+        return !spool(c, in, most < here ? (size_t)most : here) ||
+               c->request.size == c->head.length;
     }
     c->next = in->begin + c->head_size + (size_t)c->head.length;
     return c->next <= in->size;
@@ -418,8 +441,8 @@ static int take_request(struct http_connection *c, struct http_input *in)
     }
     if (c->head_size == 0) {
         rc = take_head(c, in);
-        if (rc <= 0) {
-            return rc;
+        if (rc <= 0 || !choose_spool(c, in)) {
+            return rc <= 0 ? rc : -503;
         }
     }
     rc = c->head.is_chunked ? take_chunks(c, in) : take_bytes(c, in);
@@ -434,12 +457,15 @@ static void begin_request(struct http_connection *c, struct http_input *in)
     request->method = c->head.method;
     request->path = data + c->head.path;
     request->query = c->head.query > 0 ? data + c->head.query : NULL;
-    request->body = data + c->head_size;
+    request->body = request->spool == NULL ? data + c->head_size : NULL;
     c->closes = c->head.closes;
     if (request->state != HTTP_BODY_WHOLE) {
         request->body = NULL;
         c->closes = c->lingers = true;
         c->next = in->size;
+    }
+    if (request->spool != NULL) {
+        spool_seal(request->spool);
     }
     count_input(c, 0);
     c->state = RUNS;
@@ -496,7 +522,7 @@ static bool grow(struct http_connection *c)
 {
     size_t room = room_for(c, c->input->room);
 
-    return count_input(c, room) && input_resize(&c->input, room);
+    return count_input(c, room) && http_input_resize(&c->input, room);
 }
 
 static void receive(struct http_connection *c)
@@ -504,7 +530,7 @@ static void receive(struct http_connection *c)
     struct http_input **in = c->input != NULL ? &c->input : &c->server->input;
     ssize_t n;
 
-    if (*in == NULL && !input_resize(in, INPUT_ROOM)) {
+    if (*in == NULL && !http_input_resize(in, INPUT_ROOM)) {
         http_connection_free(c);
         return;
     }

@@ -25,6 +25,8 @@ struct http_server {
     void *arg;
     uint64_t body;      /* bytes at most */
     uint64_t receiving; /* the same of all */
+    bool (*spools)(const char *path, void *arg); /* or NULL */
+    uint64_t spooled;   /* bytes of such a body, at most */
     uint64_t unsent;    /* of copies of answers, of all */
     struct http_input *input; /* for what comes; NULL: a request has it */
     LIST_HEAD(, http_connection) connections;
@@ -53,7 +55,5 @@ void http_connection_free(struct http_connection *connection);
 /* The next one of the server's. */
 struct http_connection *
 http_connection_next(const struct http_connection *connection);
-
-void http_input_free(struct http_input *input);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "connection.h"
+#include "input.h"
 
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100
@@ -110,6 +111,14 @@ void http_server_limit(struct http_server *server, uint64_t body,
     server->body = body;
     server->receiving = receiving;
     server->unsent = unsent;
+}
+
+void http_server_spool(struct http_server *server,
+                       bool (*spools)(const char *path, void *arg),
+                       uint64_t body)
+{
+    server->spools = spools;
+    server->spooled = body;
 }
 
 void http_server_stop(struct http_server *server, void (*drained)(void *arg),

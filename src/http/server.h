@@ -9,9 +9,11 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <event2/event.h>
+#include "base/spool.h"
 #include "head.h"
 
 struct http_server;
@@ -29,6 +31,7 @@ struct http_request {
     const char *query; /* or NULL */
     enum http_body state;
     char *body; /* size bytes, which may be changed; NULL unless whole */
+    struct spool *spool; /* the body, in place of that; or NULL */
     uint64_t size;
 };
 
@@ -73,6 +76,14 @@ void http_server_watch_refused(struct http_server *server,
  */
 void http_server_limit(struct http_server *server, uint64_t body,
                        uint64_t receiving, uint64_t unsent);
+
+/*
+ * Bodies of requests with a path for which spools() returns true are put into
+ * spools, and may have so many bytes.
+ */
+void http_server_spool(struct http_server *server,
+                       bool (*spools)(const char *path, void *arg),
+                       uint64_t body);
 
 /* Accepts and reads nothing more; calls drained when all answers are sent. */
 void http_server_stop(struct http_server *server, void (*drained)(void *arg),

@@ -75,6 +75,7 @@ static const int calls[] = {
     SCMP_SYS(mremap),
     SCMP_SYS(brk),
     SCMP_SYS(madvise),
+    SCMP_SYS(memfd_create),
     /* threads */
     SCMP_SYS(futex),
     SCMP_SYS(set_robust_list),

@@ -23,6 +23,7 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "sandbox/sandbox.h"
+#include "worker/worker.h"
 #include "demangler.h"
 #include "symbolicated/search/exchange.h"
 #include "report.h"
@@ -39,6 +40,7 @@ struct daemon {
     struct settings *settings;
     struct listener listener;
     struct workers workers;
+    int *spawners; /* a socket for each thread; NULL: there is no spawner */
     struct reporter *reporter;
     struct config_watch *watch;
     struct event *trim;
@@ -245,6 +247,26 @@ static int lock(struct daemon *d, char *error, size_t size)
     return sandbox_serve(&allowed, error, size);
 }
 
+/* Makes the process that starts others, unless no kind of request needs one.
+ * Returns 0, or -1 with a sentence in error. */
+static int start_spawner(struct daemon *d, char *error, size_t size)
+{
+    static char *const argv[] = {"symbolicated-worker", "--serve", NULL};
+    const struct symbolicator_config *config =
+        &d->settings->symbolication->symbolicator;
+    unsigned n = count_threads(d->settings);
+
+    if (!config->enabled || !config->minidump.enabled) {
+        return 0;
+    }
+    d->spawners = calloc(n, sizeof(d->spawners[0]));
+    if (d->spawners == NULL) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    return spawner_start(argv, d->spawners, n, error, size);
+}
+
 static int start_workers(struct daemon *d, char *error, size_t size)
 {
     unsigned i, n = count_threads(d->settings);
@@ -256,7 +278,9 @@ static int start_workers(struct daemon *d, char *error, size_t size)
     }
     d->workers.n = n;
     for (i = 0; i < n; i++) {
-        d->workers.list[i] = worker_new(&d->workers, d->settings);
+        d->workers.list[i] = worker_new(
+            &d->workers, d->spawners != NULL ? d->spawners[i] : -1,
+            d->settings);
         if (d->workers.list[i] == NULL) {
             snprintf(error, size, "out of memory or descriptors");
             return -1;
@@ -310,6 +334,7 @@ static int start(struct daemon *d, struct config *config)
     }
     if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
         demangler_start(error, sizeof(error)) != 0 ||
+        start_spawner(d, error, sizeof(error)) != 0 ||
         lock(d, error, sizeof(error)) != 0) {
         goto failed;
     }
@@ -351,6 +376,7 @@ static void finish(struct daemon *d)
         worker_free(d->workers.list[i]);
     }
     free(d->workers.list);
+    free(d->spawners);
     demangler_stop();
     /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);

@@ -174,6 +174,26 @@ static void print_times(const struct printer *p)
     }
 }
 
+/* Of processes that read crash reports. */
+static void print_workers(const struct printer *p)
+{
+    print_number(p, "symbolicated_workers", "gauge",
+                 "Processes that read crash reports, or wait for one.",
+                 sum(p, offsetof(struct stats, works.workers)));
+    print_number(p, "symbolicated_workers_started_total", "counter",
+                 "Such processes that were started.",
+                 sum(p, offsetof(struct stats, works.started)));
+    print_number(p, "symbolicated_workers_died_total", "counter",
+                 "Of these, processes that crashed, or were killed while they "
+                 "read.",
+                 sum(p, offsetof(struct stats, works.died)));
+    print_number(p, "symbolicated_bodies_total", "counter",
+                 "Crash reports that were given to such a process.",
+                 sum(p, offsetof(struct stats, works.bodies)));
+    print_number(p, "symbolicated_spool_bytes", "gauge",
+                 "Bytes of crash reports in memory.", spool_bytes());
+}
+
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  unsigned n, const struct mapped_sizes *sizes, time_t started,
                  bool config_stale)
@@ -203,6 +223,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  "Answers written again, as a file was cut short.",
                  sum(&p, offsetof(struct stats, cut)));
     print_times(&p);
+    print_workers(&p);
     print_number(&p, "symbolicated_files_mapped", "gauge",
                  "SymCache files that are mapped.", sizes->files);
     print_number(&p, "symbolicated_bytes_mapped", "gauge", "Their bytes.",

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 #include "symbolicated/api/api.h"
+#include "worker/worker.h"
 
 #define STATS_HUNDREDS 6 /* 0 has the statuses that are none */
 #define STATS_BUCKETS 12 /* of the histogram; the last has no bound */
@@ -23,6 +24,7 @@ struct stats {
     stats_count requests[API_PROTOCOLS][STATS_HUNDREDS]; /* of the status */
     stats_count buckets[API_PROTOCOLS][STATS_BUCKETS];
     stats_count usec[API_PROTOCOLS];
+    struct work_counts works;
     stats_count running; /* requests that are not answered yet */
     stats_count refused; /* requests that cannot be read */
     stats_count frames;

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 #include "http/http.h"
 #include "symbolicated/search/exchange.h"
 #include "pages.h"
+#include "symbolicated/api/protocols.h"
 #include "symbolicated/calls/request.h"
 
 /* How long answers may take to leave when we stop. */
@@ -79,6 +81,18 @@ static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
     on_drained(arg);
 }
 
+/* Bodies that workers read. */
+static bool spools(const char *path, void *arg)
+{
+    const struct worker *w = arg;
+    const struct symbolication_config *config =
+        w->context.settings->symbolication;
+
+    return config->symbolicator.enabled &&
+           config->symbolicator.minidump.enabled && w->context.pool != NULL &&
+           strcmp(path, SYMBOLICATOR_MINIDUMP) == 0;
+}
+
 static void limit(struct worker *w, const struct settings *settings)
 {
     const struct symbolication_limits_config *limits =
@@ -86,6 +100,8 @@ static void limit(struct worker *w, const struct settings *settings)
 
     http_server_limit(w->http, limits->body_size, limits->receiving_size,
                       limits->answer_size);
+    http_server_spool(w->http, spools, limits->crash_size);
+    spool_limit(limits->spool_size);
 }
 
 static void on_woken(evutil_socket_t fd, short what, void *arg)
@@ -166,7 +182,8 @@ static int make_events(struct worker *w)
                : -1;
 }
 
-struct worker *worker_new(struct workers *workers, struct settings *settings)
+struct worker *worker_new(struct workers *workers, int spawner,
+                          struct settings *settings)
 {
     struct worker *w = calloc(1, sizeof(*w));
 
@@ -177,8 +194,8 @@ struct worker *worker_new(struct workers *workers, struct settings *settings)
     w->wakeup = -1;
     w->base = event_base_new();
     if (w->base == NULL ||
-        request_context_init(&w->context, w->base, workers->mapped, settings) !=
-            0 ||
+        request_context_init(&w->context, w->base, workers->mapped, spawner,
+                             settings) != 0 ||
         make_events(w) != 0 ||
         (w->http = http_server_new(w->base, workers->listener, on_request,
                                    w)) == NULL) {

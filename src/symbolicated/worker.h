@@ -27,8 +27,10 @@ struct workers {
     atomic_bool config_stale; /* the configuration in use is not the file's */
 };
 
-/* NULL without memory or descriptors. */
-struct worker *worker_new(struct workers *workers, struct settings *settings);
+/* spawner: starts processes that read bodies, or -1.  NULL without memory or
+ * descriptors. */
+struct worker *worker_new(struct workers *workers, int spawner,
+                          struct settings *settings);
 
 /* Its thread begins; all are in the list.  Returns 0, or an errno. */
 int worker_start(struct worker *worker);

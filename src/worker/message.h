@@ -43,7 +43,7 @@ struct work_head {
 struct work_begin {
     struct work_head head;
     uint32_t kind; /* of the body, for the program */
-    uint32_t flags;
+    uint32_t limit;
     /* a text for the kind follows, without a NUL */
 };
 

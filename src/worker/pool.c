@@ -299,7 +299,7 @@ static void begin(struct work *work, struct process *process)
 
     *packet = (struct work_begin){.head = {WORK_BEGIN, 0},
                                   .kind = work->order.kind,
-                                  .flags = work->order.flags};
+                                  .limit = work->order.limit};
     if (size > 0) {
         memcpy(packet + 1, work->order_text, size);
     }

@@ -38,7 +38,7 @@ void work_pool_free(struct work_pool *pool); /* NULL is allowed */
 
 struct work_order {
     uint32_t kind;
-    uint32_t flags;
+    uint32_t limit;
     const char *domain; /* whose body it is; NULL: the worker reads this body
                            and no other */
     int body; /* a descriptor that can be mapped, which stays the caller's */

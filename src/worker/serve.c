@@ -146,7 +146,7 @@ static void read_body(struct work_service *service,
     struct work_body body = {.data = mapping.data,
                              .size = mapping.size,
                              .text = text,
-                             .flags = begin->flags,
+                             .limit = begin->limit,
                              .service = service};
 
     kind->read(&body);

@@ -20,7 +20,7 @@ struct work_body {
     const uint8_t *data; /* mapped, and only to be read */
     uint64_t size;
     const char *text; /* of the order, with a NUL behind it */
-    uint32_t flags;
+    uint32_t limit;
     struct work_service *service;
 };
 

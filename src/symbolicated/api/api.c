@@ -14,6 +14,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_MOZILLA_V4] = "mozilla-v4",
         [API_MOZILLA_V5] = "mozilla-v5",
         [API_SYMBOLICATOR] = "symbolicator",
+        [API_MINIDUMP] = "minidump",
     };
 
     return names[protocol];
@@ -56,7 +57,7 @@ struct api_call *api_begin(const struct api_request *request,
         }
     }
     if (request->config->symbolicator.enabled &&
-        symbolicator_owns(request->path)) {
+        symbolicator_owns(request->config, request->path)) {
         reply->protocol = API_SYMBOLICATOR;
         return symbolicator_begin(request, reply);
     }

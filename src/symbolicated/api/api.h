@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/spool.h"
 #include "config/config.h"
 #include "derived/derived.h"
 #include "json/json.h"
@@ -27,6 +28,7 @@ enum api_protocol {
     API_MOZILLA_V4,
     API_MOZILLA_V5,
     API_SYMBOLICATOR,
+    API_MINIDUMP,
     API_PROTOCOLS
 };
 
@@ -38,6 +40,7 @@ struct api_request {
     const char *query; /* or NULL */
     char *body; /* size bytes, no NUL; a parser may change them; they live as
                    long as the call */
+    struct spool *spool; /* the body, in place of that; or NULL */
     size_t size;
     /* The first header of that name, or NULL. */
     const char *(*header)(const struct api_request *request, const char *name);
@@ -120,7 +123,40 @@ struct api_round {
 /* What becomes of a call after one of its steps. */
 enum api_next {
     API_FINISHED, /* the reply is whole */
-    API_WANTS     /* another round has modules that are unknown */
+    API_WANTS,    /* another round has modules that are unknown */
+    API_WORKS     /* its work is to be begun, or goes on with files */
+};
+
+enum api_news {
+    API_WORK_NONE,
+    API_WORK_WANTS,   /* it tells which files */
+    API_WORK_ENDED,   /* with a result */
+    API_WORK_REFUSED, /* detail: why */
+    API_WORK_DIED,
+    API_WORK_LATE     /* the time of the call is over */
+};
+
+/* A file that a worker is told of. */
+struct api_gift {
+    uint32_t index; /* index, what and state: as the worker means them */
+    uint8_t what;
+    uint8_t state;
+    const struct api_module *module; /* found; or NULL: there is no file */
+};
+
+/* What a worker does for a call, with a body (worker/worker.h). */
+struct api_work {
+    uint32_t kind;
+    uint32_t limit;
+    const char *domain; /* whose body it is; NULL: of a stranger */
+    const char *text;
+    struct spool *body;
+    enum api_news news; /* since the step before */
+    uint32_t detail;
+    char *said; /* with a NUL; the call takes it and frees it; or NULL */
+    size_t size;
+    const struct api_gift *gifts; /* the answer to API_WORK_WANTS */
+    size_t ngifts;
 };
 
 /* A request under way; a protocol's own struct begins with it. */
@@ -132,6 +168,7 @@ struct api_call {
     const char *tenant; /* what the tenant is asked for with whose store is
                            searched; NULL: search the configured stores */
     size_t tenant_size;
+    struct api_work *work; /* or NULL: it has none */
     bool is_stopped; /* modules are late as the process stops */
     uint64_t wait; /* milliseconds until those that are missing are late */
     /* Whether a file of this source ("": nobody knows) counts, or the stores

@@ -30,8 +30,12 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
                    int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The path of requests whose body is a form with a dump. */
+#define SYMBOLICATOR_MINIDUMP "/minidump"
+
 /* Whether a path is one of Symbolicator's. */
-bool symbolicator_owns(const char *path);
+bool symbolicator_owns(const struct symbolication_config *config,
+                       const char *path);
 
 /* POST /symbolicate of Sentry's Symbolicator, and what belongs to it. */
 struct api_call *symbolicator_begin(const struct api_request *request,

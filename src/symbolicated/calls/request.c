@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "body.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -37,6 +38,7 @@ struct request {
     struct api_reply reply;
     struct api_call *call;
     struct search *search; /* for the newest round; search_before() */
+    struct body *body;   /* its work, if a worker does it; or NULL */
     struct event *timer; /* NULL: it does not wait */
     unsigned tries;
     uint64_t started; /* microseconds */
@@ -146,6 +148,7 @@ static void free_request(struct request *r)
 
 
     stats_add(&r->context->stats.running, (uint64_t)-1);
+    body_free(r->body);
     if (r->timer != NULL) {
         LIST_REMOVE(r, entry);
         event_free(r->timer);
@@ -284,6 +287,9 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     struct request *r = arg;
 
     stop_searches(r);
+    if (r->call->work != NULL && r->call->work->news == API_WORK_NONE) {
+        r->call->work->news = API_WORK_LATE;
+    }
     go_on(r);
 }
 
@@ -360,7 +366,7 @@ static bool wants_too_much(const struct request *r)
         modules += round->nmodules;
     }
     return rounds > API_ROUNDS_MAX ||
-           modules > 2 * (size_t)r->settings->symbolication->limits.modules;
+           modules > 8 * (size_t)r->settings->symbolication->limits.modules;
 }
 
 /*
@@ -390,6 +396,33 @@ static bool search(struct request *r)
     return false;
 }
 
+/* The call's work has news. */
+static void on_work(void *arg)
+{
+    go_on(arg);
+}
+
+/* Begins the work of the call, or gives it files; then it is waited for. */
+static void work(struct request *r)
+{
+    if (r->context->is_stopping) {
+        r->call->work->news = API_WORK_LATE;
+        r->call->is_stopped = true;
+        go_on(r);
+        return;
+    }
+    if (r->body == NULL) {
+        r->body = body_start(r->context->pool, r->call,
+                             r->settings->symbolication->limits.body_size,
+                             on_work, r);
+    } else {
+        body_give(r->body, r->search);
+    }
+    if (r->body == NULL || wait_for_modules(r) != 0) {
+        give_up(r);
+    }
+}
+
 /*
  * Takes the call's steps until one has to wait.  A file that is cut short while
  * it is read gives nonsense; then the step is taken again, without it.
@@ -406,6 +439,9 @@ static void go_on(struct request *r)
             stats_add(&r->context->stats.cut, 1);
         } else if (next == API_FINISHED) {
             send_reply(r);
+            return;
+        } else if (next == API_WORKS) {
+            work(r);
             return;
         }
         if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
@@ -463,6 +499,7 @@ static void describe(struct request *r)
     r->api.query = r->http->query;
     r->api.size = (size_t)r->http->size;
     r->api.body = r->api.size > 0 ? r->http->body : NULL;
+    r->api.spool = r->http->spool;
     r->api.header = find_header;
     r->api.config = r->settings->symbolication;
     r->api.json = &r->context->json;
@@ -513,7 +550,7 @@ void request_start(struct request_context *context, struct http_request *http)
 
 int request_context_init(struct request_context *context,
                          struct event_base *base, struct mapped *mapped,
-                         struct settings *settings)
+                         int spawner, struct settings *settings)
 {
     memset(context, 0, sizeof(*context));
     context->searcher.base = base;
@@ -522,7 +559,11 @@ int request_context_init(struct request_context *context,
     context->searcher.uses = uses_new(base);
     context->settings = settings_ref(settings);
     context->flush = evtimer_new(base, on_flush, context);
-    return context->searcher.cache != NULL &&
+    if (spawner != -1) {
+        context->pool = work_pool_new(base, spawner, &context->stats.works);
+    }
+    return (spawner == -1 || context->pool != NULL) &&
+                   context->searcher.cache != NULL &&
                    context->searcher.uses != NULL && context->flush != NULL
                ? 0
                : -1;
@@ -534,6 +575,7 @@ void request_context_clear(struct request_context *context)
     if (context->flush != NULL) {
         event_free(context->flush);
     }
+    work_pool_free(context->pool);
     uses_free(context->searcher.uses);
     module_cache_free(context->searcher.cache);
     settings_unref(context->settings);

@@ -10,6 +10,7 @@
 #include "http/http.h"
 #include "symbolicated/search/search.h"
 #include "symbolicated/stats.h"
+#include "worker/worker.h"
 
 #define REQUEST_LINES_MAX 16384
 
@@ -22,6 +23,7 @@ struct request_context {
     struct json json;
     struct json_writer writer;
     struct stats stats;
+    struct work_pool *pool; /* NULL: no call has a work */
     LIST_HEAD(, request) waiting; /* for modules */
     bool is_stopping;
     struct event *flush; /* writes the lines */
@@ -29,10 +31,11 @@ struct request_context {
     size_t lines_size;
 };
 
-/* Returns 0, or -1 without memory. */
+/* spawner is a socket of spawner_start(), or -1.  Returns 0, or -1 without
+ * memory. */
 int request_context_init(struct request_context *context,
                          struct event_base *base, struct mapped *mapped,
-                         struct settings *settings);
+                         int spawner, struct settings *settings);
 void request_context_clear(struct request_context *context);
 
 /* Answers the requests that wait, with what there is. */

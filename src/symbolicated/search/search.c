@@ -4,6 +4,7 @@
 #include "search.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -649,4 +650,43 @@ void search_free(struct search *search)
     tenant_free(search->tenant);
     settings_unref(search->settings);
     free(search);
+}
+
+static const struct module *file_of(const struct api_module *module)
+{
+    return (const struct module *)((const char *)module->reader -
+                                   offsetof(struct module, reader));
+}
+
+void search_identify(const struct api_module *module, dev_t *device,
+                     ino_t *inode)
+{
+    *device = file_of(module)->device;
+    *inode = file_of(module)->inode;
+}
+
+int search_open(const struct search *search, const struct api_module *module)
+{
+    const struct module *file = file_of(module);
+    struct stat st;
+    int fd, root;
+
+    while (search != NULL &&
+           (module < search->round->modules ||
+            module >= search->round->modules + search->round->nmodules)) {
+        search = search->before;
+    }
+    if (search == NULL) {
+        return -1;
+    }
+    root = file->root != -1 || search->tenant == NULL ? file->root
+                                                      : search->tenant->root;
+    fd = openat(root, file->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd != -1 &&
+        (fstat(fd, &st) != 0 || st.st_ino != file->inode ||
+         st.st_dev != file->device || (size_t)st.st_size != file->size)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
 }

@@ -8,6 +8,7 @@
 #ifndef SYMBOLICATED_SEARCH_SEARCH_H
 #define SYMBOLICATED_SEARCH_SEARCH_H
 
+#include <sys/types.h>
 #include "symbolicated/api/api.h"
 #include "symbolicated/files/files.h"
 #include "symbolicated/settings.h"
@@ -58,5 +59,15 @@ void search_stop(struct search *search);
 bool search_is_broken(struct search *search);
 
 void search_free(struct search *search); /* NULL is allowed */
+
+/* Which file a module of some round was found in. */
+void search_identify(const struct api_module *module, dev_t *device,
+                     ino_t *inode);
+
+/*
+ * Opens the file of a module that was found, in the round of a search or one
+ * before, to be read by another process.  Returns -1 if its file was replaced.
+ */
+int search_open(const struct search *search, const struct api_module *module);
 
 #endif

@@ -30,7 +30,7 @@
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
 #include "debuginfo/identity/identity.h"
-#include "multipart.h"
+#include "form.h"
 #include "report.h"
 #include "zip.h"
 
@@ -409,13 +409,13 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
 
 static int take_zip(struct work *w, const char *place, const char *boundary)
 {
-    struct multipart form;
+    struct upload_form form;
     char detail[TEXT_SIZE], size[32], *dot;
     const char *fields[] = {"form", "0", size, form.name};
     struct zip *zip;
     int rc;
 
-    if (multipart_read(w->in, w->size, boundary, &form, detail,
+    if (upload_form_read(w->in, w->size, boundary, &form, detail,
                        sizeof(detail)) != 0) {
         return refuse(400, "%s", detail);
     }

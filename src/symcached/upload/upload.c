@@ -38,7 +38,7 @@
 #include "symcached/space/space.h"
 #include "cleaner.h"
 #include "invalidation.h"
-#include "symcached/intake/multipart.h"
+#include "symcached/intake/form.h"
 #include "peers.h"
 #include "recovery.h"
 #include "symcached/intake/report.h"

@@ -529,7 +529,7 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     json_write_key(w, "download");
     write_status(w, c);
     if (c->outcome == OUTCOME_OK) {
-        symbolicator_features_write(w, result);
+        symbolicator_features_write(w, result, false);
     } else if (c->outcome == OUTCOME_UNSUPPORTED) {
         write_features_of_pdb(w);
     }

@@ -23,6 +23,8 @@ static void drop(struct kept *kept)
 {
     if (--kept->refs == 0) {
         symbolicator_free(&kept->request);
+        spool_unref(kept->spool);
+        free(kept->boundary);
         free(kept->body);
         free(kept);
     }
@@ -78,8 +80,7 @@ static size_t size_of(const struct symbolicator_request *request,
            request->nmodules * sizeof(request->modules[0]);
 }
 
-struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
-                      unsigned node, size_t most)
+static struct kept *new_kept(unsigned node)
 {
     struct kept *kept;
 
@@ -88,27 +89,71 @@ struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
         free(kept);
         return NULL;
     }
-    kept->body = malloc(body_size);
-    kept->size = size_of(request, body_size);
     kept->started = clock_ms();
     kept->refs = 2; /* the list's, and the caller's */
+    return kept;
+}
+
+/* Returns whether there is room for it. */
+static bool insert(struct kept *kept, size_t most)
+{
+    bool has_room;
+
     pthread_mutex_lock(&all.lock);
     evict();
-    if (kept->body == NULL || kept->size > most ||
-        all.size > most - kept->size) {
-        pthread_mutex_unlock(&all.lock);
-        free(kept->body);
+    has_room = kept->size <= most && all.size <= most - kept->size;
+    if (has_room) {
+        kept->next = all.first;
+        all.first = kept;
+        all.size += kept->size;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return has_room;
+}
+
+struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
+                      unsigned node, size_t most)
+{
+    struct kept *kept = new_kept(node);
+
+    if (kept == NULL) {
+        return NULL;
+    }
+    kept->body = malloc(body_size);
+    kept->size = size_of(request, body_size);
+    if (kept->body == NULL) {
         free(kept);
         return NULL;
     }
     memcpy(kept->body, request->json.text, body_size);
     kept->request = *request;
     kept->request.json.text = kept->body;
+    if (!insert(kept, most)) {
+        free(kept->body);
+        free(kept);
+        return NULL;
+    }
     memset(request, 0, sizeof(*request));
-    kept->next = all.first;
-    all.first = kept;
-    all.size += kept->size;
-    pthread_mutex_unlock(&all.lock);
+    return kept;
+}
+
+struct kept *kept_add_form(struct spool *spool, const char *boundary,
+                           const char *scope, unsigned node, size_t most)
+{
+    struct kept *kept = new_kept(node);
+
+    if (kept == NULL) {
+        return NULL;
+    }
+    snprintf(kept->request.scope, sizeof(kept->request.scope), "%s", scope);
+    kept->boundary = strdup(boundary);
+    kept->size = sizeof(*kept) + spool->size;
+    kept->spool = spool_ref(spool);
+    if (kept->boundary == NULL || !insert(kept, most)) {
+        kept->refs = 1;
+        drop(kept);
+        return NULL;
+    }
     return kept;
 }
 

@@ -9,6 +9,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_KEPT_H
 #define SYMBOLICATED_API_SYMBOLICATOR_KEPT_H
 
+#include "base/spool.h"
 #include "request.h"
 
 #define KEPT_ID_SIZE 37 /* "8-4-4-4-12" and a NUL */
@@ -20,6 +21,8 @@ struct kept {
     char id[KEPT_ID_SIZE];
     struct symbolicator_request request; /* nobody changes it any more */
     char *body;                          /* the text of the request */
+    struct spool *spool; /* a form that is read again in its place; or NULL */
+    char *boundary;      /* of the form */
     size_t size;                         /* in memory */
     uint64_t started;                    /* clock_ms() */
     uint64_t answered;                   /* 0: not yet */
@@ -35,6 +38,10 @@ struct kept {
  */
 struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
                       unsigned node, size_t most);
+
+/* The same of a form, to which a reference is taken. */
+struct kept *kept_add_form(struct spool *spool, const char *boundary,
+                           const char *scope, unsigned node, size_t most);
 
 /* The request of an id with a reference, or NULL. */
 struct kept *kept_find(const char *id);

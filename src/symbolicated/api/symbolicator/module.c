@@ -29,7 +29,8 @@ static unsigned guess_features(const struct symbolicator_result *result)
 }
 
 void symbolicator_features_write(struct json_writer *w,
-                                 const struct symbolicator_result *result)
+                                 const struct symbolicator_result *result,
+                                 bool has_cfi)
 {
     const struct symfile_reader *reader = result->reader;
     unsigned features = 0;
@@ -43,7 +44,7 @@ void symbolicator_features_write(struct json_writer *w,
     json_write_key(w, "has_debug_info");
     json_write_bool(w, (features & SYMCACHE_HAS_DEBUG) != 0);
     json_write_key(w, "has_unwind_info");
-    json_write_bool(w, (features & SYMCACHE_HAS_UNWIND) != 0);
+    json_write_bool(w, has_cfi || (features & SYMCACHE_HAS_UNWIND) != 0);
     json_write_key(w, "has_symbols");
     json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
     json_write_key(w, "has_sources");
@@ -127,7 +128,11 @@ void symbolicator_module_write(struct json_writer *w,
     json_write_open(w, '{');
     json_write_key(w, "debug_status");
     json_write_text(w, statuses[result->status]);
-    symbolicator_features_write(w, result);
+    pass(w, json, "unwind_status", module->unwind_status);
+    symbolicator_features_write(w, result,
+                                module->unwind_status != 0 &&
+                                    json_is(json, module->unwind_status,
+                                            "found"));
     json_write_key(w, "arch");
     json_write_text(w, symfile_arch_name(arch_of(result->reader)));
     write_type(w, json, module->type);

@@ -15,8 +15,10 @@ void symbolicator_module_write(struct json_writer *w,
                                size_t index,
                                const struct symbolicator_result *result);
 
-/* Writes the member "features", which tells of a file that was found. */
+/* Writes the member "features", which tells of a file that was found; has_cfi:
+ * also of one by which stacks are walked. */
 void symbolicator_features_write(struct json_writer *w,
-                                 const struct symbolicator_result *result);
+                                 const struct symbolicator_result *result,
+                                 bool has_cfi);
 
 #endif

@@ -543,6 +543,22 @@ static bool check_scraping(struct shape_walk *walk, uint32_t value)
     return true;
 }
 
+/* What a worker says besides. */
+static void take_report(struct symbolicator_request *request)
+{
+    const struct json *json = &request->json;
+    struct items items;
+    size_t i;
+
+    request->report = json_member(json, 0, "report");
+    items = items_of(json, json_member(json, 0, "modules"));
+    for (i = 0; i < request->nmodules; i++) {
+        request->modules[i].unwind_status =
+            json_member(json, items.next, "unwind_status");
+        items.next = json->values[items.next].end;
+    }
+}
+
 static int parse_body(struct symbolicator_request *request,
                       struct shape_walk *walk,
                       const struct symbolicator_limits *limits)
@@ -556,6 +572,8 @@ static int parse_body(struct symbolicator_request *request,
         !check_scraping(walk, found[BODY_SCRAPING])) {
         return 422;
     }
+    request->is_caller_first =
+        request->is_caller_first && !limits->takes_report;
     request->sources = found[BODY_SOURCES];
     if (found[BODY_SIGNAL] != 0) {
         json_integer(&request->json, found[BODY_SIGNAL], &signal);
@@ -566,6 +584,9 @@ static int parse_body(struct symbolicator_request *request,
         parse_stacks(request, walk, found[BODY_STACKTRACES], limits->frames);
     if (status == 0) {
         status = parse_modules(request, walk, found[BODY_MODULES]);
+    }
+    if (status == 0 && limits->takes_report) {
+        take_report(request);
     }
     if (status == 0) {
         status = find_owners(request);

@@ -69,6 +69,7 @@ struct symbolicator_module {
     uint32_t debug_id;
     uint32_t debug_file;
     uint32_t debug_checksum;
+    uint32_t unwind_status; /* of a crash report; else 0 */
     uint64_t image_addr;
     uint64_t image_size;
     bool has_size;
@@ -90,6 +91,7 @@ struct symbolicator_request {
     size_t nmodules;
     size_t nused;     /* of these */
     uint32_t sources; /* list */
+    uint32_t report;  /* members of the answer to a crash report; or 0 */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1]; /* of the query, as sent */
     uint32_t signal;
     bool has_signal;
@@ -101,6 +103,7 @@ struct symbolicator_request {
 struct symbolicator_limits {
     size_t frames;
     size_t modules; /* that frames use */
+    bool takes_report; /* it is of a worker (reports/crash/crash.h) */
 };
 
 /*

@@ -10,13 +10,6 @@
 #define HEADERS_MAX 8192
 #define PARTS_MAX 100
 
-struct part {
-    const uint8_t *data;
-    size_t size;
-    char name[MULTIPART_NAME_SIZE];
-    bool is_file;
-};
-
 static const uint8_t *find(const uint8_t *p, const uint8_t *end,
                            const char *text)
 {
@@ -51,7 +44,7 @@ static bool read_parameter(const char *line, const char *name, char *out,
     return false;
 }
 
-static void read_header(char *line, struct part *part)
+static void read_header(char *line, struct multipart_part *part)
 {
     static const char disposition[] = "content-disposition:";
     char file[MULTIPART_NAME_SIZE];
@@ -65,7 +58,7 @@ static void read_header(char *line, struct part *part)
 /* Reads the headers of a part, which end with an empty line.  Returns where its
  * content begins, or NULL. */
 static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
-                                   struct part *part)
+                                   struct multipart_part *part)
 {
     const uint8_t *limit = end - p > HEADERS_MAX ? p + HEADERS_MAX : end, *eol;
     char line[1024];
@@ -86,21 +79,6 @@ static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
     return NULL;
 }
 
-static void take(struct multipart *multipart, const struct part *part)
-{
-    if (part->is_file) {
-        if (multipart->file == NULL) {
-            multipart->file = part->data;
-            multipart->size = part->size;
-            memcpy(multipart->name, part->name, sizeof(part->name));
-        }
-    } else if (strcmp(part->name, "try") == 0) {
-        multipart->is_try = part->size > 0;
-    } else if (strcmp(part->name, "url") == 0) {
-        multipart->has_url = true;
-    }
-}
-
 static int fail(char *error, size_t size, const char *reason)
 {
     snprintf(error, size, "multipart form data: %s", reason);
@@ -108,15 +86,15 @@ static int fail(char *error, size_t size, const char *reason)
 }
 
 int multipart_read(const uint8_t *data, size_t size, const char *boundary,
-                   struct multipart *multipart, char *error, size_t error_size)
+                   void (*found)(void *arg, const struct multipart_part *part),
+                   void *arg, char *error, size_t error_size)
 {
     char delimiter[MULTIPART_BOUNDARY_MAX + 5];
     const uint8_t *p, *end = data + size, *next;
-    struct part part;
+    struct multipart_part part;
     size_t len;
     unsigned n;
 
-    memset(multipart, 0, sizeof(*multipart));
     len = (size_t)snprintf(delimiter, sizeof(delimiter), "\r\n--%s", boundary);
     if (len >= sizeof(delimiter)) {
         return fail(error, error_size, "the boundary is too long");
@@ -148,7 +126,7 @@ int multipart_read(const uint8_t *data, size_t size, const char *boundary,
         }
         part.data = p;
         part.size = next > p ? (size_t)(next - p) : 0;
-        take(multipart, &part);
+        found(arg, &part);
         p = next + len;
     }
     return fail(error, error_size, "there are too many parts");

@@ -1,0 +1,79 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static atomic_uint_least64_t limit = UINT64_MAX, bytes;
+
+void spool_limit(uint64_t most)
+{
+    atomic_store(&limit, most);
+}
+
+uint64_t spool_bytes(void)
+{
+    return atomic_load(&bytes);
+}
+
+struct spool *spool_new(void)
+{
+    struct spool *spool = calloc(1, sizeof(*spool));
+
+    if (spool == NULL) {
+        return NULL;
+    }
+    atomic_init(&spool->refs, 1);
+    spool->fd = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (spool->fd == -1) {
+        free(spool);
+        return NULL;
+    }
+    return spool;
+}
+
+int spool_write(struct spool *spool, const void *data, size_t size)
+{
+    uint64_t others = atomic_fetch_add(&bytes, size);
+    size_t done;
+    ssize_t n;
+
+    spool->size += size;
+    if (others + size > atomic_load(&limit)) {
+        return -1;
+    }
+    for (done = 0; done < size; done += (size_t)n) {
+        n = write(spool->fd, (const char *)data + done, size - done);
+        if (n <= 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void spool_seal(struct spool *spool)
+{
+    fcntl(spool->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
+                                      F_SEAL_SEAL);
+}
+
+struct spool *spool_ref(struct spool *spool)
+{
+    atomic_fetch_add(&spool->refs, 1);
+    return spool;
+}
+
+void spool_unref(struct spool *spool)
+{
+    if (spool == NULL || atomic_fetch_sub(&spool->refs, 1) > 1) {
+        return;
+    }
+    atomic_fetch_sub(&bytes, spool->size);
+    close(spool->fd);
+    free(spool);
+}

@@ -1,0 +1,407 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "candidates.h"
+#include "key.h"
+#include "say.h"
+#include "sources.h"
+
+const struct symbolicator_request *
+symbolicator_request_of(const struct symbolicator_call *call)
+{
+    return call->kept != NULL ? &call->kept->request : &call->own;
+}
+
+/* Some module did not come within the time of the connection. */
+static void answer_late(struct symbolicator_call *call,
+                        struct api_reply *reply)
+{
+    if (call->api.is_stopped) { /* and with it goes what is kept */
+        say_later(reply, "the server is stopping");
+        return;
+    }
+    if (call->kept == NULL) {
+        if (call->api.wait == KEPT_LIMIT_MS) {
+            say_status(reply, "timeout", NULL);
+            return;
+        }
+        call->kept = kept_add(&call->own, call->body_size,
+                              call->config->symbolicator.node,
+                              call->config->symbolicator.kept_size);
+    }
+    if (call->kept == NULL) {
+        say_busy(reply);
+    } else if (kept_is_late(call->kept)) {
+        kept_answered(call->kept);
+        say_status(reply, "timeout", NULL);
+    } else {
+        say_status(reply, "pending", call->kept->id);
+    }
+}
+
+static enum symbolicator_status status_of(const struct api_module *module)
+{
+    switch (module->state) {
+    case API_MODULE_FOUND:
+        return SYMBOLICATOR_FOUND;
+    case API_MODULE_MISSING:
+        return SYMBOLICATOR_MISSING;
+    case API_MODULE_UNSUPPORTED: /* a word that is for .NET alone */
+        return module->key.kind == SYMCACHE_KIND_PPDBCACHE
+                   ? SYMBOLICATOR_UNSUPPORTED
+                   : SYMBOLICATOR_MISSING;
+    case API_MODULE_MALFORMED:
+        return SYMBOLICATOR_MALFORMED;
+    case API_MODULE_FAILED:
+        return SYMBOLICATOR_FETCHING_FAILED;
+    default:
+        return SYMBOLICATOR_OTHER;
+    }
+}
+
+static void set_reader(struct symbolicator_result *result,
+                       const struct api_module *module)
+{
+    bool is_dotnet = module->key.kind == SYMCACHE_KIND_PPDBCACHE;
+    const union derived_reader *reader = module->reader;
+
+    result->features = module->features;
+    result->reader =
+        reader == NULL || is_dotnet ? NULL : &reader->symcache;
+    result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
+}
+
+static bool counts(const struct api_call *api, const char *source)
+{
+    const struct symbolicator_call *call;
+
+    call = (const struct symbolicator_call *)api;
+    return symbolicator_source_counts(call->config,
+                                      symbolicator_request_of(call), source);
+}
+
+/* Makes a module wanted under a key.  Returns false if none of the client's
+ * own sources is asked for it. */
+static bool want(const struct symbolicator_call *call,
+                 struct api_module *wanted, size_t module,
+                 const symcache_key_t *key, const struct symfile_string *name)
+{
+    const struct symbolicator_request *request = symbolicator_request_of(call);
+    char names[OWN_NAMES_SIZE] = "";
+    uint32_t asked;
+
+    if (call->own_sources != NULL) {
+        asked = own_list_asks(call->own_sources, request,
+                              &request->modules[module], key, names);
+        if (asked == 0) {
+            return false;
+        }
+        call->results[module].own_asked |= asked;
+    }
+    wanted->key = *key;
+    wanted->name = name->data;
+    wanted->name_size = name->size;
+    free(wanted->hints);
+    wanted->hints = symbolicator_hints(request, &request->modules[module],
+                                       key, names);
+    return true;
+}
+
+/*
+ * Wants the images of modules whose PDBs nobody has: they have names of
+ * functions that they export.  Returns 1 if there are some, 0 if not, or -1
+ * without memory.
+ */
+static int want_images(struct symbolicator_call *call)
+{
+    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct api_round *first = &call->api.first;
+    struct symfile_string name;
+    symcache_key_t key;
+    size_t i, module;
+
+    for (i = 0; i < first->nmodules; i++) {
+        module = call->wanted[i];
+        if (first->modules[i].state == API_MODULE_FOUND ||
+            first->modules[i].key.id_type == SYMCACHE_ID_PE ||
+            !symbolicator_image_key(request, &request->modules[module], &key,
+                                    &name)) {
+            continue;
+        }
+        if (call->images.modules == NULL) {
+            call->images.modules =
+                calloc(first->nmodules - i, sizeof(first->modules[0]));
+            call->imaged = calloc(first->nmodules - i, sizeof(size_t));
+            if (call->images.modules == NULL || call->imaged == NULL) {
+                return -1;
+            }
+        }
+        if (want(call, &call->images.modules[call->images.nmodules], module,
+                 &key, &name)) {
+            call->imaged[call->images.nmodules++] = i;
+        }
+    }
+    call->images.before = &call->api.first;
+    call->api.round = &call->images;
+    return call->images.nmodules > 0;
+}
+
+bool symbolicator_round_is_late(const struct api_round *round)
+{
+    size_t i;
+
+    for (i = 0; i < round->nmodules; i++) {
+        if (round->modules[i].state == API_MODULE_LATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What became of a module by a key. */
+static void take_result(struct symbolicator_result *result,
+                        const struct api_module *module)
+{
+    result->status = status_of(module);
+    set_reader(result, module);
+    result->is_image = module->key.id_type == SYMCACHE_ID_PE;
+}
+
+/*
+ * Fills the results.  If the image of a module was not found either, that its
+ * PDB failed counts, too.
+ */
+static void take_results(struct symbolicator_call *call)
+{
+    struct api_module *modules = call->api.first.modules;
+    struct symbolicator_result *result;
+    enum symbolicator_status before;
+    size_t i;
+
+    for (i = 0; i < call->api.first.nmodules; i++) {
+        result = &call->results[call->wanted[i]];
+        take_result(result, &modules[i]);
+        result->attempts[0] = modules[i].attempts;
+    }
+    for (i = 0; i < call->images.nmodules; i++) {
+        result = &call->results[call->wanted[call->imaged[i]]];
+        before = result->status;
+        take_result(result, &call->images.modules[i]);
+        result->attempts[1] = call->images.modules[i].attempts;
+        if (result->status != SYMBOLICATOR_FOUND && before > result->status) {
+            result->status = before;
+        }
+    }
+    for (i = 0; i < call->api.first.nmodules; i++) {
+        result = &call->results[call->wanted[i]];
+        if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
+            result->status = symbolicator_failure(result);
+        }
+    }
+}
+
+static void answer(struct symbolicator_call *call, struct api_reply *reply)
+{
+    take_results(call);
+    reply->status = 200;
+    reply->type = SAY_JSON_TYPE;
+    if (!symbolicator_answer(call->config, symbolicator_request_of(call),
+                             call->results, reply->body)) {
+        say(reply, 422, "the answer is too large: ask for less");
+    } else if (call->kept != NULL) {
+        kept_answered(call->kept);
+    }
+}
+
+static enum api_next step(struct api_call *api, struct api_reply *reply)
+{
+    struct symbolicator_call *call = (struct symbolicator_call *)api;
+    int rc;
+
+    if (symbolicator_round_is_late(&api->first) ||
+        symbolicator_round_is_late(&call->images)) {
+        api_reply_header(reply, "Cache-Control", "no-store");
+        answer_late(call, reply);
+        return API_FINISHED;
+    }
+    if (api->round == &api->first) {
+        rc = want_images(call);
+        if (rc > 0) {
+            return API_WANTS;
+        }
+        if (rc < 0) {
+            say(reply, 503, "out of memory");
+            return API_FINISHED;
+        }
+    }
+    api_reply_header(reply, "Cache-Control", "no-store");
+    answer(call, reply);
+    return API_FINISHED;
+}
+
+static void free_modules(struct api_round *round)
+{
+    size_t i;
+
+    for (i = 0; i < round->nmodules; i++) {
+        free(round->modules[i].hints);
+    }
+    free(round->modules);
+}
+
+static void release(struct api_call *api)
+{
+    struct symbolicator_call *call;
+
+    call = (struct symbolicator_call *)api;
+    if (call->running != NULL) {
+        running_end(call->running, call->body_size);
+    }
+    symbolicator_free(&call->own);
+    free(call->text);
+    kept_unref(call->kept);
+    free(call->results);
+    if (call->tenant.data != NULL) {
+        explicit_bzero(call->tenant.data, call->tenant.size);
+    }
+    free(call->tenant.data);
+    free(call->own_sources);
+    free(call->wanted);
+    free(call->imaged);
+    free_modules(&api->first);
+    free_modules(&call->images);
+    free(call);
+}
+
+/* Whether the answer tells where modules were looked for. */
+static bool does_tell(const struct symbolicator_call *call)
+{
+    return call->config->symbolicator.candidates &&
+           symbolicator_request_of(call)->has_candidates;
+}
+
+/* Reads the client's own sources.  Returns 0, or -1 without memory. */
+static int read_own_sources(struct symbolicator_call *call)
+{
+    const struct symbolicator_request *request = symbolicator_request_of(call);
+
+    if (!symbolicator_has_own(call->config, request)) {
+        return 0;
+    }
+    call->own_sources = own_list_read(request);
+    if (call->own_sources == NULL) {
+        return -1;
+    }
+    own_list_write(&call->tenant, call->own_sources, request);
+    if (call->tenant.has_failed) {
+        return -1;
+    }
+    if (call->tenant.size > 0) {
+        call->api.tenant = call->tenant.data;
+        call->api.tenant_size = call->tenant.size;
+    }
+    return 0;
+}
+
+/* Makes a module wanted, if it can be asked for. */
+static void want_module(struct symbolicator_call *call, size_t module)
+{
+    const struct symbolicator_request *request = symbolicator_request_of(call);
+    struct api_round *first = &call->api.first;
+    struct api_module *wanted = &first->modules[first->nmodules];
+    struct symfile_string name;
+    symcache_key_t key;
+
+    if ((symbolicator_key(request, &request->modules[module], &key, &name) &&
+         want(call, wanted, module, &key, &name)) ||
+        (symbolicator_image_key(request, &request->modules[module], &key,
+                                &name) &&
+         want(call, wanted, module, &key, &name))) {
+        call->wanted[first->nmodules++] = module;
+    }
+}
+
+/* The same of its CFI, which may be that of its image or of its debug file. */
+static void want_cfi(struct symbolicator_call *call, size_t module)
+{
+    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_module *m = &request->modules[module];
+    struct api_round *first = &call->api.first;
+    struct symfile_string name;
+    symcache_key_t key;
+
+    if (symbolicator_image_key(request, m, &key, &name)) {
+        key.kind = SYMCACHE_KIND_CFICACHE;
+        if (want(call, &first->modules[first->nmodules], module, &key, &name)) {
+            call->wanted[first->nmodules++] = module;
+        }
+    }
+    if (symbolicator_key(request, m, &key, &name)) {
+        key.kind = SYMCACHE_KIND_CFICACHE;
+        if (want(call, &first->modules[first->nmodules], module, &key, &name)) {
+            call->wanted[first->nmodules++] = module;
+        }
+    }
+}
+
+int symbolicator_call_want(struct symbolicator_call *call)
+{
+    size_t i, files;
+    bool has_none;
+    uint32_t sources;
+    const struct symbolicator_request *request;
+
+    request = symbolicator_request_of(call);
+    call->results = calloc(request->nmodules + 1, sizeof(call->results[0]));
+    files = request->nused * (call->wants_cfi ? 3 : 1);
+    call->wanted = calloc(files + 1, sizeof(call->wanted[0]));
+    call->api.first.modules =
+        calloc(files + 1, sizeof(call->api.first.modules[0]));
+    if (call->results == NULL || call->wanted == NULL ||
+        call->api.first.modules == NULL || read_own_sources(call) != 0) {
+        return -1;
+    }
+    sources = symbolicator_source_list(call->config, request);
+    /* then the client wants nothing to be looked for */
+    has_none = sources != 0 && (request->json.values[sources].size == 0 ||
+                                (call->own_sources != NULL &&
+                                 call->tenant.size == 0));
+    call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
+                                         : API_ATTEMPTS_OF_FAILED;
+    for (i = 0; i < request->nmodules; i++) {
+        if (!request->modules[i].is_used) {
+            continue;
+        }
+        call->results[i].status = SYMBOLICATOR_MISSING;
+        if (!has_none) {
+            want_module(call, i);
+        }
+        if (!has_none && call->wants_cfi) {
+            want_cfi(call, i);
+        }
+    }
+    call->api.nframes = request->nframes;
+    return 0;
+}
+
+struct symbolicator_call *
+symbolicator_call_new(const struct symbolication_config *config, uint64_t wait)
+{
+    struct symbolicator_call *call;
+
+    call = calloc(1, sizeof(*call));
+    if (call != NULL) {
+        call->config = config;
+        call->api.wait = wait;
+        call->api.round = &call->api.first;
+        call->api.step = step;
+        call->api.counts = counts;
+        call->api.free = release;
+    }
+    return call;
+}

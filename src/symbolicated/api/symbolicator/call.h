@@ -1,0 +1,50 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A call that answers a request of Symbolicator's protocol, wherever the
+ * request came from.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_CALL_H
+#define SYMBOLICATED_API_SYMBOLICATOR_CALL_H
+
+#include "symbolicated/api/api.h"
+#include "symbolicated/api/running.h"
+#include "answer.h"
+#include "kept.h"
+#include "own_sources.h"
+
+struct symbolicator_call {
+    struct api_call api; /* first */
+    const struct symbolication_config *config;
+    struct symbolicator_request own;
+    size_t body_size;
+    char *text; /* of the request, if it is the call's to free */
+    bool wants_cfi; /* of the modules that are used, behind their names */
+    struct kept *kept;                   /* or NULL: the request is its own */
+    struct symbolicator_result *results; /* of all modules */
+    struct json_writer tenant;           /* api.tenant */
+    struct own_list *own_sources;        /* or NULL */
+    size_t *wanted; /* which module of the request each of api.first is */
+    struct api_round images; /* the second round, */
+    size_t *imaged;          /* and which of the first each of it is */
+    running_count *running; /* that it is one of; NULL: it is not counted */
+};
+
+/* A call without a request, to be freed by its api.free; NULL without
+ * memory. */
+struct symbolicator_call *
+symbolicator_call_new(const struct symbolication_config *config,
+                      uint64_t wait);
+
+/* The request that it answers. */
+const struct symbolicator_request *
+symbolicator_request_of(const struct symbolicator_call *call);
+
+/* When it has its request: tells which modules are needed, in api.first.
+ * Returns 0, or -1 without memory. */
+int symbolicator_call_want(struct symbolicator_call *call);
+
+/* Has a module of a round not come in time? */
+bool symbolicator_round_is_late(const struct api_round *round);
+
+#endif

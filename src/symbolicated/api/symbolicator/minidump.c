@@ -1,0 +1,436 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "minidump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "reports/crash/crash.h"
+#include "symbolicated/api/running.h"
+#include "call.h"
+#include "say.h"
+#include "sources.h"
+
+#define BOUNDARY_MAX 70
+#define QUESTIONS_MAX 16 /* of a worker */
+
+struct minidump_call {
+    struct api_call api; /* first */
+    const struct symbolication_config *config;
+    struct api_work work;
+    char boundary[BOUNDARY_MAX + 1];
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1];
+    char domain[SYMBOLICATOR_SCOPE_MAX + 3];
+    struct kept *kept; /* or NULL */
+    /* What the worker has asked, as requests; their rounds have the files. */
+    struct symbolicator_call *questions[QUESTIONS_MAX];
+    size_t nquestions;
+    struct symbolicator_call *answer; /* to what it has come to; or NULL */
+    struct api_gift *gifts;           /* of the last question */
+    bool is_counted;
+};
+
+static running_count running; /* requests that are posted */
+
+/* answers ------------------------------------------------------------------ */
+
+static enum api_next say_failed(struct minidump_call *call,
+                                struct api_reply *reply, const char *message)
+{
+    reply->status = 200;
+    reply->type = SAY_JSON_TYPE;
+    json_write_reset(reply->body);
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "status");
+    json_write_text(reply->body, "failed");
+    json_write_key(reply->body, "message");
+    json_write_text(reply->body, message);
+    json_write_close(reply->body, '}');
+    if (call->kept != NULL) {
+        kept_answered(call->kept);
+    }
+    return API_FINISHED;
+}
+
+static enum api_next say_late(struct minidump_call *call,
+                              struct api_reply *reply)
+{
+    if (call->api.is_stopped) {
+        say_later(reply, "the server is stopping");
+        return API_FINISHED;
+    }
+    if (call->kept == NULL && call->api.wait < KEPT_LIMIT_MS) {
+        call->kept = kept_add_form(call->work.body, call->boundary, call->scope,
+                                   call->config->symbolicator.node,
+                                   call->config->symbolicator.kept_size);
+        if (call->kept == NULL) {
+            say_busy(reply);
+            return API_FINISHED;
+        }
+    }
+    if (call->kept == NULL || kept_is_late(call->kept)) {
+        say_status(reply, "timeout", NULL);
+        if (call->kept != NULL) {
+            kept_answered(call->kept);
+        }
+    } else {
+        say_status(reply, "pending", call->kept->id);
+    }
+    return API_FINISHED;
+}
+
+/* The worker has no result. */
+static enum api_next say_refused(struct minidump_call *call,
+                                 struct api_reply *reply)
+{
+    const char *text = call->work.said != NULL ? call->work.said : "";
+
+    switch (call->work.detail) {
+    case CRASH_FAILED:
+        return say_failed(call, reply, text);
+    case CRASH_NO_FORM:
+        say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
+        break;
+    case CRASH_BAD_PART:
+        say_detail(reply, 400, text);
+        break;
+    case CRASH_LARGE_PART:
+        say_detail(reply, 413, text);
+        break;
+    default:
+        say_later(reply, "out of memory");
+        break;
+    }
+    return API_FINISHED;
+}
+
+/* requests ----------------------------------------------------------------- */
+
+/* Makes a call of what the worker has said.  Returns NULL when it has
+ * answered. */
+static struct symbolicator_call *read_said(struct minidump_call *call,
+                                           bool is_question,
+                                           struct api_reply *reply)
+{
+    struct symbolicator_call *inner =
+        symbolicator_call_new(call->config, call->api.wait);
+    const struct symbolicator_limits limits = {
+        .frames = call->config->limits.frames,
+        .modules = call->config->limits.modules,
+        .takes_report = !is_question,
+    };
+    char error[256] = "out of memory";
+    int status = 503;
+
+    if (inner != NULL && call->work.said != NULL) {
+        inner->text = call->work.said;
+        call->work.said = NULL;
+        status = symbolicator_parse(&inner->own, inner->text, call->work.size,
+                                    &limits, error, sizeof(error));
+        memcpy(inner->own.scope, call->scope, sizeof(call->scope));
+    }
+    if (status == 0) {
+        status = symbolicator_sources_check(call->config, &inner->own, error,
+                                            sizeof(error));
+    } else if (status == 422) {
+        status = 400; /* its parts are of the client */
+    }
+    if (status == 0) {
+        inner->wants_cfi = is_question;
+        if (symbolicator_call_want(inner) == 0) {
+            return inner;
+        }
+    }
+    say_detail(reply, status == 0 ? 503 : status, error);
+    if (inner != NULL) {
+        inner->api.free(&inner->api);
+    }
+    return NULL;
+}
+
+/* The rounds of a call become those of this one. */
+static void take_over(struct minidump_call *call,
+                      struct symbolicator_call *inner)
+{
+    inner->api.first.before = call->api.round;
+    call->api.round = &inner->api.first;
+    call->api.tenant = inner->api.tenant;
+    call->api.tenant_size = inner->api.tenant_size;
+}
+
+static uint8_t state_of(const struct api_module *module)
+{
+    switch (module->state) {
+    case API_MODULE_FOUND:
+        return CRASH_FOUND;
+    case API_MODULE_MISSING:
+    case API_MODULE_UNSUPPORTED:
+        return CRASH_MISSING;
+    case API_MODULE_MALFORMED:
+        return CRASH_MALFORMED;
+    case API_MODULE_FAILED:
+        return CRASH_FETCHING_FAILED;
+    default:
+        return CRASH_OTHER;
+    }
+}
+
+/* Tells the worker what has become of the files that it asked for. */
+static enum api_next give(struct minidump_call *call, struct api_reply *reply)
+{
+    const struct symbolicator_call *inner =
+        call->questions[call->nquestions - 1];
+    const struct api_round *round = &inner->api.first;
+    const struct api_module *module;
+    size_t i;
+
+    if (symbolicator_round_is_late(round)) {
+        return say_late(call, reply);
+    }
+    free(call->gifts);
+    call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
+    if (call->gifts == NULL) {
+        say_later(reply, "out of memory");
+        return API_FINISHED;
+    }
+    for (i = 0; i < round->nmodules; i++) {
+        module = &round->modules[i];
+        call->gifts[i] = (struct api_gift){
+            .index = (uint32_t)inner->wanted[i],
+            .what = module->key.kind == SYMCACHE_KIND_CFICACHE ? CRASH_CFI
+                                                               : CRASH_NAMES,
+            .state = state_of(module),
+            .module = module->state == API_MODULE_FOUND ? module : NULL};
+    }
+    call->work.gifts = call->gifts;
+    call->work.ngifts = round->nmodules;
+    return API_WORKS;
+}
+
+static enum api_next begin_question(struct minidump_call *call,
+                                    struct api_reply *reply)
+{
+    struct symbolicator_call *inner;
+
+    if (call->nquestions == QUESTIONS_MAX) {
+        return say_failed(call, reply, "internal error");
+    }
+    inner = read_said(call, true, reply);
+    if (inner == NULL) {
+        return API_FINISHED;
+    }
+    call->questions[call->nquestions++] = inner;
+    if (inner->api.first.nmodules == 0) {
+        return give(call, reply);
+    }
+    take_over(call, inner);
+    call->api.attempts = API_ATTEMPTS_OF_NONE;
+    return API_WANTS;
+}
+
+static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
+{
+    struct symbolicator_call *inner = call->answer;
+    enum api_next next;
+
+    if (inner == NULL) {
+        inner = call->answer = read_said(call, false, reply);
+        if (inner == NULL) {
+            return API_FINISHED;
+        }
+        take_over(call, inner);
+        call->api.attempts = inner->api.attempts;
+        call->api.nframes = inner->api.nframes;
+        if (inner->api.first.nmodules > 0) {
+            return API_WANTS;
+        }
+    }
+    if (symbolicator_round_is_late(&inner->api.first) ||
+        symbolicator_round_is_late(&inner->images)) {
+        return say_late(call, reply);
+    }
+    next = inner->api.step(&inner->api, reply);
+    call->api.round = inner->api.round;
+    if (next == API_FINISHED && call->kept != NULL) {
+        kept_answered(call->kept);
+    }
+    return next;
+}
+
+static enum api_next step(struct api_call *api, struct api_reply *reply)
+{
+    struct minidump_call *call = (struct minidump_call *)api;
+
+    if (call->work.news != API_WORK_ENDED || call->answer == NULL) {
+        api_reply_header(reply, "Cache-Control", "no-store");
+    }
+    switch (call->work.news) {
+    case API_WORK_WANTS:
+        return call->work.said != NULL ? begin_question(call, reply)
+                                       : give(call, reply);
+    case API_WORK_ENDED:
+        return go_on(call, reply);
+    case API_WORK_REFUSED:
+        return say_refused(call, reply);
+    case API_WORK_DIED:
+        return say_failed(call, reply, "internal error");
+    case API_WORK_LATE:
+        return say_late(call, reply);
+    default:
+        return API_WORKS;
+    }
+}
+
+/* calls -------------------------------------------------------------------- */
+
+static bool counts(const struct api_call *api, const char *source)
+{
+    const struct minidump_call *call = (const struct minidump_call *)api;
+    const struct symbolicator_call *inner =
+        call->answer != NULL ? call->answer
+                             : call->questions[call->nquestions - 1];
+
+    return symbolicator_source_counts(call->config, &inner->own, source);
+}
+
+static void release(struct api_call *api)
+{
+    struct minidump_call *call = (struct minidump_call *)api;
+
+    if (call->is_counted) {
+        running_end(&running, 0);
+    }
+    if (call->answer != NULL) {
+        call->answer->api.free(&call->answer->api);
+    }
+    while (call->nquestions > 0) {
+        call->nquestions--;
+        call->questions[call->nquestions]->api.free(
+            &call->questions[call->nquestions]->api);
+    }
+    kept_unref(call->kept);
+    spool_unref(call->work.body);
+    free(call->work.said);
+    free(call->gifts);
+    free(call);
+}
+
+/*
+ * A worker reads bodies of one scope, which is a customer.  Without a scope,
+ * all are the operator's, unless clients bring sources of their own: then each
+ * body has a worker of its own.
+ */
+static void set_domain(struct minidump_call *call)
+{
+    bool is_strangers =
+        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW;
+
+    if (call->scope[0] != '\0' || !is_strangers) {
+        snprintf(call->domain, sizeof(call->domain), "s %s", call->scope);
+        call->work.domain = call->domain;
+    }
+}
+
+/* Takes a reference to the body. */
+static struct minidump_call *new_call(const struct symbolication_config *config,
+                                      struct spool *body, const char *boundary,
+                                      const char *scope, uint64_t wait)
+{
+    struct minidump_call *call = calloc(1, sizeof(*call));
+
+    if (call == NULL) {
+        return NULL;
+    }
+    call->config = config;
+    call->api.wait = wait;
+    call->api.round = &call->api.first;
+    call->api.step = step;
+    call->api.counts = counts;
+    call->api.free = release;
+    call->api.work = &call->work;
+    snprintf(call->boundary, sizeof(call->boundary), "%s", boundary);
+    snprintf(call->scope, sizeof(call->scope), "%s", scope);
+    call->work.kind = CRASH_MINIDUMP;
+    call->work.limit = config->limits.frames;
+    call->work.text = call->boundary;
+    call->work.body = spool_ref(body);
+    set_domain(call);
+    return call;
+}
+
+/* The parameter "boundary" of a form's type.  Returns false if there is
+ * none. */
+static bool read_boundary(const char *type, char boundary[BOUNDARY_MAX + 1])
+{
+    const char *p = type != NULL ? strchr(type, ';') : NULL;
+    size_t n;
+
+    if (p == NULL || strncasecmp(type, "multipart/form-data", 19) != 0) {
+        return false;
+    }
+    for (; p != NULL; p = strchr(p, ';')) {
+        p += 1 + strspn(p + 1, " \t");
+        if (strncasecmp(p, "boundary=", 9) == 0) {
+            p += 9;
+            n = *p == '"' ? strcspn(++p, "\"") : strcspn(p, "; \t");
+            snprintf(boundary, BOUNDARY_MAX + 1, "%.*s", (int)n, p);
+            return n > 0 && n <= BOUNDARY_MAX;
+        }
+    }
+    return false;
+}
+
+struct api_call *minidump_begin(const struct api_request *request,
+                                const char *scope, uint64_t wait,
+                                struct api_reply *reply)
+{
+    const struct symbolication_config *config = request->config;
+    char boundary[BOUNDARY_MAX + 1];
+    struct minidump_call *call;
+
+    if (api_is_encoded(request)) {
+        say(reply, 415, "Content-Encoding is not supported");
+        return NULL;
+    }
+    if (request->size > config->limits.crash_size) {
+        say_detail(reply, 413, "the request is too large");
+        return NULL;
+    }
+    if (!read_boundary(request->header(request, "Content-Type"), boundary) ||
+        request->spool == NULL) {
+        say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
+        return NULL;
+    }
+    call = new_call(config, request->spool, boundary, scope, wait);
+    if (call == NULL) {
+        say(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->is_counted = running_begin(
+        &running, config->symbolicator.minidump.requests, 0, SIZE_MAX);
+    if (!call->is_counted) {
+        release(&call->api);
+        say_busy(reply);
+        return NULL;
+    }
+    return &call->api;
+}
+
+struct api_call *minidump_resume(const struct symbolication_config *config,
+                                 struct kept *kept, uint64_t wait,
+                                 struct api_reply *reply)
+{
+    struct minidump_call *call = new_call(config, kept->spool, kept->boundary,
+                                          kept->request.scope, wait);
+
+    if (call == NULL) {
+        kept_unref(kept);
+        say(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->kept = kept;
+    return &call->api;
+}

@@ -1,0 +1,62 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+
+void say(struct api_reply *reply, int status, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    reply->status = status;
+    reply->type = TEXT_TYPE;
+    json_write_reset(reply->body);
+    json_write_raw(reply->body, text, strlen(text));
+}
+
+void say_detail(struct api_reply *reply, int status, const char *detail)
+{
+    reply->status = status;
+    reply->type = SAY_JSON_TYPE;
+    json_write_reset(reply->body);
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "detail");
+    json_write_text(reply->body, detail);
+    json_write_close(reply->body, '}');
+}
+
+void say_later(struct api_reply *reply, const char *detail)
+{
+    api_reply_header(reply, "Retry-After", "1");
+    say_detail(reply, 503, detail);
+}
+
+void say_busy(struct api_reply *reply)
+{
+    say_later(reply, "maximum number of concurrent requests reached");
+}
+
+void say_status(struct api_reply *reply, const char *status, const char *id)
+{
+    reply->status = 200;
+    reply->type = SAY_JSON_TYPE;
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "status");
+    json_write_text(reply->body, status);
+    if (id != NULL) {
+        json_write_key(reply->body, "request_id");
+        json_write_text(reply->body, id);
+        json_write_key(reply->body, "retry_after");
+        json_write_number(reply->body, 30);
+    }
+    json_write_close(reply->body, '}');
+}

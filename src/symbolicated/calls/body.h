@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The work of a call: a worker reads its body, and is given files of the
+ * modules that were found for it.
+ */
+#ifndef SYMBOLICATED_CALLS_BODY_H
+#define SYMBOLICATED_CALLS_BODY_H
+
+#include "symbolicated/search/search.h"
+#include "worker/worker.h"
+
+struct body;
+
+/*
+ * For a call with a work.  told is called when the call's work has news.  most
+ * is how many bytes it may say.  Returns NULL without memory.
+ */
+struct body *body_start(struct work_pool *pool, struct api_call *call,
+                        size_t most, void (*told)(void *arg), void *arg);
+
+/* Gives it files, of modules of the rounds of a search and those before; NULL:
+ * there is none. */
+void body_give(struct body *body, const struct search *search);
+
+/* Ends it if it has not.  NULL is allowed. */
+void body_free(struct body *body);
+
+#endif

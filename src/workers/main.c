@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symbolicated-worker: reads the bodies that symbolicated does not trust, in a
+ * process that has locked itself in.
+ */
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "reports/crash/crash.h"
+#include "sandbox/sandbox.h"
+#include "worker/worker.h"
+#include "minidump.h"
+
+#define NAME "symbolicated-worker"
+
+/* Bytes of its own memory; files that are mapped do not count. */
+#define OWN_MEMORY ((uint64_t)256 << 20)
+
+int main(int argc, char **argv)
+{
+    static const struct work_kind kinds[] = {{CRASH_MINIDUMP, minidump_work}};
+    char error[256];
+
+    if (argc < 2 || strcmp(argv[1], "--serve") != 0) {
+        fprintf(stderr, NAME " is for symbolicated itself\n");
+        return 2;
+    }
+    /* it was started by a descriptor, of which the kernel makes its name */
+    prctl(PR_SET_NAME, NAME);
+    if (sandbox_enter_receiving(OWN_MEMORY, error, sizeof(error)) != 0) {
+        fprintf(stderr, NAME ": %s\n", error);
+        return 1;
+    }
+    work_serve(kinds, sizeof(kinds) / sizeof(kinds[0]));
+    return 0;
+}

@@ -1,0 +1,293 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "minidump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "derived/cficache/cficache.h"
+#include "derived/symcache/symcache.h"
+#include "json/json.h"
+#include "reports/minidump/minidump.h"
+#include "form.h"
+#include "report.h"
+
+/* Files that a walk needs beyond those that its stacks point to are asked for
+ * together, and it is begun anew, so many times. */
+#define ASKS_MAX 8
+
+static _Noreturn void out_of_memory(void)
+{
+    exit(1); /* as symbolicated expects of one that has taken too much */
+}
+
+/* what is asked for -------------------------------------------------------- */
+
+static void touch(struct report *report, uint64_t address)
+{
+    size_t module = stackwalk_module_at(&report->walk, address);
+
+    if (module != STACKWALK_NO_MODULE) {
+        report->symbols[module].is_wanted = true;
+    }
+}
+
+static uint64_t read_word(const struct stackwalk_memory *stack, uint64_t at,
+                          unsigned size)
+{
+    const uint8_t *p = stack->data + at;
+    uint64_t word = 0;
+    unsigned i;
+
+    for (i = 0; i < size; i++) {
+        word |= (uint64_t)p[stack->is_big_endian ? size - 1 - i : i]
+                << (8 * i);
+    }
+    return word;
+}
+
+/* Modules that registers, and the words of the stack from its pointer on,
+ * point into. */
+static void touch_stack(struct report *report,
+                        const struct stackwalk_registers *registers,
+                        const struct stackwalk_memory *stack)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[report->dump.cpu];
+    const struct stackwalk_module *ranges = report->dump.ranges;
+    size_t n = report->dump.num_modules;
+    uint64_t at, word, least, most, sp = registers->values[cpu->sp];
+    unsigned i;
+
+    if (n == 0) {
+        return;
+    }
+    for (i = 0; i < cpu->num_registers; i++) {
+        touch(report, registers->values[i]);
+    }
+    least = ranges[0].base;
+    most = ranges[n - 1].base + (ranges[n - 1].size - 1);
+    at = sp >= stack->start && sp - stack->start < stack->size
+             ? sp - stack->start
+             : 0;
+    for (; stack->data != NULL && stack->size - at >= cpu->word && cpu->word;
+         at += cpu->word) {
+        word = read_word(stack, at, cpu->word);
+        if (word >= least && word <= most) {
+            touch(report, word);
+        }
+    }
+}
+
+static void touch_all(struct report *report)
+{
+    struct stackwalk_registers registers;
+    struct stackwalk_memory stack;
+    size_t i;
+
+    for (i = 0; i < report->dump.num_threads; i++) {
+        if (minidump_thread(&report->dump, i, &registers, &stack)) {
+            touch_stack(report, &registers, &stack);
+        }
+    }
+}
+
+static void have(void *arg, const struct work_file *file, const uint8_t *data,
+                 size_t size)
+{
+    struct report *report = arg;
+    struct symbols *symbols;
+    char error[200];
+
+    if (file->index >= report->dump.num_modules) {
+        return;
+    }
+    symbols = &report->symbols[file->index];
+    if (file->what == CRASH_CFI && symbols->has_cfi) {
+        return; /* that of the image */
+    }
+    if (file->what == CRASH_CFI) {
+        symbols->cfi_state = file->state == CRASH_FOUND ||
+                                     file->state > symbols->cfi_state
+                                 ? file->state
+                                 : symbols->cfi_state;
+        symbols->has_cfi =
+            data != NULL && cficache_reader_open(&symbols->cfi, data, size,
+                                                 error, sizeof(error)) ==
+                                SYMFILE_OPENED;
+    } else {
+        symbols->has_names =
+            data != NULL && symfile_reader_open(&symbols->names, data, size,
+                                                error, sizeof(error)) ==
+                                SYMFILE_OPENED;
+    }
+}
+
+/* Asks for the files of modules that are wanted and were not asked for. */
+static void ask(struct report *report, struct work_service *service)
+{
+    size_t i;
+
+    report_write_question(report);
+    if (report->writer.has_failed) {
+        out_of_memory();
+    }
+    work_say(service, report->writer.data, report->writer.size);
+    work_ask(service, have, report);
+    for (i = 0; i < report->dump.num_modules; i++) {
+        report->symbols[i].is_asked = report->symbols[i].is_wanted;
+    }
+}
+
+/* the walk ----------------------------------------------------------------- */
+
+static struct symbols *symbols_of(struct report *report, size_t module)
+{
+    struct symbols *symbols = &report->symbols[module];
+
+    report->is_wanting = report->is_wanting || !symbols->is_asked;
+    symbols->is_wanted = true;
+    return symbols;
+}
+
+static const struct cficache_reader *find_cfi(void *context, size_t module)
+{
+    struct symbols *symbols = symbols_of(context, module);
+
+    symbols->is_used = true;
+    return symbols->has_cfi ? &symbols->cfi : NULL;
+}
+
+static bool has_function(void *context, size_t module, uint64_t offset)
+{
+    struct symbols *symbols = symbols_of(context, module);
+    struct symfile_frames frames;
+
+    if (!symbols->has_names || symbols->names.num_ranges == 0) {
+        return true;
+    }
+    symfile_reader_lookup(&symbols->names, offset, &frames);
+    return frames.next != SYMFILE_NONE;
+}
+
+static void on_frame(void *context, const struct stackwalk_frame *frame)
+{
+    struct report *report = context;
+    struct thread *thread = report->thread;
+
+    if (frame->module != STACKWALK_NO_MODULE) {
+        symbols_of(report, frame->module)->is_used = true;
+    }
+    if (thread->nframes == 0) {
+        thread->registers = frame->registers;
+    }
+    if (thread->nframes == REPORT_FRAMES ||
+        report->nframes == report->max_frames) {
+        return;
+    }
+    if (symfile_array_need(&report->frames, &report->room,
+                           report->nframes + 1,
+                           sizeof(report->frames[0])) != 0) {
+        out_of_memory();
+    }
+    report->frames[report->nframes++] =
+        (struct frame){frame->address, frame->trust};
+    thread->nframes++;
+}
+
+static void walk(struct report *report)
+{
+    struct stackwalk_registers registers;
+    struct stackwalk_memory stack;
+    size_t i;
+
+    report->nframes = 0;
+    report->walk.checks = 0;
+    for (i = 0; i < report->dump.num_modules; i++) {
+        report->symbols[i].is_used = false;
+    }
+    for (i = 0; i < report->dump.num_threads; i++) {
+        report->thread = &report->threads[i];
+        memset(report->thread, 0, sizeof(*report->thread));
+        report->thread->first = report->nframes;
+        if (minidump_thread(&report->dump, i, &registers, &stack)) {
+            report->walk.stack = &stack;
+            stackwalk_run(&report->walk, &registers, on_frame, report);
+        }
+    }
+}
+
+static void answer(struct report *report, struct work_service *service)
+{
+    unsigned asks = 0;
+
+    touch_all(report);
+    do {
+        ask(report, service);
+        report->is_wanting = false;
+        walk(report);
+    } while (report->is_wanting && ++asks < ASKS_MAX);
+    report_write_result(report);
+    if (report->writer.has_failed) {
+        out_of_memory();
+    }
+    work_say(service, report->writer.data, report->writer.size);
+    work_done(service);
+}
+
+static void refuse(struct work_service *service, enum crash_refusal why,
+                   const char *text)
+{
+    work_say(service, text, strlen(text));
+    work_refuse(service, why);
+}
+
+static void read_dump(struct report *report, const struct work_body *body)
+{
+    const struct stackwalk_symbols symbols = {find_cfi, has_function, report};
+    const struct form_bytes *file = &report->form.file;
+    const char *error = minidump_read(&report->dump, file->data, file->size);
+    size_t i;
+
+    if (error != NULL) {
+        refuse(body->service, CRASH_FAILED, error);
+        return;
+    }
+    report->walk = minidump_walk(&report->dump, &symbols);
+    report->walk.max_frames = REPORT_FRAMES;
+    report->max_frames = body->limit;
+    report->threads =
+        calloc(report->dump.num_threads + 1, sizeof(report->threads[0]));
+    report->symbols =
+        calloc(report->dump.num_modules + 1, sizeof(report->symbols[0]));
+    if (report->threads == NULL || report->symbols == NULL) {
+        out_of_memory();
+    }
+    for (i = 0; i < report->dump.num_modules; i++) {
+        report->symbols[i].cfi_state = CRASH_MISSING;
+    }
+    answer(report, body->service);
+    free(report->threads);
+    free(report->symbols);
+    free(report->frames);
+    free(report->writer.data);
+}
+
+void minidump_work(const struct work_body *body)
+{
+    struct report report = {.form.file_name = "upload_file_minidump"};
+    struct form *form = &report.form;
+
+    if (!form_read(form, body->data, body->size, body->text)) {
+        refuse(body->service, form->refusal, form->error);
+    } else if (form->file.data == NULL) {
+        refuse(body->service, CRASH_BAD_PART, "missing minidump");
+    } else if (form->file.size >= 2 && memcmp(form->file.data, "--", 2) == 0) {
+        refuse(body->service, CRASH_BAD_PART,
+               "minidump contains multipart form data");
+    } else {
+        read_dump(&report, body);
+        minidump_free(&report.dump);
+    }
+}

@@ -1,0 +1,16 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Minidumps, as a form has them: read, and walked with the files that
+ * symbolicated has of their modules.
+ */
+#ifndef WORKERS_MINIDUMP_H
+#define WORKERS_MINIDUMP_H
+
+#include "worker/worker.h"
+
+/* A body of the kind CRASH_MINIDUMP, whose text is the form's boundary.  Its
+ * limit is the number of frames. */
+void minidump_work(const struct work_body *body);
+
+#endif

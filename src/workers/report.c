@@ -1,0 +1,258 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void write_form(struct report *report)
+{
+    struct json_writer *w = &report->writer;
+    const struct form_bytes *part;
+    unsigned i;
+
+    for (i = 0; i < FORM_PLATFORM; i++) {
+        part = &report->form.json[i];
+        if (part->data != NULL) {
+            json_write_key(w, form_part_names[i]);
+            json_write_raw(w, (const char *)part->data, part->size);
+        }
+    }
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       const char *text)
+{
+    if (text != NULL) {
+        json_write_key(w, name);
+        json_write_text(w, text);
+    }
+}
+
+static const char *type_of(const struct minidump *dump)
+{
+    switch (dump->os) {
+    case MINIDUMP_WINDOWS:
+        return "pe";
+    case MINIDUMP_MACOS:
+    case MINIDUMP_IOS:
+        return "macho";
+    case MINIDUMP_LINUX:
+    case MINIDUMP_ANDROID:
+    case MINIDUMP_SOLARIS:
+        return "elf";
+    default:
+        return "unknown";
+    }
+}
+
+static void write_module(struct report *report, size_t i)
+{
+    const struct minidump_module *module = &report->dump.modules[i];
+    struct json_writer *w = &report->writer;
+
+    json_write_open(w, '{');
+    write_text(w, "type", type_of(&report->dump));
+    write_text(w, "code_id", module->code_id);
+    write_text(w, "code_file", module->code_file);
+    if (module->has_debug_id) {
+        write_text(w, "debug_id", module->debug_id);
+    }
+    if (module->debug_file != NULL && module->debug_file[0] != '\0') {
+        write_text(w, "debug_file", module->debug_file);
+    }
+    json_write_key(w, "image_addr");
+    json_write_hex(w, module->base);
+    json_write_key(w, "image_size");
+    json_write_number(w, module->size);
+}
+
+void report_write_question(struct report *report)
+{
+    struct json_writer *w = &report->writer;
+    size_t i;
+
+    json_write_reset(w);
+    json_write_open(w, '{');
+    write_form(report);
+    json_write_key(w, "modules");
+    json_write_open(w, '[');
+    for (i = 0; i < report->dump.num_modules; i++) {
+        write_module(report, i);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    json_write_key(w, "stacktraces");
+    json_write_open(w, '[');
+    json_write_open(w, '{');
+    json_write_key(w, "frames");
+    json_write_open(w, '[');
+    for (i = 0; i < report->dump.num_modules; i++) {
+        if (report->symbols[i].is_wanted && !report->symbols[i].is_asked) {
+            json_write_open(w, '{');
+            json_write_key(w, "instruction_addr");
+            json_write_hex(w, report->dump.modules[i].base);
+            json_write_close(w, '}');
+        }
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
+/* the result --------------------------------------------------------------- */
+
+static void write_system(struct report *report)
+{
+    const struct minidump *dump = &report->dump;
+    struct json_writer *w = &report->writer;
+
+    json_write_key(w, "system_info");
+    json_write_open(w, '{');
+    write_text(w, "os_name", minidump_os_name(dump->os));
+    write_text(w, "os_version", dump->os_version);
+    write_text(w, "os_build", dump->os_build);
+    write_text(w, "cpu_arch",
+               dump->cpu_name != NULL ? dump->cpu_name : "unknown");
+    write_text(w, "device_model", "");
+    json_write_close(w, '}');
+}
+
+static void write_head(struct report *report)
+{
+    const struct minidump *dump = &report->dump;
+    struct json_writer *w = &report->writer;
+    char reason[MINIDUMP_REASON + 32] = "";
+
+    if (dump->has_exception) {
+        snprintf(reason, sizeof(reason), "%s / 0x%llx", dump->reason,
+                 (unsigned long long)dump->crash_address);
+    }
+    json_write_key(w, "report");
+    json_write_open(w, '{');
+    json_write_key(w, "timestamp");
+    json_write_number(w, dump->time);
+    write_system(report);
+    json_write_key(w, "crashed");
+    json_write_bool(w, dump->has_exception);
+    write_text(w, "crash_reason", reason);
+    write_text(w, "assertion", "");
+    json_write_close(w, '}');
+}
+
+static void write_registers(struct report *report,
+                            const struct stackwalk_registers *registers)
+{
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[report->dump.cpu];
+    struct json_writer *w = &report->writer;
+    unsigned i;
+
+    json_write_key(w, "registers");
+    json_write_open(w, '{');
+    for (i = 0; i < cpu->num_registers; i++) {
+        if ((registers->known >> i & 1) != 0) {
+            json_write_key(w, cpu->names[i]);
+            json_write_hex(w, registers->values[i]);
+        }
+    }
+    json_write_close(w, '}');
+}
+
+static void write_frame(struct json_writer *w, const struct frame *frame)
+{
+    static const char *const trusts[] = {[STACKWALK_CONTEXT] = "context",
+                                         [STACKWALK_CFI] = "cfi",
+                                         [STACKWALK_FP] = "fp",
+                                         [STACKWALK_SCAN] = "scan"};
+
+    json_write_open(w, '{');
+    json_write_key(w, "instruction_addr");
+    json_write_hex(w, frame->address);
+    write_text(w, "trust", trusts[frame->trust]);
+    json_write_close(w, '}');
+}
+
+static void write_thread(struct report *report, size_t i)
+{
+    const struct minidump *dump = &report->dump;
+    const struct thread *thread = &report->threads[i];
+    struct json_writer *w = &report->writer;
+    size_t k;
+
+    json_write_open(w, '{');
+    json_write_key(w, "thread_id");
+    json_write_number(w, dump->threads[i].id);
+    write_text(w, "thread_name", dump->threads[i].name);
+    if (dump->requesting != SIZE_MAX) {
+        json_write_key(w, "is_requesting");
+        json_write_bool(w, i == dump->requesting);
+    }
+    if (thread->nframes > 0) {
+        write_registers(report, &thread->registers);
+    }
+    json_write_key(w, "frames");
+    json_write_open(w, '[');
+    for (k = 0; k < thread->nframes; k++) {
+        write_frame(w, &report->frames[thread->first + k]);
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
+static void write_status(struct json_writer *w, const struct symbols *symbols)
+{
+    static const char *const statuses[] = {
+        [CRASH_FOUND] = "found",
+        [CRASH_MISSING] = "missing",
+        [CRASH_MALFORMED] = "malformed",
+        [CRASH_FETCHING_FAILED] = "fetching_failed",
+        [CRASH_OTHER] = "other",
+    };
+
+    write_text(w, "unwind_status",
+               symbols->is_used && symbols->cfi_state <= CRASH_OTHER
+                   ? statuses[symbols->cfi_state]
+                   : "unused");
+}
+
+static void write_modules(struct report *report)
+{
+    const struct minidump_module *module;
+    struct json_writer *w = &report->writer;
+    size_t i;
+
+    json_write_key(w, "modules");
+    json_write_open(w, '[');
+    for (i = 0; i < report->dump.num_modules; i++) {
+        module = &report->dump.modules[i];
+        if (!module->has_debug_id && module->code_id == NULL &&
+            !report->symbols[i].is_used) {
+            continue;
+        }
+        write_module(report, i);
+        write_status(w, &report->symbols[i]);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
+void report_write_result(struct report *report)
+{
+    struct json_writer *w = &report->writer;
+    size_t i;
+
+    json_write_reset(w);
+    json_write_open(w, '{');
+    write_form(report);
+    write_head(report);
+    json_write_key(w, "stacktraces");
+    json_write_open(w, '[');
+    for (i = 0; i < report->dump.num_threads; i++) {
+        write_thread(report, i);
+    }
+    json_write_close(w, ']');
+    write_modules(report);
+    json_write_close(w, '}');
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A minidump that is walked, and what is written of it.
+ */
+#ifndef WORKERS_REPORT_H
+#define WORKERS_REPORT_H
+
+#include "derived/cficache/cficache.h"
+#include "derived/symcache/symcache.h"
+#include "json/json.h"
+#include "reports/minidump/minidump.h"
+#include "form.h"
+
+/* Frames of a thread that are answered. */
+#define REPORT_FRAMES 256
+
+/* What there is of a module. */
+struct symbols {
+    bool is_wanted;
+    bool is_asked;
+    bool is_used; /* its CFI was, or would have been */
+    bool has_cfi;
+    bool has_names;
+    uint8_t cfi_state; /* enum crash_file_state */
+    struct cficache_reader cfi;
+    struct symfile_reader names;
+};
+
+struct frame {
+    uint64_t address;
+    enum stackwalk_trust trust;
+};
+
+struct thread {
+    struct stackwalk_registers registers; /* of the first frame */
+    size_t first;
+    size_t nframes;
+};
+
+struct report {
+    struct form form;
+    struct minidump dump;
+    struct stackwalk walk;
+    struct symbols *symbols; /* of all modules */
+    struct thread *threads;
+    struct thread *thread; /* that is walked */
+    struct frame *frames;
+    size_t nframes;
+    size_t room;
+    size_t max_frames;
+    bool is_wanting; /* the walk came to a module that was not asked for */
+    struct json_writer writer;
+};
+
+/* Writes what is asked for, or the result; see reports/crash/crash.h. */
+void report_write_question(struct report *report);
+void report_write_result(struct report *report);
+
+#endif

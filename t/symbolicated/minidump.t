@@ -1,0 +1,250 @@
+#!/usr/bin/env perl
+
+# POST /minidump: what Symbolicator answered to the same dumps, with the same
+# symbols; the parts of the form; workers that are lost.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Basename qw(basename);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use Test::File;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical->allow_nonref->utf8;
+my $cases = $t->data('minidump/cases');
+
+# Members that we answer otherwise, and why; docs/minidumps.md tells it, too.
+my %differs = (
+    # ids of PDBs of the format 2.0 are no debug ids here
+    'ids-windows' => sub { delete $_->{debug_id} for @{ $_[0]{modules} } },
+    # a type of STACK WIN that nobody knows
+    'text-win-type' => sub { delete $_->{features} for @{ $_[0]{modules} } },
+);
+
+# The symbols of each case are in a source of their own, whose file has the
+# debug id as its name; in the layout, it is a folder's.
+sub add_symbols {
+    my ($case) = @_;
+    my @files = glob "$cases/$case/*.sym" or return;
+    for my $file (@files) {
+        my ($system, $cpu, $id, $name) =
+            slurp($file) =~ /^MODULE (\S+) (\S+) (\S+) ([^\r\n]+)/ or die $file;
+        my $dir = $t->path("symbols/$case/$name/$id");
+        make_path($dir);
+        copy($file, "$dir/" . ($name =~ s/\.pdb$//r) . '.sym') or die $!;
+    }
+    return $case;
+}
+
+my @cases = map { basename $_ } glob "$cases/*";
+my @with = grep { defined } map { add_symbols($_) } @cases;
+my $converter = $t->program('pdb2symcache');
+my %config = (
+    stores => { map { ($_ => {
+        root => $t->path("made/$_"), sources => [$_],
+        transcoders => [
+            { version => '9.0.0', inputs => ['breakpad'],
+              command => [$converter, '{pdb}'] },
+            { version => '1.0.0', inputs => ['breakpad'], makes => 'cficache',
+              command => [$converter, '--kind', 'cficache', '{pdb}'] }],
+    }) } @with },
+    sources => { map { ($_ => { type => 'filesystem', layout => 'breakpad',
+        path => $t->path("symbols/$_") }) } @with },
+);
+$t->start_symcached(\%config);
+$t->start_symbolicated;
+
+my $boundary = 'boundary0123456789';
+my $type = "Content-Type: multipart/form-data; boundary=$boundary";
+
+# A form; parts are [name, content].
+sub form {
+    return join '', map({ "--$boundary\r\nContent-Disposition: form-data; "
+        . "name=\"$_->[0]\"\r\n\r\n$_->[1]\r\n" } @_), "--$boundary--\r\n";
+}
+
+sub send_form {
+    my ($query, @parts) = @_;
+    my $r = $t->post($t->symbolicated_socket, "/minidump$query", form(@parts),
+        $type);
+    $r->{answer} = eval { $json->decode($r->{body}) };
+    return $r;
+}
+
+sub dump_part {
+    my ($case) = @_;
+    return ['upload_file_minidump', slurp("$cases/$case/dump.dmp")];
+}
+
+# --- Symbolicator's answers
+
+# What answers tell of the files of modules is not the walk's.
+sub without_features {
+    my ($answer) = @_;
+    for my $module (@{ $answer->{modules} // [] }) {
+        $module->{features} = $module->{features}{has_unwind_info};
+    }
+}
+
+for my $case (grep { -e "$cases/$_/answer.json" } @cases) {
+    my $wanted = $json->decode(slurp("$cases/$case/answer.json"));
+    $wanted = $wanted->{answer} if $wanted->{answer};
+    my $sources = -d $t->path("symbols/$case") ? "[{\"id\":\"$case\"}]" : '[]';
+    my $r = send_form('', ['sources', $sources],
+        ['options', '{"dif_candidates":false}'], dump_part($case));
+    is $r->{status}, 200, "$case: status";
+    my $got = $r->{answer};
+    for my $answer ($got, $wanted) {
+        without_features($answer);
+        $differs{$case}->($answer) if $differs{$case};
+    }
+    is_deeply $got, $wanted, $case;
+}
+
+# --- the form
+
+sub is_refused {
+    my ($name, $status, $detail, @parts) = @_;
+    my $r = send_form('', @parts);
+    is $r->{status}, $status, "$name: status";
+    like $r->{answer}{detail} // $r->{body}, $detail, "$name: why";
+}
+
+my $dump = dump_part('ids-linux');
+is_refused('no dump', 400, qr/^missing minidump$/, ['sources', '[]']);
+is_refused('no part', 400, qr/^missing minidump$/);
+is_refused('sources that are no JSON', 400, qr/at line 1 column/,
+    ['sources', '[{'], $dump);
+is_refused('more than JSON', 400, qr/trailing/, ['sources', '[] []'], $dump);
+is_refused('sources that are no list', 400, qr/^sources: /,
+    ['sources', '{}'], $dump);
+is_refused('options of another type', 400, qr/^options\.dif_candidates: /,
+    ['options', '{"dif_candidates":3}'], $dump);
+is_refused('a platform without quotes', 400, qr/at line 1 column/,
+    ['platform', 'native'], $dump);
+is_refused('a part of more than 1 MiB', 413, qr/too large/,
+    ['sources', '[' . ' ' x (1 << 20) . ']'], $dump);
+is_refused('a form in the form', 400,
+    qr/^minidump contains multipart form data$/,
+    ['upload_file_minidump', "--abc\r\n"]);
+
+my $r = send_form('', ['upload_file_minidump', 'MDMPxxxx'],
+    ['other', 'x'], $dump);
+is $r->{answer}{status}, 'completed', 'the last of two parts counts';
+$r = $t->post($t->symbolicated_socket, '/minidump', '{}',
+    'Content-Type: application/json');
+is $r->{status}, 400, 'another type of body';
+like $r->{body}, qr/^Invalid `boundary`/, 'is no form';
+$r = $t->post($t->symbolicated_socket, '/minidump', 'x' x 100, $type);
+is $r->{status}, 400, 'a body without the boundary';
+is $t->http($t->symbolicated_socket, 'GET', '/minidump')->{status}, 405,
+    'only POST';
+$r = send_form('?timeout=x', $dump);
+is $r->{status}, 400, 'a timeout that is no number';
+
+# in chunks, the delimiters of which lie anywhere
+my $body = form($dump);
+my $chunks = join '', map({ sprintf "%x\r\n%s\r\n", length, $_ }
+    unpack '(a777)*', $body), "0\r\n\r\n";
+my $s = Test::Symcache::connect_to($t->symbolicated_socket);
+binmode $s;
+print $s "POST /minidump HTTP/1.1\r\nHost: x\r\n$type\r\nConnection: close\r\n"
+    . "Transfer-Encoding: chunked\r\n\r\n$chunks";
+$s->flush;
+my $answer = $json->decode($t->read_response($s, 'POST')->{body});
+is $answer->{status}, 'completed', 'a body in chunks';
+is $answer->{system_info}{os_name}, 'Linux', 'is the same dump';
+
+# two on one connection
+$s = Test::Symcache::connect_to($t->symbolicated_socket);
+binmode $s;
+print $s map({ "POST /minidump HTTP/1.1\r\nHost: x\r\n$type\r\n"
+    . "Connection: $_\r\nContent-Length: " . length($body) . "\r\n\r\n$body" }
+    'keep-alive', 'close');
+$s->flush;
+my $both = do { local $/; <$s> };
+is scalar(() = $both =~ /"status":"completed"/g), 2,
+    'two requests on a connection';
+
+# --- dumps that are broken somewhere: each has an answer, and no other one
+# changes
+
+srand 36;
+my ($windows, @broken) = dump_part('sym-windows-mini.sym');
+my %statuses;
+for my $i (1 .. 300) {
+    my $bytes = $windows->[1];
+    substr $bytes, int(rand($i % 2 ? 4000 : length $bytes)), 1 + int rand 4,
+        pack 'V', rand 2**32 for 1 .. 1 + int rand 8;
+    $bytes = substr $bytes, 0, int rand length $bytes if $i % 10 == 0;
+    $r = send_form('', ['upload_file_minidump', $bytes], ['sources', '[]']);
+    $statuses{ $r->{answer}{status} // "HTTP $r->{status}" }++;
+    push @broken, $i if !$r->{answer}{message} && !$r->{answer}{stacktraces};
+    next if $i % 50;
+    $r = send_form('', $dump, ['sources', '[]']);
+    is $r->{answer}{system_info}{os_name}, 'Linux', "beside $i broken ones";
+}
+is_deeply \@broken, [], 'a reason for each that cannot be read';
+ok $statuses{completed}, 'dumps of which something can be read';
+ok $statuses{failed}, 'and others';
+
+is scalar($t->symbolicated_metric('symbolicated_workers_died_total')), 0,
+    'no worker died';
+cmp_ok $t->symbolicated_metric('symbolicated_workers_started_total'), '<', 20,
+    'they are used again';
+is $t->symbolicated_metric('symbolicated_spool_bytes'), 0,
+    'nothing of a dump is left';
+unlike $t->symbolicated_log, qr/libc|Program/, 'nor in the log';
+
+# --- symbols that come late: the dump is kept, and read again
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+$config{stores} = { default => { %{ $config{stores}{'sym-windows-mini.sym'} },
+    root => $t->path('made/late') } };
+my $symcached = $t->start_symcached(\%config);
+$t->start_symbolicated;
+kill STOP => $symcached;
+
+$r = send_form('?timeout=0', $windows);
+is $r->{answer}{status}, 'pending', 'symbols are waited for';
+my $id = $r->{answer}{request_id};
+ok $id, 'its request has an id';
+cmp_ok $t->symbolicated_metric('symbolicated_spool_bytes'), '>', 20000,
+    'and the dump stays';
+kill CONT => $symcached;
+$r = $t->http($t->symbolicated_socket, 'GET', "/requests/$id?timeout=60");
+$answer = $json->decode($r->{body});
+is $answer->{status}, 'completed', 'asked for again';
+is scalar @{ $answer->{stacktraces} }, 4, 'it is whole';
+
+# --- limits
+
+$t->stop_symbolicated;
+$config{symbolication} = { limits => { crash_size => '1k' } };
+$t->start_symbolicated(\%config);
+$r = $t->post($t->symbolicated_socket, '/minidump', form($dump), $type);
+is $r->{status}, 413, 'a dump that is too large';
+is $json->decode($r->{body})->{detail}, 'the request is too large', 'says so';
+
+$t->stop_symbolicated;
+$config{symbolication} = { limits => { spool_size => '1k' } };
+$t->start_symbolicated(\%config);
+$r = $t->post($t->symbolicated_socket, '/minidump', form($dump), $type);
+is $r->{status}, 503, 'no room for a dump';
+ok $r->{headers}{'retry-after'}, 'for now';
+
+$t->stop_symbolicated;
+$config{symbolication} = { symbolicator => { minidump => { enabled => 0 } } };
+$config{symbolication}{symbolicator}{minidump}{enabled} = JSON::PP::false();
+$t->start_symbolicated(\%config);
+$r = $t->post($t->symbolicated_socket, '/minidump', form($dump), $type);
+is $r->{status}, 404, 'dumps are not taken';
+
+done_testing;
