@@ -129,7 +129,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     workers.listener = listener.fd;
     workers.mapped = mapped_new();
     mapped_limit(workers.mapped, 100, 1 << 20);
-    worker = worker_new(&workers, settings);
+    worker = worker_new(&workers, -1, settings);
     if (sigbus_start() != 0 || worker == NULL || worker_start(worker) != 0) {
         die("cannot start");
     }
