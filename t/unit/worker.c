@@ -36,6 +36,12 @@
 #define ECHO 7
 #define MEMORY (64 << 20)
 
+#ifdef __SANITIZE_ADDRESS__ /* a start takes much longer then */
+#define MUTATIONS 300
+#else
+#define MUTATIONS 10000
+#endif
+
 /* the worker --------------------------------------------------------------- */
 
 static char seen[100000];
@@ -347,7 +353,7 @@ static void test_mutations(void **state)
     struct result mutated, other;
     unsigned i, k;
 
-    for (i = 0; i < 10000; i++) {
+    for (i = 0; i < MUTATIONS; i++) {
         memcpy(text, body + next_random() % 12, sizeof(body) - 12);
         text[sizeof(body) - 12] = '\0';
         for (k = next_random() % 4; k > 0; k--) {
