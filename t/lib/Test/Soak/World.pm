@@ -231,7 +231,7 @@ sub check_alive {
             # as a service manager
             $self->violation("symbolicated ended by itself: wait status $?",
                              last_lines($t->symbolicated_log))
-                if $? >> 8 != 3 || !$self->{store_removed};
+                if $? >> 8 != 71 || !$self->{store_removed};
             delete $t->{symbolicated};
             $self->start_symbolicated;
         }
