@@ -14,6 +14,10 @@
  * that libcurl uses a kept connection. */
 #define POOL_IDLE_MS 118000
 
+/* Idle connections that a pool keeps: there is one for each transport, twice,
+ * and a reload makes new ones. */
+#define POOL_CONNECTIONS 4L
+
 struct fetcher_pool {
     LIST_ENTRY(fetcher_pool) entry;
     struct fetcher *fetcher;
@@ -152,6 +156,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
         return NULL;
     }
 
+    curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, POOL_CONNECTIONS);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_timer);

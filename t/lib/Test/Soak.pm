@@ -369,7 +369,7 @@ sub compare {
             # connections to upstreams are kept for a while, and the work
             # folder of uploads is there from the first one on
             $self->violation("descriptors: $m of $what, before $n")
-                if $m > $n + ($what eq 'socket' ? 40 : $what eq 'run' ? 1 : 0);
+                if $m > $n + ($what eq 'socket' ? 60 : $what eq 'run' ? 1 : 0);
         }
         my $grown = $is->{memory} - $was->{memory};
         $self->{grown} = $grown if $grown > ($self->{grown} // 0);
