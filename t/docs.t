@@ -30,10 +30,11 @@ find({ no_chdir => 1, wanted => sub { $code{$_} = slurp($_) if /\.[ch]$/ } },
 $code{$_} = slurp($_) for glob '*.c';
 
 my %doc = map { $_ => slurp($_) } 'README.md', 'CHANGELOG.md',
-    glob('docs/*.md docs/internals/*.md');
+    'conf-examples/README.md', glob('docs/*.md docs/internals/*.md');
 my $directives = $doc{'docs/directives.md'};
 my $configuration = $doc{'docs/configuration.md'};
 my $operations = $doc{'docs/operations.md'};
+my $metrics = $doc{'docs/metrics.md'};
 
 # What stands in only one of the two lists, as "code only: x", "docs only: y".
 sub same {
@@ -133,11 +134,11 @@ same([in_code(qr/"symcache_(\w+)\{zone=/) ], ['requests_total',
 # --- metrics: one row each, with every label and value
 
 my %metrics = map { $_ => 1 } in_code(qr/"(symcached_[a-z_]+)["{]/);
-my @rows = grep { /^\| `symcached_/ } split /\n/, $operations;
+my @rows = grep { /^\| `symcached_/ } split /\n/, $metrics;
 my @named = map { my ($first) = /^\| (.*?) \|/; $first =~ /`(symcached_\w+)/g }
     @rows;
 same([keys %metrics], \@named, 'metrics of symcached');
-my ($process) = grep { /^\| `process_/ } split /\n/, $operations;
+my ($process) = grep { /^\| `process_\w+`,/ } split /\n/, $metrics;
 same([in_code(qr/"(process_[a-z_]+)"/, qr{src/metrics/})],
      [$process =~ /`(process_\w+)`/g], 'metrics of any process');
 
@@ -153,7 +154,7 @@ is_deeply \@wrong, [], 'every label of a counter, and its values';
 my $symbolication = $doc{'docs/symbolication.md'};
 same([in_code(qr/"(symbolicated_[a-z_]+)["{ ]/, qr{src/symbolicated/})],
      [map { my ($first) = /^\| (.*?) \|/; $first =~ /`(symbolicated_\w+)/g }
-      grep { /^\| `symbolicated_/ } split /\n/, $symbolication],
+      grep { /^\| `symbolicated_/ } split /\n/, $metrics],
      'metrics of symbolicated');
 
 # --- configuration keys: one row each
@@ -296,14 +297,14 @@ for my $page (sort keys %exits) {
 # --- words of the log, name=value
 
 my @words = in_code(qr/(?<![\w%?&])([a-z_]+)=%[.lsuzd]/, qr{src/symcached/});
-my ($log) = $operations =~ /^## Log\n(.*?)^## /ms;
+my ($log) = $operations =~ /^## Log\n(.*?)(?=^## |\z)/ms;
 my %word = map { $_ => 1 } @words;
 same([keys %word], [map { /`(\w+)`/g } $log =~ /^\| (`.*?`) \| `/mg],
      'words of the log');
 
 same([in_code(qr/(?<![\w%?&])([a-z_]+)=%[.lsuzd]/,
               qr{src/symbolicated/(?!api|stats)\w*})],
-     [map { /`(\w+)`/g } ($symbolication =~ /^## Log\n(.*?)^## /ms)[0]
+     [map { /`(\w+)`/g } ($symbolication =~ /^## Log\n(.*?)(?=^## |\z)/ms)[0]
       =~ /^\| (`.*?`) \|/mg], 'words of the log of symbolicated');
 
 # --- what the internals say of the code is there

@@ -86,7 +86,7 @@ symcached_ok(basename($_), $t->read_file($_))
 # The metrics that alerts and dashboard name are documented ones; t/docs.t says
 # that those are what the programs have.
 my $documented = join '', map { $t->read_file("$top/docs/$_.md") }
-    qw(directives operations symbolication);
+    qw(directives metrics);
 for my $file (qw(alerts.yml grafana-dashboard.json)) {
     my %metric = map { $_ => 1 } $t->read_file("$top/conf-examples/$file")
         =~ /\b(symb?(?:cached?|olicated)_\w+)/g;
@@ -97,7 +97,8 @@ for my $file (qw(alerts.yml grafana-dashboard.json)) {
                sort keys %metric], [], "$file: each is there";
 }
 
-my @documents = ("$top/README.md", glob "$top/docs/*.md");
+my @documents = ("$top/README.md", "$top/conf-examples/README.md",
+    glob "$top/docs/*.md");
 my %found;
 for my $file (@documents) {
     my $document = $t->read_file($file);

@@ -16,7 +16,7 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 my $json = JSON::PP->new->canonical->allow_nonref;
 
-# Pairs that we answer otherwise, and why; docs/symbolication.md tells it, too.
+# Pairs that we answer otherwise, and why; docs/symbolication-symbolicator.md lists them.
 my %differs = (
     # the PDB is found: names are compared without case
     'debug-file-case' => 'case',

@@ -2,7 +2,7 @@
 
 # The table of what upstreams do wrong, its first part: symbol servers over
 # HTTP.  What the clients see, what is cached, and for how long: no row ends
-# in a final 404 that is not true, or in a wrong file.  docs/misbehaviour.md
+# in a final 404 that is not true, or in a wrong file.  docs/internals/misbehaviour.md
 # has the same rows.
 
 use strict;

@@ -257,7 +257,7 @@ static void forget(void **state)
     assert_int_equal(negcache_forget(negcache, &store, &key, false), 0);
 }
 
-/* How docs/operations.md says it. */
+/* How docs/caching.md says it. */
 static void print_row(char row[256], const struct negcache_rule *rule)
 {
     static const struct {
@@ -288,11 +288,11 @@ static void print_row(char row[256], const struct negcache_rule *rule)
 static void as_documented(void **state)
 {
     char line[4096], row[256];
-    FILE *f = fopen("docs/operations.md", "r");
+    FILE *f = fopen("docs/caching.md", "r");
     unsigned i;
 
     if (f == NULL) {
-        fail_msg("no docs/operations.md: run this from the top of the tree");
+        fail_msg("no docs/caching.md: run this from the top of the tree");
     }
     while (fgets(line, sizeof(line), f) != NULL &&
            strncmp(line, "| reason | kept ", 16) != 0) {

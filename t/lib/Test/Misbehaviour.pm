@@ -417,7 +417,7 @@ sub tables {
 # Is the part of the document with that title the table of these rows?
 sub document {
     my ($self, $title) = @_;
-    my $file = "$Test::Symcache::top/docs/misbehaviour.md";
+    my $file = "$Test::Symcache::top/docs/internals/misbehaviour.md";
     my $text = $self->t->read_file($file);
     my ($head, $part, $rest) =
         $text =~ /\A(.*\n## \Q$title\E\n)(.*?)((?=\n## ).*)?\z/s

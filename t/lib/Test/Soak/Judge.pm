@@ -4,7 +4,7 @@ package Test::Soak::Judge;
 # which final 404 is one that had to be believed.
 #
 # A key is absent if all sources of the store said so of all places that
-# docs/sources.md names for it (forms, spellings, tiers), or sent a PDB that
+# docs/layouts.md names for it (forms, spellings, tiers), or sent a PDB that
 # cannot be converted, within the time for which that is remembered.
 
 use strict;
@@ -56,7 +56,7 @@ sub said {
     return $lasts && $last && $last->{verdict} eq $verdict;
 }
 
-# --- places, as docs/sources.md has them
+# --- places, as docs/layouts.md has them
 
 sub spellings {
     my ($name, $id) = @_;
