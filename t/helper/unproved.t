@@ -146,6 +146,10 @@ for my $from (sort keys %source) {
     ok why($from, 'publics')->{files}[0]{publics_only}, 'is noted as that'
         if defined why($from, 'good')->{files}[0]{publics_only};
     is looks(), $looks, 'without such a process, too';
+    # which the answer does not wait for
+    $t->wait_until('the originals are kept', sub {
+        -e download($from, 'good') && -e download($from, 'publics')
+    }) if $from eq 'http';
     for my $name ('good', 'publics') {
         is -e download($from, $name) ? 'kept' : 'left',
             $from eq 'http' ? 'kept' : 'left', "$name: a download is kept";

@@ -120,6 +120,47 @@ void job_diagnosed(struct job *job, const char *doubt)
     }
 }
 
+static void on_kept(void *arg, long long result, int errnum)
+{
+    struct job *job = arg;
+
+    job->publish = NULL;
+    if (result < 0) {
+        if (disk_is_full(errnum)) {
+            disk_space_want_in(job->config->downloads, 0);
+        }
+        log_warn(errnum, "job %s: the original cannot be kept", job_id(job));
+    }
+    job_end(job, 0);
+}
+
+/*
+ * Was the original received and not put among the downloads yet?  Then it is
+ * now that its file is published: those who want that do not wait for a disk
+ * that takes its time with a large original.  Returns false if there is nothing
+ * to wait for.
+ */
+static bool keep_original(struct job *job)
+{
+    const struct original *original = &job->original;
+    char path[PATH_MAX];
+    symcache_key_t key;
+
+    if (original->link == NULL || original->unchanged != 0) {
+        return false;
+    }
+    job_original_key(job, &key);
+    store_download_path(path, job->config->downloads, job->store->name, &key);
+    job->publish = publish_original(job->scheduler->base, original->link, path,
+                                    on_kept, job);
+    if (job->publish == NULL) {
+        log_warn(errno, "job %s: the original cannot be kept", job_id(job));
+        return false;
+    }
+    job_answer_published(job);
+    return true;
+}
+
 static void on_published(void *arg, long long size, int errnum)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -158,7 +199,9 @@ static void on_published(void *arg, long long size, int errnum)
                   scheduler_workdir(job->scheduler, job->store->root),
                   &job->key, &target->published, job->tier_replace);
     }
-    job_end(job, FINDING_PUBLISHED);
+    if (!keep_original(job)) {
+        job_end(job, FINDING_PUBLISHED);
+    }
 }
 
 /* Does somebody wait who serves the file at once? */
@@ -175,25 +218,6 @@ static bool wants_digest(const struct job *job)
     return !file_digest_may_wait();
 }
 
-/* Was the original received and not put among the downloads yet?  Then it is
- * now; path is for its place there. */
-static struct publish_original to_keep(const struct job *job,
-                                       char path[PATH_MAX])
-{
-    const struct original *original = &job->original;
-    struct publish_original none = {NULL, NULL};
-    symcache_key_t key;
-
-    if (original->link == NULL || original->unchanged != 0) {
-        return none;
-    }
-    provenance_note(original->link, original->from, original->extent,
-                    original->features);
-    job_original_key(job, &key);
-    store_download_path(path, job->config->downloads, job->store->name, &key);
-    return (struct publish_original){original->link, path};
-}
-
 void job_note_places(const struct job *job, const char *file)
 {
     char *places = attempt_log_places(job->attempt_log);
@@ -207,11 +231,15 @@ void job_note_places(const struct job *job, const char *file)
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
-    char path[PATH_MAX];
+    const struct original *original = &job->original;
 
-    if (job->state == JOB_PUBLISHES && job->original.link != NULL) {
-        provenance_note(file, job->original.from, job->original.extent,
-                        job->original.features);
+    if (job->state == JOB_PUBLISHES && original->link != NULL) {
+        provenance_note(file, original->from, original->extent,
+                        original->features);
+        if (original->unchanged == 0) {
+            provenance_note(original->link, original->from, original->extent,
+                            original->features);
+        }
     } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }
@@ -223,7 +251,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
                                  &job->key, version, file, wants_digest(job),
-                                 to_keep(job, path), on_published, job);
+                                 on_published, job);
     if (job->publish == NULL) {
         on_published(job, -1, errno);
     }

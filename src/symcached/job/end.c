@@ -13,6 +13,9 @@
  *     on disk and known now, and if that is no answer to its question, by the
  *     outcome or by another job;
  *   its attempts are kept for "why", and it is freed.
+ *
+ * Where the original becomes durable after what was made of it,
+ * job_answer_published() has written the outcome down before.
  */
 
 #include <errno.h>
@@ -387,28 +390,42 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     waiter_answer(w, &a);
 }
 
-void job_answer_original(struct job *job)
+/* Answers those who wait for this key, if it is on disk as they want it. */
+static void answer_hits(struct job *job, const symcache_key_t *key)
 {
     struct scheduler *scheduler = job->scheduler;
     struct waiter *w, *next;
     struct scheduler_answer a;
     struct decision d;
-    symcache_key_t key;
 
-    job_original_key(job, &key);
     for (w = TAILQ_FIRST(&job->waiters); w != NULL; w = next) {
         next = TAILQ_NEXT(w, entry);
-        if (w->kind != key.kind) {
+        if (w->kind != key->kind) {
             continue;
         }
         decision_make(&d, scheduler->negcache, job->store, scheduler->config,
-                      &key, w->name, w->hints, &w->ask);
+                      key, w->name, w->hints, &w->ask);
         if (d.what == SYMCACHE_ANSWER_HIT &&
-            decision_answer(&d, job->store, &key, &a)) {
-            a.key = &key;
+            decision_answer(&d, job->store, key, &a)) {
+            a.key = key;
             waiter_answer(w, &a);
         }
     }
+}
+
+void job_answer_original(struct job *job)
+{
+    symcache_key_t key;
+
+    job_original_key(job, &key);
+    answer_hits(job, &key);
+}
+
+void job_answer_published(struct job *job)
+{
+    job->findings |= FINDING_PUBLISHED;
+    record(job, JOB_PUBLISHED);
+    answer_hits(job, &job->key);
 }
 
 /* the end ---------------------------------------------------------------- */
@@ -441,6 +458,7 @@ static void cancel(struct job *job)
 void job_end(struct job *job, unsigned found)
 {
     struct scheduler *scheduler = job->scheduler;
+    bool is_recorded = (job->findings & FINDING_PUBLISHED) != 0;
     enum job_outcome outcome;
     struct waiter *w;
 
@@ -454,10 +472,12 @@ void job_end(struct job *job, unsigned found)
     job_remove_work(job);
     job_leave_original(job);
 
-    if (explained_by_attempts(job, outcome)) {
-        say_attempts(job);
+    if (!is_recorded) {
+        if (explained_by_attempts(job, outcome)) {
+            say_attempts(job);
+        }
+        record(job, outcome);
     }
-    record(job, outcome);
 
     job_set_state(job, JOB_ENDED);
     scheduler_deregister(job);

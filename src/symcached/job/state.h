@@ -89,7 +89,8 @@ enum job_state {
     JOB_WAITS_UPSTREAM,   /* to ask a SymCache server again; has no slot */
     JOB_WAITS_TRANSCODER, /* has the original; for a transcoder slot */
     JOB_IN_TRANSCODER,    /* the transcoder runs; has a transcoder slot */
-    JOB_PUBLISHES,        /* what the transcoder made becomes durable */
+    JOB_PUBLISHES,        /* what the transcoder made becomes durable, and then
+                             its original */
     JOB_ENDED             /* its outcome is known; waiters are answered */
 };
 
@@ -273,6 +274,10 @@ void job_fail(struct job *job, int errnum, const char *what);
 
 /* Answers those who wait for the original, which is among the downloads now. */
 void job_answer_original(struct job *job);
+
+/* The target is published, but the job goes on: writes its outcome down, and
+ * answers those who wait for the target. */
+void job_answer_published(struct job *job);
 
 /* search.c -------------------------------------------------------------- */
 

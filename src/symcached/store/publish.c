@@ -16,12 +16,11 @@ struct publish {
     struct task *task;
     publish_done_fn done;
     void *arg;
+    char *file;
+    char *place; /* of an original; or NULL: what follows is of another file */
     char *root;
     symcache_key_t key;
     symcache_version_t version;
-    char *file;
-    char *original; /* and its place; or NULL */
-    char *place;
     bool has_digest;
     long long size; /* the result, and the reason of an error */
     int errnum;
@@ -31,9 +30,8 @@ static void publish_run(void *arg)
 {
     struct publish *publish = arg;
 
-    if (publish->original != NULL &&
-        store_keep_original(publish->original, publish->place) != 0) {
-        publish->size = -1;
+    if (publish->place != NULL) {
+        publish->size = store_keep_original(publish->file, publish->place);
     } else {
         publish->size = store_publish(publish->root, &publish->key,
                                       &publish->version, publish->file,
@@ -59,7 +57,6 @@ static void publish_drop(void *arg)
 
     free(publish->root);
     free(publish->file);
-    free(publish->original);
     free(publish->place);
     free(publish);
 }
@@ -67,44 +64,59 @@ static void publish_drop(void *arg)
 static const struct task_calls publish_calls = {publish_run, publish_done,
                                                 publish_drop};
 
-struct publish *publish_start(struct event_base *base, const char *root,
-                              const symcache_key_t *key,
-                              const symcache_version_t *version,
-                              const char *file, bool has_digest,
-                              struct publish_original original,
-                              publish_done_fn done, void *arg)
+/* Starts it; a text that it lacks is one for which there was no memory. */
+static struct publish *start(struct event_base *base, struct publish *publish,
+                             publish_done_fn done, void *arg)
 {
-    struct publish *publish = calloc(1, sizeof(*publish));
     struct task *task;
 
-    if (publish == NULL) {
-        return NULL;
-    }
     publish->done = done;
     publish->arg = arg;
-    publish->root = strdup(root);
-    symcache_key_copy(&publish->key, key);
-    publish->version = *version;
-    publish->has_digest = has_digest;
-    publish->file = strdup(file);
-    if (original.file != NULL) {
-        publish->original = strdup(original.file);
-        publish->place = strdup(original.place);
-    }
-    if (publish->root == NULL || publish->file == NULL ||
-        (original.file != NULL &&
-         (publish->original == NULL || publish->place == NULL))) {
+    if (publish->file == NULL ||
+        (publish->root == NULL && publish->place == NULL)) {
         publish_drop(publish);
         errno = ENOMEM;
         return NULL;
     }
-
     task = task_start(base, PUBLISH_SECONDS, &publish_calls, publish);
     if (task == NULL) {
         return NULL; /* publish_drop() was called */
     }
     publish->task = task;
     return publish;
+}
+
+struct publish *publish_start(struct event_base *base, const char *root,
+                              const symcache_key_t *key,
+                              const symcache_version_t *version,
+                              const char *file, bool has_digest,
+                              publish_done_fn done, void *arg)
+{
+    struct publish *publish = calloc(1, sizeof(*publish));
+
+    if (publish == NULL) {
+        return NULL;
+    }
+    publish->file = strdup(file);
+    publish->root = strdup(root);
+    symcache_key_copy(&publish->key, key);
+    publish->version = *version;
+    publish->has_digest = has_digest;
+    return start(base, publish, done, arg);
+}
+
+struct publish *publish_original(struct event_base *base, const char *file,
+                                 const char *place, publish_done_fn done,
+                                 void *arg)
+{
+    struct publish *publish = calloc(1, sizeof(*publish));
+
+    if (publish == NULL) {
+        return NULL;
+    }
+    publish->file = strdup(file);
+    publish->place = strdup(place);
+    return start(base, publish, done, arg);
 }
 
 void publish_cancel(struct publish *publish)

@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * store_publish() in a thread of its own, because a disk takes its time to
- * confirm that a file is durable, and the event loop must not wait for that.
+ * store_publish() and store_keep_original() in a thread of their own, because
+ * a disk takes its time to confirm that a file is durable, and the event loop
+ * must not wait for that.
  */
 #ifndef SYMCACHED_STORE_PUBLISH_H
 #define SYMCACHED_STORE_PUBLISH_H
@@ -14,14 +15,8 @@
 struct event_base;
 struct publish;
 
-/* size is the result of store_publish(), or -1 with errnum. */
-typedef void (*publish_done_fn)(void *arg, long long size, int errnum);
-
-/* An original that is put among the downloads before, or NULLs. */
-struct publish_original {
-    const char *file;
-    const char *place;
-};
+/* result is that of the function, or -1 with errnum. */
+typedef void (*publish_done_fn)(void *arg, long long result, int errnum);
 
 /*
  * done is called once, but never from inside this function; the handle does
@@ -32,10 +27,14 @@ struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
                               const char *file, bool has_digest,
-                              struct publish_original original,
                               publish_done_fn done, void *arg);
 
-/* done is not called any more; the file may still be published. */
+/* The same for store_keep_original(). */
+struct publish *publish_original(struct event_base *base, const char *file,
+                                 const char *place, publish_done_fn done,
+                                 void *arg);
+
+/* done is not called any more; the file may still get its name. */
 void publish_cancel(struct publish *publish);
 
 #endif
