@@ -97,6 +97,19 @@ $c->undecided('byother.pdb', 'failed', qr/^401/,
 
 # --- another configuration
 
+my $sockets = sub { scalar grep { (readlink($_) // '') =~ /^socket:/ }
+                        glob "/proc/$t->{helper}/fd/*" };
+my $before = $sockets->();
+for my $n (1 .. 5) {
+    $t->reload_symcached($c->{config});
+    $c->found("inner_$n.pdb", "a file after reload $n");
+}
+$t->wait_until('no more sockets than before', sub { $sockets->() <= $before });
+$t->wait_until('former connections are closed', sub {
+    !kill 0, map { connection($_) } qw(inner2 inner_1 inner_4) });
+ok kill(0, connection('inner_5')),
+    'the connection of this configuration is kept';
+
 delete $c->{config}{sources}{known}{auth};
 $t->reload_symcached($c->{config});
 $c->undecided('known2.pdb', 'failed', qr/^401/,

@@ -57,6 +57,10 @@ typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);
 struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
+/* Closes the connections of former configurations that are not in use: a later
+ * one has other transports. */
+void fetcher_keep(struct fetcher *fetcher, const struct config *config);
+
 /*
  * transport, limits, cache and extra must live until the end.  done is called
  * once, but never from inside this function; the fetch does not exist any more

@@ -4,15 +4,19 @@
 #include "multi.h"
 
 #include <event2/event.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/param.h>
 #include <sys/queue.h>
 
 #include "base/clock.h"
 #include "fetch.h"
 
 /* A pool without transfers is dropped after this time, which is the longest
- * that libcurl uses a kept connection. */
+ * that libcurl uses a kept connection.  It has descriptors of its own, too. */
 #define POOL_IDLE_MS 118000
+
+static const struct timeval pool_idle = {POOL_IDLE_MS / 1000, 0};
 
 /* Idle connections that a pool keeps: there is one for each transport, twice,
  * and a reload makes new ones. */
@@ -33,6 +37,7 @@ struct fetcher {
     struct event_base *base;
     struct hosts *hosts;
     LIST_HEAD(, fetcher_pool) pools;
+    struct event *dropper; /* pending if there is a pool */
 };
 
 /*
@@ -127,6 +132,7 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 
 static void pool_free(struct fetcher_pool *pool)
 {
+    LIST_REMOVE(pool, entry);
     if (pool->multi != NULL) {
         curl_multi_cleanup(pool->multi);
     }
@@ -146,6 +152,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     if (pool == NULL) {
         return NULL;
     }
+    LIST_INSERT_HEAD(&fetcher->pools, pool, entry);
     pool->fetcher = fetcher;
     pool->transport = transport;
     pool->credentials = credentials;
@@ -161,20 +168,27 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_timer);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
-    LIST_INSERT_HEAD(&fetcher->pools, pool, entry);
+    if (!evtimer_pending(fetcher->dropper, NULL)) {
+        evtimer_add(fetcher->dropper, &pool_idle);
+    }
     return pool;
 }
 
-static void drop_idle(struct fetcher *fetcher)
+static void on_drop(evutil_socket_t fd, short what, void *arg)
 {
+    struct fetcher *fetcher = arg;
     struct fetcher_pool *pool, *next;
 
+    (void)fd;
+    (void)what;
     for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
         next = LIST_NEXT(pool, entry);
-        if (pool->transfers == 0 && clock_since(pool->idle) > POOL_IDLE_MS) {
-            LIST_REMOVE(pool, entry);
+        if (pool->transfers == 0 && clock_since(pool->idle) >= POOL_IDLE_MS) {
             pool_free(pool);
         }
+    }
+    if (!LIST_EMPTY(&fetcher->pools)) {
+        evtimer_add(fetcher->dropper, &pool_idle);
     }
 }
 
@@ -190,7 +204,6 @@ static struct fetcher_pool *pool_get(struct fetcher *fetcher,
             return pool;
         }
     }
-    drop_idle(fetcher);
     return pool_new(fetcher, transport, credentials);
 }
 
@@ -206,6 +219,11 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
     LIST_INIT(&fetcher->pools);
     fetcher->base = base;
     fetcher->hosts = hosts;
+    fetcher->dropper = evtimer_new(base, on_drop, fetcher);
+    if (fetcher->dropper == NULL) {
+        fetcher_free(fetcher);
+        return NULL;
+    }
     return fetcher;
 }
 
@@ -214,11 +232,34 @@ void fetcher_free(struct fetcher *fetcher)
     struct fetcher_pool *pool;
 
     while ((pool = LIST_FIRST(&fetcher->pools)) != NULL) {
-        LIST_REMOVE(pool, entry);
         pool_free(pool);
+    }
+    if (fetcher->dropper != NULL) {
+        event_free(fetcher->dropper);
     }
     free(fetcher);
     curl_global_cleanup();
+}
+
+void fetcher_keep(struct fetcher *fetcher, const struct config *config)
+{
+    unsigned long long oldest = ULLONG_MAX;
+    struct fetcher_pool *pool, *next;
+    size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        oldest = MIN(oldest, config->sources[i].transport.id);
+    }
+    for (i = 0; i < config->ntiers; i++) {
+        oldest = MIN(oldest, config->tiers[i].transport.id);
+    }
+
+    for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
+        next = LIST_NEXT(pool, entry);
+        if (pool->transfers == 0 && pool->transport < oldest) {
+            pool_free(pool);
+        }
+    }
 }
 
 struct event_base *fetcher_base(const struct fetcher *fetcher)

@@ -108,6 +108,7 @@ void sources_keep(struct sources *sources, const struct config *config)
         }
     }
     hosts_keep(sources->hosts, config);
+    fetcher_keep(sources->fetcher, config);
 }
 
 void sources_free(struct sources *sources)

@@ -92,7 +92,8 @@ void sources_free(struct sources *sources); /* no lookup may be running */
 
 /*
  * Forgets what is known of sources that config does not have, and of their
- * hosts.  No lookup in one of these may be running.
+ * hosts, and closes connections of former configurations.  No lookup in one of
+ * these may be running.
  */
 void sources_keep(struct sources *sources, const struct config *config);
 

@@ -248,6 +248,7 @@ void tiers_configure(struct tiers *tiers, struct config *config)
     config_ref(config);
     config_unref(tiers->config);
     tiers->config = config;
+    fetcher_keep(tiers->fetcher, config);
     LIST_FOREACH(tier, &tiers->all, all)
     {
         tier->get.breaker = tier->put.breaker = closed;
