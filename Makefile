@@ -300,6 +300,10 @@ demo:
 	$(MAKE) -j$(JOBS) all
 	SYMCACHE_BUILD=$(abspath $(B)) tools/demo
 
+# the documents as a site, in $(B)/site/html
+docs:
+	tools/site/make $(B)/site
+
 # packages -----------------------------------------------------------------------
 
 deb:
@@ -386,7 +390,7 @@ sbom: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz fuzz-afl install uninstall sbom clean
+.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo docs deb fuzz fuzz-afl install uninstall sbom clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
