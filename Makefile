@@ -48,7 +48,7 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_k
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
-LIBS_symbolicated-worker = -lseccomp
+LIBS_symbolicated-worker = -lpcre2-8 -lz -lzstd -lseccomp
 LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
                     -lz -lzstd -lseccomp

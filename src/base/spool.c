@@ -37,14 +37,21 @@ struct spool *spool_new(void)
     return spool;
 }
 
-int spool_write(struct spool *spool, const void *data, size_t size)
+int spool_count(struct spool *spool, uint64_t size)
 {
     uint64_t others = atomic_fetch_add(&bytes, size);
+
+    atomic_fetch_add(&spool->counted, size);
+    return others + size > atomic_load(&limit) ? -1 : 0;
+}
+
+int spool_write(struct spool *spool, const void *data, size_t size)
+{
     size_t done;
     ssize_t n;
 
     spool->size += size;
-    if (others + size > atomic_load(&limit)) {
+    if (spool_count(spool, size) != 0) {
         return -1;
     }
     for (done = 0; done < size; done += (size_t)n) {
@@ -73,7 +80,7 @@ void spool_unref(struct spool *spool)
     if (spool == NULL || atomic_fetch_sub(&spool->refs, 1) > 1) {
         return;
     }
-    atomic_fetch_sub(&bytes, spool->size);
+    atomic_fetch_sub(&bytes, atomic_load(&spool->counted));
     close(spool->fd);
     free(spool);
 }

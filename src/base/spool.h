@@ -14,6 +14,7 @@
 struct spool {
     int fd;
     uint64_t size;
+    atomic_uint_least64_t counted; /* of what all may have */
     atomic_uint refs;
 };
 
@@ -28,6 +29,10 @@ struct spool *spool_new(void);
 
 /* Returns 0, or -1: there is no room. */
 int spool_write(struct spool *spool, const void *data, size_t size);
+
+/* Counts bytes that another process has of a body, with the body's own.
+ * Returns 0, or -1: there is no room. */
+int spool_count(struct spool *spool, uint64_t size);
 
 /* Nothing can be written any more, by whomever. */
 void spool_seal(struct spool *spool);

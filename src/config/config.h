@@ -340,8 +340,19 @@ struct event_config {
     unsigned requests; /* at a time */
 };
 
+/* Deviations from Symbolicator: docs/minidumps.md. */
+enum symbolicator_correction {
+    CORRECTION_ALL,
+    CORRECTION_ARM_CFI,
+    CORRECTION_ARM64_PE_CFI,
+    CORRECTION_CONSTANT_SP,
+    CORRECTION_PACKED_DUMPS,
+    CORRECTIONS
+};
+
 struct symbolicator_config {
     bool enabled;
+    unsigned corrections; /* a set of 1 << enum symbolicator_correction */
     enum symbolicator_sources sources;
     bool candidates;    /* clients may know where modules were looked for */
     bool tokens;        /* a function_id of .NET may be a whole token */

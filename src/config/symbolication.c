@@ -219,6 +219,33 @@ static int read_event(struct config_reader *r, const cJSON *item,
     return config_object(r, item, event_fields, COUNT(event_fields), at);
 }
 
+static int read_corrections(struct config_reader *r, const cJSON *item,
+                            const struct config_field *field, void *at)
+{
+    static const char *const words[CORRECTIONS] = {
+        [CORRECTION_ALL] = "all",
+        [CORRECTION_ARM_CFI] = "arm-cfi",
+        [CORRECTION_ARM64_PE_CFI] = "arm64-pe-cfi",
+        [CORRECTION_CONSTANT_SP] = "constant-sp",
+        [CORRECTION_PACKED_DUMPS] = "packed-dumps"};
+    unsigned *corrections = at;
+    const cJSON *child;
+    int word;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item, "must be a list such as [\"all\"]");
+    }
+    *corrections = 0;
+    for (child = item->child; child != NULL; child = child->next) {
+        word = config_word(r, child, words, COUNT(words));
+        if (word < 0) {
+            return -1;
+        }
+        *corrections |= word == CORRECTION_ALL ? ~0u : 1u << word;
+    }
+    return 0;
+}
+
 #define SYMBOLICATOR(name, read, min, max)                                    \
     {                                                                         \
 #name, read, offsetof(struct symbolicator_config, name), min, max, 0  \
@@ -228,6 +255,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(enabled, config_bool, 0, 0),
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, config_bool, 0, 0),
+    SYMBOLICATOR(corrections, read_corrections, 0, 0),
     SYMBOLICATOR(tokens, config_bool, 0, 0),
     SYMBOLICATOR(requests, config_count, 1, 1000000),
     SYMBOLICATOR(node, config_count, 0, 65535),

@@ -62,6 +62,9 @@ struct stackwalk {
     bool is_ios;
     /* Use what our CFI has better than upstream's. */
     bool is_corrected;
+    /* A function that CFI describes may leave the stack pointer as it is, if
+     * its caller does not.  Upstream allows it in the first frame only. */
+    bool keeps_sp;
     const struct stackwalk_memory *stack; /* or NULL */
     const struct stackwalk_module *modules; /* ascending, without overlaps */
     size_t num_modules;
@@ -75,6 +78,7 @@ struct stackwalk_frame {
     uint64_t address; /* the return address; the pc of the first frame */
     uint64_t lookup;  /* an address in the instruction that runs */
     size_t module;    /* of the lookup address, or STACKWALK_NO_MODULE */
+    bool has_kept_sp; /* its stack pointer is that of its callee */
     struct stackwalk_registers registers;
 };
 

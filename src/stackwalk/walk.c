@@ -77,7 +77,8 @@ uint64_t caller_strip(const struct stackwalk *walk, uint64_t pointer)
 /* The tests that end a walk. */
 static bool is_caller(const struct stackwalk *walk,
                       const struct stackwalk_frame *callee,
-                      const struct stackwalk_registers *caller)
+                      const struct stackwalk_registers *caller,
+                      enum stackwalk_trust trust)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
     uint64_t sp = caller->values[cpu->sp];
@@ -88,7 +89,10 @@ static bool is_caller(const struct stackwalk *walk,
     }
     /* leaf functions of these processors need no stack */
     return sp > last ||
-           (sp == last && callee->trust == STACKWALK_CONTEXT &&
+           (sp == last &&
+            (callee->trust == STACKWALK_CONTEXT ||
+             (walk->keeps_sp && trust == STACKWALK_CFI &&
+              !callee->has_kept_sp)) &&
             walk->cpu != STACKWALK_X86 && walk->cpu != STACKWALK_AMD64);
 }
 
@@ -112,9 +116,11 @@ static bool find_caller(struct stackwalk *walk, struct stackwalk_frame *frame)
         }
         break;
     }
-    if (!is_caller(walk, frame, &caller)) {
+    if (!is_caller(walk, frame, &caller, trust)) {
         return false;
     }
+    frame->has_kept_sp = caller.values[stackwalk_cpus[walk->cpu].sp] ==
+                         frame->registers.values[stackwalk_cpus[walk->cpu].sp];
     frame->trust = trust;
     frame->registers = caller;
     return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json/json.h"
+#include "reports/multipart/multipart.h"
 
 #define VALUES_MAX ((size_t)1 << 18)
 
@@ -15,6 +16,7 @@ const char *const form_part_names[FORM_JSON_PARTS] = {
     [FORM_SOURCES] = "sources",
     [FORM_SCRAPING] = "scraping",
     [FORM_OPTIONS] = "options",
+    [FORM_REWRITE] = "rewrite_first_module",
     [FORM_PLATFORM] = "platform",
 };
 
@@ -28,7 +30,7 @@ static void fail(struct form *form, enum crash_refusal why,
 }
 
 /* Is a part one value of JSON? */
-static void check_json(struct form *form, const struct multipart_part *part)
+static void check_json(struct form *form, const struct bytes *part)
 {
     struct json json = {0};
     struct json_error error;
@@ -52,36 +54,85 @@ static void check_json(struct form *form, const struct multipart_part *part)
     free(copy);
 }
 
+/* Undoes the packing of bytes that say so.  Returns false if that fails. */
+static bool undo(struct form *form, enum packing packing, struct bytes *bytes)
+{
+    if (packing == PACKED_NOT || form->refusal != 0) {
+        return form->refusal == 0;
+    }
+    if (packing == PACKED_OTHER) {
+        fail(form, CRASH_BAD_CODING, "Content-Encoding is not supported");
+        return false;
+    }
+    switch (packed_undo(&form->room, packing, bytes)) {
+    case PACKED_DONE:
+        return true;
+    case PACKED_LARGE:
+        fail(form, CRASH_LARGE_PART, "the request is too large");
+        return false;
+    default:
+        fail(form, CRASH_BAD_PART, "the packed data is damaged");
+        return false;
+    }
+}
+
 static void take(void *arg, const struct multipart_part *part)
 {
     struct form *form = arg;
+    struct bytes bytes = {part->data, part->size};
+    enum packing packing = packed_by_name(part->coding);
     unsigned i;
 
     if (strcmp(part->name, form->file_name) == 0) {
-        form->file = (struct form_bytes){part->data, part->size};
+        form->file = bytes;
+        form->packing = packing;
         return;
     }
     for (i = 0; i < FORM_JSON_PARTS; i++) {
         if (strcmp(part->name, form_part_names[i]) != 0) {
             continue;
         }
-        if (part->size > FORM_JSON_MAX) {
+        if (!undo(form, packing, &bytes)) {
+            return;
+        }
+        if (bytes.size > FORM_JSON_MAX) {
             fail(form, CRASH_LARGE_PART, "a part is too large");
             return;
         }
-        check_json(form, part);
-        form->json[i] = (struct form_bytes){part->data, part->size};
+        check_json(form, &bytes);
+        form->json[i] = bytes;
     }
 }
 
-bool form_read(struct form *form, const uint8_t *data, size_t size,
-               const char *boundary)
+/* What comes without a form is the file, and the rules for its modules. */
+static void take_file(struct form *form, const struct order *order,
+                      const struct bytes *body)
 {
+    form->file = *body;
+    if (order->rewrite != NULL) {
+        form->json[FORM_REWRITE] = (struct bytes){
+            (const uint8_t *)order->rewrite, strlen(order->rewrite)};
+    }
+}
+
+bool form_read(struct form *form, const struct order *order,
+               const struct bytes *body)
+{
+    struct bytes bytes = *body;
     char error[200];
 
-    if (multipart_read(data, size, boundary, take, form, error,
-                       sizeof(error)) != 0) {
+    form->room.most = order->unpacked;
+    if (!undo(form, packed_by_name(order->coding), &bytes)) {
+        return false;
+    }
+    if (order->boundary == NULL) {
+        take_file(form, order, &bytes);
+    } else if (multipart_read(bytes.data, bytes.size, order->boundary, take,
+                              form, error, sizeof(error)) != 0) {
         fail(form, CRASH_NO_FORM, error);
     }
-    return form->refusal == 0;
+    if (form->packing == PACKED_NOT && (order->corrections & CRASH_PACKED)) {
+        form->packing = packed_by_content(&form->file);
+    }
+    return undo(form, form->packing, &form->file);
 }

@@ -12,7 +12,9 @@
 #include "json/json.h"
 #include "reports/minidump/minidump.h"
 #include "form.h"
+#include "order.h"
 #include "report.h"
+#include "rewrite.h"
 
 /* Files that a walk needs beyond those that its stacks point to are asked for
  * together, and it is begun anew, so many times. */
@@ -243,10 +245,33 @@ static void refuse(struct work_service *service, enum crash_refusal why,
     work_refuse(service, why);
 }
 
-static void read_dump(struct report *report, const struct work_body *body)
+/* What is corrected of the walk, by the processor of the dump. */
+static void correct(struct report *report, unsigned corrections)
+{
+    struct stackwalk *walk = &report->walk;
+
+    walk->is_corrected =
+        (walk->cpu == STACKWALK_ARM && (corrections & CRASH_ARM_CFI) != 0) ||
+        (walk->cpu == STACKWALK_ARM64 && (corrections & CRASH_ARM64_CFI) != 0);
+    walk->keeps_sp = (corrections & CRASH_CONSTANT_SP) != 0;
+}
+
+/* The name by which the first module is looked for. */
+static void rewrite(struct report *report, const struct rewrite *rules)
+{
+    const struct minidump *dump = &report->dump;
+
+    if (rules != NULL && dump->num_modules > 0 &&
+        dump->modules[0].debug_file != NULL) {
+        report->lookup_file = rewrite_name(rules, dump->modules[0].debug_file);
+    }
+}
+
+static void read_dump(struct report *report, const struct order *order,
+                      const struct rewrite *rules, const struct work_body *body)
 {
     const struct stackwalk_symbols symbols = {find_cfi, has_function, report};
-    const struct form_bytes *file = &report->form.file;
+    const struct bytes *file = &report->form.file;
     const char *error = minidump_read(&report->dump, file->data, file->size);
     size_t i;
 
@@ -254,9 +279,11 @@ static void read_dump(struct report *report, const struct work_body *body)
         refuse(body->service, CRASH_FAILED, error);
         return;
     }
+    rewrite(report, rules);
     report->walk = minidump_walk(&report->dump, &symbols);
     report->walk.max_frames = REPORT_FRAMES;
     report->max_frames = body->limit;
+    correct(report, order->corrections);
     report->threads =
         calloc(report->dump.num_threads + 1, sizeof(report->threads[0]));
     report->symbols =
@@ -274,20 +301,42 @@ static void read_dump(struct report *report, const struct work_body *body)
     free(report->writer.data);
 }
 
-void minidump_work(const struct work_body *body)
+static void read_form(struct report *report, const struct order *order,
+                      const struct work_body *body)
 {
-    struct report report = {.form.file_name = "upload_file_minidump"};
-    struct form *form = &report.form;
+    struct form *form = &report->form;
+    struct rewrite *rules = NULL;
+    char error[REWRITE_ERROR];
 
-    if (!form_read(form, body->data, body->size, body->text)) {
+    if (!form_read(form, order, &(struct bytes){body->data, body->size})) {
         refuse(body->service, form->refusal, form->error);
-    } else if (form->file.data == NULL) {
+    } else if (form->file.data == NULL && order->boundary != NULL) {
         refuse(body->service, CRASH_BAD_PART, "missing minidump");
-    } else if (form->file.size >= 2 && memcmp(form->file.data, "--", 2) == 0) {
+    } else if (order->boundary != NULL && form->file.size >= 2 &&
+               memcmp(form->file.data, "--", 2) == 0) {
         refuse(body->service, CRASH_BAD_PART,
                "minidump contains multipart form data");
+    } else if (rewrite_read(&rules, &form->json[FORM_REWRITE], error) != 0) {
+        refuse(body->service, CRASH_BAD_PART, error);
     } else {
-        read_dump(&report, body);
-        minidump_free(&report.dump);
+        read_dump(report, order, rules, body);
+        minidump_free(&report->dump);
     }
+    rewrite_free(rules);
+}
+
+void minidump_work(const struct work_body *body)
+{
+    struct report report = {
+        .form = {.file_name = "upload_file_minidump",
+                 .room = {.service = body->service}}};
+    struct order order;
+
+    if (order_read(&order, body->text) != 0) {
+        out_of_memory();
+    }
+    read_form(&report, &order, body);
+    packed_free(&report.form.room);
+    free(report.lookup_file);
+    order_free(&order);
 }

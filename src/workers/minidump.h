@@ -9,8 +9,7 @@
 
 #include "worker/worker.h"
 
-/* A body of the kind CRASH_MINIDUMP, whose text is the form's boundary.  Its
- * limit is the number of frames. */
+/* A body of the kind CRASH_MINIDUMP.  Its limit is the number of frames. */
 void minidump_work(const struct work_body *body);
 
 #endif

@@ -9,10 +9,10 @@
 static void write_form(struct report *report)
 {
     struct json_writer *w = &report->writer;
-    const struct form_bytes *part;
+    const struct bytes *part;
     unsigned i;
 
-    for (i = 0; i < FORM_PLATFORM; i++) {
+    for (i = 0; i < FORM_REWRITE; i++) {
         part = &report->form.json[i];
         if (part->data != NULL) {
             json_write_key(w, form_part_names[i]);
@@ -45,6 +45,11 @@ static const char *type_of(const struct minidump *dump)
     default:
         return "unknown";
     }
+}
+
+static bool has_id_of_first(const struct minidump *dump, size_t i)
+{
+    return strcmp(dump->modules[i].debug_id, dump->modules[0].debug_id) == 0;
 }
 
 static void write_module(struct report *report, size_t i)
@@ -80,6 +85,9 @@ void report_write_question(struct report *report)
     json_write_open(w, '[');
     for (i = 0; i < report->dump.num_modules; i++) {
         write_module(report, i);
+        if (has_id_of_first(&report->dump, i)) {
+            write_text(w, "lookup_file", report->lookup_file);
+        }
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
@@ -174,6 +182,28 @@ static void write_frame(struct json_writer *w, const struct frame *frame)
     json_write_close(w, '}');
 }
 
+static void write_own_frames(struct report *report,
+                             const struct minidump_thread *thread)
+{
+    struct json_writer *w = &report->writer;
+    struct minidump_own_frame frame;
+    uint32_t i;
+
+    for (i = 0; i < thread->num_own_frames &&
+                report->nframes < report->max_frames;
+         i++, report->nframes++) {
+        frame = minidump_own_frame(&report->dump, thread, i);
+        json_write_open(w, '{');
+        json_write_key(w, "instruction_addr");
+        json_write_hex(w, frame.address);
+        write_text(w, "trust", "prewalked");
+        json_write_key(w, "function");
+        json_write_string(w, (const char *)frame.function.data,
+                          frame.function.size);
+        json_write_close(w, '}');
+    }
+}
+
 static void write_thread(struct report *report, size_t i)
 {
     const struct minidump *dump = &report->dump;
@@ -194,7 +224,9 @@ static void write_thread(struct report *report, size_t i)
     }
     json_write_key(w, "frames");
     json_write_open(w, '[');
-    for (k = 0; k < thread->nframes; k++) {
+    write_own_frames(report, &dump->threads[i]);
+    for (k = 0; dump->threads[i].num_own_frames == 0 && k < thread->nframes;
+         k++) {
         write_frame(w, &report->frames[thread->first + k]);
     }
     json_write_close(w, ']');
@@ -233,6 +265,9 @@ static void write_modules(struct report *report)
         }
         write_module(report, i);
         write_status(w, &report->symbols[i]);
+        if (i == 0) {
+            write_text(w, "lookup_file", report->lookup_file);
+        }
         json_write_close(w, '}');
     }
     json_write_close(w, ']');

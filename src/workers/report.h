@@ -41,6 +41,7 @@ struct thread {
 struct report {
     struct form form;
     struct minidump dump;
+    char *lookup_file; /* the first module's, if rules have another; or NULL */
     struct stackwalk walk;
     struct symbols *symbols; /* of all modules */
     struct thread *threads;

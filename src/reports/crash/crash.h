@@ -3,17 +3,40 @@
  *
  * What symbolicated and its workers agree on about crash reports.
  *
- * The worker's texts are JSON, as a body of POST /symbolicate has it.  When it
- * asks, "stacktraces" has a frame in each module whose files it needs.  The
- * result has besides:
+ * The order's text consists of lines, each a name, a blank and a value:
+ *
+ *   boundary TEXT     of a form; without it, the body is the report itself
+ *   coding TEXT       how the body is packed, as in Content-Encoding
+ *   corrections N     a set of enum crash_correction
+ *   unpacked N        bytes that packed things may become
+ *   rewrite JSON      the part rewrite_first_module, if there is no form
+ *
+ * A worker that needs room for the bytes of "unpacked" first asks with the
+ * text CRASH_ROOM, and is given no files.  Its other texts are JSON, as a body
+ * of POST /symbolicate has it.  When it asks, "stacktraces" has a frame in each
+ * module whose files it needs.  The result has besides:
  *
  *   "report": {}               members of the answer in front of its threads
  *   modules[].unwind_status    as in the answer
+ *
+ * In both, modules[].lookup_file is the debug file to look for, if it differs
+ * from debug_file.
  */
 #ifndef REPORTS_CRASH_CRASH_H
 #define REPORTS_CRASH_CRASH_H
 
 enum crash_kind { CRASH_MINIDUMP = 1 };
+
+#define CRASH_ROOM "room"
+
+/* Deviations from Symbolicator, which are off unless the operator wants them:
+ * docs/minidumps.md. */
+enum crash_correction {
+    CRASH_ARM_CFI = 1,
+    CRASH_ARM64_CFI = 2,
+    CRASH_CONSTANT_SP = 4,
+    CRASH_PACKED = 8
+};
 
 /* Files that a worker is given, by the index of their module in its list. */
 enum crash_file { CRASH_NAMES, CRASH_CFI };
@@ -32,6 +55,7 @@ enum crash_refusal {
     CRASH_NO_FORM,    /* the body is no form */
     CRASH_BAD_PART,   /* 400 */
     CRASH_LARGE_PART, /* 413 */
+    CRASH_BAD_CODING, /* 415 */
     CRASH_NO_MEMORY
 };
 

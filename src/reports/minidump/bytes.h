@@ -20,7 +20,8 @@ enum {
     STREAM_UNLOADED = 14,
     STREAM_MISC = 15,
     STREAM_THREAD_NAMES = 24,
-    STREAM_BREAKPAD = 0x47670001
+    STREAM_BREAKPAD = 0x47670001,
+    STREAM_STACKS = 0x53790001 /* of Sentry's SDKs */
 };
 
 static inline uint16_t get16(const struct minidump *dump, const uint8_t *p)
@@ -75,6 +76,9 @@ char *bytes_text(struct minidump *dump, const uint8_t *p, size_t size);
 bool modules_read(struct minidump *dump);
 bool unloaded_read(struct minidump *dump);
 bool memory_read(struct minidump *dump);
+
+/* Gives threads the frames that the process has found itself. */
+void stacks_read(struct minidump *dump);
 
 /* Finds the range of memory at an address, or NULL. */
 const struct stackwalk_memory *memory_at(const struct minidump *dump,

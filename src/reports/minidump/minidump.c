@@ -188,6 +188,7 @@ const char *minidump_read(struct minidump *dump, const void *data, size_t size)
     if (error != NULL) {
         return error;
     }
+    stacks_read(dump);
     read_process(dump);
     return modules_read(dump) && unloaded_read(dump) && memory_read(dump)
                ? NULL

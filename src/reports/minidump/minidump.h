@@ -77,6 +77,14 @@ struct minidump_thread {
     struct minidump_bytes stack; /* where the dump says that it is */
     uint64_t stack_start;
     bool is_writer; /* it wrote the dump, and is not walked */
+    const uint8_t *own_frames; /* for minidump_own_frame() */
+    uint32_t num_own_frames;
+};
+
+/* A frame that the process has found itself. */
+struct minidump_own_frame {
+    uint64_t address;
+    struct minidump_bytes function; /* its name; perhaps not UTF-8 */
 };
 
 struct minidump_exception {
@@ -109,6 +117,7 @@ struct minidump {
 
     struct minidump_thread *threads;
     size_t num_threads;
+    const uint8_t *own_text; /* names in own frames */
     /* Index of the thread that crashed or asked for the dump, or SIZE_MAX. */
     size_t requesting;
 
@@ -144,6 +153,11 @@ void minidump_free(struct minidump *dump);
 bool minidump_thread(const struct minidump *dump, size_t thread,
                      struct stackwalk_registers *registers,
                      struct stackwalk_memory *stack);
+
+/* Reads one of the thread's own frames, below num_own_frames. */
+struct minidump_own_frame
+minidump_own_frame(const struct minidump *dump,
+                   const struct minidump_thread *thread, uint32_t frame);
 
 /* Reads the registers of a context.  Returns false if it is of another
  * processor, or too short. */

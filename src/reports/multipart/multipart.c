@@ -47,8 +47,16 @@ static bool read_parameter(const char *line, const char *name, char *out,
 static void read_header(char *line, struct multipart_part *part)
 {
     static const char disposition[] = "content-disposition:";
+    static const char encoding[] = "content-encoding:";
     char file[MULTIPART_NAME_SIZE];
+    const char *value;
 
+    if (strncasecmp(line, encoding, sizeof(encoding) - 1) == 0) {
+        value = line + sizeof(encoding) - 1;
+        value += strspn(value, " \t");
+        snprintf(part->coding, sizeof(part->coding), "%.*s",
+                 (int)strcspn(value, " \t"), value);
+    }
     if (strncasecmp(line, disposition, sizeof(disposition) - 1) == 0) {
         (void)read_parameter(line, "name", part->name, sizeof(part->name));
         part->is_file = read_parameter(line, "filename", file, sizeof(file));

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define MULTIPART_NAME_SIZE 256
+#define MULTIPART_CODING_SIZE 32
 
 /* Boundaries have 1 to 70 characters. */
 #define MULTIPART_BOUNDARY_MAX 70
@@ -20,6 +21,7 @@ struct multipart_part {
     size_t size;
     char name[MULTIPART_NAME_SIZE]; /* of its field; "": it has none */
     bool is_file;
+    char coding[MULTIPART_CODING_SIZE]; /* its Content-Encoding, or "" */
 };
 
 /* Calls found for each part.  Returns 0, or -1 with a sentence in error. */

@@ -25,6 +25,7 @@ static void drop(struct kept *kept)
         symbolicator_free(&kept->request);
         spool_unref(kept->spool);
         free(kept->boundary);
+    free(kept->coding);
         free(kept->body);
         free(kept);
     }
@@ -138,7 +139,8 @@ struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
 }
 
 struct kept *kept_add_form(struct spool *spool, const char *boundary,
-                           const char *scope, unsigned node, size_t most)
+                           const char *coding, const char *scope,
+                           unsigned node, size_t most)
 {
     struct kept *kept = new_kept(node);
 
@@ -147,9 +149,11 @@ struct kept *kept_add_form(struct spool *spool, const char *boundary,
     }
     snprintf(kept->request.scope, sizeof(kept->request.scope), "%s", scope);
     kept->boundary = strdup(boundary);
+    kept->coding = strdup(coding);
     kept->size = sizeof(*kept) + spool->size;
     kept->spool = spool_ref(spool);
-    if (kept->boundary == NULL || !insert(kept, most)) {
+    if (kept->boundary == NULL || kept->coding == NULL ||
+        !insert(kept, most)) {
         kept->refs = 1;
         drop(kept);
         return NULL;

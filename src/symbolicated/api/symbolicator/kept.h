@@ -23,6 +23,7 @@ struct kept {
     char *body;                          /* the text of the request */
     struct spool *spool; /* a form that is read again in its place; or NULL */
     char *boundary;      /* of the form */
+    char *coding;        /* its Content-Encoding, or "" */
     size_t size;                         /* in memory */
     uint64_t started;                    /* clock_ms() */
     uint64_t answered;                   /* 0: not yet */
@@ -41,7 +42,8 @@ struct kept *kept_add(struct symbolicator_request *request, size_t body_size,
 
 /* The same of a form, to which a reference is taken. */
 struct kept *kept_add_form(struct spool *spool, const char *boundary,
-                           const char *scope, unsigned node, size_t most);
+                           const char *coding, const char *scope,
+                           unsigned node, size_t most);
 
 /* The request of an id with a reference, or NULL. */
 struct kept *kept_find(const char *id);

@@ -88,6 +88,9 @@ static bool derive(const struct symbolicator_request *request,
  * is neither. */
 static uint32_t path_of(const struct symbolicator_module *module)
 {
+    if (module->lookup_file != 0) {
+        return module->lookup_file;
+    }
     return module->debug_file == 0 && !module->is_dotnet
                ? module->code_file
                : module->debug_file;

@@ -15,6 +15,7 @@
 #include "sources.h"
 
 #define BOUNDARY_MAX 70
+#define CODING_MAX 31
 #define QUESTIONS_MAX 16 /* of a worker */
 
 struct minidump_call {
@@ -22,6 +23,8 @@ struct minidump_call {
     const struct symbolication_config *config;
     struct api_work work;
     char boundary[BOUNDARY_MAX + 1];
+    char coding[CODING_MAX + 1]; /* Content-Encoding; or "" */
+    char *order;                 /* work.text */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
     char domain[SYMBOLICATOR_SCOPE_MAX + 3];
     struct kept *kept; /* or NULL */
@@ -63,7 +66,8 @@ static enum api_next say_late(struct minidump_call *call,
         return API_FINISHED;
     }
     if (call->kept == NULL && call->api.wait < KEPT_LIMIT_MS) {
-        call->kept = kept_add_form(call->work.body, call->boundary, call->scope,
+        call->kept = kept_add_form(call->work.body, call->boundary,
+                                   call->coding, call->scope,
                                    call->config->symbolicator.node,
                                    call->config->symbolicator.kept_size);
         if (call->kept == NULL) {
@@ -100,6 +104,9 @@ static enum api_next say_refused(struct minidump_call *call,
     case CRASH_LARGE_PART:
         say_detail(reply, 413, text);
         break;
+    case CRASH_BAD_CODING:
+        say(reply, 415, "%s", text);
+        break;
     default:
         say_later(reply, "out of memory");
         break;
@@ -120,7 +127,7 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
     const struct symbolicator_limits limits = {
         .frames = call->config->limits.frames,
         .modules = call->config->limits.modules,
-        .takes_report = !is_question,
+        .takes_report = true,
     };
     char error[256] = "out of memory";
     int status = 503;
@@ -231,6 +238,34 @@ static enum api_next begin_question(struct minidump_call *call,
     return API_WANTS;
 }
 
+/* The worker needs memory for what it unpacks. */
+static enum api_next give_room(struct minidump_call *call,
+                               struct api_reply *reply)
+{
+    struct spool *body = call->work.body;
+
+    free(call->work.said);
+    call->work.said = NULL;
+    call->work.ngifts = 0;
+    if (atomic_load(&body->counted) <= body->size &&
+        spool_count(body, call->config->limits.crash_size) != 0) {
+        say_busy(reply);
+        return API_FINISHED;
+    }
+    return API_WORKS;
+}
+
+static enum api_next answer_question(struct minidump_call *call,
+                                     struct api_reply *reply)
+{
+    if (call->work.said == NULL) {
+        return give(call, reply);
+    }
+    return strcmp(call->work.said, CRASH_ROOM) == 0
+               ? give_room(call, reply)
+               : begin_question(call, reply);
+}
+
 static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
 {
     struct symbolicator_call *inner = call->answer;
@@ -269,8 +304,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     }
     switch (call->work.news) {
     case API_WORK_WANTS:
-        return call->work.said != NULL ? begin_question(call, reply)
-                                       : give(call, reply);
+        return answer_question(call, reply);
     case API_WORK_ENDED:
         return go_on(call, reply);
     case API_WORK_REFUSED:
@@ -315,6 +349,7 @@ static void release(struct api_call *api)
     spool_unref(call->work.body);
     free(call->work.said);
     free(call->gifts);
+    free(call->order);
     free(call);
 }
 
@@ -334,10 +369,40 @@ static void set_domain(struct minidump_call *call)
     }
 }
 
+/* Says what is to be done with the body.  Returns 0, or -1 without memory. */
+static int write_order(struct minidump_call *call)
+{
+    static const struct {
+        enum symbolicator_correction from;
+        enum crash_correction to;
+    } words[] = {
+        {CORRECTION_ARM_CFI, CRASH_ARM_CFI},
+        {CORRECTION_ARM64_PE_CFI, CRASH_ARM64_CFI},
+        {CORRECTION_CONSTANT_SP, CRASH_CONSTANT_SP},
+        {CORRECTION_PACKED_DUMPS, CRASH_PACKED},
+    };
+    unsigned wanted = call->config->symbolicator.corrections, set = 0;
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        set |= (wanted >> words[i].from & 1) != 0 ? words[i].to : 0;
+    }
+    if (asprintf(&call->order,
+                 "boundary %s\ncoding %s\ncorrections %u\nunpacked %llu",
+                 call->boundary, call->coding, set,
+                 (unsigned long long)call->config->limits.crash_size) < 0) {
+        call->order = NULL;
+        return -1;
+    }
+    call->work.text = call->order;
+    return 0;
+}
+
 /* Takes a reference to the body. */
 static struct minidump_call *new_call(const struct symbolication_config *config,
                                       struct spool *body, const char *boundary,
-                                      const char *scope, uint64_t wait)
+                                      const char *coding, const char *scope,
+                                      uint64_t wait)
 {
     struct minidump_call *call = calloc(1, sizeof(*call));
 
@@ -355,9 +420,13 @@ static struct minidump_call *new_call(const struct symbolication_config *config,
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
     call->work.kind = CRASH_MINIDUMP;
     call->work.limit = config->limits.frames;
-    call->work.text = call->boundary;
+    snprintf(call->coding, sizeof(call->coding), "%s", coding);
     call->work.body = spool_ref(body);
     set_domain(call);
+    if (write_order(call) != 0) {
+        release(&call->api);
+        return NULL;
+    }
     return call;
 }
 
@@ -388,10 +457,12 @@ struct api_call *minidump_begin(const struct api_request *request,
                                 struct api_reply *reply)
 {
     const struct symbolication_config *config = request->config;
+    const char *coding = request->header(request, "Content-Encoding");
     char boundary[BOUNDARY_MAX + 1];
     struct minidump_call *call;
 
-    if (api_is_encoded(request)) {
+    coding = coding != NULL ? coding : "";
+    if (strlen(coding) > CODING_MAX) {
         say(reply, 415, "Content-Encoding is not supported");
         return NULL;
     }
@@ -400,11 +471,11 @@ struct api_call *minidump_begin(const struct api_request *request,
         return NULL;
     }
     if (!read_boundary(request->header(request, "Content-Type"), boundary) ||
-        request->spool == NULL) {
+        strpbrk(boundary, "\r\n") != NULL || request->spool == NULL) {
         say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
         return NULL;
     }
-    call = new_call(config, request->spool, boundary, scope, wait);
+    call = new_call(config, request->spool, boundary, coding, scope, wait);
     if (call == NULL) {
         say(reply, 503, "out of memory");
         return NULL;
@@ -423,8 +494,9 @@ struct api_call *minidump_resume(const struct symbolication_config *config,
                                  struct kept *kept, uint64_t wait,
                                  struct api_reply *reply)
 {
-    struct minidump_call *call = new_call(config, kept->spool, kept->boundary,
-                                          kept->request.scope, wait);
+    struct minidump_call *call =
+        new_call(config, kept->spool, kept->boundary, kept->coding,
+                 kept->request.scope, wait);
 
     if (call == NULL) {
         kept_unref(kept);

@@ -543,7 +543,15 @@ static bool check_scraping(struct shape_walk *walk, uint32_t value)
     return true;
 }
 
-/* What a worker says besides. */
+/* A string that a worker says besides; 0: it does not. */
+static uint32_t said(const struct json *json, uint32_t object,
+                     const char *name)
+{
+    uint32_t value = json_member(json, object, name);
+
+    return value != 0 && json->values[value].type == JSON_STRING ? value : 0;
+}
+
 static void take_report(struct symbolicator_request *request)
 {
     const struct json *json = &request->json;
@@ -554,7 +562,9 @@ static void take_report(struct symbolicator_request *request)
     items = items_of(json, json_member(json, 0, "modules"));
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =
-            json_member(json, items.next, "unwind_status");
+            said(json, items.next, "unwind_status");
+        request->modules[i].lookup_file =
+            said(json, items.next, "lookup_file");
         items.next = json->values[items.next].end;
     }
 }

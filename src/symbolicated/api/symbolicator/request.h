@@ -70,6 +70,7 @@ struct symbolicator_module {
     uint32_t debug_file;
     uint32_t debug_checksum;
     uint32_t unwind_status; /* of a crash report; else 0 */
+    uint32_t lookup_file;   /* the same: in place of the debug file; or 0 */
     uint64_t image_addr;
     uint64_t image_size;
     bool has_size;

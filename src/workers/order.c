@@ -1,0 +1,46 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void read_line(struct order *order, const char *name, const char *value)
+{
+    if (strcmp(name, "boundary") == 0) {
+        order->boundary = value;
+    } else if (strcmp(name, "coding") == 0) {
+        order->coding = value;
+    } else if (strcmp(name, "rewrite") == 0) {
+        order->rewrite = value;
+    } else if (strcmp(name, "corrections") == 0) {
+        order->corrections = (unsigned)strtoul(value, NULL, 10);
+    } else if (strcmp(name, "unpacked") == 0) {
+        order->unpacked = strtoull(value, NULL, 10);
+    }
+}
+
+int order_read(struct order *order, const char *text)
+{
+    char *line, *value, *rest;
+
+    memset(order, 0, sizeof(*order));
+    order->text = rest = strdup(text);
+    if (rest == NULL) {
+        return -1;
+    }
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        value = strchr(line, ' ');
+        if (value != NULL) {
+            *value = '\0';
+            read_line(order, line, value + 1);
+        }
+    }
+    return 0;
+}
+
+void order_free(struct order *order)
+{
+    free(order->text);
+}

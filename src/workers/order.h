@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a worker is ordered to do with a body: reports/crash/crash.h.
+ */
+#ifndef WORKERS_ORDER_H
+#define WORKERS_ORDER_H
+
+#include <stdint.h>
+
+#include "reports/crash/crash.h"
+
+/* Texts are NULL if their lines are absent; they are the order's own. */
+struct order {
+    char *text;
+    const char *boundary;
+    const char *coding;
+    const char *rewrite;
+    unsigned corrections;
+    uint64_t unpacked;
+};
+
+/* Reads an order; to be freed.  Returns 0, or -1 without memory. */
+int order_read(struct order *order, const char *text);
+void order_free(struct order *order);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Walks with what is corrected of upstream's, and without.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "debuginfo/breakpad/breakpad.h"
+#include "debuginfo/cfi.h"
+#include "debuginfo/format.h"
+#include "stackwalk/stackwalk.h"
+
+#define BASE 0x10000
+#define FRAMES 32
+
+/* A function a page: the first one moves the stack pointer, the second one
+ * returns to x19 without, the third one moves it, the fourth one returns to
+ * itself without. */
+static const char text[] =
+    "MODULE Linux arm64 000000000000000000000000000000000 x\n"
+    "STACK CFI INIT 1000 100 .cfa: sp 16 + .ra: x30\n"
+    "STACK CFI INIT 2000 100 .cfa: sp 0 + .ra: x19\n"
+    "STACK CFI INIT 3000 100 .cfa: sp 16 + .ra: x20\n"
+    "STACK CFI INIT 4000 100 .cfa: sp 0 + .ra: x20\n";
+
+struct cache {
+    uint8_t data[4096];
+    size_t size;
+    struct cficache_reader reader;
+};
+
+struct found {
+    uint64_t addresses[FRAMES];
+    size_t count;
+};
+
+static int append(void *context, const void *data, size_t size)
+{
+    struct cache *cache = context;
+
+    assert_true(size <= sizeof(cache->data) - cache->size);
+    memcpy(cache->data + cache->size, data, size);
+    cache->size += size;
+    return 0;
+}
+
+static void convert(struct cache *cache)
+{
+    const struct debuginfo_maker *maker = breakpad_format.makes;
+    struct symfile_sink sink = {append, cache};
+    struct debuginfo_result result;
+    struct failure failure = {0};
+    char error[200];
+
+    while (maker->output != DEBUGINFO_CFICACHE) {
+        maker++;
+    }
+    cache->size = 0;
+    assert_int_equal(cfi_convert(maker->read_cfi, false,
+                                 (const uint8_t *)text, sizeof(text) - 1,
+                                 &sink, &result, &failure),
+                     0);
+    assert_int_equal(cficache_reader_open(&cache->reader, cache->data,
+                                          cache->size, error, sizeof(error)),
+                     SYMFILE_OPENED);
+}
+
+static const struct cficache_reader *find_cfi(void *context, size_t module)
+{
+    return &((struct cache *)context)->reader;
+}
+
+static bool has_no_function(void *context, size_t module, uint64_t offset)
+{
+    return false;
+}
+
+static void on_frame(void *context, const struct stackwalk_frame *frame)
+{
+    struct found *found = context;
+
+    assert_true(found->count < FRAMES);
+    found->addresses[found->count++] = frame->address - BASE;
+}
+
+static void set(struct stackwalk_registers *registers, unsigned n,
+                uint64_t value)
+{
+    registers->values[n] = value;
+    registers->known |= (uint64_t)1 << n;
+}
+
+static void walk(struct cache *cache, bool keeps_sp, struct found *found)
+{
+    static const uint8_t bytes[64];
+    const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[STACKWALK_ARM64];
+    const struct stackwalk_memory stack = {bytes, 0x8000, sizeof(bytes), 0};
+    const struct stackwalk_module module = {BASE, 0x10000};
+    const struct stackwalk_symbols symbols = {find_cfi, has_no_function, cache};
+    struct stackwalk_registers registers = {.known = 0};
+    struct stackwalk w = {.cpu = STACKWALK_ARM64,
+                          .keeps_sp = keeps_sp,
+                          .stack = &stack,
+                          .modules = &module,
+                          .num_modules = 1,
+                          .symbols = &symbols,
+                          .max_frames = FRAMES};
+
+    set(&registers, cpu->pc, BASE + 0x1010);
+    set(&registers, cpu->sp, 0x8000);
+    set(&registers, cpu->lr, BASE + 0x2010);
+    set(&registers, 19, BASE + 0x3010);
+    set(&registers, 20, BASE + 0x4010);
+    memset(found, 0, sizeof(*found));
+    assert_true(stackwalk_run(&w, &registers, on_frame, found));
+}
+
+static void constant_sp_test(void **state)
+{
+    struct cache cache;
+    struct found found;
+
+    convert(&cache);
+    walk(&cache, false, &found);
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.addresses[1], 0x2010);
+
+    walk(&cache, true, &found);
+    assert_int_equal(found.count, 5); /* and not for ever */
+    assert_int_equal(found.addresses[2], 0x3010);
+    assert_int_equal(found.addresses[3], 0x4010);
+    assert_int_equal(found.addresses[4], 0x4010);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(constant_sp_test)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
