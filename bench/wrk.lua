@@ -1,7 +1,8 @@
 -- Script of wrk for bench/rig.py: prints figures that are not rounded, and
--- with arguments asks for keys at random, or sends the JSON in a file.
+-- with arguments asks for keys at random, or sends what is in a file, which is
+-- JSON unless another type is named.
 --
---   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES | -- POST FILE]
+--   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES | -- POST FILE [TYPE]]
 --
 -- FORMAT is a path with %d for the number of the name, %032X for the number
 -- of the key and perhaps %d for that of the name again.
@@ -18,7 +19,7 @@ function init(args)
     if not format then return end
     if format == "POST" then
         wrk.method, wrk.body = "POST", io.open(args[2]):read("*a")
-        wrk.headers["Content-Type"] = "application/json"
+        wrk.headers["Content-Type"] = args[3] or "application/json"
         return
     end
     math.randomseed(os.time() + seed)
