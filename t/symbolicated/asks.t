@@ -69,6 +69,31 @@ is_deeply found($absent), { $absent => 0 }, 'still nobody has it';
 cmp_ok $t->symbolicated_metric($asked), '>', $before,
     'but symcached was asked again';
 
+# by a build id as well, which goes along as a hint; by another one there may be
+# a file
+
+sub found_elf {
+    my ($code_id) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
+        stacktraces => [{ frames => [{ instruction_addr => '0x1000' }] }],
+        modules => [{ type => 'elf', code_file => 'gone', code_id => $code_id,
+            image_addr => '0x1000', image_size => 4096,
+            debug_id => '2d8a1c70-5b4e-4f3a-9c6d-7e8f9a0b1c2d' }] }),
+        'Content-Type: application/json');
+    return $json->decode($r->{body})->{modules}[0]{debug_status};
+}
+
+my ($one, $other) = map { '701c8a2d4e5b3a4f9c6d7e8f9a0b1c2d' . $_ x 8 } 0, 1;
+is found_elf($one), 'missing', 'a module with a build id';
+$t->wait_until('absence is believed', sub {
+    my $before = $t->symbolicated_metric($asked);
+    found_elf($one);
+    return $t->symbolicated_metric($asked) == $before;
+});
+$before = $t->symbolicated_metric($asked);
+is found_elf($other), 'missing', 'with another build id';
+cmp_ok $t->symbolicated_metric($asked), '>', $before, '- is asked for';
+
 # one that is slow holds up no other request
 
 Test::Symcache::remove_tree($t->path('store/crash.pdb'));

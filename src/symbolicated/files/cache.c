@@ -17,6 +17,7 @@ struct entry {
     struct module *module;      /* or NULL: nothing for us in the folder */
     uint64_t absent_until;      /* milliseconds */
     unsigned reason;
+    char *hints; /* that it is absent with; or NULL */
     symcache_key_t key; /* last: allocated as far as its name goes */
 };
 
@@ -51,6 +52,7 @@ static void drop(struct module_cache *cache, uint64_t hash,
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
     module_unref(entry->module);
+    free(entry->hints);
     free(entry);
 }
 
@@ -132,10 +134,19 @@ static bool is_same_folder(const struct folder_state *folder,
            folder->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
-static enum module_find find_empty(const struct entry *entry, uint64_t now,
+/* With other hints, there may be a file. */
+static bool is_same(const char *hints, const char *others)
+{
+    return hints == NULL || others == NULL ? hints == others
+                                           : strcmp(hints, others) == 0;
+}
+
+static enum module_find find_empty(const struct entry *entry,
+                                   const char *hints, uint64_t now,
                                    unsigned *reason)
 {
-    if (entry == NULL || now >= entry->absent_until) {
+    if (entry == NULL || now >= entry->absent_until ||
+        !is_same(entry->hints, hints)) {
         return MODULE_FIND_NONE;
     }
     *reason = entry->reason;
@@ -162,7 +173,8 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
 }
 
 enum module_find module_cache_find(struct module_cache *cache, int root,
-                                   const symcache_key_t *key, uint64_t now,
+                                   const symcache_key_t *key,
+                                   const char *hints, uint64_t now,
                                    struct module **module, unsigned *reason)
 {
     uint64_t hash = hash_of(cache, key);
@@ -179,14 +191,14 @@ enum module_find module_cache_find(struct module_cache *cache, int root,
             drop(cache, hash, entry);
             entry = NULL;
         }
-        return find_empty(entry, now, reason);
+        return find_empty(entry, hints, now, reason);
     }
     if (entry == NULL || !is_same_folder(&entry->folder, &st)) {
         return MODULE_FIND_LOOK;
     }
     return entry->module != NULL
                ? find_here(cache, hash, entry, now, module)
-               : find_empty(entry, now, reason);
+               : find_empty(entry, hints, now, reason);
 }
 
 void module_cache_add(struct module_cache *cache, int root,
@@ -208,19 +220,24 @@ void module_cache_add(struct module_cache *cache, int root,
 }
 
 void module_cache_absent(struct module_cache *cache, int root,
-                         const symcache_key_t *key, uint64_t until,
-                         unsigned reason)
+                         const symcache_key_t *key, const char *hints,
+                         uint64_t until, unsigned reason)
 {
     uint64_t hash = hash_of(cache, key);
     struct entry *entry = find(cache, hash, root, key);
+    char *copy = hints != NULL ? strdup(hints) : NULL;
 
     if (entry == NULL) {
         entry = add(cache, hash, root, key, NULL);
     }
-    if (entry != NULL) {
-        entry->absent_until = until;
-        entry->reason = reason;
+    if (entry == NULL || !is_same(copy, hints)) {
+        free(copy);
+        return;
     }
+    free(entry->hints);
+    entry->hints = copy;
+    entry->absent_until = until;
+    entry->reason = reason;
 }
 
 void module_cache_trim(struct module_cache *cache)

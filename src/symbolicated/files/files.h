@@ -58,9 +58,11 @@ enum module_find {
     MODULE_FIND_LOOK    /* module_look() tells */
 };
 
-/* now: of clock_ms().  *reason: as it was given, of what is absent. */
+/* hints: see proto/hints.h; or NULL.  now: of clock_ms().  *reason: as it was
+ * given, of what is absent. */
 enum module_find module_cache_find(struct module_cache *cache, int root,
-                                   const symcache_key_t *key, uint64_t now,
+                                   const symcache_key_t *key,
+                                   const char *hints, uint64_t now,
                                    struct module **module, unsigned *reason);
 
 /* Remembers what was seen; the reference stays the caller's. */
@@ -69,12 +71,13 @@ void module_cache_add(struct module_cache *cache, int root,
                       const struct module_sight *sight);
 
 /*
- * Nobody has it, until a time; or until the folder changes, or comes, as
- * happens when something is published or forgotten.
+ * No source has it by these hints, until a time; or until the folder changes,
+ * or comes, as happens when something is published or forgotten.  Only the
+ * newest hints of a key are remembered.
  */
 void module_cache_absent(struct module_cache *cache, int root,
-                         const symcache_key_t *key, uint64_t until,
-                         unsigned reason);
+                         const symcache_key_t *key, const char *hints,
+                         uint64_t until, unsigned reason);
 
 /* Forgets modules that were evicted: now and then, so that they can go. */
 void module_cache_trim(struct module_cache *cache);

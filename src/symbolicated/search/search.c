@@ -253,18 +253,18 @@ static int looks_start(struct search *search)
 
 /* questions ---------------------------------------------------------------- */
 
-/* symcached is sure: for some time it is not asked again, without hints. */
+/* symcached is sure: for some time it is not asked again with these hints. */
 static void seek_absent(struct seek *seek, enum api_module_state state,
                         unsigned valid)
 {
     struct search *search = seek->search;
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
-    if (valid > 0 && search->call->tenant == NULL &&
-        seek->wanted->hints == NULL) {
+    if (valid > 0 && search->call->tenant == NULL) {
         module_cache_absent(search->searcher->cache,
                             search->roots[seek->store], &seek->wanted->key,
-                            clock_ms() + valid * 1000, state);
+                            seek->wanted->hints, clock_ms() + valid * 1000,
+                            state);
     }
     seek_next(seek, state);
 }
@@ -387,8 +387,8 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
     }
     switch (module_cache_find(search->searcher->cache,
                               search->roots[seek->store],
-                              &seek->wanted->key, search->started / 1000,
-                              &module, &reason)) {
+                              &seek->wanted->key, seek->wanted->hints,
+                              search->started / 1000, &module, &reason)) {
     case MODULE_FIND_HERE:
         seek_found(seek, module);
         return true;
@@ -397,8 +397,8 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
         search->to_look++;
         return true;
     case MODULE_FIND_ABSENT:
-        *absent = seek->wanted->hints == NULL;
-        if (*absent && reason > seek->worst) {
+        *absent = true;
+        if (reason > seek->worst) {
             seek->worst = (enum api_module_state)reason;
         }
         break;
