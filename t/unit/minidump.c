@@ -21,6 +21,7 @@
 #include "debuginfo/cfi.h"
 #include "debuginfo/format.h"
 #include "reports/minidump/minidump.h"
+#include "reports/minidump/names.h"
 
 #define CASES "t/data/minidump/cases/"
 #define FRAMES 256 /* that are expected of a thread, at most */
@@ -339,9 +340,22 @@ static void cases_test(void **state)
     globfree(&found);
 }
 
+/* They are in order, so that each is found. */
+static void names_test(void **state)
+{
+#define NAME(table, code, name) \
+    assert_non_null(names_find(NAMES_##table, code)); \
+    assert_string_equal(names_find(NAMES_##table, code), #name);
+#include "reports/minidump/names.inc"
+#undef NAME
+    assert_null(names_find(NAMES_SIGSEGV, 0x45));
+    assert_null(names_find(NAMES_NTSTATUS, UINT64_MAX));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases_test)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_test),
+                                       cmocka_unit_test(cases_test)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,36 +3,53 @@
  */
 #include "names.h"
 
-#include <string.h>
+#include <stddef.h>
+#include <stdlib.h>
 
-/* Tables and codes, and the names in the same order.  A dump needs a few of
- * them: they are searched from the beginning, and no pointers have to be
- * relocated for them. */
-#define NAME(table, code, name) {NAMES_##table, code},
-static const struct {
+/* All names in one piece, so that no pointers have to be relocated for them;
+ * each line of the list has its place in it. */
+#define PASTE(a, b) a##b
+#define MEMBER(line) PASTE(name, line)
+#define NAME(table, code, name) char MEMBER(__LINE__)[sizeof(#name)];
+struct texts {
+#include "names.inc"
+};
+#undef NAME
+
+#define NAME(table, code, name) #name,
+static const struct texts names = {
+#include "names.inc"
+};
+#undef NAME
+
+#define NAME(table, code, name) \
+    {NAMES_##table, code, offsetof(struct texts, MEMBER(__LINE__))},
+static const struct code {
     uint32_t table;
     uint32_t code;
+    uint32_t name;
 } codes[] = {
 #include "names.inc"
 };
 #undef NAME
 
-#define NAME(table, code, name) #name "\0"
-static const char names[] =
-#include "names.inc"
-    ;
-#undef NAME
+static int compare(const void *a, const void *b)
+{
+    const struct code *x = a, *y = b;
+
+    if (x->table != y->table) {
+        return x->table < y->table ? -1 : 1;
+    }
+    return x->code < y->code ? -1 : x->code > y->code;
+}
 
 const char *names_find(enum names_table table, uint64_t code)
 {
-    const char *name = names;
-    size_t i;
+    const struct code wanted = {table, (uint32_t)code, 0}, *found;
 
-    for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-        if (codes[i].table == table && codes[i].code == code) {
-            return name;
-        }
-        name += strlen(name) + 1;
-    }
-    return NULL;
+    found = code <= UINT32_MAX
+                ? bsearch(&wanted, codes, sizeof(codes) / sizeof(codes[0]),
+                          sizeof(codes[0]), compare)
+                : NULL;
+    return found != NULL ? (const char *)&names + found->name : NULL;
 }
