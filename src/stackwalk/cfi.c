@@ -34,28 +34,37 @@ struct run {
     struct cficache_memory memory;
 };
 
-static bool is(const struct symfile_string *string, const char *name)
+/* A name as a number, as each frame compares some hundreds of them.  0: it is
+ * too long to be a register's. */
+static uint64_t packed(const char *name, size_t size)
 {
-    return string->size == strlen(name) &&
-           memcmp(string->data, name, string->size) == 0;
+    uint64_t value = 0;
+
+    if (size < STACKWALK_NAME) {
+        memcpy(&value, name, size);
+    }
+    return value;
 }
 
 static void find_register(struct reg_names *names, unsigned n,
                           enum stackwalk_cpu cpu)
 {
     const struct stackwalk_cpu_type *type = &stackwalk_cpus[cpu];
+    uint64_t name = packed(names->texts[n].data, names->texts[n].size), other;
     unsigned i;
 
     names->registers[n] = NO_REGISTER;
     names->is_alias[n] = false;
-    for (i = 0; i < type->num_registers; i++) {
-        if (is(&names->texts[n], type->names[i])) {
+    for (i = 0; i < type->num_registers && name != 0; i++) {
+        memcpy(&other, type->names[i], sizeof(other));
+        if (name == other) {
             names->registers[n] = (uint8_t)i;
             return;
         }
     }
     for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-        if (aliases[i].cpu == cpu && is(&names->texts[n], aliases[i].name)) {
+        if (aliases[i].cpu == cpu &&
+            name == packed(aliases[i].name, sizeof(aliases[i].name) - 1)) {
             names->registers[n] = aliases[i].number;
             names->is_alias[n] = true;
         }
@@ -128,26 +137,21 @@ static void restore(const struct run *run, const struct cficache_rule *rule,
     }
 }
 
-static enum caller_by_cfi by_rules(struct run *run, uint32_t offset,
+static enum caller_by_cfi by_rules(struct run *run,
+                                   const struct cficache_row *row,
                                    struct stackwalk_registers *caller)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[run->walk->cpu];
     uint64_t ra;
     uint32_t i;
-    struct cficache_row row;
     struct cficache_rule rule;
 
-    if (!cficache_reader_lookup(run->cfi, offset, run->walk->is_corrected,
-                                &row) ||
-        row.count < 2) {
-        return CALLER_UNKNOWN;
-    }
-    rule = cficache_reader_rule(run->cfi, &row, 0);
+    rule = cficache_reader_rule(run->cfi, row, 0);
     if (!evaluate(run, &rule, &run->registers.cfa)) {
         return CALLER_UNKNOWN;
     }
     run->registers.has_cfa = true;
-    rule = cficache_reader_rule(run->cfi, &row, 1);
+    rule = cficache_reader_rule(run->cfi, row, 1);
     if (rule.kind == CFICACHE_END) {
         return CALLER_NONE;
     }
@@ -157,8 +161,8 @@ static enum caller_by_cfi by_rules(struct run *run, uint32_t offset,
     }
     caller_set(caller, cpu->sp, run->registers.cfa);
     caller_set(caller, cpu->pc, ra);
-    for (i = 2; i < row.count; i++) {
-        rule = cficache_reader_rule(run->cfi, &row, i);
+    for (i = 2; i < row->count; i++) {
+        rule = cficache_reader_rule(run->cfi, row, i);
         restore(run, &rule, caller);
     }
     return CALLER_FOUND;
@@ -187,6 +191,7 @@ enum caller_by_cfi caller_by_cfi(const struct stackwalk *walk,
     const struct cficache_reader *cfi;
     enum caller_by_cfi found;
     uint64_t offset;
+    struct cficache_row row;
     struct run run;
 
     if (callee->module == STACKWALK_NO_MODULE ||
@@ -204,8 +209,13 @@ enum caller_by_cfi caller_by_cfi(const struct stackwalk *walk,
         caller_by_win(walk, callee, cfi, (uint32_t)offset, caller)) {
         return CALLER_FOUND;
     }
+    if (!cficache_reader_lookup(cfi, (uint32_t)offset, walk->is_corrected,
+                                &row) ||
+        row.count < 2) {
+        return CALLER_UNKNOWN;
+    }
     begin(&run, walk, cfi, &callee->registers);
-    found = by_rules(&run, (uint32_t)offset, caller);
+    found = by_rules(&run, &row, caller);
     strip(walk, caller);
     return found;
 }

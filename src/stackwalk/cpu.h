@@ -21,6 +21,7 @@ enum stackwalk_cpu {
 };
 
 #define STACKWALK_REGISTERS 33 /* of a processor, at most */
+#define STACKWALK_NAME 8       /* bytes of a name, with NULs at its end */
 
 /* Registers by their numbers in struct stackwalk_cpu_type.  Those that are not
  * known still have the callee's values. */
@@ -32,7 +33,7 @@ struct stackwalk_registers {
 struct stackwalk_cpu_type {
     unsigned word; /* bytes of an address */
     unsigned num_registers;
-    const char *names[STACKWALK_REGISTERS];
+    char names[STACKWALK_REGISTERS][STACKWALK_NAME];
     /* numbers of the instruction pointer, the stack pointer, the frame pointer
      * and the register with the return address; 0: there is none */
     uint8_t pc, sp, fp, lr;
