@@ -10,6 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Memory that stays with a worker between bodies: giving it back and taking it
+ * anew would cost more than a small body does. */
+#define HEAP_KEPT (1 << 20)
+
 #define TEXT_ROOM (WORK_MESSAGE_MAX - sizeof(struct work_head))
 
 struct mapping {
@@ -153,6 +157,9 @@ static void read_body(struct work_service *service,
     if (mapping.data != NULL) {
         munmap((void *)mapping.data, mapping.size);
     }
+    if (mapping.size > HEAP_KEPT) {
+        malloc_trim(HEAP_KEPT);
+    }
 }
 
 void work_serve(const struct work_kind *kinds, size_t n)
@@ -163,6 +170,8 @@ void work_serve(const struct work_kind *kinds, size_t n)
     size_t i, nfds;
     int fd;
 
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+    mallopt(M_TOP_PAD, HEAP_KEPT / 8);
     for (;;) {
         nfds = 1;
         if (receive(service, &fd, &nfds) < sizeof(begin) || nfds != 1) {
@@ -177,6 +186,5 @@ void work_serve(const struct work_kind *kinds, size_t n)
         }
         read_body(service, &kinds[i], &begin, text, fd);
         free(text);
-        malloc_trim(0);
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "derived/cficache/cficache.h"
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
@@ -36,20 +37,6 @@ static void touch(struct report *report, uint64_t address)
     }
 }
 
-static uint64_t read_word(const struct stackwalk_memory *stack, uint64_t at,
-                          unsigned size)
-{
-    const uint8_t *p = stack->data + at;
-    uint64_t word = 0;
-    unsigned i;
-
-    for (i = 0; i < size; i++) {
-        word |= (uint64_t)p[stack->is_big_endian ? size - 1 - i : i]
-                << (8 * i);
-    }
-    return word;
-}
-
 /* Modules that registers, and the words of the stack from its pointer on,
  * point into. */
 static void touch_stack(struct report *report,
@@ -75,7 +62,9 @@ static void touch_stack(struct report *report,
              : 0;
     for (; stack->data != NULL && stack->size - at >= cpu->word && cpu->word;
          at += cpu->word) {
-        word = read_word(stack, at, cpu->word);
+        word = cpu->word == 4
+                   ? byte_order_32(stack->data + at, stack->is_big_endian)
+                   : byte_order_64(stack->data + at, stack->is_big_endian);
         if (word >= least && word <= most) {
             touch(report, word);
         }
