@@ -78,13 +78,13 @@ my %lie = (
     beside   => ["\@7 H it lies there\n", $other],
     body     => ["\@0 K it was received\n", ''],
     pointer  => ["\@0 P file.ptr\n", 'PATH:\\\\srv\\s\\' . place('other') =~ s{/}{\\}gr],
-    wishes   => ["\@0 R 18446744073709551615\n\@0 E no room\n", ''],
+    requests   => ["\@0 R 18446744073709551615\n\@0 E no room\n", ''],
 );
 for my $name (sort keys %lie) {
     $t->write_file("lies/$name.pdb.says", $lie{$name}[0]);
     $t->write_file("lies/$name.pdb.output", $lie{$name}[1]);
 }
-put('sym/' . place($_)) for 'honest', 'here', 'body', 'pointer', 'wishes';
+put('sym/' . place($_)) for 'honest', 'here', 'body', 'pointer', 'requests';
 my $kept = $t->write_file("store/kept.pdb/$id/kept.pdb-v9.0.0.symcache", 'x');
 $t->wait_until('the second of the last change is over', sub {
     time > (stat $kept)[10];

@@ -142,7 +142,7 @@ is lookup('crash.pdb')->{status}, 200, 'what has room is unpacked';
 sub no_room { $t->metric('symcached_fetch_no_room_total') }
 sub passes { $t->metric('symcached_clean_passes_total{result="ok"}') }
 my $passes = passes();
-$t->wait_until('the wishes so far are judged', sub { passes() > $passes + 1 });
+$t->wait_until('the requests so far are judged', sub { passes() > $passes + 1 });
 my @old;
 for my $n (1 .. 9) {
     my $file = $t->write_file(

@@ -116,7 +116,7 @@ static void log_change(const struct ready *ready, const struct look *look)
 }
 
 /*
- * Without requests nothing else might wish for room until the next pass of
+ * Without requests nothing else might ask for room until the next pass of
  * cleaning, and without room there would be no requests.
  */
 static void look_done(void *arg, bool late)

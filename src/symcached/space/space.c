@@ -15,7 +15,7 @@
 #include "base/disk_full.h"
 #include "base/async_unlink.h"
 
-/* The smallest wish for a file whose size is not known. */
+/* The smallest request for a file whose size is not known. */
 #define DISK_SPACE_LEAST (64 * 1024 * 1024)
 #define DISK_SPACE_LEAST_SHARE 64 /* of the file system, if that is less */
 
@@ -31,12 +31,12 @@ void disk_space_watch(disk_space_fn fn, void *arg)
 }
 
 static void disk_space_want(dev_t device, uint64_t bytes,
-                            enum wish_kind kind)
+                            enum space_request_kind kind)
 {
-    struct wish wish = {kind, device, bytes};
+    struct space_request request = {kind, device, bytes};
 
     if (disk_space_watcher.fn != NULL) {
-        disk_space_watcher.fn(disk_space_watcher.arg, &wish);
+        disk_space_watcher.fn(disk_space_watcher.arg, &request);
     }
 }
 
@@ -81,7 +81,7 @@ uint64_t disk_space_left(const char *path, const struct cache_config *cache)
 }
 
 /*
- * Where almost nothing is free, almost nothing can have arrived.  A wish for
+ * Where almost nothing is free, almost nothing can have arrived.  A request for
  * twice as much as that would never let a file make progress.
  */
 static uint64_t disk_space_least(const struct statvfs *fs)
@@ -101,7 +101,7 @@ void disk_space_want_for(int fd, uint64_t bytes)
         disk_space_want(st.st_dev,
                         bytes > disk_space_least(&fs) ? bytes
                                                       : disk_space_least(&fs),
-                        WISH_BODY);
+                        SPACE_ARRIVED);
     }
 }
 
@@ -158,7 +158,7 @@ int disk_space_reserve(int fd, uint64_t bytes,
 
     if (rc == -1 && !async_unlink_works()) {
         if (bytes > 0) {
-            disk_space_want(st.st_dev, bytes, WISH_CLAIM);
+            disk_space_want(st.st_dev, bytes, SPACE_ANNOUNCED);
         } else {
             disk_space_want_for(fd, 2 * (uint64_t)st.st_size);
         }

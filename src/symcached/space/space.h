@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "config/config.h"
-#include "wish.h"
+#include "space_request.h"
 #include "gauge.h"
 #include "sink.h"
 
 /*
  * Reserves space behind the end of a file for as many bytes as were announced,
  * so that a body that has begun to arrive can also end.  With 0 bytes it only
- * checks; where there is too little space, it wishes for twice as much as has
+ * checks; where there is too little space, it asks for twice as much as has
  * arrived.  What is not used is returned when the file is truncated or
  * removed.  Returns 0; or -1 with the reason in text if less than
  * cache.min_free would be left, or if the file system is full.
@@ -48,7 +48,7 @@ uint64_t disk_space_left(const char *path, const struct cache_config *cache);
 #define DISK_SPACE_NONE "no room: would leave less than cache.min_free"
 
 /*
- * There was no room to extend the file by about so many bytes: wishes for
+ * There was no room to extend the file by about so many bytes: asks for
  * them.
  */
 void disk_space_want_for(int fd, uint64_t bytes);
@@ -57,10 +57,10 @@ void disk_space_want_for(int fd, uint64_t bytes);
 void disk_space_want_in(const char *path, uint64_t bytes);
 
 /*
- * Registers the one listener of the process that is told of wishes; NULL for
+ * Registers the one listener of the process that is told of requests; NULL for
  * none.
  */
-typedef void (*disk_space_fn)(void *arg, const struct wish *wish);
+typedef void (*disk_space_fn)(void *arg, const struct space_request *request);
 void disk_space_watch(disk_space_fn fn, void *arg);
 
 #endif

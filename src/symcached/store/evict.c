@@ -26,10 +26,10 @@
  * cleans as well. */
 #define FIRST_SECONDS 60
 
-/* Seconds between two passes that make room for wishes. */
+/* Seconds between two passes that make room for requests. */
 #define EVICT_SPACE_SECONDS 60
 
-/* Seconds for which the last pass's refusal of a wish is believed. */
+/* Seconds for which the last pass's refusal of a request is believed. */
 #define REFUSED_SECONDS 600
 
 #define REPORT_MAX (1024 * 1024)
@@ -48,9 +48,9 @@ struct evict {
     struct evict_life life;
     uint64_t started; /* clock_ms() of the child */
     int report;       /* descriptor that the child process writes to, or -1 */
-    struct wishes wishes;        /* those made since the last pass began */
-    struct wish asked;           /* the one that the child process was given */
-    struct wish refused;         /* by the last pass; 0 bytes = none */
+    struct space_requests requests; /* those made since the last pass began */
+    struct space_request asked;   /* the one that the child process was given */
+    struct space_request refused; /* by the last pass; 0 bytes = none */
     bool said;                   /* a refusal was logged since then */
     uint64_t ended;              /* clock_ms() of the last pass */
     cJSON *last;                 /* its report, or NULL */
@@ -91,8 +91,8 @@ static void schedule_first(struct evict *evict)
 
 static void schedule_next(struct evict *evict)
 {
-    schedule(evict, evict->wishes.n > 0 ? disk_space_seconds(evict)
-                                        : evict->config->cache.clean_every);
+    schedule(evict, evict->requests.n > 0 ? disk_space_seconds(evict)
+                                          : evict->config->cache.clean_every);
 }
 
 /* the report ------------------------------------------------------------ */
@@ -256,16 +256,16 @@ static cJSON *read_report(int fd)
     return report;
 }
 
-/* wishes ---------------------------------------------------------------- */
+/* requests ---------------------------------------------------------------- */
 
-/* What the last pass reported of the file system of the wish, or NULL. */
+/* What the last pass reported of the file system of the request, or NULL. */
 static const cJSON *disk_space_of(const struct evict *evict,
-                                  const struct wish *wish)
+                                  const struct space_request *request)
 {
     const cJSON *space, *name;
     char device[32];
 
-    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)wish->device);
+    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)request->device);
     cJSON_ArrayForEach(space, cJSON_GetObjectItem(evict->last, "rooms"))
     {
         name = cJSON_GetObjectItem(space, "device");
@@ -276,47 +276,47 @@ static const cJSON *disk_space_of(const struct evict *evict,
     return NULL;
 }
 
-static double share_of(const cJSON *space, const struct wish *wish)
+static double share_of(const cJSON *space, const struct space_request *request)
 {
-    return number(space, wish->kind == WISH_CLAIM ? "claim" : "body");
+    return number(space, request->kind == SPACE_ANNOUNCED ? "claim" : "body");
 }
 
-/* Logs one line after each pass, however many wishes are refused. */
+/* Logs one line after each pass, however many requests are refused. */
 static void say_refused(struct evict *evict, const cJSON *space,
-                        const struct wish *wish)
+                        const struct space_request *request)
 {
-    bool claim = wish->kind == WISH_CLAIM;
+    bool claim = request->kind == SPACE_ANNOUNCED;
 
     if (!evict->said) {
         log_warn(0,
                  "clean: nothing is removed for a file of %" PRIu64
                  " bytes%s: on the file system of \"%s\" %.0f may be had, "
                  "%s of what is free, removable and under way there",
-                 wish->bytes, claim ? " that is announced" : "",
+                 request->bytes, claim ? " that is announced" : "",
                  cJSON_GetStringValue(cJSON_GetObjectItem(space, "path")),
-                 share_of(space, wish), claim ? "a quarter" : "half");
+                 share_of(space, request), claim ? "a quarter" : "half");
     }
     evict->said = true;
 }
 
-/* Would a pass refuse the wish, as far as is known? */
-static bool is_refused(struct evict *evict, const struct wish *wish)
+/* Would a pass refuse the request, as far as is known? */
+static bool is_refused(struct evict *evict, const struct space_request *request)
 {
-    const cJSON *space = disk_space_of(evict, wish);
-    const struct wish *before = &evict->refused;
+    const cJSON *space = disk_space_of(evict, request);
+    const struct space_request *before = &evict->refused;
 
     if (space == NULL || clock_since(evict->ended) >= REFUSED_SECONDS * 1000 ||
-        ((double)wish->bytes <= share_of(space, wish) &&
-         (before->bytes == 0 || before->device != wish->device ||
-          before->kind != wish->kind || wish->bytes < before->bytes))) {
+        ((double)request->bytes <= share_of(space, request) &&
+         (before->bytes == 0 || before->device != request->device ||
+          before->kind != request->kind || request->bytes < before->bytes))) {
         return false;
     }
-    say_refused(evict, space, wish);
+    say_refused(evict, space, request);
     return true;
 }
 
-/* A wish that was refused is not made again before the next pass, so that
- * smaller wishes get their turn. */
+/* A request that was refused is not made again before the next pass, so that
+ * smaller requests get their turn. */
 static void judge_asked(struct evict *evict)
 {
     const cJSON *space = disk_space_of(evict, &evict->asked);
@@ -339,7 +339,7 @@ static void on_passed(void *arg, struct child_result *result)
 
     evict->child = NULL;
     if (evict->scope == EVICT_WORK) {
-        if (evict->wishes.n > 0) {
+        if (evict->requests.n > 0) {
             schedule(evict, 0);
         }
         return;
@@ -369,7 +369,7 @@ static void on_passed(void *arg, struct child_result *result)
 static void start_child(struct evict *evict, enum evict_pass_scope scope)
 {
     if (scope == EVICT_ALL) {
-        evict->asked = wishes_take(&evict->wishes);
+        evict->asked = space_requests_take(&evict->requests);
     }
     if (evict->report != -1) {
         close(evict->report);
@@ -405,17 +405,17 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 
 /* A download or a SymCache had no room.  It does not wait for the next
  * regular pass. */
-static void on_space_wanted(void *arg, const struct wish *wish)
+static void on_space_wanted(void *arg, const struct space_request *request)
 {
     struct evict *evict = arg;
     unsigned ms = clock_since(evict->ended);
     bool first;
 
-    if (is_refused(evict, wish)) {
+    if (is_refused(evict, request)) {
         return;
     }
-    first = evict->wishes.n == 0;
-    wishes_add(&evict->wishes, wish);
+    first = evict->requests.n == 0;
+    space_requests_add(&evict->requests, request);
     if (first && evict->child == NULL) {
         schedule(evict, evict->ended == 0 || ms >= EVICT_SPACE_SECONDS * 1000
                             ? 0

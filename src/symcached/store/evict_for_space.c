@@ -117,31 +117,31 @@ static uint64_t bytes_free(const struct eviction *eviction,
 /* Adds everything that is under way on a device, in the work folders of all
  * roots. */
 static void look_under_way(const struct eviction *eviction, dev_t device,
-                           struct wish_space *space)
+                           struct space_usage *space)
 {
     const struct evict_tree *tree;
     struct stat st;
     size_t i;
 
     if (stat(eviction->downloads, &st) == 0 && st.st_dev == device) {
-        wish_look(eviction->downloads, space);
+        space_request_look(eviction->downloads, space);
     }
     for (i = 0; i < eviction->ntrees; i++) {
         tree = &eviction->trees[i];
         if (!tree->downloads && tree->part->there &&
             tree->part->device == device) {
-            wish_look(tree->path, space);
+            space_request_look(tree->path, space);
         }
     }
 }
 
-/* Decides what a wish gets on the device of a tree beyond cache.min_free. */
+/* Decides what a request gets on the device of a tree beyond cache.min_free. */
 static void grant(struct eviction *eviction, const struct evict_tree *tree,
                   uint64_t bytes)
 {
     struct evict_pass_space *space = &eviction->spaces[eviction->nspaces++];
-    const struct wish *wish = &eviction->rules->wish;
-    struct wish_space there = {.free = bytes};
+    const struct space_request *request = &eviction->rules->request;
+    struct space_usage there = {.free = bytes};
     dev_t device = tree->part->device;
     uint64_t target;
     size_t i, n;
@@ -158,10 +158,11 @@ static void grant(struct eviction *eviction, const struct evict_tree *tree,
     memset(space, 0, sizeof(*space));
     space->device = device;
     space->path = tree->path;
-    space->share[WISH_CLAIM] = wish_share(&there, WISH_CLAIM);
-    space->share[WISH_BODY] = wish_share(&there, WISH_BODY);
-    if (wish->device == device && wish->bytes > bytes) {
-        target = wish_grant(&there, wish->kind, wish->bytes);
+    space->share[SPACE_ANNOUNCED] =
+        space_request_share(&there, SPACE_ANNOUNCED);
+    space->share[SPACE_ARRIVED] = space_request_share(&there, SPACE_ARRIVED);
+    if (request->device == device && request->bytes > bytes) {
+        target = space_request_grant(&there, request->kind, request->bytes);
         space->refused = target == 0;
         mark_both(eviction, NULL, &device,
                   target > bytes ? target - bytes : 0, EVICT_MIN_FREE);

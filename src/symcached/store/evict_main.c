@@ -138,8 +138,10 @@ static cJSON *disk_space_json(const struct evict_pass_space *space)
     snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)space->device);
     cJSON_AddStringToObject(object, "device", device);
     cJSON_AddStringToObject(object, "path", space->path);
-    cJSON_AddNumberToObject(object, "claim", (double)space->share[WISH_CLAIM]);
-    cJSON_AddNumberToObject(object, "body", (double)space->share[WISH_BODY]);
+    cJSON_AddNumberToObject(object, "claim",
+                            (double)space->share[SPACE_ANNOUNCED]);
+    cJSON_AddNumberToObject(object, "body",
+                            (double)space->share[SPACE_ARRIVED]);
     cJSON_AddBoolToObject(object, "refused", space->refused);
     return object;
 }
@@ -211,7 +213,7 @@ static int write_report(const struct evict_pass *evict_pass, bool dry_run,
 struct child *evict_pass_start(struct event_base *base,
                                const struct config *config,
                                enum evict_pass_scope scope,
-                               const struct wish *wish,
+                               const struct space_request *request,
                                const struct evict_life *life, int report,
                                child_done_fn done, void *arg)
 {
@@ -237,9 +239,8 @@ struct child *evict_pass_start(struct event_base *base,
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
              r.downloads_max_unused_for, r.absent_for, r.max_size,
              r.downloads_max_size, r.min_free, r.min_free_percent,
-             (unsigned)wish->kind, wish->bytes, (uint64_t)wish->device,
-             life->run,
-             (uint64_t)clock_since(life->began) / 1000,
+             (unsigned)request->kind, request->bytes, (uint64_t)request->device,
+             life->run, (uint64_t)clock_since(life->began) / 1000,
              (uint64_t)clock_since(life->noted) / 1000);
 
     argv[0] = "symcached";
@@ -273,14 +274,14 @@ static bool parse_rules(const char *text, struct evict_pass_rules *rules)
     rules->gentle = true;
     if (sscanf(text, RULES_SCAN, &rules->max_unused_for,
                &rules->downloads_max_unused_for, &rules->absent_for,
-               &rules->max_size, &rules->downloads_max_size,
-               &rules->min_free, &rules->min_free_percent, &kind,
-               &rules->wish.bytes, &device, &rules->run.id,
-               &rules->run.ran, &rules->run.since) != 13) {
+               &rules->max_size, &rules->downloads_max_size, &rules->min_free,
+               &rules->min_free_percent, &kind, &rules->request.bytes, &device,
+               &rules->run.id, &rules->run.ran, &rules->run.since) != 13) {
         return false;
     }
-    rules->wish.kind = kind == WISH_CLAIM ? WISH_CLAIM : WISH_BODY;
-    rules->wish.device = (dev_t)device;
+    rules->request.kind =
+        kind == SPACE_ANNOUNCED ? SPACE_ANNOUNCED : SPACE_ARRIVED;
+    rules->request.device = (dev_t)device;
     return true;
 }
 

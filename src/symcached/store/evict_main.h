@@ -27,15 +27,15 @@ struct evict_life {
 };
 
 /*
- * Starts "symcached --evict" for a configuration, at low priority.  A wish of
- * 0 bytes is no wish.  The child process writes its report, a JSON object, to
- * the descriptor `report`, which the caller keeps, and exits with 0.  Returns
- * NULL with errno on failure.
+ * Starts "symcached --evict" for a configuration, at low priority.  A request
+ * of 0 bytes is no request.  The child process writes its report, a JSON
+ * object, to the descriptor `report`, which the caller keeps, and exits with
+ * 0.  Returns NULL with errno on failure.
  */
 struct child *evict_pass_start(struct event_base *base,
                                const struct config *config,
                                enum evict_pass_scope scope,
-                               const struct wish *wish,
+                               const struct space_request *request,
                                const struct evict_life *life, int report,
                                child_done_fn done, void *arg);
 

@@ -26,7 +26,7 @@ struct evict_pass_rules {
     uint64_t downloads_max_size; /* bytes of these alone, or 0 */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
-    struct wish wish;          /* its bytes are 0 if there is none */
+    struct space_request request; /* its bytes are 0 if there is none */
     struct uptime_run run;     /* of the helper; 0 = believe the clock */
     bool dry_run;              /* removes nothing, but counts the same */
     bool gentle;               /* pauses for at least as long as it works */
@@ -61,12 +61,12 @@ struct evict_tree {
     struct evict_pass_part *part; /* internal to the pass */
 };
 
-/* The space that wishes may have on a file system. */
+/* The space that requests may have on a file system. */
 struct evict_pass_space {
     dev_t device;
     const char *path; /* of a tree on it */
-    uint64_t share[WISH_KINDS];
-    bool refused; /* the wish in the rules was refused */
+    uint64_t share[SPACE_REQUEST_KINDS];
+    bool refused; /* the request in the rules was refused */
 };
 
 struct evict_pass;

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a wish for space is granted, and what is under way.
+ * What a request for space is granted, and what is under way.
  */
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/space/wish.h"
+#include "symcached/space/space_request.h"
 #include "base/workdir.h"
 
 #define MIB (1024 * 1024ull)
@@ -20,7 +20,7 @@
 static void granted(void **state)
 {
     static const struct {
-        struct wish_space space; /* free, removable, claimed, arrived; MiB */
+        struct space_usage space; /* free, removable, claimed, arrived; MiB */
         uint64_t claim, body;  /* the most */
     } cases[] = {
         {{0, 0, 0, 0}, 0, 0},
@@ -38,7 +38,7 @@ static void granted(void **state)
         {{0, 10, 0, 100}, 10, 0},
         {{5, 40, 0, 400}, 45, 0},
     };
-    struct wish_space space;
+    struct space_usage space;
     size_t i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -47,39 +47,45 @@ static void granted(void **state)
         space.removable *= MIB;
         space.claimed *= MIB;
         space.arrived *= MIB;
-        assert_int_equal(wish_most(&space, WISH_CLAIM), cases[i].claim * MIB);
-        assert_int_equal(wish_most(&space, WISH_BODY), cases[i].body * MIB);
+        assert_int_equal(space_request_most(&space, SPACE_ANNOUNCED),
+                         cases[i].claim * MIB);
+        assert_int_equal(space_request_most(&space, SPACE_ARRIVED),
+                         cases[i].body * MIB);
     }
 }
 
-/* A little more than is wished for, but never more than may be. */
+/* A little more than was asked for, but never more than may be. */
 static void with_something_to_spare(void **state)
 {
-    struct wish_space space = {10 * MIB, 310 * MIB, 0, 0};
+    struct space_usage space = {10 * MIB, 310 * MIB, 0, 0};
 
-    assert_int_equal(wish_grant(&space, WISH_CLAIM, 20 * MIB), 30 * MIB);
-    assert_int_equal(wish_grant(&space, WISH_CLAIM, 75 * MIB), 80 * MIB);
-    assert_int_equal(wish_grant(&space, WISH_CLAIM, 80 * MIB), 80 * MIB);
-    assert_int_equal(wish_grant(&space, WISH_CLAIM, 80 * MIB + 1), 0);
-    assert_int_equal(wish_grant(&space, WISH_BODY, 80 * MIB + 1),
+    assert_int_equal(space_request_grant(&space, SPACE_ANNOUNCED, 20 * MIB),
+                     30 * MIB);
+    assert_int_equal(space_request_grant(&space, SPACE_ANNOUNCED, 75 * MIB),
+                     80 * MIB);
+    assert_int_equal(space_request_grant(&space, SPACE_ANNOUNCED, 80 * MIB),
+                     80 * MIB);
+    assert_int_equal(space_request_grant(&space, SPACE_ANNOUNCED, 80 * MIB + 1),
+                     0);
+    assert_int_equal(space_request_grant(&space, SPACE_ARRIVED, 80 * MIB + 1),
                      90 * MIB + 1);
 }
 
-/* Wishes without end, each of which is reserved and never used. */
+/* Requests without end, each of which is reserved and never used. */
 static void repeated(void **state)
 {
-    struct wish_space space = {0, 400 * MIB, 0, 0};
+    struct space_usage space = {0, 400 * MIB, 0, 0};
     uint64_t most;
     unsigned i;
 
     for (i = 0; i < 1000; i++) {
-        most = wish_most(&space, WISH_CLAIM);
+        most = space_request_most(&space, SPACE_ANNOUNCED);
         space.removable -= most;
         space.claimed += most;
     }
     assert_int_equal(space.claimed, 100 * MIB);
     for (i = 0; i < 1000; i++) {
-        most = wish_most(&space, WISH_BODY);
+        most = space_request_most(&space, SPACE_ARRIVED);
         space.removable -= most;
         space.arrived += most;
     }
@@ -88,13 +94,13 @@ static void repeated(void **state)
 
 static void under_way(void **state)
 {
-    char dir[] = "/tmp/symcache-wish.XXXXXX", path[256];
-    struct wish_space space = {0};
+    char dir[] = "/tmp/symcache-request.XXXXXX", path[256];
+    struct space_usage space = {0};
     static char bytes[MIB];
     int fd;
 
     assert_non_null(mkdtemp(dir));
-    wish_look(dir, &space);
+    space_request_look(dir, &space);
     assert_int_equal(space.claimed + space.arrived, 0);
 
     snprintf(path, sizeof(path), "%s/.tmp/run-abc/7/out", dir);
@@ -103,12 +109,12 @@ static void under_way(void **state)
     fd = open(path, O_WRONLY | O_CREAT, 0644);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
-    wish_look(dir, &space);
+    space_request_look(dir, &space);
     assert_int_equal(space.arrived, MIB);
 
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 3 * MIB) == 0) {
         memset(&space, 0, sizeof(space));
-        wish_look(dir, &space);
+        space_request_look(dir, &space);
         assert_int_equal(space.arrived, MIB);
         assert_int_equal(space.claimed, 2 * MIB);
     }
@@ -116,39 +122,39 @@ static void under_way(void **state)
     workdir_remove(dir);
 }
 
-static void wait(struct wishes *wishes, dev_t device, uint64_t bytes)
+static void wait(struct space_requests *requests, dev_t device, uint64_t bytes)
 {
-    struct wish wish = {WISH_BODY, device, bytes};
+    struct space_request request = {SPACE_ARRIVED, device, bytes};
 
-    wishes_add(wishes, &wish);
+    space_requests_add(requests, &request);
 }
 
-/* A wish on one file system is not in the way of one on another. */
+/* A request on one file system is not in the way of one on another. */
 static void of_several_devices(void **state)
 {
-    struct wishes wishes = {0};
-    struct wish wish;
+    struct space_requests requests = {0};
+    struct space_request request;
     dev_t device;
 
-    assert_int_equal(wishes_take(&wishes).bytes, 0);
-    wait(&wishes, 1, 10);
-    wait(&wishes, 2, 1);
-    wait(&wishes, 1, 20);
-    wait(&wishes, 1, 15);
-    wish = wishes_take(&wishes);
-    assert_int_equal(wish.device, 1);
-    assert_int_equal(wish.bytes, 20);
-    wish = wishes_take(&wishes);
-    assert_int_equal(wish.device, 2);
-    assert_int_equal(wish.bytes, 1);
-    assert_int_equal(wishes.n, 0);
+    assert_int_equal(space_requests_take(&requests).bytes, 0);
+    wait(&requests, 1, 10);
+    wait(&requests, 2, 1);
+    wait(&requests, 1, 20);
+    wait(&requests, 1, 15);
+    request = space_requests_take(&requests);
+    assert_int_equal(request.device, 1);
+    assert_int_equal(request.bytes, 20);
+    request = space_requests_take(&requests);
+    assert_int_equal(request.device, 2);
+    assert_int_equal(request.bytes, 1);
+    assert_int_equal(requests.n, 0);
 
-    for (device = 1; device <= WISHES + 1; device++) {
-        wait(&wishes, device, 1);
+    for (device = 1; device <= SPACE_REQUESTS_MAX + 1; device++) {
+        wait(&requests, device, 1);
     }
-    assert_int_equal(wishes.n, WISHES);
-    wait(&wishes, WISHES, 2);
-    assert_int_equal(wishes.wishes[WISHES - 1].bytes, 2);
+    assert_int_equal(requests.n, SPACE_REQUESTS_MAX);
+    wait(&requests, SPACE_REQUESTS_MAX, 2);
+    assert_int_equal(requests.requests[SPACE_REQUESTS_MAX - 1].bytes, 2);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "wish.h"
+#include "space_request.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,62 +13,66 @@
 
 #include "proto/path.h"
 
-#define WISH_SPARE 16 /* of that half is freed in addition */
-#define WISH_DEPTH                                                            \
+#define SPACE_REQUEST_SPARE 16 /* of that half is freed in addition */
+#define WORK_DEPTH                                                            \
     12 /* levels of folders below a work folder that are counted */
 
-void wishes_add(struct wishes *wishes, const struct wish *wish)
+void space_requests_add(struct space_requests *requests,
+                        const struct space_request *request)
 {
     size_t i = 0;
 
-    while (i < wishes->n && wishes->wishes[i].device != wish->device) {
+    while (i < requests->n && requests->requests[i].device != request->device) {
         i++;
     }
-    if (i == WISHES) {
+    if (i == SPACE_REQUESTS_MAX) {
         return;
     }
-    if (i == wishes->n || wish->bytes > wishes->wishes[i].bytes) {
-        wishes->wishes[i] = *wish;
+    if (i == requests->n || request->bytes > requests->requests[i].bytes) {
+        requests->requests[i] = *request;
     }
-    wishes->n += i == wishes->n;
+    requests->n += i == requests->n;
 }
 
-struct wish wishes_take(struct wishes *wishes)
+struct space_request space_requests_take(struct space_requests *requests)
 {
-    struct wish first = {0};
+    struct space_request first = {0};
 
-    if (wishes->n > 0) {
-        first = wishes->wishes[0];
-        wishes->n--;
-        memmove(wishes->wishes, wishes->wishes + 1,
-                wishes->n * sizeof(wishes->wishes[0]));
+    if (requests->n > 0) {
+        first = requests->requests[0];
+        requests->n--;
+        memmove(requests->requests, requests->requests + 1,
+                requests->n * sizeof(requests->requests[0]));
     }
     return first;
 }
 
-uint64_t wish_share(const struct wish_space *space, enum wish_kind kind)
+uint64_t space_request_share(const struct space_usage *space,
+                             enum space_request_kind kind)
 {
     uint64_t all =
         space->free + space->removable + space->claimed + space->arrived;
 
-    return kind == WISH_CLAIM ? all / 4 : all / 2;
+    return kind == SPACE_ANNOUNCED ? all / 4 : all / 2;
 }
 
-uint64_t wish_most(const struct wish_space *space, enum wish_kind kind)
+uint64_t space_request_most(const struct space_usage *space,
+                            enum space_request_kind kind)
 {
-    uint64_t share = wish_share(space, kind);
+    uint64_t share = space_request_share(space, kind);
     uint64_t here = space->free + space->removable, taken, most;
 
-    taken = space->claimed + (kind == WISH_CLAIM ? 0 : space->arrived);
+    taken = space->claimed + (kind == SPACE_ANNOUNCED ? 0 : space->arrived);
     most = share > taken ? share - taken : 0;
     return most < here ? most : here;
 }
 
-uint64_t wish_grant(const struct wish_space *space, enum wish_kind kind,
-                    uint64_t bytes)
+uint64_t space_request_grant(const struct space_usage *space,
+                             enum space_request_kind kind, uint64_t bytes)
 {
-    uint64_t most = wish_most(space, kind);
-    uint64_t more = bytes + wish_share(space, WISH_BODY) / WISH_SPARE;
+    uint64_t most = space_request_most(space, kind);
+    uint64_t more =
+        bytes + space_request_share(space, SPACE_ARRIVED) / SPACE_REQUEST_SPARE;
 
     if (bytes > most) {
         return 0;
@@ -77,7 +81,7 @@ uint64_t wish_grant(const struct wish_space *space, enum wish_kind kind,
 }
 
 /* st_blocks also counts what is reserved behind the end of the file. */
-static void add(struct wish_space *space, const struct stat *st)
+static void add(struct space_usage *space, const struct stat *st)
 {
     uint64_t disk = (uint64_t)st->st_blocks * 512;
     uint64_t size = (uint64_t)st->st_size;
@@ -87,7 +91,7 @@ static void add(struct wish_space *space, const struct stat *st)
 }
 
 static void walk(int dir, const char *name, unsigned depth,
-                 struct wish_space *space)
+                 struct space_usage *space)
 {
     int fd =
         openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,10 +118,10 @@ static void walk(int dir, const char *name, unsigned depth,
     }
 }
 
-void wish_look(const char *root, struct wish_space *space)
+void space_request_look(const char *root, struct space_usage *space)
 {
     char tmp[PATH_MAX];
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    walk(AT_FDCWD, tmp, WISH_DEPTH, space);
+    walk(AT_FDCWD, tmp, WORK_DEPTH, space);
 }
