@@ -193,7 +193,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c spool.c table.c thread.c utf8.c) \
              $(addprefix src/config/,location.c sympath.c tokens.c) src/base/secret.c \
              $(addprefix src/http/,chunked.c head.c) \
-             $(addprefix src/symcached/,source/file_ptr.c space/sink.c \
+             $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
                  report.c zip.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \

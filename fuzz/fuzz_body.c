@@ -18,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_unpack(enum body_kind kind, int in, int out)
 {
-    struct sink sink = {.fd = out, .max = LIMIT};
+    struct limited_writer writer = {.fd = out, .max = LIMIT};
     char error[256] = "";
     enum body_status status;
     struct stat st;
 
-    status = body_unpack(kind, in, &sink, error, sizeof(error));
+    status = body_unpack(kind, in, &writer, error, sizeof(error));
     if (status == BODY_SYSTEM || (status != BODY_OK && error[0] == '\0') ||
         fstat(out, &st) != 0 || st.st_size > LIMIT) {
         abort();

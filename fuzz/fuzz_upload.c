@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct sink *pick(void *arg, const uint8_t *head, size_t len)
+static struct limited_writer *pick(void *arg, const uint8_t *head, size_t len)
 {
     if (len > HEAD) {
         abort();
@@ -33,7 +33,7 @@ static struct sink *pick(void *arg, const uint8_t *head, size_t len)
 static void unpack(struct zip *zip)
 {
     static int out = -1;
-    struct sink sink = {.max = LIMIT};
+    struct limited_writer writer = {.max = LIMIT};
     struct zip_member member;
     char error[256] = "";
     unsigned n;
@@ -46,12 +46,12 @@ static void unpack(struct zip *zip)
         if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) {
             abort();
         }
-        sink.fd = out;
-        sink.written = 0;
-        sink.error = 0;
-        rc = zip_unpack(zip, HEAD, pick, &sink, error, sizeof(error));
-        if ((rc == -1 && error[0] == '\0') || sink.written > LIMIT ||
-            (rc == 0 && sink.written != member.size)) {
+        writer.fd = out;
+        writer.written = 0;
+        writer.error = 0;
+        rc = zip_unpack(zip, HEAD, pick, &writer, error, sizeof(error));
+        if ((rc == -1 && error[0] == '\0') || writer.written > LIMIT ||
+            (rc == 0 && writer.written != member.size)) {
             abort();
         }
     }

@@ -68,14 +68,14 @@ static const uint8_t example[] = {
 };
 /* clang-format on */
 
-struct sink {
+struct limited_writer {
     uint8_t data[4096];
     size_t size;
 };
 
-static int sink_write(void *context, const void *data, size_t size)
+static int limited_writer_write(void *context, const void *data, size_t size)
 {
-    struct sink *s = context;
+    struct limited_writer *s = context;
 
     assert_true(size <= sizeof(s->data) - s->size);
     memcpy(s->data + s->size, data, size);
@@ -117,9 +117,9 @@ static void source(struct symfile_source *s, const char *directory,
     s->file = SYMFILE_NONE;
 }
 
-static void finish(struct symfile_writer *w, struct sink *out)
+static void finish(struct symfile_writer *w, struct limited_writer *out)
 {
-    struct symfile_sink sink = {sink_write, out};
+    struct symfile_sink sink = {limited_writer_write, out};
     struct symfile_identity id = {{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                    0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee,
                                    0xff, 0x00},
@@ -141,7 +141,7 @@ static int add_symbol(struct symfile_writer *w, uint32_t address,
 
 static void test_example(void **state)
 {
-    struct sink out;
+    struct limited_writer out;
     struct symfile_writer w;
     struct symfile_source sources[2];
     struct symfile_function nodes[2];
@@ -170,7 +170,7 @@ static void test_example(void **state)
     assert_memory_equal(out.data, example, sizeof(example));
 }
 
-static uint32_t word(const struct sink *out, size_t at)
+static uint32_t word(const struct limited_writer *out, size_t at)
 {
     return symfile_load(out->data + at);
 }
@@ -178,7 +178,7 @@ static uint32_t word(const struct sink *out, size_t at)
 /* Nothing put in: a header, and no range at all. */
 static void test_empty(void **state)
 {
-    struct sink out;
+    struct limited_writer out;
     struct symfile_writer w;
 
     (void)state;
@@ -193,7 +193,7 @@ static void test_empty(void **state)
  * last one has no end. */
 static void test_symbols_only(void **state)
 {
-    struct sink out;
+    struct limited_writer out;
     struct symfile_writer w;
 
     (void)state;
@@ -218,7 +218,7 @@ static void test_symbols_only(void **state)
 static void test_symbol_sizes(void **state)
 {
     size_t i;
-    struct sink out;
+    struct limited_writer out;
     struct symfile_writer w;
     struct symfile_name name = {"f", 1, 0, 0};
     static const uint32_t starts[] = {0x10, 0x18, 0x1C, 0x20, 0x24};
@@ -249,7 +249,7 @@ static void test_symbol_sizes(void **state)
  * one keeps its place where the later one has none. */
 static void test_folded(void **state)
 {
-    struct sink out;
+    struct limited_writer out;
     struct symfile_writer w;
     struct symfile_source sources[1];
     struct symfile_function nodes[3];

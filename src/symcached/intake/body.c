@@ -38,11 +38,11 @@ static enum body_status read_failed(char *error, size_t size)
     return fail(BODY_SYSTEM, error, size, "read: %s", strerror(errno));
 }
 
-static enum body_status sink_failed(const struct sink *sink, char *error,
-                                    size_t size)
+static enum body_status writer_failed(const struct limited_writer *writer,
+                                      char *error, size_t size)
 {
-    sink_reason(sink, error, size);
-    return sink->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
+    limited_writer_reason(writer, error, size);
+    return writer->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
 }
 
 static ssize_t body_read(int fd, void *buf)
@@ -57,38 +57,39 @@ static ssize_t body_read(int fd, void *buf)
 }
 
 /* Copies what the kernel copies by itself, and leaves the offset behind it. */
-static void copy_by_kernel(int in, struct sink *sink)
+static void copy_by_kernel(int in, struct limited_writer *writer)
 {
     off_t end = lseek(in, 0, SEEK_END), at = lseek(in, 0, SEEK_SET);
     size_t n = 1;
 
     while (at >= 0 && at < end && n > 0) {
         n = end - at < COPY_CHUNK ? (size_t)(end - at) : COPY_CHUNK;
-        n = sink_copy(sink, in, n);
+        n = limited_writer_copy(writer, in, n);
         at += (off_t)n;
     }
 }
 
-enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
+enum body_status body_copy(int in, struct limited_writer *writer, char *error,
+                           size_t size)
 {
     off_t end = lseek(in, 0, SEEK_END);
     enum body_status status = BODY_OK;
     uint8_t *buf;
     ssize_t n;
 
-    if (end > 0 && (uint64_t)end > sink->max) {
-        sink->error = EFBIG; /* before there must be room for it */
-        return sink_failed(sink, error, size);
+    if (end > 0 && (uint64_t)end > writer->max) {
+        writer->error = EFBIG; /* before there must be room for it */
+        return writer_failed(writer, error, size);
     }
     buf = malloc(BODY_CHUNK);
     if (buf == NULL) {
         return fail(BODY_SYSTEM, error, size, "out of memory");
     }
 
-    copy_by_kernel(in, sink);
+    copy_by_kernel(in, writer);
     while ((n = body_read(in, buf)) > 0) {
-        if (sink_write(sink, buf, (size_t)n) != 0) {
-            status = sink_failed(sink, error, size);
+        if (limited_writer_write(writer, buf, (size_t)n) != 0) {
+            status = writer_failed(writer, error, size);
             break;
         }
     }
@@ -97,8 +98,9 @@ enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
     return n < 0 ? read_failed(error, size) : status;
 }
 
-/* Calls inflate() once, and writes what it returns to the sink. */
-static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
+/* Calls inflate() once, and writes what it returns to the writer. */
+static int inflate_step(z_stream *z, struct limited_writer *writer,
+                        uint8_t *out)
 {
     int rc;
 
@@ -106,7 +108,7 @@ static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
     z->avail_out = BODY_CHUNK;
     rc = inflate(z, Z_NO_FLUSH);
 
-    if (sink_write(sink, out, BODY_CHUNK - z->avail_out) != 0) {
+    if (limited_writer_write(writer, out, BODY_CHUNK - z->avail_out) != 0) {
         return Z_ERRNO;
     }
     return rc;
@@ -117,8 +119,8 @@ static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
  * ends with its stream.  Returns Z_STREAM_END when the input ended as it
  * should, and Z_BUF_ERROR when it ended too early.
  */
-static int inflate_loop(z_stream *z, int in, struct sink *sink, bool members,
-                        uint8_t *inbuf, uint8_t *outbuf)
+static int inflate_loop(z_stream *z, int in, struct limited_writer *writer,
+                        bool members, uint8_t *inbuf, uint8_t *outbuf)
 {
     int rc = Z_OK;
     ssize_t n;
@@ -141,7 +143,7 @@ static int inflate_loop(z_stream *z, int in, struct sink *sink, bool members,
         }
 
         do {
-            rc = inflate_step(z, sink, outbuf);
+            rc = inflate_step(z, writer, outbuf);
         } while (rc == Z_OK && z->avail_out == 0);
 
         if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END) {
@@ -150,8 +152,9 @@ static int inflate_loop(z_stream *z, int in, struct sink *sink, bool members,
     }
 }
 
-static enum body_status body_inflate(bool members, int in, struct sink *sink,
-                                     char *error, size_t size)
+static enum body_status body_inflate(bool members, int in,
+                                     struct limited_writer *writer, char *error,
+                                     size_t size)
 {
     z_stream z = {0};
     uint8_t *buf = malloc(2 * BODY_CHUNK);
@@ -159,7 +162,7 @@ static enum body_status body_inflate(bool members, int in, struct sink *sink,
 
     if (buf != NULL &&
         (rc = inflateInit2(&z, members ? 15 + 16 : 15)) == Z_OK) {
-        rc = inflate_loop(&z, in, sink, members, buf, buf + BODY_CHUNK);
+        rc = inflate_loop(&z, in, writer, members, buf, buf + BODY_CHUNK);
         inflateEnd(&z);
     }
     free(buf);
@@ -168,7 +171,7 @@ static enum body_status body_inflate(bool members, int in, struct sink *sink,
     case Z_STREAM_END:
         return BODY_OK;
     case Z_ERRNO:
-        return sink_failed(sink, error, size);
+        return writer_failed(writer, error, size);
     case Z_STREAM_ERROR:
         return read_failed(error, size);
     case Z_MEM_ERROR:
@@ -183,7 +186,7 @@ static enum body_status body_inflate(bool members, int in, struct sink *sink,
 }
 
 static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
-                                  struct sink *sink, uint8_t *inbuf,
+                                  struct limited_writer *writer, uint8_t *inbuf,
                                   uint8_t *outbuf, char *error, size_t size)
 {
     ZSTD_inBuffer input;
@@ -201,8 +204,8 @@ static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
                 return fail(BODY_BAD, error, size, "damaged zstd data: %s",
                             ZSTD_getErrorName(left));
             }
-            if (sink_write(sink, outbuf, output.pos) != 0) {
-                return sink_failed(sink, error, size);
+            if (limited_writer_write(writer, outbuf, output.pos) != 0) {
+                return writer_failed(writer, error, size);
             }
         } while (input.pos < input.size || output.pos == output.size);
     }
@@ -216,8 +219,8 @@ static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
     return BODY_OK;
 }
 
-static enum body_status body_zstd(int in, struct sink *sink, char *error,
-                                  size_t size)
+static enum body_status body_zstd(int in, struct limited_writer *writer,
+                                  char *error, size_t size)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     uint8_t *buf = malloc(2 * BODY_CHUNK);
@@ -227,7 +230,7 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
         status = fail(BODY_SYSTEM, error, size, "out of memory");
     } else {
         status =
-            zstd_loop(stream, in, sink, buf, buf + BODY_CHUNK, error, size);
+            zstd_loop(stream, in, writer, buf, buf + BODY_CHUNK, error, size);
     }
 
     free(buf);
@@ -235,8 +238,9 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
     return status;
 }
 
-enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
-                             char *error, size_t size)
+enum body_status body_unpack(enum body_kind kind, int in,
+                             struct limited_writer *writer, char *error,
+                             size_t size)
 {
     int rc;
 
@@ -247,18 +251,18 @@ enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
 
     switch (kind) {
     case BODY_CABINET:
-        rc = cabinet_unpack(in, sink, error, size);
+        rc = cabinet_unpack(in, writer, error, size);
         if (rc >= 0) {
             return rc == 0 ? BODY_OK : BODY_UNREADABLE;
         }
-        return sink->error != 0 && sink->error != EFBIG ? BODY_SYSTEM
-                                                        : BODY_BAD;
+        return writer->error != 0 && writer->error != EFBIG ? BODY_SYSTEM
+                                                            : BODY_BAD;
     case BODY_GZIP:
-        return body_inflate(true, in, sink, error, size);
+        return body_inflate(true, in, writer, error, size);
     case BODY_ZLIB:
-        return body_inflate(false, in, sink, error, size);
+        return body_inflate(false, in, writer, error, size);
     case BODY_ZSTD:
-        return body_zstd(in, sink, error, size);
+        return body_zstd(in, writer, error, size);
     default:
         return fail(BODY_BAD, error, size, "nothing to unpack");
     }

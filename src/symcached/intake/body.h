@@ -43,13 +43,14 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
 
 /*
  * Unpacks a body of a packed kind from `in`, beginning with its first byte, to
- * the sink.  On failure, error contains a sentence.
+ * the writer.  On failure, error contains a sentence.
  */
-enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
-                             char *error, size_t size);
+enum body_status body_unpack(enum body_kind kind, int in,
+                             struct limited_writer *writer, char *error,
+                             size_t size);
 
-/* Copies all of `in`, from its start, to the sink. */
-enum body_status body_copy(int in, struct sink *sink, char *error,
+/* Copies all of `in`, from its start, to the writer. */
+enum body_status body_copy(int in, struct limited_writer *writer, char *error,
                            size_t size);
 
 #endif

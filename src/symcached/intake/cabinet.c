@@ -21,14 +21,14 @@
 struct cabinet {
     struct mspack_system system; /* first: libmspack passes it back */
     int in;
-    struct sink *sink;
+    struct limited_writer *writer;
 };
 
-/* A file that libmspack has opened.  sink is NULL for the input. */
+/* A file that libmspack has opened.  writer is NULL for the input. */
 struct cabinet_file {
     int in;
     off_t offset;
-    struct sink *sink;
+    struct limited_writer *writer;
 };
 
 static struct mspack_file *cabinet_open(struct mspack_system *self,
@@ -45,7 +45,7 @@ static struct mspack_file *cabinet_open(struct mspack_system *self,
 
     file->in = cabinet->in;
     if (mode != MSPACK_SYS_OPEN_READ) {
-        file->sink = cabinet->sink;
+        file->writer = cabinet->writer;
     }
     return (struct mspack_file *)file;
 }
@@ -61,7 +61,7 @@ static int cabinet_read(struct mspack_file *handle, void *buf, int len)
     int done = 0;
     ssize_t n;
 
-    if (file->sink != NULL || len < 0) {
+    if (file->writer != NULL || len < 0) {
         return -1;
     }
 
@@ -88,8 +88,8 @@ static int cabinet_write(struct mspack_file *handle, void *buf, int len)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
 
-    if (file->sink == NULL || len < 0 ||
-        sink_write(file->sink, buf, (size_t)len) != 0) {
+    if (file->writer == NULL || len < 0 ||
+        limited_writer_write(file->writer, buf, (size_t)len) != 0) {
         return -1;
     }
     return len;
@@ -100,7 +100,7 @@ static int seek(struct mspack_file *handle, off_t offset, int mode)
     struct cabinet_file *file = (struct cabinet_file *)handle;
     off_t base = 0;
 
-    if (file->sink != NULL) {
+    if (file->writer != NULL) {
         return -1;
     }
     if (mode == MSPACK_SYS_SEEK_CUR) {
@@ -120,7 +120,7 @@ static off_t tell(struct mspack_file *handle)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
 
-    return file->sink != NULL ? (off_t)file->sink->written : file->offset;
+    return file->writer != NULL ? (off_t)file->writer->written : file->offset;
 }
 
 static void message(struct mspack_file *file, const char *format, ...)
@@ -192,10 +192,11 @@ static const char *reason(int code)
     }
 }
 
-static int fail(int code, const struct sink *sink, char *error, size_t size)
+static int fail(int code, const struct limited_writer *writer, char *error,
+                size_t size)
 {
-    if (sink->error != 0) {
-        sink_reason(sink, error, size);
+    if (writer->error != 0) {
+        limited_writer_reason(writer, error, size);
     } else {
         snprintf(error, size, "cabinet: %s", reason(code));
     }
@@ -203,36 +204,38 @@ static int fail(int code, const struct sink *sink, char *error, size_t size)
 }
 
 static int cabinet_extract(struct mscab_decompressor *mscab,
-                           struct mscabd_cabinet *cab, struct sink *sink,
-                           char *error, size_t size)
+                           struct mscabd_cabinet *cab,
+                           struct limited_writer *writer, char *error,
+                           size_t size)
 {
     struct mscabd_file *file = cab->files;
 
     if (file == NULL || file->next != NULL || file->folder == NULL ||
         cab->prevname != NULL || cab->nextname != NULL) {
-        return fail(MSPACK_ERR_DATAFORMAT, sink, error, size);
+        return fail(MSPACK_ERR_DATAFORMAT, writer, error, size);
     }
-    if (file->length > sink->max) {
-        sink->error = EFBIG;
-        return fail(MSPACK_ERR_OK, sink, error, size);
+    if (file->length > writer->max) {
+        writer->error = EFBIG;
+        return fail(MSPACK_ERR_OK, writer, error, size);
     }
     if (mscab->extract(mscab, file, "out") != MSPACK_ERR_OK) {
-        return fail(mscab->last_error(mscab), sink, error, size);
+        return fail(mscab->last_error(mscab), writer, error, size);
     }
-    if (sink->written != file->length) {
-        return fail(MSPACK_ERR_READ, sink, error, size);
+    if (writer->written != file->length) {
+        return fail(MSPACK_ERR_READ, writer, error, size);
     }
 
     return 0;
 }
 
-int cabinet_unpack(int in, struct sink *sink, char *error, size_t size)
+int cabinet_unpack(int in, struct limited_writer *writer, char *error,
+                   size_t size)
 {
     struct cabinet cabinet = {{cabinet_open, cabinet_close, cabinet_read,
                                cabinet_write, seek, tell, message, alloc,
                                release, copy, NULL},
                               in,
-                              sink};
+                              writer};
     struct mscab_decompressor *mscab;
     struct mscabd_cabinet *cab;
     int rc;
@@ -244,15 +247,15 @@ int cabinet_unpack(int in, struct sink *sink, char *error, size_t size)
 
     mscab = mspack_create_cab_decompressor(&cabinet.system);
     if (mscab == NULL) {
-        sink->error = ENOMEM;
-        return fail(MSPACK_ERR_NOMEMORY, sink, error, size);
+        writer->error = ENOMEM;
+        return fail(MSPACK_ERR_NOMEMORY, writer, error, size);
     }
 
     cab = mscab->open(mscab, "in");
     if (cab == NULL) {
-        rc = fail(mscab->last_error(mscab), sink, error, size);
+        rc = fail(mscab->last_error(mscab), writer, error, size);
     } else {
-        rc = cabinet_extract(mscab, cab, sink, error, size);
+        rc = cabinet_extract(mscab, cab, writer, error, size);
         mscab->close(mscab, cab);
     }
 

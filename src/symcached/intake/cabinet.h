@@ -13,9 +13,10 @@
 /*
  * Unpacks the only member of the cabinet in descriptor `in`, whatever its name
  * is.  Returns 0; or, with a sentence in error, 1 if it is another cabinet than
- * these, and -1 if it is damaged.  sink->error is set if the cabinet is not at
- * fault.
+ * these, and -1 if it is damaged.  writer->error is set if the cabinet is not
+ * at fault.
  */
-int cabinet_unpack(int in, struct sink *sink, char *error, size_t size);
+int cabinet_unpack(int in, struct limited_writer *writer, char *error,
+                   size_t size);
 
 #endif

@@ -64,8 +64,8 @@ enum slice slice_find(const symcache_key_t *key, unsigned formats,
     }
 }
 
-static int copy(int in, uint64_t offset, uint64_t length, struct sink *sink,
-                uint8_t *buf)
+static int copy(int in, uint64_t offset, uint64_t length,
+                struct limited_writer *writer, uint8_t *buf)
 {
     uint64_t done = 0, left;
     ssize_t n;
@@ -75,10 +75,10 @@ static int copy(int in, uint64_t offset, uint64_t length, struct sink *sink,
         n = pread(in, buf, left < CHUNK ? (size_t)left : CHUNK,
                   (off_t)(offset + done));
         if (n <= 0) {
-            sink->error = n < 0 ? errno : EIO;
+            writer->error = n < 0 ? errno : EIO;
             return -1;
         }
-        if (sink_write(sink, buf, (size_t)n) != 0) {
+        if (limited_writer_write(writer, buf, (size_t)n) != 0) {
             return -1;
         }
         done += (uint64_t)n;
@@ -86,16 +86,17 @@ static int copy(int in, uint64_t offset, uint64_t length, struct sink *sink,
     return 0;
 }
 
-int slice_copy(int in, uint64_t offset, uint64_t length, struct sink *sink)
+int slice_copy(int in, uint64_t offset, uint64_t length,
+               struct limited_writer *writer)
 {
     uint8_t *buf = malloc(CHUNK);
     int rc = -1;
 
-    if (buf == NULL || lseek(sink->fd, 0, SEEK_SET) != 0) {
-        sink->error = buf == NULL ? ENOMEM : errno;
-    } else if (copy(in, offset, length, sink, buf) == 0) {
-        rc = ftruncate(sink->fd, (off_t)length);
-        sink->error = rc != 0 ? errno : 0;
+    if (buf == NULL || lseek(writer->fd, 0, SEEK_SET) != 0) {
+        writer->error = buf == NULL ? ENOMEM : errno;
+    } else if (copy(in, offset, length, writer, buf) == 0) {
+        rc = ftruncate(writer->fd, (off_t)length);
+        writer->error = rc != 0 ? errno : 0;
     }
     free(buf);
     return rc;

@@ -30,10 +30,11 @@ enum slice slice_find(const symcache_key_t *key, unsigned formats,
                       uint64_t *length, const char **why);
 
 /*
- * Writes a part of a file from the start of the sink's, which ends with it.
+ * Writes a part of a file from the start of the writer's, which ends with it.
  * Both may be the same file, as the part moves forwards.  Returns 0, or -1 with
- * sink->error set.
+ * writer->error set.
  */
-int slice_copy(int in, uint64_t offset, uint64_t length, struct sink *sink);
+int slice_copy(int in, uint64_t offset, uint64_t length,
+               struct limited_writer *writer);
 
 #endif

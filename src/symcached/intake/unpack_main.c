@@ -170,7 +170,7 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
 static bool narrow(const struct unpack_job *job, int fd, char *letter,
                    char *detail, size_t size)
 {
-    struct sink sink = {
+    struct limited_writer writer = {
         .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     const uint8_t *map = fd == UNPACK_OUT_FD ? job->out : job->in;
     off_t end = lseek(fd, 0, SEEK_END);
@@ -185,10 +185,10 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
         snprintf(detail, size, "%s", why);
         *letter = 'N';
     } else if (part == SLICE_PART &&
-               (slice_copy(fd, offset, length, &sink) != 0 ||
+               (slice_copy(fd, offset, length, &writer) != 0 ||
                 fdatasync(UNPACK_OUT_FD) != 0)) {
         snprintf(detail, size, "the part of it cannot be written: %s",
-                 strerror(sink.error != 0 ? sink.error : errno));
+                 strerror(writer.error != 0 ? writer.error : errno));
         *letter = 'M';
     } else if (part == SLICE_PART && job->key.kind == SYMCACHE_KIND_SECTION) {
         snprintf(detail, size, "%" PRIu64 " bytes", length);
@@ -216,20 +216,20 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
  * size of a plain PDB is known, that of a packed one is guessed.
  */
 static char failed(const struct unpack_job *job, enum body_status status,
-                   const struct sink *sink, int fd, bool packed)
+                   const struct limited_writer *writer, int fd, bool packed)
 {
     uint64_t wanted;
     off_t end;
 
-    if (sink_is_full(sink) && (end = lseek(fd, 0, SEEK_END)) > 0) {
+    if (limited_writer_is_full(writer) && (end = lseek(fd, 0, SEEK_END)) > 0) {
         wanted = (uint64_t)end * (packed ? UNPACK_RATIO : 1);
-        if (packed && wanted < 2 * sink->written) {
-            wanted = 2 * sink->written;
+        if (packed && wanted < 2 * writer->written) {
+            wanted = 2 * writer->written;
         }
         say(0, 'R', "%" PRIu64, wanted);
     }
     if (status == BODY_SYSTEM) {
-        return sink->error != 0 || job->received ? 'M' : 'E';
+        return writer->error != 0 || job->received ? 'M' : 'E';
     }
     return status == BODY_UNREADABLE ? 'B' : 'U';
 }
@@ -239,15 +239,15 @@ static char failed(const struct unpack_job *job, enum body_status status,
 static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
                           const char *what, char *detail, size_t size)
 {
-    struct sink sink = {
+    struct limited_writer writer = {
         .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     enum body_status status;
     uint8_t head[BODY_HEAD];
     ssize_t n;
 
-    status = body_unpack(kind, fd, &sink, detail, size);
+    status = body_unpack(kind, fd, &writer, detail, size);
     if (status != BODY_OK) {
-        return failed(job, status, &sink, fd, true);
+        return failed(job, status, &writer, fd, true);
     }
 
     n = pread(UNPACK_OUT_FD, head, sizeof(head), 0);
@@ -288,7 +288,7 @@ static bool takes_images(const struct unpack_job *job)
 static char unpack_image(const struct unpack_job *job, int fd, char *detail,
                          size_t size)
 {
-    struct sink sink = {
+    struct limited_writer writer = {
         .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     off_t end = lseek(fd, 0, SEEK_END);
     enum body_status status;
@@ -302,9 +302,9 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
         return job->received ? 'M' : 'E';
     }
     if (!job->received) {
-        status = body_copy(fd, &sink, detail, size);
+        status = body_copy(fd, &writer, detail, size);
         if (status != BODY_OK) {
-            return failed(job, status, &sink, fd, false);
+            return failed(job, status, &writer, fd, false);
         }
     }
     if (embedded_pdb_unpack(job->received ? job->in : job->out, (size_t)end,
@@ -312,11 +312,11 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
         snprintf(detail, size, "a PE image: %.400s", failure.text);
         return 'U';
     }
-    sink.written = 0;
+    writer.written = 0;
     rc = empty_out(detail, size);
-    if (rc == 0 && (rc = sink_write(&sink, pdb, pdb_size)) != 0) {
+    if (rc == 0 && (rc = limited_writer_write(&writer, pdb, pdb_size)) != 0) {
         snprintf(detail, size, "the PDB in it cannot be written: %s",
-                 strerror(sink.error));
+                 strerror(writer.error));
     }
     free(pdb);
     return rc == 0 ? finish(job, UNPACK_OUT_FD, detail, size) : 'M';
@@ -325,7 +325,7 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
 static char unpack_body(struct unpack_job *job, int fd, char *detail,
                         size_t size)
 {
-    struct sink sink = {
+    struct limited_writer writer = {
         .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     enum body_status status;
     uint8_t head[BODY_HEAD];
@@ -355,9 +355,9 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
         return finish(job, fd, detail, size);
     }
 
-    status = body_copy(fd, &sink, detail, size);
+    status = body_copy(fd, &writer, detail, size);
     if (status != BODY_OK) {
-        return failed(job, status, &sink, fd, false);
+        return failed(job, status, &writer, fd, false);
     }
     return finish(job, UNPACK_OUT_FD, detail, size);
 }

@@ -50,7 +50,7 @@ struct work {
     const char *name; /* of the file that is looked at, for errors */
     int out;          /* its descriptor */
     enum body_kind kind;
-    struct sink sink;
+    struct limited_writer writer;
 };
 
 /* the report ------------------------------------------------------------- */
@@ -102,23 +102,24 @@ static int refuse(int status, const char *format, ...)
 
 /* one file --------------------------------------------------------------- */
 
-/* Says why a sink took no more, or why what was read is bad. */
-static int refuse_sink(const struct work *w, enum body_status status,
-                       const char *detail)
+/* Says why a writer took no more, or why what was read is bad. */
+static int refuse_writer(const struct work *w, enum body_status status,
+                         const char *detail)
 {
-    if (w->sink.error == EFBIG) {
+    if (w->writer.error == EFBIG) {
         return refuse(413, "%s: there is more than \"uploads.max_size\" "
                       "allows", w->name);
     }
-    if (sink_is_full(&w->sink)) {
+    if (limited_writer_is_full(&w->writer)) {
         return refuse(507, "%s: no room on the disk", w->name);
     }
     return refuse(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name, detail);
 }
 
-static void start_sink(struct work *w, int fd)
+static void start_writer(struct work *w, int fd)
 {
-    w->sink = (struct sink){.fd = fd, .max = w->max, .keep = w->keep};
+    w->writer =
+        (struct limited_writer){.fd = fd, .max = w->max, .keep = w->keep};
 }
 
 /* Unpacks fd, whose content is packed, into the file's own descriptor. */
@@ -127,9 +128,9 @@ static int unpack(struct work *w, int fd)
     char detail[TEXT_SIZE] = "";
     enum body_status status;
 
-    start_sink(w, w->out);
-    status = body_unpack(w->kind, fd, &w->sink, detail, sizeof(detail));
-    return status == BODY_OK ? 0 : refuse_sink(w, status, detail);
+    start_writer(w, w->out);
+    status = body_unpack(w->kind, fd, &w->writer, detail, sizeof(detail));
+    return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
 }
 
 /* All of a file is there: tells where it belongs. */
@@ -184,10 +185,10 @@ static int take_file(struct work *w, char **parts)
     if (is_packed(w->kind)) {
         return unpack(w, UPLOAD_IN_FD) == 0 ? finish(w, path, true) : -1;
     }
-    start_sink(w, w->out);
-    status = body_copy(UPLOAD_IN_FD, &w->sink, detail, sizeof(detail));
+    start_writer(w, w->out);
+    status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
     return status == BODY_OK ? finish(w, path, false)
-                             : refuse_sink(w, status, detail);
+                             : refuse_writer(w, status, detail);
 }
 
 /* many files ------------------------------------------------------------- */
@@ -315,7 +316,7 @@ static int check_members(const struct work *w, struct zip *zip)
 }
 
 /* What is packed once more goes aside first. */
-static struct sink *pick(void *arg, const uint8_t *head, size_t len)
+static struct limited_writer *pick(void *arg, const uint8_t *head, size_t len)
 {
     struct work *w = arg;
     const char *what;
@@ -328,8 +329,8 @@ static struct sink *pick(void *arg, const uint8_t *head, size_t len)
             return NULL;
         }
     }
-    start_sink(w, fd);
-    return &w->sink;
+    start_writer(w, fd);
+    return &w->writer;
 }
 
 static int take_member(struct work *w, struct zip *zip,
@@ -346,7 +347,7 @@ static int take_member(struct work *w, struct zip *zip,
     }
     rc = zip_unpack(zip, BODY_HEAD, pick, w, detail, sizeof(detail));
     if (rc != 0) {
-        return refuse_sink(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
+        return refuse_writer(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
     }
     if (!is_packed(w->kind)) {
         return finish(w, parts, false);
@@ -494,7 +495,7 @@ int upload_main(int argc, char **argv)
         return 0;
     }
     limits.memory = MEMORY + w.size + w.nouts * w.max;
-    /* one byte more is how the sink notices that it is too much */
+    /* one byte more is how the writer notices that it is too much */
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {

@@ -215,7 +215,7 @@ int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
                char *error, size_t error_size)
 {
     uint8_t *buf = malloc(CHUNK);
-    struct sink *sink = NULL;
+    struct limited_writer *writer = NULL;
     uint64_t left = zip->left;
     int n, rc = 0;
 
@@ -229,12 +229,12 @@ int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
     }
     n = read_head(zip->file, buf, size < CHUNK ? size : CHUNK);
     if (n >= 0) {
-        sink = pick(arg, buf, (size_t)n);
-        rc = sink == NULL ? -2 : 0;
+        writer = pick(arg, buf, (size_t)n);
+        rc = writer == NULL ? -2 : 0;
     }
     while (n > 0 && rc == 0) {
         left -= (uint64_t)n;
-        if (sink_write(sink, buf, (size_t)n) != 0) {
+        if (limited_writer_write(writer, buf, (size_t)n) != 0) {
             rc = -2;
         } else {
             n = unzReadCurrentFile(zip->file, buf, CHUNK);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct zip;
-struct sink;
+struct limited_writer;
 
 #define ZIP_NAME_SIZE 1024
 
@@ -43,10 +43,10 @@ int zip_seek(struct zip *zip, const uint64_t place[2]);
  * Unpacks the member that was read last.  pick is called once, with its first
  * bytes (at most size of them), and returns where all of it goes, or NULL to
  * end.  Returns 0; -1 with a sentence in error if it is damaged; or -2 if
- * pick or the sink failed.
+ * pick or the writer failed.
  */
-typedef struct sink *(*zip_pick_fn)(void *arg, const uint8_t *head,
-                                    size_t len);
+typedef struct limited_writer *(*zip_pick_fn)(void *arg, const uint8_t *head,
+                                              size_t len);
 int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
                char *error, size_t error_size);
 

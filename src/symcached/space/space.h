@@ -12,8 +12,8 @@
 #include <sys/types.h>
 #include "config/config.h"
 #include "space_request.h"
-#include "gauge.h"
-#include "sink.h"
+#include "space_monitor.h"
+#include "limited_writer.h"
 
 /*
  * Reserves space behind the end of a file for as many bytes as were announced,

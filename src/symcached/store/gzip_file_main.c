@@ -25,7 +25,8 @@
 #define GZIP_FILE_BUFFER 65536
 
 /* Compresses what is in the buffer; at the end of the input, also the rest. */
-static int gzip_file_deflate(z_stream *z, struct sink *sink, bool end)
+static int gzip_file_deflate(z_stream *z, struct limited_writer *writer,
+                             bool end)
 {
     static unsigned char out[GZIP_FILE_BUFFER];
     int rc;
@@ -35,7 +36,8 @@ static int gzip_file_deflate(z_stream *z, struct sink *sink, bool end)
         z->avail_out = sizeof(out);
         rc = deflate(z, end ? Z_FINISH : Z_NO_FLUSH);
         if (rc == Z_STREAM_ERROR ||
-            sink_write(sink, out, sizeof(out) - z->avail_out) != 0) {
+            limited_writer_write(writer, out, sizeof(out) - z->avail_out) !=
+                0) {
             return -1;
         }
     } while (z->avail_out == 0);
@@ -43,7 +45,7 @@ static int gzip_file_deflate(z_stream *z, struct sink *sink, bool end)
     return 0;
 }
 
-static int gzip_file_compress(struct sink *sink)
+static int gzip_file_compress(struct limited_writer *writer)
 {
     static unsigned char in[GZIP_FILE_BUFFER];
     z_stream z = {0};
@@ -68,7 +70,7 @@ static int gzip_file_compress(struct sink *sink)
         }
         z.next_in = in;
         z.avail_in = (uInt)n;
-        if (gzip_file_deflate(&z, sink, n == 0) != 0) {
+        if (gzip_file_deflate(&z, writer, n == 0) != 0) {
             return -1;
         }
     } while (n > 0);
@@ -80,7 +82,7 @@ static int gzip_file_compress(struct sink *sink)
 /* What an inflate() has led to, once its output was written. */
 enum inflated { INFLATED_MORE, INFLATED_END, INFLATED_FAILED };
 
-static enum inflated gunzip_inflate(z_stream *z, struct sink *sink,
+static enum inflated gunzip_inflate(z_stream *z, struct limited_writer *writer,
                                     const char **why)
 {
     static unsigned char out[GZIP_FILE_BUFFER];
@@ -94,7 +96,8 @@ static enum inflated gunzip_inflate(z_stream *z, struct sink *sink,
             *why = z->msg != NULL ? z->msg : "no gzip file";
             return INFLATED_FAILED;
         }
-        if (sink_write(sink, out, sizeof(out) - z->avail_out) != 0) {
+        if (limited_writer_write(writer, out, sizeof(out) - z->avail_out) !=
+            0) {
             return INFLATED_FAILED;
         }
     } while (rc == Z_OK && z->avail_out == 0);
@@ -102,8 +105,8 @@ static enum inflated gunzip_inflate(z_stream *z, struct sink *sink,
     return rc == Z_STREAM_END ? INFLATED_END : INFLATED_MORE;
 }
 
-/* Returns 0, or -1 with the reason in *why, or in sink. */
-static int gunzip_file(struct sink *sink, const char **why)
+/* Returns 0, or -1 with the reason in *why, or in writer. */
+static int gunzip_file(struct limited_writer *writer, const char **why)
 {
     static unsigned char in[GZIP_FILE_BUFFER];
     enum inflated state = INFLATED_MORE;
@@ -123,7 +126,7 @@ static int gunzip_file(struct sink *sink, const char **why)
         z.next_in = in;
         z.avail_in = (uInt)n;
         if (n > 0 && state == INFLATED_MORE) {
-            state = gunzip_inflate(&z, sink, why);
+            state = gunzip_inflate(&z, writer, why);
         }
         if (state == INFLATED_END && z.avail_in > 0) {
             *why = "something follows the end of the gzip file";
@@ -141,27 +144,27 @@ static int gunzip_file(struct sink *sink, const char **why)
 int gunzip_file_main(int argc, char **argv)
 {
     struct sandbox_limits limits = {GZIP_FILE_MEMORY, 0, GZIP_FILE_SECONDS};
-    struct sink sink = {.fd = GZIP_FILE_OUT};
+    struct limited_writer writer = {.fd = GZIP_FILE_OUT};
     const char *why = NULL;
     char error[512];
 
     if (argc > 3) {
-        sink.keep = strtoull(argv[2], NULL, 10);
-        sink.max = strtoull(argv[3], NULL, 10);
+        writer.keep = strtoull(argv[2], NULL, 10);
+        writer.max = strtoull(argv[3], NULL, 10);
     }
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "%s\n", error);
         return 2;
     }
-    if (gunzip_file(&sink, &why) != 0) {
-        if (sink.error == EFBIG) {
+    if (gunzip_file(&writer, &why) != 0) {
+        if (writer.error == EFBIG) {
             why = "more comes out of it than its metadata say";
         } else if (why == NULL) {
-            sink_reason(&sink, error, sizeof(error));
+            limited_writer_reason(&writer, error, sizeof(error));
             why = error;
         }
         fprintf(stderr, "%s\n", why);
-        return sink_is_full(&sink) ? GZIP_FILE_FULL : 1;
+        return limited_writer_is_full(&writer) ? GZIP_FILE_FULL : 1;
     }
     return 0;
 }
@@ -169,11 +172,11 @@ int gunzip_file_main(int argc, char **argv)
 int gzip_file_main(int argc, char **argv)
 {
     struct sandbox_limits limits = {GZIP_FILE_MEMORY, 0, GZIP_FILE_SECONDS};
-    struct sink sink = {.fd = GZIP_FILE_OUT, .max = UINT64_MAX};
+    struct limited_writer writer = {.fd = GZIP_FILE_OUT, .max = UINT64_MAX};
     char error[512];
 
     if (argc > 2) {
-        sink.keep = strtoull(argv[2], NULL, 10);
+        writer.keep = strtoull(argv[2], NULL, 10);
     }
 
     /* Jobs for which somebody waits come first. */
@@ -183,13 +186,13 @@ int gzip_file_main(int argc, char **argv)
         fprintf(stderr, "%s\n", error);
         return 2;
     }
-    if (gzip_file_compress(&sink) != 0) {
+    if (gzip_file_compress(&writer) != 0) {
         snprintf(error, sizeof(error), "%s", strerror(errno));
-        if (sink.error != 0) {
-            sink_reason(&sink, error, sizeof(error));
+        if (writer.error != 0) {
+            limited_writer_reason(&writer, error, sizeof(error));
         }
         fprintf(stderr, "%s\n", error);
-        return sink_is_full(&sink) ? GZIP_FILE_FULL : 1;
+        return limited_writer_is_full(&writer) ? GZIP_FILE_FULL : 1;
     }
     return 0;
 }

@@ -51,7 +51,7 @@ struct transcode {
     struct event_base *base;
     struct child *child;  /* the transcoder, then the check of its output */
     struct event *failed; /* tells of a run that could not be started */
-    struct gauge *gauge;  /* while the transcoder runs */
+    struct space_monitor *monitor; /* while the transcoder runs */
     struct event *usage;  /* of the disk, by a confined one; or NULL */
     struct event *settle; /* while its last processes end; or NULL */
     int processes;        /* of these the pidfd, or -1 */
@@ -91,7 +91,7 @@ static void transcode_free(struct transcode *transcode)
         close(transcode->processes);
     }
     proof_close(&transcode->proof);
-    gauge_stop(transcode->gauge);
+    space_monitor_stop(transcode->monitor);
     command_clear(&transcode->command);
     confine_clear(&transcode->confine);
     free(transcode->pdb);
@@ -148,10 +148,10 @@ static bool is_code_of_machine(const struct transcode *transcode, int code)
 }
 
 /*
- * Did the run fail for lack of room?  Either the gauge ended it, or a file grew
- * up to its limit and took most of the space.  Where there was no room even
- * for the PDB, any failure counts, because a program that reaches the limit may
- * report that in its own words.
+ * Did the run fail for lack of room?  Either the monitor ended it, or a file
+ * grew up to its limit and took most of the space.  Where there was no room
+ * even for the PDB, any failure counts, because a program that reaches the
+ * limit may report that in its own words.
  */
 static bool was_full(const struct transcode *transcode, int status)
 {
@@ -339,8 +339,8 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     struct transcode_result result = {0};
 
     transcode->child = NULL;
-    gauge_stop(transcode->gauge);
-    transcode->gauge = NULL;
+    space_monitor_stop(transcode->monitor);
+    transcode->monitor = NULL;
     if (transcode->usage != NULL) {
         event_del(transcode->usage);
     }
@@ -458,7 +458,7 @@ static void on_low(void *arg)
 /*
  * Limits each file that the transcoder writes to the space that is left at its
  * start.  Several files, or several transcoders at a time, could still take
- * more, so a gauge watches the space, too.  Returns 0, or -1.
+ * more, so a monitor watches the space, too.  Returns 0, or -1.
  */
 static int limit(struct transcode *transcode, struct child_options *options)
 {
@@ -479,9 +479,9 @@ static int limit(struct transcode *transcode, struct child_options *options)
         transcode->tight = left < (uint64_t)st.st_size;
         options->mapped = MAPPED_FACTOR * (uint64_t)st.st_size;
     }
-    transcode->gauge = gauge_start(transcode->base, transcode->work,
-                                   transcode->cache, on_low, transcode);
-    if (transcode->gauge == NULL) {
+    transcode->monitor = space_monitor_start(
+        transcode->base, transcode->work, transcode->cache, on_low, transcode);
+    if (transcode->monitor == NULL) {
         snprintf(transcode->error, sizeof(transcode->error), "out of memory");
         return -1;
     }

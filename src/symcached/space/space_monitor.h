@@ -7,25 +7,26 @@
  * one of them is told, and the next one some seconds later: once the first has
  * ended, there may be room again.
  */
-#ifndef SYMCACHED_SPACE_GAUGE_H
-#define SYMCACHED_SPACE_GAUGE_H
+#ifndef SYMCACHED_SPACE_SPACE_MONITOR_H
+#define SYMCACHED_SPACE_SPACE_MONITOR_H
 
 #include "config/config.h"
 
 struct event_base;
-struct gauge;
+struct space_monitor;
 
-typedef void (*gauge_fn)(void *arg);
+typedef void (*space_monitor_fn)(void *arg);
 
 /*
  * Checks the file system of path, which is copied, at intervals.  Calls low
  * once, but never from inside this function.  Returns NULL when out of memory.
  */
-struct gauge *gauge_start(struct event_base *base, const char *path,
-                          const struct cache_config *cache, gauge_fn low,
-                          void *arg);
+struct space_monitor *space_monitor_start(struct event_base *base,
+                                          const char *path,
+                                          const struct cache_config *cache,
+                                          space_monitor_fn low, void *arg);
 
-/* No callback comes afterwards; gauge may be NULL. */
-void gauge_stop(struct gauge *gauge);
+/* No callback comes afterwards; monitor may be NULL. */
+void space_monitor_stop(struct space_monitor *monitor);
 
 #endif

@@ -6,14 +6,14 @@
  * exceed any ratio.  The free space of the file system is checked again and
  * again, because other programs write there as well.
  */
-#ifndef SYMCACHED_SPACE_SINK_H
-#define SYMCACHED_SPACE_SINK_H
+#ifndef SYMCACHED_SPACE_LIMITED_WRITER_H
+#define SYMCACHED_SPACE_LIMITED_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sink {
+struct limited_writer {
     int fd;
     uint64_t max;
     uint64_t keep; /* bytes that stay free on the file system */
@@ -22,8 +22,9 @@ struct sink {
     int error;     /* errno of the first failure; EFBIG = over max */
 };
 
-/* Returns 0, or -1 with sink->error set. */
-int sink_write(struct sink *sink, const void *data, size_t len);
+/* Returns 0, or -1 with writer->error set. */
+int limited_writer_write(struct limited_writer *writer, const void *data,
+                         size_t len);
 
 /*
  * Copies at most len bytes from the offset of `in`, by the kernel.  Where file
@@ -31,12 +32,13 @@ int sink_write(struct sink *sink, const void *data, size_t len);
  * bytes, or 0 if the kernel does not do it or there is nothing to be copied.
  * Then what is left is to be read and written, which tells of all errors.
  */
-size_t sink_copy(struct sink *sink, int in, size_t len);
+size_t limited_writer_copy(struct limited_writer *writer, int in, size_t len);
 
 /* Did it fail because the file system has no room? */
-bool sink_is_full(const struct sink *sink);
+bool limited_writer_is_full(const struct limited_writer *writer);
 
-/* Writes a sentence that explains sink->error. */
-void sink_reason(const struct sink *sink, char *text, size_t size);
+/* Writes a sentence that explains writer->error. */
+void limited_writer_reason(const struct limited_writer *writer, char *text,
+                           size_t size);
 
 #endif

@@ -1,0 +1,111 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "limited_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define SINK_LOOK (1024 * 1024) /* bytes between two checks of free space */
+
+static int look(struct limited_writer *writer, size_t len)
+{
+    struct statvfs fs;
+    uint64_t left;
+
+    if (writer->keep == 0 || len <= writer->space) {
+        return 0;
+    }
+    if (fstatvfs(writer->fd, &fs) != 0) {
+        return errno;
+    }
+
+    left = (uint64_t)fs.f_bavail * fs.f_frsize;
+    left = left > writer->keep ? left - writer->keep : 0;
+    if (left < len) {
+        return ENOSPC;
+    }
+    writer->space = left < SINK_LOOK || len > SINK_LOOK ? left : SINK_LOOK;
+    return 0;
+}
+
+static void count(struct limited_writer *writer, size_t n)
+{
+    writer->written += n;
+    writer->space -= writer->keep > 0 ? n : 0;
+}
+
+size_t limited_writer_copy(struct limited_writer *writer, int in, size_t len)
+{
+    ssize_t n;
+
+    if (writer->error != 0 || len > writer->max - writer->written ||
+        look(writer, len) != 0) {
+        return 0;
+    }
+    n = copy_file_range(in, NULL, writer->fd, NULL, len, 0);
+    if (n <= 0) {
+        return 0;
+    }
+    count(writer, (size_t)n);
+    return (size_t)n;
+}
+
+int limited_writer_write(struct limited_writer *writer, const void *data,
+                         size_t len)
+{
+    const uint8_t *p = data;
+    ssize_t n;
+
+    if (writer->error != 0) {
+        return -1;
+    }
+    if (len > writer->max - writer->written) {
+        writer->error = EFBIG;
+        return -1;
+    }
+    writer->error = look(writer, len);
+    if (writer->error != 0) {
+        return -1;
+    }
+
+    while (len > 0) {
+        n = write(writer->fd, p, len);
+        if (n < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            writer->error = errno;
+            return -1;
+        }
+        p += n;
+        len -= (size_t)n;
+        count(writer, (size_t)n);
+    }
+
+    return 0;
+}
+
+bool limited_writer_is_full(const struct limited_writer *writer)
+{
+    return writer->error == ENOSPC || writer->error == EDQUOT;
+}
+
+void limited_writer_reason(const struct limited_writer *writer, char *text,
+                           size_t size)
+{
+    if (writer->error == EFBIG) {
+        snprintf(text, size, "larger than download_size (%" PRIu64 " bytes)",
+                 writer->max);
+    } else if (limited_writer_is_full(writer) && writer->keep > 0) {
+        snprintf(text, size, "no room: would leave less than cache.min_free");
+    } else if (limited_writer_is_full(writer)) {
+        snprintf(text, size, "no room: %s", strerror(writer->error));
+    } else {
+        snprintf(text, size, "write: %s", strerror(writer->error));
+    }
+}
