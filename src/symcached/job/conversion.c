@@ -60,9 +60,9 @@ static void end_forgotten(struct job *job)
 static bool has_more(const struct job *job)
 {
     return job->source != NULL && job->original.from == job->source->name &&
-           source_has_turn(job->source, &job->key, job_hints(job),
-                           job->order.formats,
-                           job_turns(job, job->original.turn + 1));
+           source_has_id(job->source, &job->key, job_hints(job),
+                         job->order.formats,
+                         job_ids(job, job->original.id_at + 1));
 }
 
 /* Only this copy is malformed: another source may have a good one, or the
@@ -74,8 +74,8 @@ static void malformed(struct job *job)
     attempt_log_mark_unusable(job->attempt_log, job->original.from,
                               job_pdb_path(job), job_text(job));
     job_discard_pdb(job);
-    job->turn = has_more(job) ? job->original.turn + 1 : 0;
-    if (job->turn == 0) {
+    job->id_at = has_more(job) ? job->original.id_at + 1 : 0;
+    if (job->id_at == 0) {
         job->source = order_next(&job->order);
     }
     if (job->source == NULL && job->kept_work == NULL) {

@@ -93,7 +93,7 @@ static void begin(struct job *job, const struct source_config *source)
     prefetch->lookup =
         source_lookup(job->scheduler->sources, job->config, source, &job->key,
                       job->name, job_hints(job), job->order.formats,
-                      job_turns(job, 0), 0, file, NULL, &end_only, job);
+                      job_ids(job, 0), 0, file, NULL, &end_only, job);
     if (prefetch->lookup == NULL) {
         async_unlink_add(prefetch->work);
         free(prefetch->work);

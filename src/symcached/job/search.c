@@ -33,7 +33,7 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     job->original.bytes += attempt->bytes;
     job->original.extent = attempt->extent;
     job->original.features = attempt->features;
-    job->original.turn = attempt->turn;
+    job->original.id_at = attempt->id_at;
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -236,8 +236,8 @@ static void on_found(struct job *job)
         return;
     }
     job->original.format = job_format_of(file);
-    job->original.slot = source_turn_slot(&job->key, job->original.turn,
-                                          job->original.format);
+    job->original.slot =
+        source_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = is_worse(job);
     if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
         keep(job, !worse);
@@ -442,10 +442,9 @@ static struct lookup *begin_lookup(struct job *job)
 
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
-    return source_lookup(job->scheduler->sources, job->config, source,
-                         &key, section_wants_file(job) ? key.name : job->name,
-                         job_hints(job), formats,
-                         job_turns(job, job->turn),
+    return source_lookup(job->scheduler->sources, job->config, source, &key,
+                         section_wants_file(job) ? key.name : job->name,
+                         job_hints(job), formats, job_ids(job, job->id_at),
                          job->original.unchanged, file, symcache,
                          &source_callbacks, job);
 }
@@ -496,7 +495,7 @@ void job_ask_source(struct job *job)
     } else {
         job->lookup = begin_lookup(job);
     }
-    job->turn = 0;
+    job->id_at = 0;
     if (job->lookup == NULL) {
         int errnum = errno;
 

@@ -85,7 +85,7 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
 
     job->config = config_ref(config);
     job->began = job->step = clock_ms();
-    job->original.slot = source_turn_slot(&job->key, 0, FORMAT_PDB);
+    job->original.slot = source_id_slot(&job->key, 0, FORMAT_PDB);
     order_begin(&job->order, store, &job->key, transcoder);
     return job;
 }

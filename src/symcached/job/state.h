@@ -101,7 +101,7 @@ struct original {
     symcache_kind_e slot; /* its place among the downloads */
     symcache_extent_e extent;
     unsigned features; /* what it has, a set of proto/kind.h */
-    unsigned turn;     /* of the lookup, see struct source_turns */
+    unsigned id_at;    /* of the lookup, see struct source_ids */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
                           in folder, or its path there; or itself, in folder,
@@ -175,7 +175,7 @@ struct job {
     /* its sources */
     struct order order;
     const struct source_config *source; /* being asked, or the next one */
-    unsigned turn; /* of that, the first: what was before it is malformed */
+    unsigned id_at; /* of that, the first: what was before it is malformed */
     struct source_symcache symcache;
     struct lookup *lookup;     /* at its end; or with an unproved original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
@@ -216,11 +216,10 @@ static inline const char *job_hints(const struct job *job)
     return job->hints != NULL ? job->hints : "";
 }
 
-/* What a source is asked for, from a turn on. */
-static inline struct source_turns job_turns(const struct job *job,
-                                            unsigned first)
+/* By which ids a source is asked, from one on. */
+static inline struct source_ids job_ids(const struct job *job, unsigned first)
 {
-    return (struct source_turns){first, job->purpose != JOB_FOR_DEBUG_FILE};
+    return (struct source_ids){first, job->purpose != JOB_FOR_DEBUG_FILE};
 }
 
 /* state.c --------------------------------------------------------------- */

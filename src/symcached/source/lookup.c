@@ -252,29 +252,30 @@ static void lookup_attempt(struct lookup *lookup,
     }
 }
 
-/* Is it one of several turns, as an original to be converted has? */
-static bool has_turns(const struct lookup *lookup)
+/* Has the original several ids, as one to be converted has? */
+static bool has_several_ids(const struct lookup *lookup)
 {
-    return turn_has_turns((symcache_kind_e)lookup->key.kind) &&
+    return original_id_has_several((symcache_kind_e)lookup->key.kind) &&
            !lookup->source->type->has_symcaches;
 }
 
-/* Is what the turn at a position leads to a program? */
+/* Does the id at a position lead to a program? */
 static bool is_program(const symcache_key_t *key, unsigned position)
 {
-    return position < TURNS &&
-           turn_at((symcache_kind_e)key->kind, position) >= TURN_PROGRAM;
+    return position < ORIGINAL_IDS &&
+           original_id_at((symcache_kind_e)key->kind, position) >=
+               ORIGINAL_ID_PROGRAM;
 }
 
-symcache_kind_e source_turn_slot(const symcache_key_t *key, unsigned turn,
-                                 enum original_format format)
+symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
+                               enum original_format format)
 {
     if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
         return (symcache_kind_e)key->kind;
     }
     if (key->id_type == SYMCACHE_ID_PE ||
-        (turn_has_turns((symcache_kind_e)key->kind) &&
-         is_program(key, turn))) {
+        (original_id_has_several((symcache_kind_e)key->kind) &&
+         is_program(key, id_at))) {
         return SYMCACHE_KIND_EXECUTABLE;
     }
     return format == FORMAT_BREAKPAD ? SYMCACHE_KIND_SYM
@@ -286,7 +287,7 @@ static symcache_extent_e extent(const struct lookup *lookup)
     if (!lookup->publics_only) {
         return SYMCACHE_EXTENT_FULL;
     }
-    return has_turns(lookup) && is_program(&lookup->key, lookup->turn)
+    return has_several_ids(lookup) && is_program(&lookup->key, lookup->id_at)
                ? SYMCACHE_EXTENT_PROGRAM
                : SYMCACHE_EXTENT_PUBLICS;
 }
@@ -304,7 +305,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.retry_after,
         extent(lookup),
         lookup->features,
-        lookup->turn,
+        lookup->id_at,
         lookup->received.status,
         lookup->received.errnum,
     };
@@ -372,29 +373,29 @@ static void take_stamp(struct lookup *lookup, const char *hints)
     }
 }
 
-/* Sets lookup->at to the key of this turn or of the next one that the source
+/* Sets lookup->at to the key of this id or of the next one that the source
  * has places for.  Returns false if there is none. */
-static bool find_turn(struct lookup *lookup)
+static bool find_id(struct lookup *lookup)
 {
-    return turn_find(&lookup->turn, lookup->source, &lookup->key,
-                     lookup->has_code_id ? &lookup->code_id : NULL,
-                     lookup->formats, lookup->turns, &lookup->at);
+    return original_id_find(&lookup->id_at, lookup->source, &lookup->key,
+                            lookup->has_code_id ? &lookup->code_id : NULL,
+                            lookup->formats, lookup->ids, &lookup->at);
 }
 
-static bool take_turn(struct lookup *lookup)
+static bool take_next_id(struct lookup *lookup)
 {
-    if (!has_turns(lookup) || lookup->turn == TURNS) {
+    if (!has_several_ids(lookup) || lookup->id_at == ORIGINAL_IDS) {
         return false;
     }
-    lookup->turn++;
-    return find_turn(lookup);
+    lookup->id_at++;
+    return find_id(lookup);
 }
 
 /* Returns false if the source has no place for what is looked for. */
 static bool has_place(struct lookup *lookup)
 {
-    if (has_turns(lookup)) {
-        return find_turn(lookup);
+    if (has_several_ids(lookup)) {
+        return find_id(lookup);
     }
     symcache_key_copy(&lookup->at, &lookup->key);
     return lookup->source->type->has_symcaches
@@ -428,7 +429,8 @@ void lookup_end(struct lookup *lookup)
 
     if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
          outcome == SOURCE_MALFORMED || outcome == SOURCE_UNUSABLE) &&
-        (take_other_age(lookup) || take_image(lookup) || take_turn(lookup))) {
+        (take_other_age(lookup) || take_image(lookup) ||
+         take_next_id(lookup))) {
         begin_again(lookup);
         return;
     }
@@ -467,7 +469,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     if (!lookup->is_named) {
         lookup->second = true;
-        lookup->turn = TURNS;
+        lookup->id_at = ORIGINAL_IDS;
         lookup_end(lookup); /* nothing is told of it */
         return;
     }
@@ -481,38 +483,39 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     }
     origin_place(lookup->place, sizeof(lookup->place), source_place(source));
     lookup->second = true;
-    lookup->turn = TURNS;
+    lookup->id_at = ORIGINAL_IDS;
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
     lookup_end(lookup);
 }
 
-/* The turns of a source that a lookup is for. */
-static unsigned wanted_turns(const struct source_config *source,
-                             const char *hints, struct source_turns turns)
+/* The ids by which a lookup asks the source. */
+static unsigned wanted_ids(const struct source_config *source,
+                           const char *hints, struct source_ids ids)
 {
-    return turn_wanted(source, hints) &
-           (turns.programs ? TURN_ALL : TURN_NO_PROGRAMS);
+    return original_id_wanted(source, hints) &
+           (ids.programs ? ORIGINAL_IDS_ALL : ORIGINAL_IDS_NO_PROGRAMS);
 }
 
-bool source_has_turn(const struct source_config *source,
-                     const symcache_key_t *key, const char *hints,
-                     unsigned formats, struct source_turns turns)
+bool source_has_id(const struct source_config *source,
+                   const symcache_key_t *key, const char *hints,
+                   unsigned formats, struct source_ids ids)
 {
-    unsigned turn = turns.first;
+    unsigned id_at = ids.first;
     symcache_key_t code_id, at;
 
-    return turn_has_turns((symcache_kind_e)key->kind) &&
+    return original_id_has_several((symcache_kind_e)key->kind) &&
            !source->type->has_symcaches &&
-           turn_find(&turn, source, key,
-                     turn_read_code_id(&code_id, key, hints) ? &code_id : NULL,
-                     formats, wanted_turns(source, hints, turns), &at);
+           original_id_find(
+               &id_at, source, key,
+               original_id_read_code_id(&code_id, key, hints) ? &code_id : NULL,
+               formats, wanted_ids(source, hints, ids), &at);
 }
 
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              struct source_turns turns, time_t unchanged, const char *file,
+              struct source_ids ids, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
@@ -528,12 +531,13 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
-    lookup->turn = turns.first;
-    lookup->turns = wanted_turns(source, hints, turns);
-    lookup->is_named = turn_wanted(source, hints) != 0;
+    lookup->id_at = ids.first;
+    lookup->ids = wanted_ids(source, hints, ids);
+    lookup->is_named = original_id_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
-    lookup->has_code_id = turn_read_code_id(&lookup->code_id, key, hints);
+    lookup->has_code_id =
+        original_id_read_code_id(&lookup->code_id, key, hints);
     take_stamp(lookup, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;

@@ -34,7 +34,7 @@ struct source_attempt {
     unsigned retry_after; /* seconds the source asked for, or 0 */
     symcache_extent_e extent; /* found: of the original */
     unsigned features;        /* found: what it has, a set of proto/kind.h */
-    unsigned turn;            /* in which of its turns, see source_turns */
+    unsigned id_at;           /* by which of its ids, see source_ids */
     long status;          /* of an HTTP answer, or 0 */
     int errnum;           /* why a connection failed, or 0 */
 };
@@ -50,10 +50,10 @@ struct source_symcache {
 };
 
 /*
- * What a lookup for a derived file asks of a source: it takes its turn with a
- * debug file, the key itself, a program, in the order of the kind's slots.
+ * What a lookup for a derived file asks of a source: a debug file, the
+ * file of the key itself, a program, in the order of the kind's slots.
  */
-struct source_turns {
+struct source_ids {
     unsigned first; /* 0, or one more than that of an original that is bad */
     bool programs;  /* or only debug files */
 };
@@ -120,18 +120,18 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              struct source_turns turns, time_t unchanged, const char *file,
+              struct source_ids ids, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
 
-/* The slot of what is found in a turn, if it is of this format. */
-symcache_kind_e source_turn_slot(const symcache_key_t *key, unsigned turn,
-                                 enum original_format format);
+/* The slot of what is found by an id, if it is of this format. */
+symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
+                               enum original_format format);
 
-/* Has the source places of such a turn or of a later one? */
-bool source_has_turn(const struct source_config *source,
-                     const symcache_key_t *key, const char *hints,
-                     unsigned formats, struct source_turns turns);
+/* Has the source places of such an id or of a later one? */
+bool source_has_id(const struct source_config *source,
+                   const symcache_key_t *key, const char *hints,
+                   unsigned formats, struct source_ids ids);
 
 /*
  * The turn of such a lookup has come: reports all attempts so far, and goes on

@@ -12,7 +12,7 @@
 #include "layout.h"
 #include "lookup.h"
 #include "file_ptr.h"
-#include "turn.h"
+#include "original_id.h"
 #include "proto/header.h"
 #include "proto/hints.h"
 #include "symcached/intake/intake.h"
@@ -82,8 +82,8 @@ struct lookup {
     symcache_key_t code_id; /* of which only the id counts */
     bool is_named; /* the hints let the source be asked */
     bool has_code_id;
-    unsigned turn; /* a position, see turn_at() */
-    unsigned turns; /* that are wanted, a set */
+    unsigned id_at;   /* a position, see original_id_at() */
+    unsigned ids;     /* that are wanted, a set */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */

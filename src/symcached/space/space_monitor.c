@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "space.h"
 
-#define GAUGE_MS 250
-#define GAUGE_PAUSE_MS 3000 /* pause before another monitor is told */
+#define MONITOR_MS 250
+#define MONITOR_PAUSE_MS 3000 /* pause before another monitor is told */
 
 struct space_monitor {
     struct event *timer;
@@ -21,7 +21,8 @@ struct space_monitor {
     char path[];
 };
 
-static uint64_t gauge_told; /* clock_ms() when a monitor was told last, or 0 */
+static uint64_t
+    monitor_told; /* clock_ms() when a monitor was told last, or 0 */
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -31,10 +32,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     (void)what;
 
     if (disk_space_left(monitor->path, &monitor->cache) > 0 ||
-        (gauge_told != 0 && clock_since(gauge_told) < GAUGE_PAUSE_MS)) {
+        (monitor_told != 0 && clock_since(monitor_told) < MONITOR_PAUSE_MS)) {
         return;
     }
-    gauge_told = clock_ms();
+    monitor_told = clock_ms();
     evtimer_del(monitor->timer);
     monitor->low(monitor->arg);
 }
@@ -46,7 +47,7 @@ struct space_monitor *space_monitor_start(struct event_base *base,
 {
     size_t size = strlen(path) + 1;
     struct space_monitor *monitor = calloc(1, sizeof(*monitor) + size);
-    struct timeval every = {GAUGE_MS / 1000, GAUGE_MS % 1000 * 1000};
+    struct timeval every = {MONITOR_MS / 1000, MONITOR_MS % 1000 * 1000};
 
     if (monitor == NULL) {
         return NULL;

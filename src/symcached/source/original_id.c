@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "turn.h"
+#include "original_id.h"
 
 #include <string.h>
 
@@ -24,8 +24,8 @@ static bool is_debug_id(const symcache_key_t *build_id,
            memcmp(guid, key->guid, sizeof(guid)) == 0;
 }
 
-bool turn_read_code_id(symcache_key_t *code_id, const symcache_key_t *key,
-                       const char *hints)
+bool original_id_read_code_id(symcache_key_t *code_id,
+                              const symcache_key_t *key, const char *hints)
 {
     char value[SYMCACHE_HINT_MAX + 1];
 
@@ -73,66 +73,67 @@ static bool set_image_id(symcache_key_t *at, const symcache_key_t *code_id,
     return true;
 }
 
-/* Sets the key of one turn.  Returns false if there is none. */
-static bool set_key(enum turn turn, const struct source_config *source,
+/* Sets the key that asks by an id.  Returns false if there is none. */
+static bool set_key(enum original_id which, const struct source_config *source,
                     const symcache_key_t *key, const symcache_key_t *code_id,
                     unsigned formats, symcache_key_t *at)
 {
     symcache_key_copy(at, key);
     if (key->id_type == SYMCACHE_ID_PE) {
         at->kind = SYMCACHE_KIND_EXECUTABLE;
-        return turn == TURN_IMAGE && (formats & 1u << FORMAT_PE);
+        return which == ORIGINAL_ID_IMAGE && (formats & 1u << FORMAT_PE);
     }
-    switch (turn) {
-    case TURN_DEBUG_FILE:
+    switch (which) {
+    case ORIGINAL_ID_DEBUG_FILE:
         at->kind = SYMCACHE_KIND_DEBUGINFO;
         return set_build_id(at, key, code_id, formats);
-    case TURN_KEY:
+    case ORIGINAL_ID_KEY:
         return source->layout != LAYOUT_BREAKPAD ||
                (formats & 1u << FORMAT_BREAKPAD);
-    case TURN_COMPANION:
+    case ORIGINAL_ID_COMPANION:
         at->kind = SYMCACHE_KIND_DEBUGINFO;
         return source->layout == LAYOUT_BREAKPAD &&
                (formats & 1u << FORMAT_ELF);
-    case TURN_PROGRAM:
+    case ORIGINAL_ID_PROGRAM:
         at->kind = SYMCACHE_KIND_EXECUTABLE;
         return set_build_id(at, key, code_id, formats);
-    case TURN_IMAGE:
+    case ORIGINAL_ID_IMAGE:
         at->kind = SYMCACHE_KIND_EXECUTABLE;
         return set_image_id(at, code_id, source->layout, formats);
-    case TURNS:
+    case ORIGINAL_IDS:
         break;
     }
     return false;
 }
 
-bool turn_has_turns(symcache_kind_e kind)
+bool original_id_has_several(symcache_kind_e kind)
 {
     const uint8_t *slots = symcache_kind(kind)->slots;
 
     return slots[0] != SYMCACHE_KINDS && slots[1] != SYMCACHE_KINDS;
 }
 
-enum turn turn_at(symcache_kind_e kind, unsigned position)
+enum original_id original_id_at(symcache_kind_e kind, unsigned position)
 {
-    static const enum turn programs_first[TURNS] = {
-        TURN_PROGRAM, TURN_IMAGE, TURN_KEY, TURN_DEBUG_FILE, TURN_COMPANION};
+    static const enum original_id programs_first[ORIGINAL_IDS] = {
+        ORIGINAL_ID_PROGRAM, ORIGINAL_ID_IMAGE, ORIGINAL_ID_KEY,
+        ORIGINAL_ID_DEBUG_FILE, ORIGINAL_ID_COMPANION};
 
     return symcache_kind(kind)->slots[0] == SYMCACHE_KIND_EXECUTABLE
                ? programs_first[position]
-               : (enum turn)position;
+               : (enum original_id)position;
 }
 
-bool turn_find(unsigned *position, const struct source_config *source,
-               const symcache_key_t *key, const symcache_key_t *code_id,
-               unsigned formats, unsigned wanted, symcache_key_t *at)
+bool original_id_find(unsigned *position, const struct source_config *source,
+                      const symcache_key_t *key, const symcache_key_t *code_id,
+                      unsigned formats, unsigned wanted, symcache_key_t *at)
 {
-    enum turn turn;
+    enum original_id which;
 
-    for (; *position < TURNS; ++*position) {
-        turn = turn_at((symcache_kind_e)key->kind, *position);
-        if ((wanted & 1u << turn) != 0 &&
-            set_key(turn, source, key, code_id, formats, at) &&
+    for (; *position < ORIGINAL_IDS; ++*position) {
+        which = original_id_at((symcache_kind_e)key->kind, *position);
+        if ((wanted & 1u << which) != 0 &&
+            set_key(which, source, key, code_id, formats, at) &&
             config_source_has_key(source, at)) {
             return true;
         }
@@ -152,7 +153,8 @@ static const char *after_name(const char *text, const char *name)
                : NULL;
 }
 
-unsigned turn_wanted(const struct source_config *source, const char *hints)
+unsigned original_id_wanted(const struct source_config *source,
+                            const char *hints)
 {
     char names[SYMCACHE_HINT_MAX + 1], *name, *rest = names;
     const char *after = NULL;
@@ -160,22 +162,22 @@ unsigned turn_wanted(const struct source_config *source, const char *hints)
 
     symcache_hint_get(hints, SYMCACHE_HINT_SOURCES, names);
     if (names[0] == '\0') {
-        return TURN_ALL;
+        return ORIGINAL_IDS_ALL;
     }
     while (after == NULL && (name = strsep(&rest, ",")) != NULL) {
         after = after_name(name, source->name);
     }
     if (after == NULL || *after == '\0') {
-        return after == NULL ? 0 : TURN_ALL;
+        return after == NULL ? 0 : ORIGINAL_IDS_ALL;
     }
     if (strchr(after, 'd') != NULL) {
-        wanted |= 1u << TURN_DEBUG_FILE;
+        wanted |= 1u << ORIGINAL_ID_DEBUG_FILE;
     }
     if (strchr(after, 'k') != NULL) {
-        wanted |= 1u << TURN_KEY | 1u << TURN_COMPANION;
+        wanted |= 1u << ORIGINAL_ID_KEY | 1u << ORIGINAL_ID_COMPANION;
     }
     if (strchr(after, 'p') != NULL) {
-        wanted |= 1u << TURN_PROGRAM | 1u << TURN_IMAGE;
+        wanted |= 1u << ORIGINAL_ID_PROGRAM | 1u << ORIGINAL_ID_IMAGE;
     }
     return wanted;
 }
