@@ -273,13 +273,13 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     if (result->ok) {
         job_run_spoke(job, result->proof != PROOF_NONE);
     }
-    if (job_is_unproved(job)) {
+    if (job_is_unverified(job)) {
         if (!result->ok || result->proof < PROOF_FULL ||
             !job_has_original(job)) {
-            job_doubt(job);
+            job_leave_unverified(job);
             return;
         }
-        job_prove(job, result->proof == PROOF_PUBLICS);
+        job_take_verified(job, result->proof == PROOF_PUBLICS);
     } else if (job->original.link != NULL && !job_has_original(job)) {
         job_fail(job, 0, changed);
         return;
@@ -313,8 +313,8 @@ void job_run_transcoder(struct job *job)
     /* Cleaning may have removed it while the job waited.  A job that took it
      * from the downloads can still ask its sources. */
     if (!job_has_original(job)) {
-        if (job_is_unproved(job)) {
-            job_doubt(job);
+        if (job_is_unverified(job)) {
+            job_leave_unverified(job);
         } else if (job->original.from == ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;
             job_set_state(job, JOB_WAITS_SOURCE);

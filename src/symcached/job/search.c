@@ -390,7 +390,7 @@ void job_pass_over(struct job *job)
 }
 
 static const struct source_callbacks source_callbacks = {
-    on_attempt, on_source_done, job_take_unproved};
+    on_attempt, on_source_done, job_take_unverified};
 
 /* May a file that debuggers ask for be used where it lies?  A source file or a
  * section has nothing in it that tells what it is. */
@@ -460,7 +460,7 @@ bool job_may_ask(struct job *job)
 
 void job_ask_source(struct job *job)
 {
-    if (job_is_unproved(job)) {
+    if (job_is_unverified(job)) {
         job_resume_source(job);
         return;
     }

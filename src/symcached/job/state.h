@@ -13,7 +13,7 @@
  *
  *   state.c       begins it, and moves it from state to state
  *   search.c      asks its sources; prefetch.c asks the next one early
- *   unproved.c    has a PDB converted that nobody has read yet
+ *   convert_unverified.c    has a PDB converted that nobody has read yet
  *   conversion.c  runs its transcoder, and publishes what that made
  *   section.c     cuts a section out of an ELF file
  *   ask_tier.c    asks the tier of its store, before all that
@@ -68,7 +68,7 @@
  *         a slot |
  *                v
  *        JOB_IN_TRANSCODER --> JOB_WAITS_SOURCE, if the original is malformed
- *                |             and there is another source; or is unproved
+ *                |             and there is another source; or is unverified
  *                v
  *          JOB_PUBLISHES --> job_end()
  *
@@ -112,7 +112,7 @@ struct original {
     time_t unchanged;  /* since when it must be what its source had; 0: nobody
                           else can change it */
     struct stat left;  /* it, when it was left there */
-    bool is_unproved;  /* nobody has read it yet, see unproved.c */
+    bool is_unverified; /* nobody has read it yet, see convert_unverified.c */
     bool copies;       /* it is to be copied from its source */
 };
 
@@ -177,7 +177,7 @@ struct job {
     const struct source_config *source; /* being asked, or the next one */
     unsigned id_at; /* of that, the first: what was before it is malformed */
     struct source_symcache symcache;
-    struct lookup *lookup;     /* at its end; or with an unproved original */
+    struct lookup *lookup;     /* at its end; or with an unverified original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
     struct section *section;   /* of a job for one, see section.c; or NULL */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
@@ -310,22 +310,22 @@ void job_take_target(struct job *job, const char *file);
  * job. */
 bool job_leave_at_source(struct job *job, const char *file);
 
-/* unproved.c ------------------------------------------------------------ */
+/* convert_unverified.c ----------------------------------------------------- */
 
 /* The callback of a lookup: a PDB is there that nobody has read yet. */
-void job_take_unproved(void *arg, const char *here);
+void job_take_unverified(void *arg, const char *here);
 
 /* Is the job's original such a one? */
-bool job_is_unproved(const struct job *job);
+bool job_is_unverified(const struct job *job);
 
 /* The converter has found out that it is what was looked for. */
-void job_prove(struct job *job, bool publics_only);
+void job_take_verified(struct job *job, bool publics_only);
 
 /* It has not: the source looks at it again, with a process for that. */
-void job_doubt(struct job *job);
+void job_leave_unverified(struct job *job);
 
 /* Somebody waits for the original itself.  He need not wait for the conversion:
- * one of an unproved original that was received begins anew after a look. */
+ * one of an unverified original that was received begins anew after a look. */
 void job_hurry_original(struct job *job);
 
 /* Goes on with that, when there is a download slot. */

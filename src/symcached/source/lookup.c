@@ -150,7 +150,7 @@ static void cancel_task(struct lookup *lookup)
         break;
     case LOOKUP_BEGINS:
     case LOOKUP_DECIDES:
-    case LOOKUP_UNPROVED:
+    case LOOKUP_UNVERIFIED:
     case LOOKUP_ENDED:
         break;
     }

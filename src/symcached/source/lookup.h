@@ -66,12 +66,11 @@ struct source_callbacks {
     /*
      * Or NULL.  `file`, or the one at `here`, which stays where it is, is by
      * its place and its first bytes the PDB that is looked for, but nobody has
-     * read it yet.  Who can tell by other means
-     * whether it is the right one, calls source_proven() or source_doubt()
-     * later, or source_cancel(); the lookup keeps no slot of its host
-     * meanwhile.
+     * read it yet.  Who can tell by other means whether it is the right one,
+     * calls source_verified() or source_check_unverified() later, or
+     * source_cancel(); the lookup keeps no slot of its host meanwhile.
      */
-    void (*unproved)(void *arg, const char *here);
+    void (*unverified)(void *arg, const char *here);
 };
 
 /* The types that a source may have, for config_read(). */
@@ -107,11 +106,11 @@ void sources_keep(struct sources *sources, const struct config *config);
  * are told of a checksum, and a file that has another one is unusable.  If
  * unchanged is not 0, a file of a directory that was not changed since then may
  * be left where it is: `file` is then a symbolic link to it; and the caller can
- * do with an unproved file.  The directory of `file` is made if it is missing.
- * config must live until done or cancel.
- * Without an attempt callback it is a lookup before its turn: done says that it
- * has ended, and its result is kept until source_promote() or source_cancel().
- * Returns NULL when out of memory.
+ * do with an unverified file.  The directory of `file` is made if it is
+ * missing.  config must live until done or cancel.  Without an attempt callback
+ * it is a lookup before its turn: done says that it has ended, and its result
+ * is kept until source_promote() or source_cancel().  Returns NULL when out of
+ * memory.
  *
  * For a SymCache server, symcache is needed and must live as long; `file` then
  * gets a SymCache that has been validated.
@@ -142,11 +141,11 @@ void source_promote(struct lookup *lookup,
 
 /* The file is the right one, and as far as the source is concerned this is the
  * end: the attempt is reported, and the lookup is freed; done is not called. */
-void source_proven(struct lookup *lookup, bool publics_only);
+void source_verified(struct lookup *lookup, bool publics_only);
 
-/* Has a process look at the file, and goes on as if unproved() had never been
+/* Has a process look at the file, and goes on as if unverified() had never been
  * called.  `file` is gone, until it is found again. */
-void source_doubt(struct lookup *lookup);
+void source_check_unverified(struct lookup *lookup);
 
 /* Is a body being received or checked? */
 bool source_receives(const struct lookup *lookup);

@@ -58,19 +58,20 @@ struct sources {
  *                                    callbacks.done  <-+
  *
  * A file that is found in LOOKUP_FETCHES or _LOOKS_NEAR may lead to
- * LOOKUP_UNPROVED, and from there to the end, or to where it would be checked.
+ * LOOKUP_UNVERIFIED, and from there to the end, or to where it would be
+ * checked.
  */
 enum lookup_step {
-    LOOKUP_BEGINS,    /* for the loop */
-    LOOKUP_DECIDES,   /* for nothing: what follows is being decided */
-    LOOKUP_FETCHES,   /* for an HTTP answer; task is a struct fetch */
-    LOOKUP_SEARCHES,  /* for a child in a directory; a struct unpack */
-    LOOKUP_CHECKS,    /* for a child that looks at a body; a struct unpack */
-    LOOKUP_VALIDATES, /* for a child that reads a SymCache; a struct child */
-    LOOKUP_IN_TIER,   /* for an original of a tier; a struct tier_get */
+    LOOKUP_BEGINS,     /* for the loop */
+    LOOKUP_DECIDES,    /* for nothing: what follows is being decided */
+    LOOKUP_FETCHES,    /* for an HTTP answer; task is a struct fetch */
+    LOOKUP_SEARCHES,   /* for a child in a directory; a struct unpack */
+    LOOKUP_CHECKS,     /* for a child that looks at a body; a struct unpack */
+    LOOKUP_VALIDATES,  /* for a child that reads a SymCache; a struct child */
+    LOOKUP_IN_TIER,    /* for an original of a tier; a struct tier_get */
     LOOKUP_LOOKS_NEAR, /* for a thread in a directory; a struct task */
-    LOOKUP_UNPROVED,  /* for source_proven() or source_doubt() */
-    LOOKUP_ENDED      /* for its turn, see source_promote() */
+    LOOKUP_UNVERIFIED, /* for source_verified() or source_check_unverified() */
+    LOOKUP_ENDED       /* for its turn, see source_promote() */
 };
 
 struct lookup {
@@ -107,9 +108,9 @@ struct lookup {
     enum source_outcome outcome; /* the most serious of the attempts */
     bool publics_only;           /* the PDB found has only public symbols */
     unsigned features;           /* what was found has, see proto/kind.h */
-    uint64_t offered; /* size of an unproved file */
+    uint64_t offered;            /* size of an unverified file */
     bool in_dir;      /* which is left in its directory */
-    bool is_doubted;  /* nothing is offered any more */
+    bool is_offered_no_more;          /* nothing is offered any more */
     struct source_symcache *symcache; /* for a SymCache server, or NULL */
 
     /* what the source's type set when it began */
@@ -190,8 +191,8 @@ void lookup_set_dir_place(struct lookup *lookup, size_t place);
 /* Fills the request for them.  Returns false when it has ended the lookup. */
 bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request);
 
-/* unproved.c: these return false if what is found has to be checked by a
- * process first; otherwise they have begun to do without. */
+/* offer_unverified.c: these return false if what is found has to be checked by
+ * a process first; otherwise they have begun to do without. */
 bool lookup_offer_part(struct lookup *lookup);
 bool lookup_look_near(struct lookup *lookup);
 

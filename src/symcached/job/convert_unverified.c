@@ -17,7 +17,7 @@
 #include "scheduler.h"
 
 /* Does what the job runs on it say whether it is the right one? */
-static bool can_prove(const struct job *job)
+static bool can_verify(const struct job *job)
 {
     const struct transcoder_config *transcoder =
         job->order.transcoders[FORMAT_PDB];
@@ -34,7 +34,7 @@ static int make_link(const struct job *job, const char *target,
                : -1;
 }
 
-void job_take_unproved(void *arg, const char *here)
+void job_take_unverified(void *arg, const char *here)
 {
     struct job *job = arg;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -43,36 +43,36 @@ void job_take_unproved(void *arg, const char *here)
                                       here, job->key.name);
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
-    if (!can_prove(job) ||
+    if (!can_verify(job) ||
         (here != NULL && !stays && make_link(job, here, file) != 0)) {
-        source_doubt(job->lookup);
+        source_check_unverified(job->lookup);
         return;
     }
     job->original.from = job->source->name;
     job->original.format = FORMAT_PDB;
     job->original.slot = SYMCACHE_KIND_DEBUGINFO;
-    job->original.is_unproved = true;
+    job->original.is_unverified = true;
     if (here == NULL) {
         job->original.unchanged = 0; /* it was received */
     }
     (void)job_leave_at_source(job, stays ? here : file);
 }
 
-bool job_is_unproved(const struct job *job)
+bool job_is_unverified(const struct job *job)
 {
-    return job->original.is_unproved;
+    return job->original.is_unverified;
 }
 
-void job_prove(struct job *job, bool publics_only)
+void job_take_verified(struct job *job, bool publics_only)
 {
     struct lookup *lookup = job->lookup;
 
     job->lookup = NULL;
-    job->original.is_unproved = false;
-    source_proven(lookup, publics_only);
+    job->original.is_unverified = false;
+    source_verified(lookup, publics_only);
 }
 
-void job_doubt(struct job *job)
+void job_leave_unverified(struct job *job)
 {
     job_leaves_run(job);
     job_remove_work(job);
@@ -85,7 +85,7 @@ void job_doubt(struct job *job)
 
 void job_hurry_original(struct job *job)
 {
-    if (!job_is_unproved(job) || job->original.link == NULL ||
+    if (!job_is_unverified(job) || job->original.link == NULL ||
         job->original.unchanged != 0) {
         return;
     }
@@ -93,14 +93,14 @@ void job_hurry_original(struct job *job)
         transcode_cancel(job->run.transcode);
         job->run.transcode = NULL;
     }
-    job_doubt(job);
+    job_leave_unverified(job);
 }
 
 void job_resume_source(struct job *job)
 {
-    job->original.is_unproved = false;
+    job->original.is_unverified = false;
     job->original.unchanged = time(NULL);
     job->step = clock_ms();
     job_set_state(job, JOB_IN_SOURCE);
-    source_doubt(job->lookup);
+    source_check_unverified(job->lookup);
 }

@@ -21,11 +21,12 @@
 /* Would the lookup's owner take a PDB without a look at it? */
 static bool may_offer(const struct lookup *lookup)
 {
-    return lookup->unchanged != 0 && lookup->callbacks.unproved != NULL &&
+    return lookup->unchanged != 0 && lookup->callbacks.unverified != NULL &&
            lookup->attempt_queue == NULL &&
            !lookup->source->type->has_symcaches &&
            lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
-           lookup->key.id_type == SYMCACHE_ID_DEBUG && !lookup->is_doubted &&
+           lookup->key.id_type == SYMCACHE_ID_DEBUG &&
+           !lookup->is_offered_no_more &&
            (lookup->formats & config_layout_formats(lookup->source->layout) &
             1u << FORMAT_PDB);
 }
@@ -34,10 +35,10 @@ static bool may_offer(const struct lookup *lookup)
  * for others. */
 static void offer(struct lookup *lookup, const char *here)
 {
-    lookup_set_step(lookup, LOOKUP_UNPROVED, NULL);
+    lookup_set_step(lookup, LOOKUP_UNVERIFIED, NULL);
     host_leave(lookup->slot);
     lookup->slot = NULL;
-    lookup->callbacks.unproved(lookup->arg, here);
+    lookup->callbacks.unverified(lookup->arg, here);
 }
 
 bool lookup_offer_part(struct lookup *lookup)
@@ -122,7 +123,7 @@ bool lookup_look_near(struct lookup *lookup)
     return true;
 }
 
-void source_proven(struct lookup *lookup, bool publics_only)
+void source_verified(struct lookup *lookup, bool publics_only)
 {
     char detail[64];
 
@@ -138,9 +139,9 @@ void source_proven(struct lookup *lookup, bool publics_only)
     source_cancel(lookup);
 }
 
-void source_doubt(struct lookup *lookup)
+void source_check_unverified(struct lookup *lookup)
 {
-    lookup->is_doubted = true;
+    lookup->is_offered_no_more = true;
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     if (lookup->source->origin != NULL) {
         lookup->slot = host_enter(lookup->sources->hosts,
