@@ -61,11 +61,11 @@ static void identify(const uint8_t *data, size_t size)
 {
     static const char *const parts[] = {
         "crash.pdb", "3249D99D0C4049318610F4E4FB0B69361", "crash.pdb"};
-    struct debug_place place;
+    struct symstore_path place;
     char error[512] = "";
 
-    if (!debug_place_read(data, size, parts, false, &place, error,
-                         sizeof(error)) &&
+    if (!symstore_path_read(data, size, parts, false, &place, error,
+                            sizeof(error)) &&
         error[0] == '\0') {
         abort();
     }

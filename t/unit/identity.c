@@ -110,7 +110,7 @@ static void test_place(void **state)
          "app", NULL},
     };
     struct file_identity id = {.format = FORMAT_ELF, .build_len = 20};
-    struct debug_place place;
+    struct symstore_path place;
     char error[300];
     size_t i;
 
@@ -121,8 +121,8 @@ static void test_place(void **state)
                                       cases[i].file};
 
         id.features = cases[i].features;
-        assert_int_equal(debug_place_find(&id, 1, parts, false, &place, error,
-                                          sizeof(error)),
+        assert_int_equal(symstore_path_find(&id, 1, parts, false, &place, error,
+                                            sizeof(error)),
                          cases[i].stored != NULL);
         if (cases[i].stored != NULL) {
             assert_string_equal(place.file, cases[i].stored);

@@ -3,7 +3,7 @@
  *
  * What an original says of itself: of which module it is, and what it has.  One
  * table by format reads it; whether a key asks for it, and where it belongs in
- * a symbol store (place.h), follows from that alone.
+ * a symbol store (symstore_path.h), follows from that alone.
  */
 #ifndef DEBUGINFO_IDENTITY_H
 #define DEBUGINFO_IDENTITY_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config/config.h"
-#include "place.h"
+#include "symstore_path.h"
 #include "proto/key.h"
 
 /* Images of a fat Mach-O file; other files are one. */

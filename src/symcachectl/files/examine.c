@@ -119,7 +119,7 @@ struct place_result {
     bool is_found;
     char name[SYMCACHE_NAME_MAX + 1]; /* of the file */
     char error[512];
-    struct debug_place place;
+    struct symstore_path place;
 };
 
 static void find_place(const uint8_t *data, size_t size, void *result)
@@ -127,8 +127,8 @@ static void find_place(const uint8_t *data, size_t size, void *result)
     struct place_result *r = result;
     const char *const parts[3] = {r->name, NULL, NULL};
 
-    r->is_found = debug_place_read(data, size, parts, false, &r->place,
-                                   r->error, sizeof(r->error));
+    r->is_found = symstore_path_read(data, size, parts, false, &r->place,
+                                     r->error, sizeof(r->error));
 }
 
 /* What the child does: look fills result, which begins with what is known. */
@@ -245,7 +245,7 @@ static bool is_part(const char *text, size_t size)
            text[0] != '.' && strchr(text, '/') == NULL;
 }
 
-int examine_place(int fd, const char *name, struct debug_place *place,
+int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size)
 {
     struct place_result result = {0};

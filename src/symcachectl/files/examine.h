@@ -44,7 +44,7 @@ int examine_file(int fd, struct examine_result *result);
  * Tells where an open regular file belongs in a symbol store; name is its own,
  * without a folder.  Returns 0, or -1 with a sentence in error.
  */
-int examine_place(int fd, const char *name, struct debug_place *place,
+int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size);
 
 #endif

@@ -77,7 +77,7 @@ static const char *from_module(const char *name, int fd,
                                char error[MODULE_FILE_ERROR])
 {
     const char *wrong = "has no debug id";
-    struct debug_place place;
+    struct symstore_path place;
     size_t i;
 
     if (examine_place(fd, name, &place, error, MODULE_FILE_ERROR) != 0) {

@@ -122,11 +122,11 @@ static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
     return 0;
 }
 
-static void print_url(struct upload *u, const struct debug_place *place,
+static void print_url(struct upload *u, const struct symstore_path *place,
                       bool is_put, char *url, size_t size)
 {
     const char *const parts[3] = {place->name, place->id, place->file};
-    char part[3 * DEBUG_PLACE_ID_SIZE + 3 * SYMCACHE_NAME_MAX];
+    char part[3 * SYMSTORE_ID_SIZE + 3 * SYMCACHE_NAME_MAX];
     size_t len, i;
 
     len = (size_t)snprintf(url, size, "%s", u->url);
@@ -245,7 +245,7 @@ static bool has_digest(FILE *file, const char *text)
 
 /* Has the server these bytes there, and for ever?  If it does not say so, they
  * are sent: only that keeps for longer what is to be removed. */
-static bool is_there(struct upload *u, const struct debug_place *place,
+static bool is_there(struct upload *u, const struct symstore_path *place,
                      FILE *file, off_t size)
 {
     struct curl_header *digest, *sunset;
@@ -313,7 +313,7 @@ static enum outcome put(struct upload *u, const char *path, const char *url,
 }
 
 static void send_file(struct upload *u, const char *path, FILE *file,
-                      const struct debug_place *place)
+                      const struct symstore_path *place)
 {
     char url[8192], text[3 * SYMCACHE_NAME_MAX], reason[512] = "";
     enum outcome outcome = SKIPPED;
@@ -339,7 +339,7 @@ static void send_file(struct upload *u, const char *path, FILE *file,
 static void take(struct upload *u, const char *path, bool is_named)
 {
     const char *slash = strrchr(path, '/');
-    struct debug_place place;
+    struct symstore_path place;
     char error[512];
     FILE *file = fopen(path, "re");
 

@@ -18,7 +18,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
-#include "here.h"
+#include "in_place.h"
 
 #define FLAT_SETTLED 2 /* seconds until a file is believed to be complete */
 
@@ -170,7 +170,7 @@ static void flat_entry(struct flat *flat, int root, const char *name,
         }
         return;
     }
-    if (!S_ISREG(st.st_mode) || here_is_void(&st)) {
+    if (!S_ISREG(st.st_mode) || in_place_is_void(&st)) {
         return;
     }
     if (flat->total == FLAT_FILES) {

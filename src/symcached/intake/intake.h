@@ -24,8 +24,8 @@
 #include "proto/key.h"
 #include "body.h"
 #include "flat.h"
-#include "here.h"
-#include "near.h"
+#include "in_place.h"
+#include "local_pdb.h"
 
 struct event_base;
 struct unpack;

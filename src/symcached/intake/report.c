@@ -10,7 +10,7 @@
 #include "base/le.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
-#define PARTS (REPORT_FILE_FIELDS + DEBUG_PLACE_IDS)
+#define PARTS (REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS)
 
 /* A part of a path that is in lower case already. */
 static bool is_name(const char *text)
@@ -44,12 +44,12 @@ static bool read_form(struct report *report, char **parts, size_t n)
 
 /* Who asks for a build id may have no name, and who asks for a portable PDB
  * the age 1. */
-bool report_ids(struct debug_place *place, const char *const *ids, size_t n)
+bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
 {
     symcache_key_t key;
     size_t i;
 
-    if (n > DEBUG_PLACE_IDS) {
+    if (n > SYMSTORE_PATH_IDS) {
         return false;
     }
     for (i = 0; i < n; i++) {
@@ -60,7 +60,7 @@ bool report_ids(struct debug_place *place, const char *const *ids, size_t n)
         }
         place->ids[place->nids++] = key;
     }
-    if (n > 0 && n < DEBUG_PLACE_IDS &&
+    if (n > 0 && n < SYMSTORE_PATH_IDS &&
         place->ids[0].id_type == SYMCACHE_ID_BUILD) {
         key = place->ids[0];
         key.name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
@@ -76,7 +76,7 @@ bool report_ids(struct debug_place *place, const char *const *ids, size_t n)
 }
 
 void report_print_ids(char text[REPORT_IDS_SIZE],
-                      const struct debug_place *place, const char *before)
+                      const struct symstore_path *place, const char *before)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const symcache_key_t *key;
@@ -96,7 +96,7 @@ void report_print_ids(char text[REPORT_IDS_SIZE],
  * Adds the debug ids that are made of a build id, of files of either byte
  * order, as the folder does not tell which one it is.
  */
-static void add_debug_ids(struct debug_place *place)
+static void add_debug_ids(struct symstore_path *place)
 {
     symcache_key_t key = place->ids[0];
     uint8_t id[sizeof(key.guid)] = {0};
@@ -114,11 +114,11 @@ static void add_debug_ids(struct debug_place *place)
     place->ids[place->nids++] = key;
 }
 
-bool report_place(struct debug_place *place, const char *name, const char *id)
+bool report_place(struct symstore_path *place, const char *name, const char *id)
 {
     static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
                                            "mach-uuid-sym-", "mach-uuid-"};
-    char text[DEBUG_PLACE_ID_SIZE];
+    char text[SYMSTORE_ID_SIZE];
     const char *ids[] = {text};
     size_t i;
 
@@ -139,7 +139,7 @@ bool report_place(struct debug_place *place, const char *name, const char *id)
     return true;
 }
 
-static bool read_features(struct debug_place *place, const char *text)
+static bool read_features(struct symstore_path *place, const char *text)
 {
     char *end;
     unsigned long format = strtoul(text, &end, 10);
@@ -155,7 +155,7 @@ static bool read_features(struct debug_place *place, const char *text)
 static bool read_file(struct report *report, char **parts, size_t n)
 {
     struct report_file *file = &report->files[report->nfiles];
-    struct debug_place *place = &file->place;
+    struct symstore_path *place = &file->place;
     uint64_t out;
 
     if (report->nfiles == UPLOAD_OUTS || n <= REPORT_FILE_FIELDS ||

@@ -42,7 +42,7 @@
 struct report_file {
     unsigned out; /* which output */
     uint64_t size;
-    struct debug_place place;
+    struct symstore_path place;
     char member[1024];
 };
 
@@ -61,18 +61,19 @@ struct report {
  * Finds the ids by which a stored file may be asked for, by the folders that it
  * lies in.  Returns false if they are not as they are made here.
  */
-bool report_place(struct debug_place *place, const char *name, const char *id);
+bool report_place(struct symstore_path *place, const char *name,
+                  const char *id);
 
 /*
  * Reads the ids of a place that has a name, and adds those that follow from
  * them.  Returns false if they are none.
  */
-bool report_ids(struct debug_place *place, const char *const *ids, size_t n);
+bool report_ids(struct symstore_path *place, const char *const *ids, size_t n);
 
 /* Writes them, each behind the other text, which has at most 4 bytes. */
-#define REPORT_IDS_SIZE (DEBUG_PLACE_IDS * (SYMCACHE_ID_TEXT_MAX + 4) + 1)
+#define REPORT_IDS_SIZE (SYMSTORE_PATH_IDS * (SYMCACHE_ID_TEXT_MAX + 4) + 1)
 void report_print_ids(char text[REPORT_IDS_SIZE],
-                      const struct debug_place *place, const char *before);
+                      const struct symstore_path *place, const char *before);
 
 /*
  * Reads a report of len bytes, which is NUL-terminated and will be changed.

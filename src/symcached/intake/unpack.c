@@ -16,7 +16,7 @@
 
 #include "checksum.h"
 #include "child/child.h"
-#include "places.h"
+#include "dir_places.h"
 #include "proto/hints.h"
 
 struct unpack {
@@ -101,7 +101,7 @@ static enum unpack_found believe(const struct unpack *unpack, size_t place,
     } else if (found == UNPACK_POINTER) {
         may_be = (unpack->pointers & 1u << place) != 0;
     } else if (found == UNPACK_HERE) {
-        result->here = here_receive(unpack->socket, place);
+        result->here = in_place_receive(unpack->socket, place);
         may_be = result->here >= 0;
     }
     if (!may_be) {
@@ -299,7 +299,7 @@ static struct unpack *prepare(const struct unpack_request *request,
     unpack->first = request->first;
     unpack->socket = -1;
     for (i = 0; i < request->nplaces; i++) {
-        unpack->pointers |= (unsigned)places_is_pointer(request->places[i])
+        unpack->pointers |= (unsigned)dir_places_is_pointer(request->places[i])
                             << i;
     }
     return unpack;

@@ -26,7 +26,7 @@
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "sandbox/sandbox.h"
 #include "original_check.h"
-#include "places.h"
+#include "dir_places.h"
 #include "slice.h"
 
 #define UNPACK_OUT_FD CHILD_FD
@@ -53,7 +53,7 @@ struct unpack_job {
     bool received;      /* a body was received, and may stay where it is */
     int growing; /* a file of a directory, which may be written yet; or -1 */
     struct flat *flat;  /* replaces the first place; or NULL */
-    struct places places;
+    struct dir_places places;
 };
 
 static void say(size_t place, char letter, const char *format, ...)
@@ -124,7 +124,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
         letter = original_check(&job->key, format, job->checksum, map, size,
                                 &features, detail, detail_size);
         if (letter == 'C' && job->growing >= 0 &&
-            !places_settled(job->growing, size)) {
+            !dir_places_settled(job->growing, size)) {
             snprintf(detail, detail_size, "is cut off in its last line");
             return 'U';
         }
@@ -365,25 +365,25 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 /* Checks a plain original where it is.  Returns 0 if it has to be unpacked or
  * copied first, as a module without debug information has to be: it is put
  * aside while other sources are asked; and one of several images. */
-static char unpack_here(const struct unpack_job *job, const struct here *here,
-                        char *detail, size_t size)
+static char unpack_here(const struct unpack_job *job,
+                        const struct in_place *file, char *detail, size_t size)
 {
     enum body_kind kind;
     const char *what, *why;
     uint64_t offset, length;
     char letter;
 
-    if (here->map == NULL) {
+    if (file->map == NULL) {
         return 0;
     }
-    kind = body_sniff(here->map,
-                      here->size < BODY_HEAD ? here->size : BODY_HEAD, &what);
+    kind = body_sniff(file->map,
+                      file->size < BODY_HEAD ? file->size : BODY_HEAD, &what);
     if (!is_original(job, kind) ||
-        slice_find(&job->key, job->formats, here->map, here->size, &offset,
+        slice_find(&job->key, job->formats, file->map, file->size, &offset,
                    &length, &why) != SLICE_WHOLE) {
         return 0;
     }
-    letter = check(job, here->map, here->size, detail, size);
+    letter = check(job, file->map, file->size, detail, size);
     if (letter == 'f' && kind != BODY_ORIGINAL + FORMAT_PDB &&
         !symcache_kind_is_original((symcache_kind_e)job->key.kind)) {
         return 0;
@@ -488,7 +488,7 @@ static bool unpack_flat(struct unpack_job *job)
 static void unpack_places(struct unpack_job *job)
 {
     char detail[UNPACK_TEXT], letter;
-    const struct places *places = &job->places;
+    const struct dir_places *places = &job->places;
     const char *why;
     size_t i = places->first;
 
@@ -498,7 +498,7 @@ static void unpack_places(struct unpack_job *job)
 
     for (; i < places->n; i++) {
         if (places->fds[i] < 0) {
-            letter = places_unopened(places->errors[i], &why);
+            letter = dir_places_unopened(places->errors[i], &why);
             say(i, letter, "%s", why);
             continue;
         }
@@ -508,8 +508,7 @@ static void unpack_places(struct unpack_job *job)
         }
 
         job->growing = job->received ? -1 : places->fds[i];
-        letter =
-            unpack_here(job, &places->here[i], detail, sizeof(detail));
+        letter = unpack_here(job, &places->in_place[i], detail, sizeof(detail));
         if (letter == 0) {
             letter = places->pointer[i]
                          ? unpack_pointer(places->fds[i], detail,
@@ -543,7 +542,7 @@ static void await(int root, const char *place)
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     char *end;
-    struct places_search search = {
+    struct dir_search search = {
         .names = (const char **)argv + 4,
         .index2 = strtoul(argv[2], NULL, 10),
         .beneath = strcmp(argv[0], "beneath") == 0,
@@ -580,7 +579,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
         search.socket =
             search.is_flat ? UNPACK_FLAT_SOCKET_FD : UNPACK_SOCKET_FD;
     }
-    places_open(&job->places, &search);
+    dir_places_open(&job->places, &search);
     if (search.socket >= 0) {
         close(search.socket); /* nothing is said there from the sandbox */
     }
@@ -629,7 +628,7 @@ static int lock(const struct unpack_job *job)
         limits.file_size = UNPACK_POINTER_MAX;
     }
     for (i = 0; i < job->places.n; i++) {
-        limits.memory += job->places.here[i].size;
+        limits.memory += job->places.in_place[i].size;
     }
     if (job->flat != NULL) {
         limits.memory += job->flat->mapped;

@@ -136,11 +136,11 @@ static int unpack(struct work *w, int fd)
 /* All of a file is there: tells where it belongs. */
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
-    char ids[DEBUG_PLACE_IDS][SYMCACHE_ID_TEXT_MAX + 1];
+    char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1];
     char detail[TEXT_SIZE] = "", out[16], bytes[32], features[16];
-    struct debug_place place;
-    const char *fields[REPORT_FILE_FIELDS + DEBUG_PLACE_IDS] = {
-        "file",  out,     bytes,        place.name, place.id,
+    struct symstore_path place;
+    const char *fields[REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS] = {
+        "file",     out,     bytes,        place.name, place.id,
         place.file, w->name, place.module, features};
     off_t size = lseek(w->out, 0, SEEK_END);
     size_t i;
@@ -148,8 +148,8 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
     if (size <= 0) {
         return refuse(400, "%s is empty", w->name);
     }
-    if (!debug_place_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size, parts,
-                         packed, &place, detail, sizeof(detail))) {
+    if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
+                            parts, packed, &place, detail, sizeof(detail))) {
         return refuse(400, "%s %s", w->name, detail);
     }
     snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);

@@ -217,7 +217,7 @@ static void take_link(struct job *job, const char *file)
         provenance_note(clone, job->original.from, job->original.extent,
                         job->original.features);
         job_take_target(job, clone);
-    } else if (here_is_public(file)) {
+    } else if (in_place_is_public(file)) {
         job_take_target(job, file);
     } else {
         job->original.copies = true;

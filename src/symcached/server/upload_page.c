@@ -409,10 +409,10 @@ static bool lower(char *to, size_t size, const char *part)
     return true;
 }
 
-/* Spells a path as debug_place_read() does for the same path of a PUT.  Returns
- * false if nothing can be stored there. */
+/* Spells a path as symstore_path_read() does for the same path of a PUT.
+ * Returns false if nothing can be stored there. */
 static bool spell(const struct upload_request *request,
-                  struct debug_place *place)
+                  struct symstore_path *place)
 {
     symcache_key_t key;
 
@@ -439,7 +439,7 @@ static bool answer_head(struct page *page, const struct config *config,
     const char *want = evhttp_find_header(
         evhttp_request_get_input_headers(page->req),
         SYMCACHE_HEADER_WANT_DIGEST);
-    struct debug_place place;
+    struct symstore_path place;
     char path[PATH_MAX];
     struct stat st;
     int rc;
@@ -556,7 +556,7 @@ static bool add_id(struct removal_request *removal, const char *text)
 {
     symcache_key_t key;
 
-    if (removal->nids == DEBUG_PLACE_IDS ||
+    if (removal->nids == SYMSTORE_PATH_IDS ||
         symcache_id_parse(text, strlen(text), &key) != SYMCACHE_OK) {
         return false;
     }

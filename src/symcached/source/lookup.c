@@ -145,7 +145,7 @@ static void cancel_task(struct lookup *lookup)
     case LOOKUP_IN_TIER:
         tiers_get_cancel(lookup->task);
         break;
-    case LOOKUP_LOOKS_NEAR:
+    case LOOKUP_FINDS_LOCAL:
         task_cancel(lookup->task);
         break;
     case LOOKUP_BEGINS:

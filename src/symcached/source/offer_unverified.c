@@ -75,7 +75,7 @@ static int take_part_back(struct lookup *lookup)
     return lookup->part_fd < 0 ? -1 : 0;
 }
 
-static void on_near(void *arg, const struct near_result *result)
+static void on_local_pdb(void *arg, const struct local_pdb_result *result)
 {
     enum breaker_end end = result->late ? BREAKER_FAULT : BREAKER_GOOD;
     struct lookup *lookup = arg;
@@ -92,7 +92,7 @@ static void on_near(void *arg, const struct near_result *result)
     if (result->late) {
         lookup_attempt_here(lookup, SOURCE_FAILED, detail);
         lookup_end(lookup);
-    } else if (result->fd >= 0 && here_path(result->fd, path) == 0) {
+    } else if (result->fd >= 0 && in_place_path(result->fd, path) == 0) {
         lookup_set_dir_place(lookup, result->place);
         lookup->offered = result->size;
         lookup->received.bytes = result->size;
@@ -103,7 +103,7 @@ static void on_near(void *arg, const struct near_result *result)
     }
 }
 
-bool lookup_look_near(struct lookup *lookup)
+bool lookup_find_local_pdb(struct lookup *lookup)
 {
     struct unpack_request request = {0};
     struct task *task;
@@ -114,12 +114,13 @@ bool lookup_look_near(struct lookup *lookup)
     if (!lookup_enter_dir(lookup, &request)) {
         return true;
     }
-    task = near_start(lookup->sources->base, &request, on_near, lookup);
+    task =
+        local_pdb_start(lookup->sources->base, &request, on_local_pdb, lookup);
     if (task == NULL) {
         lookup_leave_dir(lookup, BREAKER_NOTHING, "");
         return false;
     }
-    lookup_set_step(lookup, LOOKUP_LOOKS_NEAR, task);
+    lookup_set_step(lookup, LOOKUP_FINDS_LOCAL, task);
     return true;
 }
 

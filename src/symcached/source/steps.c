@@ -104,7 +104,7 @@ static void lookup_publish(struct lookup *lookup, const char *from,
 static void lookup_link(struct lookup *lookup, int fd, const char *detail)
 {
     if (lookup_make_folder(lookup) != 0 ||
-        here_link(fd, lookup->file) != 0) {
+        in_place_link(fd, lookup->file) != 0) {
         lookup_fail(lookup, "link");
         return;
     }
@@ -317,8 +317,9 @@ bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request)
     request->beneath = lookup->dir.beneath;
     request->unchanged = lookup->unchanged;
     /* uploads get their names when they are whole */
-    request->settled = lookup->unchanged -
-                       (config_source_is_uploads(source) ? 0 : HERE_SETTLED);
+    request->settled =
+        lookup->unchanged -
+        (config_source_is_uploads(source) ? 0 : IN_PLACE_SETTLED);
     request->index2 = lookup->dir.index2;
     request->nplaces = lookup->dir.nplaces;
     for (i = 0; i < request->nplaces; i++) {
@@ -331,7 +332,7 @@ void lookup_run_dir(struct lookup *lookup)
 {
     struct unpack_request request = {0};
 
-    if (lookup_look_near(lookup) || !lookup_enter_dir(lookup, &request)) {
+    if (lookup_find_local_pdb(lookup) || !lookup_enter_dir(lookup, &request)) {
         return;
     }
     if (lookup->dir.flat && lookup_set_index(lookup, &request) != 0) {

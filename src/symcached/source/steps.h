@@ -54,24 +54,24 @@ struct sources {
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES, _IN_TIER, _LOOKS_NEAR        v       | source_promote()
+ *     _VALIDATES, _IN_TIER, _FINDS_LOCAL        v       | source_promote()
  *                                    callbacks.done  <-+
  *
- * A file that is found in LOOKUP_FETCHES or _LOOKS_NEAR may lead to
+ * A file that is found in LOOKUP_FETCHES or _FINDS_LOCAL may lead to
  * LOOKUP_UNVERIFIED, and from there to the end, or to where it would be
  * checked.
  */
 enum lookup_step {
-    LOOKUP_BEGINS,     /* for the loop */
-    LOOKUP_DECIDES,    /* for nothing: what follows is being decided */
-    LOOKUP_FETCHES,    /* for an HTTP answer; task is a struct fetch */
-    LOOKUP_SEARCHES,   /* for a child in a directory; a struct unpack */
-    LOOKUP_CHECKS,     /* for a child that looks at a body; a struct unpack */
-    LOOKUP_VALIDATES,  /* for a child that reads a SymCache; a struct child */
-    LOOKUP_IN_TIER,    /* for an original of a tier; a struct tier_get */
-    LOOKUP_LOOKS_NEAR, /* for a thread in a directory; a struct task */
-    LOOKUP_UNVERIFIED, /* for source_verified() or source_check_unverified() */
-    LOOKUP_ENDED       /* for its turn, see source_promote() */
+    LOOKUP_BEGINS,      /* for the loop */
+    LOOKUP_DECIDES,     /* for nothing: what follows is being decided */
+    LOOKUP_FETCHES,     /* for an HTTP answer; task is a struct fetch */
+    LOOKUP_SEARCHES,    /* for a child in a directory; a struct unpack */
+    LOOKUP_CHECKS,      /* for a child that looks at a body; a struct unpack */
+    LOOKUP_VALIDATES,   /* for a child that reads a SymCache; a struct child */
+    LOOKUP_IN_TIER,     /* for an original of a tier; a struct tier_get */
+    LOOKUP_FINDS_LOCAL, /* for a thread in a directory; a struct task */
+    LOOKUP_UNVERIFIED,  /* for source_verified() or source_check_unverified() */
+    LOOKUP_ENDED        /* for its turn, see source_promote() */
 };
 
 struct lookup {
@@ -194,7 +194,7 @@ bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request);
 /* offer_unverified.c: these return false if what is found has to be checked by
  * a process first; otherwise they have begun to do without. */
 bool lookup_offer_part(struct lookup *lookup);
-bool lookup_look_near(struct lookup *lookup);
+bool lookup_find_local_pdb(struct lookup *lookup);
 
 /* The directory is no longer searched, so its slot is freed; detail is for the
  * log. */

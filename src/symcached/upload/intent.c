@@ -19,7 +19,7 @@
 #define REMOVAL "removal\n"
 #define TRIES 10
 #define LINE_MAX_SIZE 4096
-#define PARTS (3 + DEBUG_PLACE_IDS)
+#define PARTS (3 + SYMSTORE_PATH_IDS)
 
 struct intent {
     FILE *file; /* with the lock */
@@ -83,7 +83,7 @@ static int lock(struct intent *intent, int fd)
 
 /* writing ----------------------------------------------------------------- */
 
-static void print_line(FILE *file, const struct debug_place *place)
+static void print_line(FILE *file, const struct symstore_path *place)
 {
     char ids[REPORT_IDS_SIZE];
 
@@ -147,7 +147,7 @@ int intent_write(struct intent **intent, const char *root, bool removes,
 static void read_line(char *line, struct publication *files)
 {
     char *parts[PARTS], *p = line;
-    struct debug_place place = {.nids = 0};
+    struct symstore_path place = {.nids = 0};
     size_t n = 0, len = strlen(line);
 
     if (len == 0 || line[len - 1] != '\n') {

@@ -26,7 +26,7 @@ struct invalidation {
 /* Drops what one store knows of a file.  Returns false if that must wait. */
 static bool drop_in_store(struct scheduler *scheduler,
                           const struct store_config *store,
-                          const struct debug_place *place)
+                          const struct symstore_path *place)
 {
     bool done = true;
     size_t i;
@@ -40,7 +40,7 @@ static bool drop_in_store(struct scheduler *scheduler,
     return done;
 }
 
-static bool drop(struct scheduler *scheduler, const struct debug_place *place,
+static bool drop(struct scheduler *scheduler, const struct symstore_path *place,
                  bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);

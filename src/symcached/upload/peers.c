@@ -31,8 +31,8 @@
 #define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
 #define UNTOLD_FILE ".untold" /* "<address> <message>[ <refused since>]" */
-#define MESSAGE_MAX                                                           \
-    (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + REPORT_IDS_SIZE + 100)
+#define MESSAGE_MAX                                                            \
+    (3 * (2 * SYMCACHE_NAME_MAX + SYMSTORE_ID_SIZE) + REPORT_IDS_SIZE + 100)
 
 struct telling {
     LIST_ENTRY(telling) entry;

@@ -34,7 +34,7 @@ struct running {
     void *arg;
 };
 
-void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
+void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
                       bool is_try)
 {
     snprintf(path, PATH_MAX, "%s%s/%s/%s", is_try ? UPLOADS_TRY "/" : "",
@@ -42,7 +42,7 @@ void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
 }
 
 /* See the table of files in docs/uploads.md. */
-bool upload_index_path(char path[PATH_MAX], const struct debug_place *place,
+bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
                        bool is_try)
 {
     static const char *const kinds[] = {"elf-buildid-", "mach-uuid-"};
@@ -111,7 +111,7 @@ void publication_settled(struct publication *publication)
 }
 
 struct upload_file *publication_add(struct publication *publication,
-                                    const struct debug_place *place,
+                                    const struct symstore_path *place,
                                     const char *tmp, const char *member)
 {
     size_t n = publication->nfiles;
@@ -243,7 +243,8 @@ static int compare(struct publication *p, struct upload_file *file)
                         file->place.name, file->place.id, file->place.file);
 }
 
-static int cmp_places(const struct debug_place *a, const struct debug_place *b)
+static int cmp_places(const struct symstore_path *a,
+                      const struct symstore_path *b)
 {
     int diff = strcmp(a->name, b->name);
 

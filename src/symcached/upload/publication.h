@@ -24,7 +24,7 @@ enum upload_fate {
 };
 
 struct upload_file {
-    struct debug_place place;
+    struct symstore_path place;
     uint64_t size;
     char *tmp;    /* its path until it has its place */
     char *member; /* what the client calls it */
@@ -56,7 +56,7 @@ struct publication {
 };
 
 /* Writes the path of a file below "uploads.root". */
-void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
+void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
                       bool is_try);
 
 /*
@@ -64,7 +64,7 @@ void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
  * by which it is found by who knows its id and not its name.  Returns false of
  * other files.
  */
-bool upload_index_path(char path[PATH_MAX], const struct debug_place *place,
+bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
                        bool is_try);
 
 /* Returns NULL when out of memory. */
@@ -81,7 +81,7 @@ void publication_settled(struct publication *publication);
 
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,
-                                    const struct debug_place *place,
+                                    const struct symstore_path *place,
                                     const char *tmp, const char *member);
 
 /*

@@ -126,7 +126,7 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
  * have not said them.  Returns false if there are none. */
 static bool find_ids(struct removal *removal)
 {
-    struct debug_place known, *place = &removal->file.place;
+    struct symstore_path known, *place = &removal->file.place;
 
     if (place->nids == 0 && report_place(&known, place->name, place->id)) {
         memcpy(place->ids, known.ids, sizeof(place->ids));
@@ -186,7 +186,7 @@ static void remove_here(struct removal *removal)
 static void take_note(struct removal *removal,
                       const struct removal_request *request)
 {
-    const char *ids[DEBUG_PLACE_IDS];
+    const char *ids[SYMSTORE_PATH_IDS];
     char path[PATH_MAX];
     size_t i;
 
@@ -270,7 +270,7 @@ void removals_start(struct removals *removals,
                     removal_done_fn done, void *arg)
 {
     struct removal *removal = calloc(1, sizeof(*removal));
-    struct debug_place *place;
+    struct symstore_path *place;
     int errnum;
 
     if (removal == NULL) {

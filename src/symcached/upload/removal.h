@@ -28,7 +28,7 @@ struct removal_request {
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
     bool keeps;   /* who has told may not have the file: this one stays */
-    char ids[DEBUG_PLACE_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be
+    char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be
                                                     asked for by, if known */
     size_t nids;
 };

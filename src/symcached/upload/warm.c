@@ -15,7 +15,7 @@ static void ignore_answer(void *arg, const struct scheduler_answer *answer)
 /* Sets the key by which clients ask for a file of the kind.  Returns false if
  * it cannot be made of the place's file, or if the module has no name. */
 static bool set_key(symcache_key_t *key, symcache_kind_e kind,
-                    const struct debug_place *place)
+                    const struct symstore_path *place)
 {
     const symcache_kind_t *row = symcache_kind(kind);
     size_t i;
@@ -36,7 +36,7 @@ static bool set_key(symcache_key_t *key, symcache_kind_e kind,
 
 /* Clients that know the build id send it: sources have files by it. */
 static void set_hints(char hints[SYMCACHE_HINTS_MAX + 1],
-                      const struct debug_place *place)
+                      const struct symstore_path *place)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
 
@@ -47,7 +47,7 @@ static void set_hints(char hints[SYMCACHE_HINTS_MAX + 1],
     }
 }
 
-void warm_file(struct scheduler *scheduler, const struct debug_place *place,
+void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
                bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);

@@ -13,7 +13,7 @@ struct scheduler;
 
 /* Starts a job for each kind that the stores make of the file, under the key by
  * which clients ask for it. */
-void warm_file(struct scheduler *scheduler, const struct debug_place *place,
+void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
                bool is_try);
 
 #endif

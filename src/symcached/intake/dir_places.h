@@ -3,17 +3,17 @@
  *
  * The places of a directory at which a file may lie.
  */
-#ifndef SYMCACHED_INTAKE_PLACES_H
-#define SYMCACHED_INTAKE_PLACES_H
+#ifndef SYMCACHED_INTAKE_DIR_PLACES_H
+#define SYMCACHED_INTAKE_DIR_PLACES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "here.h"
+#include "in_place.h"
 #include "intake.h"
 
 /* What is looked for; members mean what they do in struct unpack_request. */
-struct places_search {
+struct dir_search {
     int root;           /* open */
     const char **names; /* relative to it */
     size_t n;
@@ -27,30 +27,31 @@ struct places_search {
     int socket; /* takes the files that are left where they are; or -1 */
 };
 
-struct places {
+struct dir_places {
     size_t first; /* index of the first of n places that count */
     size_t n;
     int fds[UNPACK_PLACES];
     int errors[UNPACK_PLACES];   /* errno where there is no descriptor */
     bool pointer[UNPACK_PLACES]; /* it is a file.ptr */
-    struct here here[UNPACK_PLACES];
+    struct in_place in_place[UNPACK_PLACES];
 };
 
 /* Is the name that of a file.ptr? */
-bool places_is_pointer(const char *name);
+bool dir_places_is_pointer(const char *name);
 
 /* Opens the places that count.  places is all zeroes. */
-void places_open(struct places *places, const struct places_search *search);
+void dir_places_open(struct dir_places *places,
+                     const struct dir_search *search);
 
 /* Opens the file at the first place that counts, where the names are spelled as
  * index2.txt is.  Returns its descriptor and *place, or -1 with errno. */
-int places_open_first(const struct places_search *search, size_t *place);
+int dir_places_open_first(const struct dir_search *search, size_t *place);
 
 /* Returns the letter of intake.h for a place that could not be opened; *why
  * gets the reason in words. */
-char places_unopened(int error, const char **why);
+char dir_places_unopened(int error, const char **why);
 
 /* Does a file keep that size for a second?  One that is being copied grows. */
-bool places_settled(int fd, uint64_t size);
+bool dir_places_settled(int fd, uint64_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "places.h"
+#include "dir_places.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "casefold_open.h"
 
 /* Leaves only the places for the number of tiers that the store has. */
-static void tiers(struct places *places, const struct places_search *search,
+static void tiers(struct dir_places *places, const struct dir_search *search,
                   bool any_case)
 {
     size_t index2 = search->index2;
@@ -29,7 +29,7 @@ static void tiers(struct places *places, const struct places_search *search,
     }
 }
 
-bool places_is_pointer(const char *name)
+bool dir_places_is_pointer(const char *name)
 {
     const char *slash = strrchr(name, '/');
 
@@ -41,7 +41,7 @@ static int without_void(int fd)
 {
     struct stat st;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && here_is_void(&st)) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && in_place_is_void(&st)) {
         close(fd);
         errno = ENODATA;
         return -1;
@@ -49,9 +49,9 @@ static int without_void(int fd)
     return fd;
 }
 
-int places_open_first(const struct places_search *search, size_t *place)
+int dir_places_open_first(const struct dir_search *search, size_t *place)
 {
-    struct places places = {.n = search->n};
+    struct dir_places places = {.n = search->n};
 
     tiers(&places, search, false);
     *place = places.first;
@@ -62,8 +62,8 @@ int places_open_first(const struct places_search *search, size_t *place)
 
 /* Opens the file at a place, together with those behind it that lie in the
  * same folder, if its name is not known.  Returns how many these are. */
-static size_t open_place(struct places *places,
-                         const struct places_search *search, size_t i)
+static size_t open_place(struct dir_places *places,
+                         const struct dir_search *search, size_t i)
 {
     size_t n = casefold_count_unnamed(search->names + i, places->n - i);
 
@@ -80,7 +80,7 @@ static size_t open_place(struct places *places,
 }
 
 /* Opens the places that count.  Returns false if none of them exists. */
-static bool open_all(struct places *places, const struct places_search *search)
+static bool open_all(struct dir_places *places, const struct dir_search *search)
 {
     bool there = search->is_flat;
     size_t i, opened = 0;
@@ -93,22 +93,23 @@ static bool open_all(struct places *places, const struct places_search *search)
         if (i >= opened) {
             opened = i + open_place(places, search, i);
         }
-        places->pointer[i] = places_is_pointer(search->names[i]);
+        places->pointer[i] = dir_places_is_pointer(search->names[i]);
         if (places->fds[i] >= 0) {
             places->fds[i] = without_void(places->fds[i]);
             places->errors[i] = errno;
         }
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {
-            here_map(&places->here[i], search->socket, i, places->fds[i],
-                     search->unchanged, search->settled, search->max);
+            in_place_map(&places->in_place[i], search->socket, i,
+                         places->fds[i], search->unchanged, search->settled,
+                         search->max);
         }
         there |= places->fds[i] >= 0 || !casefold_absent(places->errors[i]);
     }
     return there;
 }
 
-void places_open(struct places *places, const struct places_search *search)
+void dir_places_open(struct dir_places *places, const struct dir_search *search)
 {
     places->n = search->n;
     tiers(places, search, false);
@@ -125,7 +126,7 @@ void places_open(struct places *places, const struct places_search *search)
     }
 }
 
-char places_unopened(int error, const char **why)
+char dir_places_unopened(int error, const char **why)
 {
     switch (error) {
     case ENOENT:
@@ -151,7 +152,7 @@ char places_unopened(int error, const char **why)
     }
 }
 
-bool places_settled(int fd, uint64_t size)
+bool dir_places_settled(int fd, uint64_t size)
 {
     static const struct timespec moment = {1, 0};
 

@@ -8,8 +8,8 @@
  * or out of: where it is on a network share, the thread might hang, and no
  * process ends before its threads.
  */
-#ifndef SYMCACHED_INTAKE_NEAR_H
-#define SYMCACHED_INTAKE_NEAR_H
+#ifndef SYMCACHED_INTAKE_LOCAL_PDB_H
+#define SYMCACHED_INTAKE_LOCAL_PDB_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct event_base;
 struct task;
 struct unpack_request;
 
-struct near_result {
+struct local_pdb_result {
     int fd; /* the file, until done returns; or -1 */
     size_t place;
     uint64_t size;
@@ -27,7 +27,8 @@ struct near_result {
     unsigned ms;
 };
 
-typedef void (*near_done_fn)(void *arg, const struct near_result *result);
+typedef void (*local_pdb_done_fn)(void *arg,
+                                  const struct local_pdb_result *result);
 
 /*
  * Looks at the first place of the request that counts.  Of the request max,
@@ -36,8 +37,8 @@ typedef void (*near_done_fn)(void *arg, const struct near_result *result);
  * is called before.  Returns NULL with errno: EXDEV if the directory is not a
  * local one.
  */
-struct task *near_start(struct event_base *base,
-                        const struct unpack_request *request,
-                        near_done_fn done, void *arg);
+struct task *local_pdb_start(struct event_base *base,
+                             const struct unpack_request *request,
+                             local_pdb_done_fn done, void *arg);
 
 #endif

@@ -4,8 +4,8 @@
  * Where a debug file, or an image, belongs in a symbol store: the path
  * <name>/<id>/<file> that its content says.
  */
-#ifndef DEBUGINFO_PLACE_H
-#define DEBUGINFO_PLACE_H
+#ifndef DEBUGINFO_IDENTITY_SYMSTORE_PATH_H
+#define DEBUGINFO_IDENTITY_SYMSTORE_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,18 +14,18 @@
 #include "proto/key.h"
 
 /* By how many ids a file may be asked for. */
-#define DEBUG_PLACE_IDS 4
+#define SYMSTORE_PATH_IDS 4
 
 /* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
-#define DEBUG_PLACE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
+#define SYMSTORE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
 
 /* Where a file belongs below the root, whatever the case of its path was, and
  * what it is.  A debug file has a name there that is not that of its module. */
-struct debug_place {
+struct symstore_path {
     char name[SYMCACHE_NAME_MAX + 1];
-    char id[DEBUG_PLACE_ID_SIZE];
+    char id[SYMSTORE_ID_SIZE];
     char file[SYMCACHE_NAME_MAX + 1];
-    symcache_key_t ids[DEBUG_PLACE_IDS];
+    symcache_key_t ids[SYMSTORE_PATH_IDS];
     size_t nids;
     char module[SYMCACHE_NAME_MAX + 1]; /* "": neither path nor file says it */
     enum original_format format;
@@ -42,15 +42,15 @@ struct file_identity;
  * file's name on the disk.  Returns true with *place, or false with a sentence
  * in error.
  */
-bool debug_place_find(const struct file_identity *list, size_t n,
-                      const char *const parts[3], bool packed,
-                      struct debug_place *place, char *error,
-                      size_t error_size);
+bool symstore_path_find(const struct file_identity *list, size_t n,
+                        const char *const parts[3], bool packed,
+                        struct symstore_path *place, char *error,
+                        size_t error_size);
 
 /* The same of a file in memory. */
-bool debug_place_read(const uint8_t *data, size_t size,
-                      const char *const parts[3], bool packed,
-                      struct debug_place *place, char *error,
-                      size_t error_size);
+bool symstore_path_read(const uint8_t *data, size_t size,
+                        const char *const parts[3], bool packed,
+                        struct symstore_path *place, char *error,
+                        size_t error_size);
 
 #endif

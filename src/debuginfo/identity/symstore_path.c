@@ -12,7 +12,7 @@ struct candidate {
     const struct file_identity *id;
     const char *const *parts;
     bool packed;
-    struct debug_place *place;
+    struct symstore_path *place;
     char *error;
     size_t error_size;
 };
@@ -269,10 +269,10 @@ static const struct {
 };
 
 /* Of a fat file, each image is one by which it may be asked for. */
-bool debug_place_find(const struct file_identity *list, size_t n,
-                      const char *const parts[3], bool packed,
-                      struct debug_place *place, char *error,
-                      size_t error_size)
+bool symstore_path_find(const struct file_identity *list, size_t n,
+                        const char *const parts[3], bool packed,
+                        struct symstore_path *place, char *error,
+                        size_t error_size)
 {
     enum original_format format = list->format;
     struct candidate c = {.parts = parts,
@@ -306,10 +306,10 @@ bool debug_place_find(const struct file_identity *list, size_t n,
     return fits;
 }
 
-bool debug_place_read(const uint8_t *data, size_t size,
-                      const char *const parts[3], bool packed,
-                      struct debug_place *place, char *error,
-                      size_t error_size)
+bool symstore_path_read(const uint8_t *data, size_t size,
+                        const char *const parts[3], bool packed,
+                        struct symstore_path *place, char *error,
+                        size_t error_size)
 {
     struct file_identity list[IDENTITIES_MAX];
     int format = identity_format(data, size);
@@ -321,6 +321,6 @@ bool debug_place_read(const uint8_t *data, size_t size,
     }
     n = identities_read((enum original_format)format, data, size, list, error,
                         error_size);
-    return n > 0 && debug_place_find(list, n, parts, packed, place, error,
-                                     error_size);
+    return n > 0 &&
+           symstore_path_find(list, n, parts, packed, place, error, error_size);
 }

@@ -3,8 +3,8 @@
  *
  * A file of a directory that is used where it is, instead of a copy.
  */
-#ifndef SYMCACHED_INTAKE_HERE_H
-#define SYMCACHED_INTAKE_HERE_H
+#ifndef SYMCACHED_INTAKE_IN_PLACE_H
+#define SYMCACHED_INTAKE_IN_PLACE_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define HERE_SETTLED 3600 /* seconds after the last change of the content */
+#define IN_PLACE_SETTLED 3600 /* seconds after the last change of the content */
 
-struct here {
+struct in_place {
     const uint8_t *map; /* or NULL: it is to be copied */
     uint64_t size;
 };
@@ -27,8 +27,8 @@ struct here {
  * network it could change without a trace, and a young one may still be written
  * to.  Fills *st then.
  */
-bool here_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
-                   struct stat *st);
+bool in_place_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
+                       struct stat *st);
 
 /*
  * Maps an open file, the one of a place, if it may be used where it is.
@@ -38,27 +38,27 @@ bool here_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
  * socket that it closes before it enters the sandbox, and later names only the
  * place.
  */
-void here_map(struct here *here, int socket, size_t place, int fd,
-              time_t unchanged, time_t settled, uint64_t max);
+void in_place_map(struct in_place *file, int socket, size_t place, int fd,
+                  time_t unchanged, time_t settled, uint64_t max);
 
 /*
  * Has the file been empty for a while, so that nobody is writing it?  Then it
  * is no file of anybody, whatever has left it there.
  */
-bool here_is_void(const struct stat *st);
+bool in_place_is_void(const struct stat *st);
 
 /* The descriptor of the place, or -1: nothing is waited for. */
-int here_receive(int socket, size_t place);
+int in_place_receive(int socket, size_t place);
 
 /* Writes the path of an open file.  Returns 0, or -1 with errno: ESTALE if it
  * does not lie any more where it was opened. */
-int here_path(int fd, char path[PATH_MAX]);
+int in_place_path(int fd, char path[PATH_MAX]);
 
 /* May all users of this machine read the file at an absolute path, nginx's
  * workers among them? */
-bool here_is_public(const char *path);
+bool in_place_is_public(const char *path);
 
-/* Makes a symbolic link to an open file.  Returns as here_path(). */
-int here_link(int fd, const char *path);
+/* Makes a symbolic link to an open file.  Returns as in_place_path(). */
+int in_place_link(int fd, const char *path);
 
 #endif

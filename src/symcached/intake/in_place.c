@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "here.h"
+#include "in_place.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -35,13 +35,13 @@ static bool is_local(int fd)
     return false;
 }
 
-bool here_is_void(const struct stat *st)
+bool in_place_is_void(const struct stat *st)
 {
-    return st->st_size == 0 && st->st_mtime < time(NULL) - HERE_SETTLED;
+    return st->st_size == 0 && st->st_mtime < time(NULL) - IN_PLACE_SETTLED;
 }
 
 /* A message with one descriptor. */
-struct here_message {
+struct in_place_message {
     size_t place;
     struct iovec text;
     struct msghdr head;
@@ -51,7 +51,7 @@ struct here_message {
     } control;
 };
 
-static void prepare(struct here_message *message)
+static void prepare(struct in_place_message *message)
 {
     memset(message, 0, sizeof(*message));
     message->text.iov_base = &message->place;
@@ -62,9 +62,9 @@ static void prepare(struct here_message *message)
     message->head.msg_controllen = sizeof(message->control.bytes);
 }
 
-static int here_send(int socket, size_t place, int fd)
+static int in_place_send(int socket, size_t place, int fd)
 {
-    struct here_message message;
+    struct in_place_message message;
     struct cmsghdr *control;
 
     prepare(&message);
@@ -80,34 +80,34 @@ static int here_send(int socket, size_t place, int fd)
                : -1;
 }
 
-bool here_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
-                   struct stat *st)
+bool in_place_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
+                       struct stat *st)
 {
     return is_local(fd) && fstat(fd, st) == 0 && st->st_size > 0 &&
            (uint64_t)st->st_size <= max && st->st_ctime < unchanged &&
            st->st_mtime < settled;
 }
 
-void here_map(struct here *here, int socket, size_t place, int fd,
-              time_t unchanged, time_t settled, uint64_t max)
+void in_place_map(struct in_place *file, int socket, size_t place, int fd,
+                  time_t unchanged, time_t settled, uint64_t max)
 {
     struct stat st;
     void *map;
 
-    if (!here_may_stay(fd, unchanged, settled, max, &st) ||
-        here_send(socket, place, fd) != 0) {
+    if (!in_place_may_stay(fd, unchanged, settled, max, &st) ||
+        in_place_send(socket, place, fd) != 0) {
         return;
     }
     map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED) {
-        here->map = map;
-        here->size = (uint64_t)st.st_size;
+        file->map = map;
+        file->size = (uint64_t)st.st_size;
     }
 }
 
-int here_receive(int socket, size_t place)
+int in_place_receive(int socket, size_t place)
 {
-    struct here_message message;
+    struct in_place_message message;
     struct cmsghdr *control;
     int fd = -1;
 
@@ -129,7 +129,7 @@ int here_receive(int socket, size_t place)
     }
 }
 
-int here_path(int fd, char path[PATH_MAX])
+int in_place_path(int fd, char path[PATH_MAX])
 {
     struct stat opened, st;
     char self[32];
@@ -149,7 +149,7 @@ int here_path(int fd, char path[PATH_MAX])
     return 0;
 }
 
-bool here_is_public(const char *path)
+bool in_place_is_public(const char *path)
 {
     char folder[PATH_MAX], *slash;
     struct stat st;
@@ -167,9 +167,9 @@ bool here_is_public(const char *path)
     return true;
 }
 
-int here_link(int fd, const char *path)
+int in_place_link(int fd, const char *path)
 {
     char target[PATH_MAX];
 
-    return here_path(fd, target) == 0 ? symlink(target, path) : -1;
+    return in_place_path(fd, target) == 0 ? symlink(target, path) : -1;
 }
