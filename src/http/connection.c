@@ -4,7 +4,6 @@
 #include "connection.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <event2/event_struct.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -411,19 +410,11 @@ static int take_bytes(struct http_connection *c, struct http_input *in)
     return c->next <= in->size;
 }
 
-static bool send_continue(const struct http_connection *c)
-{
-    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
-
-    return send(socket_of(c), text, sizeof(text) - 1, MSG_NOSIGNAL) ==
-           sizeof(text) - 1;
-}
-
 /* Tells a client that waits for it to send its body. */
 static int invite(struct http_connection *c)
 {
     c->head.is_awaited = false;
-    return send_continue(c) ? 0 : -408;
+    return http_output_continue(socket_of(c)) ? 0 : -408;
 }
 
 /* Returns 1 when there is a request to answer, or as take_head(). */
@@ -552,15 +543,6 @@ static void receive(struct http_connection *c)
     }
 }
 
-/* Has the client closed both directions? */
-static bool is_hung_up(const struct http_connection *c)
-{
-    struct pollfd socket = {.fd = socket_of(c)};
-
-    return poll(&socket, 1, 0) == 1 &&
-           (socket.revents & (POLLHUP | POLLERR)) != 0;
-}
-
 /*
  * The client sends nothing more, and either reads on or is gone, which looks
  * the same in TCP.  What it is sent tells: one that is gone answers with a
@@ -569,7 +551,8 @@ static bool is_hung_up(const struct http_connection *c)
  */
 static bool may_read_on(const struct http_connection *c)
 {
-    return !c->head.is_http10 && send_continue(c) && !is_hung_up(c);
+    return !c->head.is_http10 && http_output_continue(socket_of(c)) &&
+           !http_output_is_hung_up(socket_of(c));
 }
 
 static void leave_request(struct http_connection *c)
@@ -657,7 +640,8 @@ void http_connection_tick(struct http_connection *c)
         }
         break;
     case RUNS:
-        if (c->gone != NULL && c->watched == 0 && is_hung_up(c)) {
+        if (c->gone != NULL && c->watched == 0 &&
+            http_output_is_hung_up(socket_of(c))) {
             leave_request(c);
         }
         break;
@@ -697,4 +681,16 @@ void http_request_watch(struct http_request *request,
 
     c->gone = gone;
     c->arg = arg;
+}
+
+void *http_request_take(struct http_request *request)
+{
+    struct http_connection *c = (struct http_connection *)request;
+    struct http_input *in = http_input_split(&c->input, c->next);
+
+    if (in != NULL) {
+        c->reads = c->input;
+        c->next = 0;
+    }
+    return in;
 }

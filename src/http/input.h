@@ -27,6 +27,10 @@ bool http_input_resize(struct http_input **input, size_t room);
 bool http_input_spool(struct http_input *input, size_t at, size_t size,
                       struct spool *spool);
 
+/* Begins another input with what follows a place.  Returns the former one, or
+ * NULL without memory. */
+struct http_input *http_input_split(struct http_input **input, size_t at);
+
 void http_input_free(struct http_input *input); /* NULL is allowed */
 
 #endif

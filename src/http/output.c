@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,4 +80,20 @@ void http_output_release(struct http_output *output)
         }
     }
     memset(output, 0, sizeof(*output));
+}
+
+bool http_output_continue(int fd)
+{
+    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    return send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL) ==
+           sizeof(text) - 1;
+}
+
+bool http_output_is_hung_up(int fd)
+{
+    struct pollfd socket = {.fd = fd};
+
+    return poll(&socket, 1, 0) == 1 &&
+           (socket.revents & (POLLHUP | POLLERR)) != 0;
 }

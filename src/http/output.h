@@ -35,4 +35,11 @@ bool http_output_keep(struct http_output *output, uint64_t most);
 
 void http_output_release(struct http_output *output);
 
+/* Tells a client that waits for it to send its body.  Returns false if that
+ * fails. */
+bool http_output_continue(int fd);
+
+/* Has the client closed both directions? */
+bool http_output_is_hung_up(int fd);
+
 #endif

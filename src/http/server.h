@@ -104,6 +104,12 @@ const char *http_request_field(const struct http_request *request,
 void http_request_watch(struct http_request *request,
                         void (*gone)(void *arg), void *arg);
 
+/*
+ * Takes along what the texts and the body of a request are in that was not
+ * answered at once: they stay when it is, until free().  NULL without memory.
+ */
+void *http_request_take(struct http_request *request);
+
 /* Answers a request, which is over then. */
 void http_reply(struct http_request *request, const struct http_reply *reply);
 

@@ -25,6 +25,7 @@
 #include "sandbox/sandbox.h"
 #include "worker/worker.h"
 #include "demangler.h"
+#include "symbolicated/calls/kept.h"
 #include "symbolicated/search/exchange.h"
 #include "report.h"
 #include "worker.h"
@@ -377,6 +378,7 @@ static void finish(struct daemon *d)
     }
     free(d->workers.list);
     free(d->spawners);
+    kept_clear();
     demangler_stop();
     /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "metrics/metrics.h"
+#include "symbolicated/calls/kept.h"
 #include "symbolicated/files/files.h"
 
 /* Microseconds.  One frame takes a few, a thousand a millisecond or two, and
@@ -174,6 +175,20 @@ static void print_times(const struct printer *p)
     }
 }
 
+/* Of calls that go on without their connection. */
+static void print_calls(const struct printer *p)
+{
+    print_number(p, "symbolicated_calls_pending", "gauge",
+                 "Requests that run on, to be polled.",
+                 sum(p, offsetof(struct stats, pending)));
+    print_number(p, "symbolicated_answers_lost_total", "counter",
+                 "Their answers that were not kept, as there was no room.",
+                 sum(p, offsetof(struct stats, lost)));
+    print_number(p, "symbolicated_kept_bytes", "gauge",
+                 "Bytes of such requests, and of their answers.",
+                 kept_bytes());
+}
+
 /* Of processes that read crash reports. */
 static void print_workers(const struct printer *p)
 {
@@ -211,6 +226,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
     print_number(&p, "symbolicated_requests_refused_total", "counter",
                  "Requests that are no HTTP, or too slow or too large.",
                  sum(&p, offsetof(struct stats, refused)));
+    print_calls(&p);
     print_histograms(&p);
     print_number(&p, "symbolicated_frames_total", "counter",
                  "Frames of requests.",

@@ -26,6 +26,8 @@ struct stats {
     stats_count usec[API_PROTOCOLS];
     struct work_counts works;
     stats_count running; /* requests that are not answered yet */
+    stats_count pending; /* of these, calls without a connection */
+    stats_count lost;    /* answers of such calls: there was no room */
     stats_count refused; /* requests that cannot be read */
     stats_count frames;
     stats_count modules[API_MODULE_LATE + 1];

@@ -16,6 +16,7 @@
 #include "symbolicated/search/exchange.h"
 #include "pages.h"
 #include "symbolicated/api/protocols.h"
+#include "symbolicated/calls/kept.h"
 #include "symbolicated/calls/request.h"
 
 /* How long answers may take to leave when we stop. */
@@ -67,6 +68,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     atomic_store(&w->turned, clock_ms());
     mapped_evict_stale(w->workers->mapped);
     module_cache_trim(w->context.searcher.cache);
+    kept_evict();
 }
 
 static void on_drained(void *arg)

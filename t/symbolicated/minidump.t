@@ -202,7 +202,7 @@ is $t->symbolicated_metric('symbolicated_spool_bytes'), 0,
     'nothing of a dump is left';
 unlike $t->symbolicated_log, qr/libc|Program/, 'nor in the log';
 
-# --- symbols that come late: the dump is kept, and read again
+# --- symbols that come late: the dump is read on
 
 $t->stop_symbolicated;
 $t->stop_symcached;
@@ -221,8 +221,11 @@ cmp_ok $t->symbolicated_metric('symbolicated_spool_bytes'), '>', 20000,
 kill CONT => $symcached;
 $r = $t->http($t->symbolicated_socket, 'GET', "/requests/$id?timeout=60");
 $answer = $json->decode($r->{body});
-is $answer->{status}, 'completed', 'asked for again';
+is $answer->{status}, 'completed', 'asked for later';
 is scalar @{ $answer->{stacktraces} }, 4, 'it is whole';
+is $t->symbolicated_metric('symbolicated_bodies_total'), 1,
+    'a worker has read it once';
+is $t->symbolicated_metric('symbolicated_spool_bytes'), 0, 'and it is gone';
 
 # --- limits
 

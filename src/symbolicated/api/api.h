@@ -124,7 +124,31 @@ struct api_round {
 enum api_next {
     API_FINISHED, /* the reply is whole */
     API_WANTS,    /* another round has modules that are unknown */
-    API_WORKS     /* its work is to be begun, or goes on with files */
+    API_WORKS,    /* its work is to be begun, or goes on with files */
+    API_POLLS     /* its poll is to be begun */
+};
+
+/* What has become of a call that went on without its connection. */
+enum api_poll_news {
+    API_POLL_NONE,
+    API_POLL_UNKNOWN, /* there is none with this id */
+    API_POLL_RUNS,    /* and longer than the poll waits */
+    API_POLL_ENDED
+};
+
+/* The answer of such a call. */
+struct api_answer {
+    int status;
+    const char *type; /* static, or NULL */
+    const char *data;
+    size_t size;
+};
+
+/* A call that asks for the answer of another one. */
+struct api_poll {
+    const char *id;
+    enum api_poll_news news;
+    const struct api_answer *answer; /* ENDED; NULL: there was no room for it */
 };
 
 enum api_news {
@@ -169,8 +193,11 @@ struct api_call {
                            searched; NULL: search the configured stores */
     size_t tenant_size;
     struct api_work *work; /* or NULL: it has none */
+    struct api_poll *poll; /* the same */
     bool is_stopped; /* modules are late as the process stops */
     uint64_t wait; /* milliseconds until those that are missing are late */
+    uint64_t patience; /* milliseconds that its connection waits, if
+                          say_pending is set */
     /* Whether a file of this source ("": nobody knows) counts, or the stores
      * behind its own are searched as well; NULL: all count. */
     bool (*counts)(const struct api_call *call, const char *source);
@@ -181,6 +208,12 @@ struct api_call {
      * counts no more then.
      */
     enum api_next (*step)(struct api_call *call, struct api_reply *reply);
+    /*
+     * The answer to a connection that does not wait any longer: the call goes
+     * on and is polled by this id, or ends as it cannot be kept (NULL).
+     * NULL: its connection waits for the call.
+     */
+    void (*say_pending)(struct api_reply *reply, const char *id);
     void (*free)(struct api_call *call);
 };
 

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "body.h"
+#include "kept.h"
+#include "record.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -17,6 +19,13 @@
 
 /* A search has this long beyond the call's own time: for slow disks. */
 #define GRACE_MS 5000
+
+/* A connection waits this much longer than it was told to: what symcached knows
+ * needs no poll. */
+#define MOMENT_MS 100
+
+/* Until a connection that waits for a disk is looked at again. */
+#define LOOK_MS 20
 
 /* The same of the values of a request. */
 #define VALUES_KEPT 65536
@@ -26,13 +35,13 @@
 /* In the log and the metrics, as nginx has it: the client did not wait. */
 #define CLIENT_GONE 499
 
-#define LINE_MAX_BYTES 256
-#define FLUSH_MS 100
-
 struct request {
     LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
-    struct http_request *http;
+    struct http_request *http; /* NULL: the call goes on without it */
+    void *texts;               /* of the request, then */
+    struct kept *kept;         /* the same */
+    struct kept_poll poll;     /* if that is what the call is */
     struct settings *settings;
     struct api_request api;
     struct api_reply reply;
@@ -41,102 +50,12 @@ struct request {
     struct body *body;   /* its work, if a worker does it; or NULL */
     struct event *timer; /* NULL: it does not wait */
     unsigned tries;
-    uint64_t started; /* microseconds */
-    uint64_t parsed;
-    uint64_t searched;
+    struct record record;
 };
-
-/* the log -------------------------------------------------------------------
- */
-
-static void flush(struct request_context *context)
-{
-    if (context->lines_size > 0) {
-        log_lines(context->lines, context->lines_size);
-        context->lines_size = 0;
-    }
-}
 
 static void on_flush(evutil_socket_t fd, short what, void *arg)
 {
-    flush(arg);
-}
-
-/* With -v: what was not found, and why. */
-static void log_module(const struct api_module *module)
-{
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
-
-    if (module->state != API_MODULE_FOUND &&
-        stats_outcome(module->state) != NULL) {
-        symcache_id_print(id, &module->key);
-        log_debug(0, "module \"%s/%s\" is %s, symcached was %sasked",
-                  module->key.name, id, stats_outcome(module->state),
-                  module->asked ? "" : "not ");
-    }
-}
-
-/* The modules of all rounds, by state; *n is how many they are. */
-static void count_modules(struct request *r, size_t *n,
-                          size_t counts[API_MODULE_LATE + 1])
-{
-    struct stats *stats = &r->context->stats;
-    const struct api_round *round = r->call != NULL ? r->call->round : NULL;
-    size_t i;
-
-    for (*n = 0; round != NULL; round = round->before) {
-        for (i = 0; i < round->nmodules; i++) {
-            counts[round->modules[i].state]++;
-            log_module(&round->modules[i]);
-            stats_add(&stats->asked, round->modules[i].asked);
-        }
-        *n += round->nmodules;
-    }
-}
-
-static void add_line(struct request *r, size_t nmodules, const size_t counts[],
-                     uint64_t usec)
-{
-    static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
-    struct request_context *context = r->context;
-
-    if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
-        flush(context);
-    }
-    if (context->lines_size == 0) {
-        event_add(context->flush, &soon);
-    }
-    context->lines_size += log_print(
-        context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
-        "request protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
-        "failed=%zu us=%llu",
-        api_protocol_name(r->reply.protocol), r->reply.status,
-        r->call != NULL ? r->call->nframes : 0,
-        nmodules,
-        counts[API_MODULE_MISSING] + counts[API_MODULE_UNSUPPORTED] +
-            counts[API_MODULE_MALFORMED],
-        counts[API_MODULE_FAILED] + counts[API_MODULE_LATE],
-        (unsigned long long)usec);
-}
-
-static void count(struct request *r)
-{
-    struct stats *stats = &r->context->stats;
-    size_t counts[API_MODULE_LATE + 1] = {0}, nmodules, i;
-    uint64_t now = clock_usec();
-
-    count_modules(r, &nmodules, counts);
-    for (i = 0; r->call != NULL && i <= API_MODULE_LATE; i++) {
-        stats_add(&stats->modules[i], counts[i]);
-    }
-    if (r->call != NULL) {
-        stats_add(&stats->frames, r->call->nframes);
-        stats_add(&stats->search_usec, r->searched - r->parsed);
-        stats_add(&stats->answer_usec, now - r->searched);
-    }
-    stats_add(&stats->parse_usec, r->parsed - r->started);
-    stats_request(stats, r->reply.protocol, r->reply.status, now - r->started);
-    add_line(r, nmodules, counts, now - r->started);
+    record_flush(arg);
 }
 
 /* the answer ----------------------------------------------------------------
@@ -145,7 +64,6 @@ static void count(struct request *r)
 static void free_request(struct request *r)
 {
     struct search *before;
-
 
     stats_add(&r->context->stats.running, (uint64_t)-1);
     body_free(r->body);
@@ -157,10 +75,14 @@ static void free_request(struct request *r)
         before = search_before(r->search);
         search_free(r->search);
     }
+    if (r->call != NULL && r->call->poll != NULL) {
+        kept_poll_end(&r->poll);
+    }
     if (r->call != NULL) {
         r->call->free(r->call);
     }
     settings_unref(r->settings);
+    free(r->texts);
     free(r);
 }
 
@@ -216,32 +138,77 @@ static void trim(struct request_context *context)
     }
 }
 
+/* There is no memory, or no room for the answer. */
+static void set_failed(struct api_reply *reply)
+{
+    reply->status = 503;
+    reply->type = NULL;
+    reply->nheaders = 0;
+    api_reply_header(reply, "Retry-After", "1");
+    json_write_reset(reply->body);
+}
+
+/* fields is the room of those of the reply. */
+static struct http_reply http_reply_of(const struct api_reply *reply,
+                                       struct http_field *fields)
+{
+    unsigned i;
+
+    for (i = 0; i < reply->nheaders; i++) {
+        fields[i].name = reply->headers[i].name;
+        fields[i].value = reply->headers[i].value;
+    }
+    return (struct http_reply){.status = reply->status,
+                               .type = reply->type,
+                               .fields = fields,
+                               .nfields = reply->nheaders,
+                               .body = reply->body->data,
+                               .size = reply->body->size};
+}
+
+/* Gives the answer to the polls of a call that went on. */
+static void keep_answer(struct request *r)
+{
+    struct request_context *context = r->context;
+    char id[KEPT_ID_SIZE];
+
+    memcpy(id, kept_id(r->kept), sizeof(id));
+    record_end(context, &r->record, r->call, &r->reply, id);
+    if (!kept_end(r->kept, &r->reply,
+                  r->settings->symbolication->symbolicator.kept_size)) {
+        stats_add(&context->stats.lost, 1);
+        log_warn(0,
+                 "the answer of call %s has %zu bytes, for which "
+                 "\"symbolication.symbolicator.kept_size\" has no room",
+                 id, r->reply.body->size);
+    }
+    stats_add(&context->stats.pending, (uint64_t)-1);
+}
+
+/* The reply is whole, or there was no memory for it. */
 static void send_reply(struct request *r)
 {
     struct request_context *context = r->context;
     struct json_writer *writer = r->reply.body;
     struct http_field fields[API_HEADERS_MAX];
-    struct http_reply reply = {.body = writer->data, .size = writer->size};
     struct http_request *http = r->http;
-    unsigned i;
+    struct http_reply reply;
 
-    if (writer->has_failed ||
-        (writer->size > WRITER_KEPT && !give_large(r, &reply))) {
-        r->reply.status = 503;
-        r->reply.type = NULL;
-        r->reply.nheaders = 0;
-        api_reply_header(&r->reply, "Retry-After", "1");
-        reply.size = 0;
+    if (writer->has_failed) {
+        set_failed(&r->reply);
     }
-    for (i = 0; i < r->reply.nheaders; i++) {
-        fields[i].name = r->reply.headers[i].name;
-        fields[i].value = r->reply.headers[i].value;
+    if (http == NULL) {
+        keep_answer(r);
+        free_request(r);
+        trim(context);
+        return;
     }
-    reply.status = r->reply.status;
-    reply.type = r->reply.type;
-    reply.fields = fields;
-    reply.nfields = r->reply.nheaders;
-    count(r);
+    reply = http_reply_of(&r->reply, fields);
+    if (writer->size > WRITER_KEPT && !give_large(r, &reply)) {
+        set_failed(&r->reply);
+        reply = http_reply_of(&r->reply, fields);
+    }
+    record_answer(context, &r->record, r->call, &r->reply);
     /* first: who has the answer may ask again at once, and there may be a
      * limit of requests that run */
     free_request(r);
@@ -300,23 +267,39 @@ static void on_gone(void *arg)
     struct request *r = arg;
 
     r->reply.status = CLIENT_GONE;
-    r->searched = clock_usec();
-    count(r);
+    r->record.searched = clock_usec();
+    record_answer(r->context, &r->record, r->call, &r->reply);
     free_request(r);
 }
 
-/* Returns 0, or -1 without memory. */
-static int wait_for_modules(struct request *r)
+static bool may_go_on(const struct request *r)
 {
-    uint64_t ms = r->call->wait + GRACE_MS;
-    uint64_t spent = (clock_usec() - r->started) / 1000;
+    return r->http != NULL && r->call->say_pending != NULL;
+}
+
+/* Milliseconds from the begin of the request, to on_limit(). */
+static uint64_t limit_of(const struct request *r)
+{
+    if (r->call->poll != NULL) {
+        return r->call->wait;
+    }
+    return may_go_on(r) ? r->call->patience + MOMENT_MS
+                        : r->call->wait + GRACE_MS;
+}
+
+static void on_limit(evutil_socket_t fd, short what, void *arg);
+
+/* Returns 0, or -1 without memory. */
+static int wait_until(struct request *r, uint64_t ms)
+{
+    uint64_t spent = (clock_usec() - r->record.started) / 1000;
     struct timeval limit;
 
     ms = spent < ms ? ms - spent : 0;
     limit.tv_sec = (time_t)(ms / 1000);
     limit.tv_usec = (suseconds_t)(ms % 1000 * 1000);
     if (r->timer == NULL) {
-        r->timer = evtimer_new(r->context->searcher.base, on_late, r);
+        r->timer = evtimer_new(r->context->searcher.base, on_limit, r);
         if (r->timer == NULL) {
             return -1;
         }
@@ -324,6 +307,65 @@ static int wait_for_modules(struct request *r)
         http_request_watch(r->http, on_gone, r);
     }
     return event_add(r->timer, &limit);
+}
+
+static int wait_on(struct request *r)
+{
+    return wait_until(r, limit_of(r));
+}
+
+/* The connection is told that the call goes on without it; or it ends, as there
+ * is no room. */
+static void leave_connection(struct request *r)
+{
+    const struct symbolicator_config *config =
+        &r->settings->symbolication->symbolicator;
+    struct http_request *http = r->http;
+    struct http_field fields[API_HEADERS_MAX];
+    struct http_reply reply;
+
+    r->texts = http_request_take(http);
+    if (r->texts != NULL) {
+        r->kept = kept_new(config->node, config->kept_size);
+    }
+    reset_reply(r);
+    r->call->say_pending(&r->reply, r->kept != NULL ? kept_id(r->kept) : NULL);
+    if (r->kept == NULL || r->reply.body->has_failed) {
+        send_reply(r);
+        return;
+    }
+    stats_add(&r->context->stats.pending, 1);
+    record_pending(r->context, &r->record, r->call, &r->reply,
+                   kept_id(r->kept));
+    reply = http_reply_of(&r->reply, fields);
+    r->http = NULL;
+    wait_on(r);
+    http_reply(http, &reply);
+}
+
+static bool is_looking(const struct request *r)
+{
+    const struct search *s;
+
+    for (s = r->search; s != NULL && !search_is_looking(s);
+         s = search_before(s)) {
+    }
+    return s != NULL;
+}
+
+/* The time is over, that of the connection or that of the call. */
+static void on_limit(evutil_socket_t fd, short what, void *arg)
+{
+    struct request *r = arg;
+    uint64_t spent = (clock_usec() - r->record.started) / 1000;
+
+    if (!may_go_on(r)) {
+        on_late(fd, what, arg);
+    } else if (is_looking(r) && spent < r->call->patience + GRACE_MS) {
+        wait_until(r, spent + LOOK_MS); /* what lies here needs no poll */
+    } else {
+        leave_connection(r);
+    }
 }
 
 /* Makes modules of any round unknown whose file was cut short.  Returns whether
@@ -344,7 +386,7 @@ static bool is_broken(struct request *r)
 static int add_round(struct request *r)
 {
     struct search *search = search_new(&r->context->searcher, r->settings,
-                                       r->call, r->started, r->search,
+                                       r->call, r->record.started, r->search,
                                        on_searched, r);
 
     if (search == NULL) {
@@ -390,7 +432,7 @@ static bool search(struct request *r)
         r->call->is_stopped = true;
         return true;
     }
-    if (wait_for_modules(r) != 0) {
+    if (wait_on(r) != 0) {
         give_up(r);
     }
     return false;
@@ -418,7 +460,32 @@ static void work(struct request *r)
     } else {
         body_give(r->body, r->search);
     }
-    if (r->body == NULL || wait_for_modules(r) != 0) {
+    if (r->body == NULL || wait_on(r) != 0) {
+        give_up(r);
+    }
+}
+
+static void on_polled(void *arg)
+{
+    struct request *r = arg;
+
+    r->call->poll->answer = kept_poll_answer(&r->poll);
+    r->call->poll->news = API_POLL_ENDED;
+    go_on(r);
+}
+
+/* Looks for the call that this one polls, and waits for its end. */
+static void poll_call(struct request *r)
+{
+    struct api_poll *poll = r->call->poll;
+
+    poll->news = kept_poll_start(&r->poll, r->context->inbox, poll->id,
+                                 on_polled, r);
+    poll->answer = kept_poll_answer(&r->poll);
+    if (poll->news != API_POLL_RUNS || r->context->is_stopping) {
+        r->call->is_stopped = r->context->is_stopping;
+        go_on(r);
+    } else if (wait_on(r) != 0) {
         give_up(r);
     }
 }
@@ -432,7 +499,7 @@ static void go_on(struct request *r)
     enum api_next next;
 
     do {
-        r->searched = clock_usec();
+        r->record.searched = clock_usec();
         reset_reply(r);
         next = r->call->step(r->call, &r->reply);
         if (r->search != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
@@ -442,6 +509,9 @@ static void go_on(struct request *r)
             return;
         } else if (next == API_WORKS) {
             work(r);
+            return;
+        } else if (next == API_POLLS) {
+            poll_call(r);
             return;
         }
         if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
@@ -462,10 +532,15 @@ static void stop(struct request *r)
 void request_context_stop(struct request_context *context)
 {
     struct request *r;
+    size_t n = 0;
 
     context->is_stopping = true;
     while ((r = LIST_FIRST(&context->waiting)) != NULL) {
+        n += r->http == NULL;
         stop(r);
+    }
+    if (n > 0) {
+        log_warn(0, "calls that were pending are gone: %zu", n);
     }
 }
 
@@ -529,14 +604,14 @@ void request_start(struct request_context *context, struct http_request *http)
     stats_add(&context->stats.running, 1);
     r->http = http;
     r->settings = settings_ref(context->settings);
-    r->started = clock_usec();
+    r->record.started = clock_usec();
     module_cache_trim(context->searcher.cache);
     describe(r);
     reset_reply(r);
     if (!is_refused(r)) {
         r->call = api_begin(&r->api, &r->reply);
     }
-    r->parsed = clock_usec();
+    r->record.parsed = clock_usec();
     if (r->call == NULL) {
         send_reply(r);
     } else if (r->call->round->nmodules == 0) {
@@ -557,6 +632,7 @@ int request_context_init(struct request_context *context,
     context->searcher.mapped = mapped;
     context->searcher.cache = module_cache_new(mapped);
     context->searcher.uses = uses_new(base);
+    context->inbox = kept_inbox_new(base);
     context->settings = settings_ref(settings);
     context->flush = evtimer_new(base, on_flush, context);
     if (spawner != -1) {
@@ -564,18 +640,20 @@ int request_context_init(struct request_context *context,
     }
     return (spawner == -1 || context->pool != NULL) &&
                    context->searcher.cache != NULL &&
-                   context->searcher.uses != NULL && context->flush != NULL
+                   context->searcher.uses != NULL &&
+                   context->inbox != NULL && context->flush != NULL
                ? 0
                : -1;
 }
 
 void request_context_clear(struct request_context *context)
 {
-    flush(context);
+    record_flush(context);
     if (context->flush != NULL) {
         event_free(context->flush);
     }
     work_pool_free(context->pool);
+    kept_inbox_free(context->inbox);
     uses_free(context->searcher.uses);
     module_cache_free(context->searcher.cache);
     settings_unref(context->settings);

@@ -24,7 +24,8 @@ struct request_context {
     struct json_writer writer;
     struct stats stats;
     struct work_pool *pool; /* NULL: no call has a work */
-    LIST_HEAD(, request) waiting; /* for modules */
+    struct kept_inbox *inbox;
+    LIST_HEAD(, request) waiting; /* for modules, works, other calls */
     bool is_stopping;
     struct event *flush; /* writes the lines */
     char lines[REQUEST_LINES_MAX]; /* of the log */

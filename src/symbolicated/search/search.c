@@ -581,6 +581,11 @@ bool search_has_ended(const struct search *search)
     return search->open == 0;
 }
 
+bool search_is_looking(const struct search *search)
+{
+    return search->looks != NULL;
+}
+
 void search_stop(struct search *search)
 {
     struct question *question;

@@ -49,6 +49,9 @@ bool search_run(struct search *search);
 /* Are all modules known? */
 bool search_has_ended(const struct search *search);
 
+/* Does it wait for a disk of this machine? */
+bool search_is_looking(const struct search *search);
+
 /* The time is over: what is still unknown is late, and done is not called. */
 void search_stop(struct search *search);
 

@@ -11,36 +11,14 @@
 #include "say.h"
 #include "sources.h"
 
-const struct symbolicator_request *
-symbolicator_request_of(const struct symbolicator_call *call)
-{
-    return call->kept != NULL ? &call->kept->request : &call->own;
-}
-
-/* Some module did not come within the time of the connection. */
-static void answer_late(struct symbolicator_call *call,
+/* Some module did not come within the time of the call. */
+static void answer_late(const struct symbolicator_call *call,
                         struct api_reply *reply)
 {
-    if (call->api.is_stopped) { /* and with it goes what is kept */
+    if (call->api.is_stopped) {
         say_later(reply, "the server is stopping");
-        return;
-    }
-    if (call->kept == NULL) {
-        if (call->api.wait == KEPT_LIMIT_MS) {
-            say_status(reply, "timeout", NULL);
-            return;
-        }
-        call->kept = kept_add(&call->own, call->body_size,
-                              call->config->symbolicator.node,
-                              call->config->symbolicator.kept_size);
-    }
-    if (call->kept == NULL) {
-        say_busy(reply);
-    } else if (kept_is_late(call->kept)) {
-        kept_answered(call->kept);
-        say_status(reply, "timeout", NULL);
     } else {
-        say_status(reply, "pending", call->kept->id);
+        say_status(reply, "timeout", NULL);
     }
 }
 
@@ -82,7 +60,7 @@ static bool counts(const struct api_call *api, const char *source)
 
     call = (const struct symbolicator_call *)api;
     return symbolicator_source_counts(call->config,
-                                      symbolicator_request_of(call), source);
+                                      &call->request, source);
 }
 
 /* Makes a module wanted under a key.  Returns false if none of the client's
@@ -91,7 +69,7 @@ static bool want(const struct symbolicator_call *call,
                  struct api_module *wanted, size_t module,
                  const symcache_key_t *key, const struct symfile_string *name)
 {
-    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_request *request = &call->request;
     char names[OWN_NAMES_SIZE] = "";
     uint32_t asked;
 
@@ -119,7 +97,7 @@ static bool want(const struct symbolicator_call *call,
  */
 static int want_images(struct symbolicator_call *call)
 {
-    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_request *request = &call->request;
     const struct api_round *first = &call->api.first;
     struct symfile_string name;
     symcache_key_t key;
@@ -210,11 +188,9 @@ static void answer(struct symbolicator_call *call, struct api_reply *reply)
     take_results(call);
     reply->status = 200;
     reply->type = SAY_JSON_TYPE;
-    if (!symbolicator_answer(call->config, symbolicator_request_of(call),
+    if (!symbolicator_answer(call->config, &call->request,
                              call->results, reply->body)) {
         say(reply, 422, "the answer is too large: ask for less");
-    } else if (call->kept != NULL) {
-        kept_answered(call->kept);
     }
 }
 
@@ -262,9 +238,8 @@ static void release(struct api_call *api)
     if (call->running != NULL) {
         running_end(call->running, call->body_size);
     }
-    symbolicator_free(&call->own);
+    symbolicator_free(&call->request);
     free(call->text);
-    kept_unref(call->kept);
     free(call->results);
     if (call->tenant.data != NULL) {
         explicit_bzero(call->tenant.data, call->tenant.size);
@@ -282,13 +257,13 @@ static void release(struct api_call *api)
 static bool does_tell(const struct symbolicator_call *call)
 {
     return call->config->symbolicator.candidates &&
-           symbolicator_request_of(call)->has_candidates;
+           call->request.has_candidates;
 }
 
 /* Reads the client's own sources.  Returns 0, or -1 without memory. */
 static int read_own_sources(struct symbolicator_call *call)
 {
-    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_request *request = &call->request;
 
     if (!symbolicator_has_own(call->config, request)) {
         return 0;
@@ -311,7 +286,7 @@ static int read_own_sources(struct symbolicator_call *call)
 /* Makes a module wanted, if it can be asked for. */
 static void want_module(struct symbolicator_call *call, size_t module)
 {
-    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_request *request = &call->request;
     struct api_round *first = &call->api.first;
     struct api_module *wanted = &first->modules[first->nmodules];
     struct symfile_string name;
@@ -329,7 +304,7 @@ static void want_module(struct symbolicator_call *call, size_t module)
 /* The same of its CFI, which may be that of its image or of its debug file. */
 static void want_cfi(struct symbolicator_call *call, size_t module)
 {
-    const struct symbolicator_request *request = symbolicator_request_of(call);
+    const struct symbolicator_request *request = &call->request;
     const struct symbolicator_module *m = &request->modules[module];
     struct api_round *first = &call->api.first;
     struct symfile_string name;
@@ -356,7 +331,7 @@ int symbolicator_call_want(struct symbolicator_call *call)
     uint32_t sources;
     const struct symbolicator_request *request;
 
-    request = symbolicator_request_of(call);
+    request = &call->request;
     call->results = calloc(request->nmodules + 1, sizeof(call->results[0]));
     files = request->nused * (call->wants_cfi ? 3 : 1);
     call->wanted = calloc(files + 1, sizeof(call->wanted[0]));
@@ -390,14 +365,14 @@ int symbolicator_call_want(struct symbolicator_call *call)
 }
 
 struct symbolicator_call *
-symbolicator_call_new(const struct symbolication_config *config, uint64_t wait)
+symbolicator_call_new(const struct symbolication_config *config)
 {
     struct symbolicator_call *call;
 
     call = calloc(1, sizeof(*call));
     if (call != NULL) {
         call->config = config;
-        call->api.wait = wait;
+        call->api.wait = SYMBOLICATOR_LIMIT_MS;
         call->api.round = &call->api.first;
         call->api.step = step;
         call->api.counts = counts;

@@ -10,17 +10,18 @@
 #include "symbolicated/api/api.h"
 #include "symbolicated/api/running.h"
 #include "answer.h"
-#include "kept.h"
 #include "own_sources.h"
+
+/* A call may take so long, and is answered "timeout" then. */
+#define SYMBOLICATOR_LIMIT_MS (15 * 60 * 1000)
 
 struct symbolicator_call {
     struct api_call api; /* first */
     const struct symbolication_config *config;
-    struct symbolicator_request own;
+    struct symbolicator_request request;
     size_t body_size;
     char *text; /* of the request, if it is the call's to free */
     bool wants_cfi; /* of the modules that are used, behind their names */
-    struct kept *kept;                   /* or NULL: the request is its own */
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */
     struct own_list *own_sources;        /* or NULL */
@@ -33,12 +34,7 @@ struct symbolicator_call {
 /* A call without a request, to be freed by its api.free; NULL without
  * memory. */
 struct symbolicator_call *
-symbolicator_call_new(const struct symbolication_config *config,
-                      uint64_t wait);
-
-/* The request that it answers. */
-const struct symbolicator_request *
-symbolicator_request_of(const struct symbolicator_call *call);
+symbolicator_call_new(const struct symbolication_config *config);
 
 /* When it has its request: tells which modules are needed, in api.first.
  * Returns 0, or -1 without memory. */

@@ -22,12 +22,9 @@ struct minidump_call {
     struct api_call api; /* first */
     const struct symbolication_config *config;
     struct api_work work;
-    char boundary[BOUNDARY_MAX + 1];
-    char coding[CODING_MAX + 1]; /* Content-Encoding; or "" */
-    char *order;                 /* work.text */
+    char *order; /* work.text */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
     char domain[SYMBOLICATOR_SCOPE_MAX + 3];
-    struct kept *kept; /* or NULL */
     /* What the worker has asked, as requests; their rounds have the files. */
     struct symbolicator_call *questions[QUESTIONS_MAX];
     size_t nquestions;
@@ -40,8 +37,7 @@ static running_count running; /* requests that are posted */
 
 /* answers ------------------------------------------------------------------ */
 
-static enum api_next say_failed(struct minidump_call *call,
-                                struct api_reply *reply, const char *message)
+static enum api_next say_failed(struct api_reply *reply, const char *message)
 {
     reply->status = 200;
     reply->type = SAY_JSON_TYPE;
@@ -52,36 +48,16 @@ static enum api_next say_failed(struct minidump_call *call,
     json_write_key(reply->body, "message");
     json_write_text(reply->body, message);
     json_write_close(reply->body, '}');
-    if (call->kept != NULL) {
-        kept_answered(call->kept);
-    }
     return API_FINISHED;
 }
 
-static enum api_next say_late(struct minidump_call *call,
+static enum api_next say_late(const struct minidump_call *call,
                               struct api_reply *reply)
 {
     if (call->api.is_stopped) {
         say_later(reply, "the server is stopping");
-        return API_FINISHED;
-    }
-    if (call->kept == NULL && call->api.wait < KEPT_LIMIT_MS) {
-        call->kept = kept_add_form(call->work.body, call->boundary,
-                                   call->coding, call->scope,
-                                   call->config->symbolicator.node,
-                                   call->config->symbolicator.kept_size);
-        if (call->kept == NULL) {
-            say_busy(reply);
-            return API_FINISHED;
-        }
-    }
-    if (call->kept == NULL || kept_is_late(call->kept)) {
-        say_status(reply, "timeout", NULL);
-        if (call->kept != NULL) {
-            kept_answered(call->kept);
-        }
     } else {
-        say_status(reply, "pending", call->kept->id);
+        say_status(reply, "timeout", NULL);
     }
     return API_FINISHED;
 }
@@ -94,7 +70,7 @@ static enum api_next say_refused(struct minidump_call *call,
 
     switch (call->work.detail) {
     case CRASH_FAILED:
-        return say_failed(call, reply, text);
+        return say_failed(reply, text);
     case CRASH_NO_FORM:
         say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
         break;
@@ -123,7 +99,7 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
                                            struct api_reply *reply)
 {
     struct symbolicator_call *inner =
-        symbolicator_call_new(call->config, call->api.wait);
+        symbolicator_call_new(call->config);
     const struct symbolicator_limits limits = {
         .frames = call->config->limits.frames,
         .modules = call->config->limits.modules,
@@ -135,13 +111,14 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
     if (inner != NULL && call->work.said != NULL) {
         inner->text = call->work.said;
         call->work.said = NULL;
-        status = symbolicator_parse(&inner->own, inner->text, call->work.size,
-                                    &limits, error, sizeof(error));
-        memcpy(inner->own.scope, call->scope, sizeof(call->scope));
+        status =
+            symbolicator_parse(&inner->request, inner->text, call->work.size,
+                               &limits, error, sizeof(error));
+        memcpy(inner->request.scope, call->scope, sizeof(call->scope));
     }
     if (status == 0) {
-        status = symbolicator_sources_check(call->config, &inner->own, error,
-                                            sizeof(error));
+        status = symbolicator_sources_check(call->config, &inner->request,
+                                            error, sizeof(error));
     } else if (status == 422) {
         status = 400; /* its parts are of the client */
     }
@@ -223,7 +200,7 @@ static enum api_next begin_question(struct minidump_call *call,
     struct symbolicator_call *inner;
 
     if (call->nquestions == QUESTIONS_MAX) {
-        return say_failed(call, reply, "internal error");
+        return say_failed(reply, "internal error");
     }
     inner = read_said(call, true, reply);
     if (inner == NULL) {
@@ -289,9 +266,6 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
     }
     next = inner->api.step(&inner->api, reply);
     call->api.round = inner->api.round;
-    if (next == API_FINISHED && call->kept != NULL) {
-        kept_answered(call->kept);
-    }
     return next;
 }
 
@@ -310,7 +284,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     case API_WORK_REFUSED:
         return say_refused(call, reply);
     case API_WORK_DIED:
-        return say_failed(call, reply, "internal error");
+        return say_failed(reply, "internal error");
     case API_WORK_LATE:
         return say_late(call, reply);
     default:
@@ -327,7 +301,7 @@ static bool counts(const struct api_call *api, const char *source)
         call->answer != NULL ? call->answer
                              : call->questions[call->nquestions - 1];
 
-    return symbolicator_source_counts(call->config, &inner->own, source);
+    return symbolicator_source_counts(call->config, &inner->request, source);
 }
 
 static void release(struct api_call *api)
@@ -345,7 +319,6 @@ static void release(struct api_call *api)
         call->questions[call->nquestions]->api.free(
             &call->questions[call->nquestions]->api);
     }
-    kept_unref(call->kept);
     spool_unref(call->work.body);
     free(call->work.said);
     free(call->gifts);
@@ -370,7 +343,8 @@ static void set_domain(struct minidump_call *call)
 }
 
 /* Says what is to be done with the body.  Returns 0, or -1 without memory. */
-static int write_order(struct minidump_call *call)
+static int write_order(struct minidump_call *call, const char *boundary,
+                       const char *coding)
 {
     static const struct {
         enum symbolicator_correction from;
@@ -389,7 +363,7 @@ static int write_order(struct minidump_call *call)
     }
     if (asprintf(&call->order,
                  "boundary %s\ncoding %s\ncorrections %u\nunpacked %llu",
-                 call->boundary, call->coding, set,
+                 boundary, coding, set,
                  (unsigned long long)call->config->limits.crash_size) < 0) {
         call->order = NULL;
         return -1;
@@ -401,8 +375,7 @@ static int write_order(struct minidump_call *call)
 /* Takes a reference to the body. */
 static struct minidump_call *new_call(const struct symbolication_config *config,
                                       struct spool *body, const char *boundary,
-                                      const char *coding, const char *scope,
-                                      uint64_t wait)
+                                      const char *coding, const char *scope)
 {
     struct minidump_call *call = calloc(1, sizeof(*call));
 
@@ -410,20 +383,18 @@ static struct minidump_call *new_call(const struct symbolication_config *config,
         return NULL;
     }
     call->config = config;
-    call->api.wait = wait;
+    call->api.wait = SYMBOLICATOR_LIMIT_MS;
     call->api.round = &call->api.first;
     call->api.step = step;
     call->api.counts = counts;
     call->api.free = release;
     call->api.work = &call->work;
-    snprintf(call->boundary, sizeof(call->boundary), "%s", boundary);
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
     call->work.kind = CRASH_MINIDUMP;
     call->work.limit = config->limits.frames;
-    snprintf(call->coding, sizeof(call->coding), "%s", coding);
     call->work.body = spool_ref(body);
     set_domain(call);
-    if (write_order(call) != 0) {
+    if (write_order(call, boundary, coding) != 0) {
         release(&call->api);
         return NULL;
     }
@@ -453,8 +424,7 @@ static bool read_boundary(const char *type, char boundary[BOUNDARY_MAX + 1])
 }
 
 struct api_call *minidump_begin(const struct api_request *request,
-                                const char *scope, uint64_t wait,
-                                struct api_reply *reply)
+                                const char *scope, struct api_reply *reply)
 {
     const struct symbolication_config *config = request->config;
     const char *coding = request->header(request, "Content-Encoding");
@@ -475,7 +445,7 @@ struct api_call *minidump_begin(const struct api_request *request,
         say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
         return NULL;
     }
-    call = new_call(config, request->spool, boundary, coding, scope, wait);
+    call = new_call(config, request->spool, boundary, coding, scope);
     if (call == NULL) {
         say(reply, 503, "out of memory");
         return NULL;
@@ -487,22 +457,5 @@ struct api_call *minidump_begin(const struct api_request *request,
         say_busy(reply);
         return NULL;
     }
-    return &call->api;
-}
-
-struct api_call *minidump_resume(const struct symbolication_config *config,
-                                 struct kept *kept, uint64_t wait,
-                                 struct api_reply *reply)
-{
-    struct minidump_call *call =
-        new_call(config, kept->spool, kept->boundary, kept->coding,
-                 kept->request.scope, wait);
-
-    if (call == NULL) {
-        kept_unref(kept);
-        say(reply, 503, "out of memory");
-        return NULL;
-    }
-    call->kept = kept;
     return &call->api;
 }

@@ -60,3 +60,13 @@ void say_status(struct api_reply *reply, const char *status, const char *id)
     }
     json_write_close(reply->body, '}');
 }
+
+void say_pending(struct api_reply *reply, const char *id)
+{
+    api_reply_header(reply, "Cache-Control", "no-store");
+    if (id != NULL) {
+        say_status(reply, "pending", id);
+    } else {
+        say_busy(reply);
+    }
+}

@@ -21,8 +21,11 @@ void say_detail(struct api_reply *reply, int status, const char *detail);
 void say_later(struct api_reply *reply, const char *detail);
 void say_busy(struct api_reply *reply);
 
-/* {"status": ...}, with the id of a request that is kept unless that is
+/* {"status": ...}, with the id of a request that is pending unless that is
  * NULL. */
 void say_status(struct api_reply *reply, const char *status, const char *id);
+
+/* The request of this id is pending; NULL: there is no room for that. */
+void say_pending(struct api_reply *reply, const char *id);
 
 #endif

@@ -13,6 +13,7 @@
 #include "symbolicated/api/running.h"
 #include "call.h"
 #include "minidump.h"
+#include "poll.h"
 #include "say.h"
 #include "sources.h"
 
@@ -52,8 +53,8 @@ static bool parse_timeout(const char *p, size_t size, uint64_t *seconds)
     return size > 0;
 }
 
-/* How long this connection waits; without a word, as long as a request may
- * take.  Returns false when it has answered. */
+/* How long this connection waits; without the parameter, as long as a request
+ * may take.  Returns false when it has answered. */
 static bool read_query(const struct api_request *request, uint64_t *wait,
                        struct api_reply *reply)
 {
@@ -61,7 +62,7 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
     uint64_t seconds;
     const char *p;
 
-    *wait = KEPT_LIMIT_MS;
+    *wait = SYMBOLICATOR_LIMIT_MS;
     for (p = request->query != NULL ? request->query : ""; *p != '\0';
          p += n + (p[n] == '&')) {
         n = strcspn(p, "&");
@@ -74,8 +75,8 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
                 "expected a number of seconds");
             return false;
         }
-        *wait =
-            seconds < KEPT_LIMIT_MS / 1000 ? seconds * 1000 : KEPT_LIMIT_MS;
+        *wait = seconds < SYMBOLICATOR_LIMIT_MS / 1000 ? seconds * 1000
+                                                       : SYMBOLICATOR_LIMIT_MS;
     }
     return true;
 }
@@ -139,7 +140,7 @@ static struct api_call *begun(struct symbolicator_call *call, int status,
     return NULL;
 }
 
-static struct api_call *post(const struct api_request *request, uint64_t wait,
+static struct api_call *post(const struct api_request *request,
                              struct api_reply *reply)
 {
     int status;
@@ -161,7 +162,7 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
             "Failed to buffer the request body: length limit exceeded");
         return NULL;
     }
-    call = symbolicator_call_new(request->config, wait);
+    call = symbolicator_call_new(request->config);
     if (call == NULL) {
         say(reply, 503, "out of memory");
         return NULL;
@@ -176,54 +177,28 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
     call->running = &running;
     limits.frames = request->config->limits.frames;
     limits.modules = request->config->limits.modules;
-    status = symbolicator_parse(&call->own, request->body, request->size,
+    status = symbolicator_parse(&call->request, request->body, request->size,
                                 &limits, error, sizeof(error));
-    if (status == 0 && !read_scope(request, call->own.scope, reply)) {
+    if (status == 0 && !read_scope(request, call->request.scope, reply)) {
         call->api.free(&call->api);
         return NULL;
     }
     if (status == 0) {
-        status = symbolicator_sources_check(call->config, &call->own, error,
+        status = symbolicator_sources_check(call->config, &call->request, error,
                                             sizeof(error));
     }
     return begun(call, status, error, reply);
 }
 
-static struct api_call *resume(const struct api_request *request,
-                               uint64_t wait, struct api_reply *reply)
-{
-    struct symbolicator_call *call;
-    struct api_call *form;
-
-    call = symbolicator_call_new(request->config, wait);
-    if (call == NULL) {
-        say(reply, 503, "out of memory");
-        return NULL;
-    }
-    call->kept = kept_find(request->path + strlen(REQUESTS));
-    if (call->kept == NULL) {
-        reply->status = 404;
-        call->api.free(&call->api);
-        return NULL;
-    }
-    if (call->kept->spool != NULL) {
-        form = minidump_resume(request->config, call->kept, wait, reply);
-        call->kept = NULL;
-        call->api.free(&call->api);
-        return form;
-    }
-    return begun(call, 0, "", reply);
-}
-
 /* A dump, in a form. */
 static struct api_call *post_minidump(const struct api_request *request,
-                                      uint64_t wait, struct api_reply *reply)
+                                      struct api_reply *reply)
 {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
 
     reply->protocol = API_MINIDUMP;
     return read_scope(request, scope, reply)
-               ? minidump_begin(request, scope, wait, reply)
+               ? minidump_begin(request, scope, reply)
                : NULL;
 }
 
@@ -241,6 +216,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply)
 {
     bool is_post, is_dump = strcmp(request->path, SYMBOLICATOR_MINIDUMP) == 0;
+    struct api_call *call;
     uint64_t wait;
 
     if (strcmp(request->path, "/healthcheck") == 0) {
@@ -255,7 +231,13 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         !read_query(request, &wait, reply)) {
         return NULL;
     }
-    return (is_dump   ? post_minidump
-            : is_post ? post
-                      : resume)(request, wait, reply);
+    if (!is_post) {
+        return poll_begin(request->path + strlen(REQUESTS), wait, reply);
+    }
+    call = is_dump ? post_minidump(request, reply) : post(request, reply);
+    if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
+        call->patience = wait;
+        call->say_pending = say_pending;
+    }
+    return call;
 }

@@ -1,0 +1,331 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "kept.h"
+
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/table.h"
+
+struct kept_answer {
+    struct api_answer answer;
+    unsigned refs;
+    char data[];
+};
+
+LIST_HEAD(polls, kept_poll);
+
+struct kept {
+    TAILQ_ENTRY(kept) entry; /* of those that have ended */
+    uint64_t hash;
+    uint64_t ended;             /* clock_ms(); 0: the call goes on */
+    struct kept_answer *answer; /* or NULL: there was no room */
+    struct polls polls;         /* that wait for the end */
+    char id[KEPT_ID_SIZE];
+};
+
+struct kept_inbox {
+    struct polls polls; /* that are to be told */
+    struct event *event;
+    int fd; /* an eventfd */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct table table;
+    TAILQ_HEAD(, kept) ended; /* the first one to end first */
+    size_t size;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER,
+         .ended = TAILQ_HEAD_INITIALIZER(all.ended)};
+
+/* under the lock ----------------------------------------------------------- */
+
+static void unref(struct kept_answer *answer)
+{
+    if (answer != NULL && --answer->refs == 0) {
+        free(answer);
+    }
+}
+
+static size_t size_of(const struct kept *kept)
+{
+    return sizeof(*kept) +
+           (kept->answer != NULL ? kept->answer->answer.size : 0);
+}
+
+static void drop(struct kept *kept)
+{
+    all.size -= size_of(kept);
+    TAILQ_REMOVE(&all.ended, kept, entry);
+    table_remove(&all.table, kept->hash, (uintptr_t)kept);
+    unref(kept->answer);
+    free(kept);
+}
+
+static void evict(void)
+{
+    uint64_t now = clock_ms();
+    struct kept *kept;
+
+    while ((kept = TAILQ_FIRST(&all.ended)) != NULL &&
+           now - kept->ended > KEPT_ANSWERED_MS) {
+        drop(kept);
+    }
+}
+
+static bool has_room(size_t size, size_t most)
+{
+    return size <= most && all.size <= most - size;
+}
+
+static struct kept *find(const char *id)
+{
+    uint64_t hash = table_hash_text(&all.table, id);
+    struct kept *kept;
+    size_t at = 0;
+
+    while ((kept = (struct kept *)table_next(&all.table, hash, &at)) != NULL &&
+           strcmp(kept->id, id) != 0) {
+    }
+    return kept;
+}
+
+/* calls -------------------------------------------------------------------- */
+
+/* A random UUID (RFC 9562, version 4) but for the digits of the node. */
+static int make_id(char id[KEPT_ID_SIZE], unsigned node)
+{
+    uint8_t b[16];
+
+    if (getrandom(b, sizeof(b), GRND_NONBLOCK) != sizeof(b)) {
+        return -1;
+    }
+    b[0] = (uint8_t)(node >> 8);
+    b[1] = (uint8_t)node;
+    b[6] = (uint8_t)(0x40 | (b[6] & 0x0F));
+    b[8] = (uint8_t)(0x80 | (b[8] & 0x3F));
+    snprintf(
+        id, KEPT_ID_SIZE,
+        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+        b[11], b[12], b[13], b[14], b[15]);
+    return 0;
+}
+
+struct kept *kept_new(unsigned node, size_t most)
+{
+    struct kept *kept = calloc(1, sizeof(*kept));
+    bool is_in = false;
+
+    if (kept == NULL || make_id(kept->id, node) != 0) {
+        free(kept);
+        return NULL;
+    }
+    LIST_INIT(&kept->polls);
+    kept->hash = table_hash_text(&all.table, kept->id);
+    pthread_mutex_lock(&all.lock);
+    evict();
+    if (has_room(sizeof(*kept), most) &&
+        table_add(&all.table, kept->hash, (uintptr_t)kept) == 0) {
+        all.size += sizeof(*kept);
+        is_in = true;
+    }
+    pthread_mutex_unlock(&all.lock);
+    if (!is_in) {
+        free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+const char *kept_id(const struct kept *kept)
+{
+    return kept->id;
+}
+
+static struct kept_answer *copy(const struct api_reply *reply)
+{
+    struct kept_answer *answer =
+        malloc(sizeof(*answer) + reply->body->size);
+
+    if (answer != NULL) {
+        answer->refs = 1;
+        answer->answer = (struct api_answer){.status = reply->status,
+                                             .type = reply->type,
+                                             .data = answer->data,
+                                             .size = reply->body->size};
+        if (reply->body->size > 0) {
+            memcpy(answer->data, reply->body->data, reply->body->size);
+        }
+    }
+    return answer;
+}
+
+bool kept_end(struct kept *kept, const struct api_reply *reply, size_t most)
+{
+    struct kept_answer *answer = copy(reply);
+    struct kept_poll *poll;
+    bool is_kept;
+
+    pthread_mutex_lock(&all.lock);
+    evict();
+    kept->ended = clock_ms();
+    TAILQ_INSERT_TAIL(&all.ended, kept, entry);
+    while ((poll = LIST_FIRST(&kept->polls)) != NULL) {
+        LIST_REMOVE(poll, entry);
+        LIST_INSERT_HEAD(&poll->inbox->polls, poll, entry);
+        poll->answer = answer;
+        if (answer != NULL) {
+            answer->refs++;
+        }
+        eventfd_write(poll->inbox->fd, 1);
+    }
+    is_kept = answer != NULL && has_room(answer->answer.size, most);
+    if (is_kept) {
+        kept->answer = answer;
+        all.size += answer->answer.size;
+    } else {
+        unref(answer);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return is_kept;
+}
+
+/* polls -------------------------------------------------------------------- */
+
+static void on_ended(evutil_socket_t fd, short what, void *arg)
+{
+    struct kept_inbox *inbox = arg;
+    struct kept_poll *poll;
+    eventfd_t n;
+
+    eventfd_read(fd, &n);
+    do {
+        pthread_mutex_lock(&all.lock);
+        poll = LIST_FIRST(&inbox->polls);
+        if (poll != NULL) {
+            LIST_REMOVE(poll, entry);
+            poll->inbox = NULL;
+        }
+        pthread_mutex_unlock(&all.lock);
+        if (poll != NULL) {
+            poll->told(poll->arg);
+        }
+    } while (poll != NULL);
+}
+
+struct kept_inbox *kept_inbox_new(struct event_base *base)
+{
+    struct kept_inbox *inbox = calloc(1, sizeof(*inbox));
+
+    if (inbox == NULL) {
+        return NULL;
+    }
+    LIST_INIT(&inbox->polls);
+    inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    inbox->event =
+        event_new(base, inbox->fd, EV_READ | EV_PERSIST, on_ended, inbox);
+    if (inbox->fd == -1 || inbox->event == NULL ||
+        event_add(inbox->event, NULL) != 0) {
+        kept_inbox_free(inbox);
+        return NULL;
+    }
+    return inbox;
+}
+
+void kept_inbox_free(struct kept_inbox *inbox)
+{
+    if (inbox == NULL) {
+        return;
+    }
+    if (inbox->event != NULL) {
+        event_free(inbox->event);
+    }
+    if (inbox->fd != -1) {
+        close(inbox->fd);
+    }
+    free(inbox);
+}
+
+enum api_poll_news kept_poll_start(struct kept_poll *poll,
+                                   struct kept_inbox *inbox, const char *id,
+                                   void (*told)(void *arg), void *arg)
+{
+    enum api_poll_news news = API_POLL_UNKNOWN;
+    struct kept *kept;
+
+    poll->told = told;
+    poll->arg = arg;
+    pthread_mutex_lock(&all.lock);
+    evict();
+    kept = find(id);
+    if (kept != NULL && kept->ended == 0) {
+        poll->inbox = inbox;
+        LIST_INSERT_HEAD(&kept->polls, poll, entry);
+        news = API_POLL_RUNS;
+    } else if (kept != NULL) {
+        poll->answer = kept->answer;
+        if (poll->answer != NULL) {
+            poll->answer->refs++;
+        }
+        news = API_POLL_ENDED;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return news;
+}
+
+const struct api_answer *kept_poll_answer(const struct kept_poll *poll)
+{
+    return poll->answer != NULL ? &poll->answer->answer : NULL;
+}
+
+void kept_poll_end(struct kept_poll *poll)
+{
+    pthread_mutex_lock(&all.lock);
+    if (poll->inbox != NULL) {
+        LIST_REMOVE(poll, entry);
+        poll->inbox = NULL;
+    }
+    unref(poll->answer);
+    poll->answer = NULL;
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* the process -------------------------------------------------------------- */
+
+void kept_evict(void)
+{
+    pthread_mutex_lock(&all.lock);
+    evict();
+    pthread_mutex_unlock(&all.lock);
+}
+
+void kept_clear(void)
+{
+    struct kept *kept;
+
+    pthread_mutex_lock(&all.lock);
+    while ((kept = TAILQ_FIRST(&all.ended)) != NULL) {
+        drop(kept);
+    }
+    table_free(&all.table);
+    pthread_mutex_unlock(&all.lock);
+}
+
+size_t kept_bytes(void)
+{
+    size_t size;
+
+    pthread_mutex_lock(&all.lock);
+    size = all.size;
+    pthread_mutex_unlock(&all.lock);
+    return size;
+}

@@ -1,0 +1,139 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "record.h"
+
+#include <event2/event.h>
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LINE_MAX_BYTES 256
+#define FLUSH_MS 100
+
+/* Of the modules of all rounds. */
+struct counts {
+    size_t modules;
+    size_t asked;
+    size_t states[API_MODULE_LATE + 1];
+};
+
+void record_flush(struct request_context *context)
+{
+    if (context->lines_size > 0) {
+        log_lines(context->lines, context->lines_size);
+        context->lines_size = 0;
+    }
+}
+
+/* With -v: what was not found, and why. */
+static void log_module(const struct api_module *module)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (module->state != API_MODULE_FOUND &&
+        stats_outcome(module->state) != NULL) {
+        symcache_id_print(id, &module->key);
+        log_debug(0, "module \"%s/%s\" is %s, symcached was %sasked",
+                  module->key.name, id, stats_outcome(module->state),
+                  module->asked ? "" : "not ");
+    }
+}
+
+static struct counts counts_of(const struct api_call *call)
+{
+    const struct api_round *round = call != NULL ? call->round : NULL;
+    struct counts counts = {0};
+    size_t i;
+
+    for (; round != NULL; round = round->before) {
+        for (i = 0; i < round->nmodules; i++) {
+            counts.states[round->modules[i].state]++;
+            counts.asked += round->modules[i].asked;
+            log_module(&round->modules[i]);
+        }
+        counts.modules += round->nmodules;
+    }
+    return counts;
+}
+
+/* what: of which the line is, with an id or none. */
+static void add_line(struct request_context *context, const char *what,
+                     const char *id, const struct api_call *call,
+                     const struct api_reply *reply, const struct counts *counts,
+                     uint64_t usec)
+{
+    static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
+
+    if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
+        record_flush(context);
+    }
+    if (context->lines_size == 0) {
+        event_add(context->flush, &soon);
+    }
+    context->lines_size += log_print(
+        context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
+        "%s%s protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
+        "failed=%zu us=%llu",
+        what, id, api_protocol_name(reply->protocol), reply->status,
+        call != NULL ? call->nframes : 0, counts->modules,
+        counts->states[API_MODULE_MISSING] +
+            counts->states[API_MODULE_UNSUPPORTED] +
+            counts->states[API_MODULE_MALFORMED],
+        counts->states[API_MODULE_FAILED] + counts->states[API_MODULE_LATE],
+        (unsigned long long)usec);
+}
+
+/* What became of a call. */
+static void count_call(struct stats *stats, const struct record *record,
+                       const struct api_call *call, const struct counts *counts,
+                       uint64_t now)
+{
+    size_t i;
+
+    stats_add(&stats->asked, counts->asked);
+    stats_add(&stats->parse_usec, record->parsed - record->started);
+    if (call != NULL) {
+        for (i = 0; i <= API_MODULE_LATE; i++) {
+            stats_add(&stats->modules[i], counts->states[i]);
+        }
+        stats_add(&stats->frames, call->nframes);
+        stats_add(&stats->search_usec, record->searched - record->parsed);
+        stats_add(&stats->answer_usec, now - record->searched);
+    }
+}
+
+void record_answer(struct request_context *context, const struct record *record,
+                   const struct api_call *call, const struct api_reply *reply)
+{
+    struct counts counts = counts_of(call);
+    uint64_t now = clock_usec();
+
+    count_call(&context->stats, record, call, &counts, now);
+    stats_request(&context->stats, reply->protocol, reply->status,
+                  now - record->started);
+    add_line(context, "request", "", call, reply, &counts,
+             now - record->started);
+}
+
+void record_pending(struct request_context *context,
+                    const struct record *record, const struct api_call *call,
+                    const struct api_reply *reply, const char *id)
+{
+    uint64_t usec = clock_usec() - record->started;
+    const struct counts none = {0};
+
+    stats_request(&context->stats, reply->protocol, reply->status, usec);
+    add_line(context, "request pending=", id, call, reply, &none, usec);
+}
+
+void record_end(struct request_context *context, const struct record *record,
+                const struct api_call *call, const struct api_reply *reply,
+                const char *id)
+{
+    struct counts counts = counts_of(call);
+    uint64_t now = clock_usec();
+
+    count_call(&context->stats, record, call, &counts, now);
+    add_line(context, "call id=", id, call, reply, &counts,
+             now - record->started);
+}

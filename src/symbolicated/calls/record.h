@@ -1,0 +1,35 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What is counted and logged of a call.
+ */
+#ifndef SYMBOLICATED_CALLS_RECORD_H
+#define SYMBOLICATED_CALLS_RECORD_H
+
+#include "request.h"
+
+/* Times in microseconds. */
+struct record {
+    uint64_t started;
+    uint64_t parsed;
+    uint64_t searched;
+};
+
+/* A request was answered; call is NULL if none began. */
+void record_answer(struct request_context *context, const struct record *record,
+                   const struct api_call *call, const struct api_reply *reply);
+
+/* Its client was told that the call is pending, with this id. */
+void record_pending(struct request_context *context,
+                    const struct record *record, const struct api_call *call,
+                    const struct api_reply *reply, const char *id);
+
+/* Such a call has ended. */
+void record_end(struct request_context *context, const struct record *record,
+                const struct api_call *call, const struct api_reply *reply,
+                const char *id);
+
+/* Writes the lines that were not written yet. */
+void record_flush(struct request_context *context);
+
+#endif
