@@ -70,8 +70,10 @@ is scalar(() = $t->helper_log =~ /\[warn\].* the original of "up0" is malformed,
 like $t->helper_log,
     qr/bad-good-none\S* .*is malformed, "up1" is asked: $damage/,
     'with the key, the reason and what comes next';
-ok $t->read_file("downloads/default/bad-good-none.pdb/$id/bad-good-none.pdb")
-    eq $good, 'the copy that is kept is the good one';
+$t->wait_until('the copy that is kept is the good one', sub {
+    ($t->read_file("downloads/default/bad-good-none.pdb/$id/bad-good-none.pdb")
+        // '') eq $good
+});
 
 ($r, $places) = ask('bad-bad-good');
 is $r->{status}, 200, 'two damaged copies before a good one';

@@ -63,7 +63,15 @@ void decision_make(struct decision *d, struct negcache *negcache,
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
-    int i, n = find_versions(store, config, key, versions);
+    bool in_store = !symcache_kind_is_original((symcache_kind_e)key->kind);
+    bool alone;
+    int i, n;
+
+    d->transcoder = find_transcoder(store, (symcache_kind_e)key->kind, ask);
+    made = d->transcoder != NULL ? &d->transcoder->version : NULL;
+    alone = in_store && made != NULL &&
+            negcache_is_alone(negcache, store, key, made);
+    n = alone ? 0 : find_versions(store, config, key, versions);
 
     d->unseen = n < 0 ? errno : 0;
     if (d->unseen != 0) {
@@ -81,8 +89,6 @@ void decision_make(struct decision *d, struct negcache *negcache,
         d->best = versions[i];
     }
 
-    d->transcoder = find_transcoder(store, (symcache_kind_e)key->kind, ask);
-    made = d->transcoder != NULL ? &d->transcoder->version : NULL;
     d->what = symcache_answer(ask, best, made);
     d->negative = false;
 
@@ -94,6 +100,9 @@ void decision_make(struct decision *d, struct negcache *negcache,
         /* no newer version can be made now: decide by what is on disk */
         d->negative = true;
         d->what = symcache_answer(ask, best, NULL);
+        if (in_store && n == 0 && !alone) {
+            negcache_set_alone(negcache, store, key, made);
+        }
     }
 }
 

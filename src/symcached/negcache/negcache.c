@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include "base/id.h"
 #include "base/table.h"
+#include "entry_file.h"
+#include "recall.h"
 #include "symcached/store/store.h"
 #include "proto/hints.h"
 #include "proto/path.h"
@@ -40,6 +42,7 @@ struct negcache {
     time_t started;
     struct table by_id;
     TAILQ_HEAD(failures, failure) by_age; /* oldest first */
+    struct recall *recall;
 };
 
 const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
@@ -96,9 +99,15 @@ struct negcache *negcache_new(time_t started)
 {
     struct negcache *negcache = calloc(1, sizeof(*negcache));
 
-    if (negcache != NULL) {
-        negcache->started = started;
-        TAILQ_INIT(&negcache->by_age);
+    if (negcache == NULL) {
+        return NULL;
+    }
+    negcache->started = started;
+    TAILQ_INIT(&negcache->by_age);
+    negcache->recall = recall_new();
+    if (negcache->recall == NULL) {
+        negcache_free(negcache);
+        return NULL;
     }
     return negcache;
 }
@@ -124,6 +133,7 @@ void negcache_free(struct negcache *negcache)
         failure_free(negcache, f);
     }
     table_free(&negcache->by_id);
+    recall_free(negcache->recall);
     free(negcache);
 }
 
@@ -184,88 +194,11 @@ static void entry_path(char buf[PATH_MAX], const struct store_config *store,
     snprintf(buf, PATH_MAX, "%.1024s/%s", store->root, relative);
 }
 
-/* An entry as the file has it. */
-struct written {
-    struct negcache_entry entry;
-    bool has_fingerprint;
-    uint64_t fingerprint;
-};
-
-/*
- * Reads "<reason> <seconds>[ <fingerprint>]\n<text>\n[<name variants>\n]" up
- * to the first NUL.  Anything else is not an entry: the file was cut off by a
- * crash, or written by hand.
- */
-static bool parse_entry(char *text, struct written *written)
-{
-    struct negcache_entry *entry = &written->entry;
-    char *p, *end;
-    size_t n = 0;
-    unsigned i;
-
-    for (i = 0; i < NEGCACHE_REASONS; i++) {
-        n = strlen(negcache_rules[i].name);
-        if (negcache_rules[i].on_disk &&
-            strncmp(text, negcache_rules[i].name, n) == 0 && text[n] == ' ') {
-            break;
-        }
-    }
-    if (i == NEGCACHE_REASONS) {
-        return false;
-    }
-
-    p = text + n + 1;
-    if (*p < '0' || *p > '9') {
-        return false;
-    }
-    errno = 0;
-    entry->since = (time_t)strtoll(p, &end, 10);
-    written->has_fingerprint = errno == 0 && *end == ' ';
-    if (written->has_fingerprint) {
-        written->fingerprint = strtoull(end + 1, &end, 16);
-    }
-    if (errno != 0 || *end != '\n') {
-        return false;
-    }
-
-    entry->reason = (enum negcache_reason)i;
-    p = end + 1;
-    n = strcspn(p, "\n");
-    snprintf(entry->text, sizeof(entry->text), "%.*s", (int)n, p);
-    p += n + (p[n] == '\n');
-    snprintf(entry->variants.text, sizeof(entry->variants.text), "%.*s",
-             (int)strcspn(p, "\n"), p);
-    return true;
-}
-
-static bool read_entry_at(int dir, const char *name, struct written *written)
-{
-    char text[NEGCACHE_TEXT_MAX + sizeof(struct name_variants) + 128];
-    ssize_t n;
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd == -1) {
-        return false;
-    }
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0) {
-        return false;
-    }
-    text[n] = '\0';
-    return parse_entry(text, written);
-}
-
-static bool read_entry(const char *path, struct written *written)
-{
-    return read_entry_at(AT_FDCWD, path, written);
-}
-
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry)
 {
     struct written found;
 
-    if (!read_entry_at(dir, name, &found)) {
+    if (!entry_read(dir, name, &found)) {
         return false;
     }
     *entry = found.entry;
@@ -329,6 +262,53 @@ static bool find_error(struct negcache *negcache,
     return true;
 }
 
+/* Reads an entry, or has it from memory. */
+static bool recall_entry(struct negcache *negcache,
+                         const struct store_config *store,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version,
+                         struct written *found)
+{
+    struct recall_place place;
+    char path[PATH_MAX];
+
+    if (!recall_place(&place, store->root, key, version)) {
+        return false;
+    }
+    if (recall_get(negcache->recall, &place, false, found)) {
+        return true;
+    }
+    entry_path(path, store, key, version);
+    if (!entry_read(AT_FDCWD, path, found)) {
+        return false;
+    }
+    recall_put(negcache->recall, &place, found);
+    return true;
+}
+
+bool negcache_is_alone(struct negcache *negcache,
+                       const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version)
+{
+    struct recall_place place;
+
+    return recall_place(&place, store->root, key, version) &&
+           recall_get(negcache->recall, &place, true, NULL);
+}
+
+void negcache_set_alone(struct negcache *negcache,
+                        const struct store_config *store,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    struct recall_place place;
+
+    if (recall_place(&place, store->root, key, version)) {
+        recall_set_alone(negcache->recall, &place);
+    }
+}
+
 static bool find_written(struct negcache *negcache,
                          const struct store_config *store,
                          const struct cache_config *cache,
@@ -336,11 +316,9 @@ static bool find_written(struct negcache *negcache,
                          const symcache_version_t *version,
                          struct negcache_entry *entry, enum metric *why)
 {
-    char path[PATH_MAX];
     struct written found;
 
-    entry_path(path, store, key, version);
-    if (!read_entry(path, &found) ||
+    if (!recall_entry(negcache, store, key, version, &found) ||
         !in_force(negcache, store, cache, &found, why)) {
         return false;
     }
@@ -385,28 +363,6 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     return find_error(negcache, store, key, name, hints, version, entry);
 }
 
-/*
- * Writes the first line, the text without control characters, and the name
- * variants.
- */
-static bool print_entry(FILE *f, const struct store_config *store,
-                        const struct negcache_entry *entry)
-{
-    char line[NEGCACHE_TEXT_MAX], *p;
-
-    snprintf(line, sizeof(line), "%s", entry->text);
-    for (p = line; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f) {
-            *p = ' ';
-        }
-    }
-    return fprintf(f, "%s %lld %016" PRIx64 "\n%s\n",
-                   negcache_rules[entry->reason].name, (long long)entry->since,
-                   store->fingerprint, line) > 0 &&
-           (entry->variants.text[0] == '\0' ||
-            fprintf(f, "%s\n", entry->variants.text) > 0);
-}
-
 static int write_entry(struct negcache *negcache,
                        const struct store_config *store,
                        const struct cache_config *cache,
@@ -438,8 +394,8 @@ static int write_entry(struct negcache *negcache,
     }
 
     /* Without fsync(), because the event loop would wait for it.
-     * parse_entry() ignores an entry that a crash has cut off. */
-    ok = print_entry(f, store, &entry);
+     * entry_read() ignores an entry that a crash has cut off. */
+    ok = entry_print(f, store->fingerprint, &entry);
     ok = fclose(f) == 0 && ok;
     entry_path(path, store, key, version);
     if (!ok || store_rename(tmp, path) != 0) {
@@ -545,7 +501,7 @@ bool negcache_take_back(const struct store_config *store,
     struct written found;
 
     entry_path(path, store, key, version);
-    return read_entry(path, &found) &&
+    return entry_read(AT_FDCWD, path, &found) &&
            found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0;
 }
 

@@ -97,6 +97,21 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    struct negcache_entry *entry);
 
 /*
+ * Is it known, without reading the folder of a key again, that there is an
+ * entry of this version in it, and no file of the key's kind?  That is so after
+ * negcache_find() has read the entry and negcache_set_alone() was called, as
+ * long as the folder does not change; a minute at most.
+ */
+bool negcache_is_alone(struct negcache *negcache,
+                       const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version);
+void negcache_set_alone(struct negcache *negcache,
+                        const struct store_config *store,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version);
+
+/*
  * Keeps an entry where the rule of its reason says, or in memory if there were
  * hints.  name is the name that was looked for.  seconds is how long the entry
  * holds, or 0 for the time of the rule.  tmp is the path of an unused file on
