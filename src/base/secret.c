@@ -49,7 +49,7 @@ static const char *read_variable(const struct reason *reason, const char **p)
     for (n = 0; isalnum((unsigned char)start[n]) || start[n] == '_'; n++) {
     }
     if (n == 0 || n > NAME_MAX_LEN || (braces && start[n] != '}')) {
-        fail(reason, "\"$\" needs a variable name behind it; \"$$\" stands "
+        fail(reason, "\"$\" needs a variable name after it; \"$$\" stands "
                      "for a dollar");
         return NULL;
     }

@@ -63,11 +63,11 @@ static int check_keys(struct config_reader *r, const cJSON *item,
 {
     if (!is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
         bucket->name[0] == '.') {
-        return config_error(r, item, "\"bucket\" is no name of a bucket");
+        return config_error(r, item, "\"bucket\" is not the name of a bucket");
     }
     if (bucket->region != NULL &&
         !is_of(bucket->region, REGION_MAX, REGION_LETTERS)) {
-        return config_error(r, item, "\"region\" is no name of a region");
+        return config_error(r, item, "\"region\" is not the name of a region");
     }
     if ((bucket->access_key == NULL) != (bucket->secret_key == NULL)) {
         return config_error(r, item,

@@ -387,7 +387,7 @@ int config_duration(struct config_reader *r, const cJSON *item,
     }
     if (!duration_parse(text, &seconds)) {
         return config_error(r, item,
-                            "is no duration such as \"30s\", \"1h30m\", "
+                            "is not a duration such as \"30s\", \"1h30m\", "
                             "\"7d\"");
     }
     if (seconds > field->max) {
@@ -424,8 +424,8 @@ int config_size(struct config_reader *r, const cJSON *item,
         }
     }
     if (p == NULL) {
-        return config_error(r, item,
-                            "is no size such as \"4096\", \"512k\", \"15g\"");
+        return config_error(
+            r, item, "is not a size such as \"4096\", \"512k\", \"15g\"");
     }
 
     if (n > field->max >> shift || n << shift < field->min) {
@@ -446,9 +446,10 @@ int config_version(struct config_reader *r, const cJSON *item,
     }
     if (!symcache_version_parse(text, strlen(text), version) ||
         version->major == 0) {
-        return config_error(r, item,
-                            "is no version such as \"3.1.0\" (three numbers, "
-                            "the first from 1 on)");
+        return config_error(
+            r, item,
+            "is not a version such as \"3.1.0\" (three numbers, "
+            "the first from 1 on)");
     }
     return 0;
 }

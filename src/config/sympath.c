@@ -272,7 +272,7 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
     if (rest.p == NULL) {
         if (sympath_is(&word, "srv") || sympath_is(&word, "symsrv") ||
             sympath_is(&word, "cache")) {
-            return fail(path, &element, "has no * behind it");
+            return fail(path, &element, "has no * after it");
         }
         return add(path, &element, SYMPATH_FOLDER, false);
     }

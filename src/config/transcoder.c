@@ -54,9 +54,10 @@ static int read_variable(struct config_reader *r, const cJSON *item,
 
     if (strspn(name, LETTERS) == 0 ||
         name[strspn(name, LETTERS DIGITS)] != '\0') {
-        return config_error(r, item,
-                            "is no name of a variable: letters, digits and "
-                            "\"_\", not first a digit");
+        return config_error(
+            r, item,
+            "is not the name of a variable: letters, digits and "
+            "\"_\", not first a digit");
     }
     if (strcmp(name, "_NT_SYMCACHE_PATH") == 0 ||
         strcmp(name, "_NT_SYMBOL_PATH") == 0) {

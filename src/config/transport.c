@@ -30,7 +30,7 @@ static int read_header(struct config_reader *r, const cJSON *item,
          p++) {
     }
     if (*p != '\0' || p == item->string) {
-        return config_error(r, item, "is no header name");
+        return config_error(r, item, "is not a header name");
     }
 
     header->name = strdup(item->string);

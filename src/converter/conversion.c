@@ -48,7 +48,7 @@ static int make_folder(const struct debuginfo_result *r, const char *name,
 
     if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
         return failure_set(failure, FAILURE_IO,
-                           "output: \"%s\" is no name for a PDB", name);
+                           "output: \"%s\" is not a name for a PDB", name);
     }
     memcpy(key.guid, r->guid, sizeof(key.guid));
     key.age = r->age;

@@ -205,9 +205,10 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
                            "is a portable PDB of .NET: it becomes a "
                            "PpdbCache, and no SymCache");
     case DEBUGINFO_PPDBCACHE:
-        return failure_set(failure, FAILURE_NOT_PDB,
-                           "is no portable PDB: only those of .NET become a "
-                           "PpdbCache");
+        return failure_set(
+            failure, FAILURE_NOT_PDB,
+            "is not a portable PDB: only those of .NET become a "
+            "PpdbCache");
     default:
         return failure_set(failure, FAILURE_NOT_PDB,
                            "is of a format without call frame information, "

@@ -117,7 +117,7 @@ ngx_symcache_directive_location(ngx_http_core_loc_conf_t *clcf,
     }
 
     if (slcf->tail && slcf->symbols) {
-        return "needs a location with a prefix, behind which the path of "
+        return "needs a location with a prefix, after which the path of "
                "the file begins";
     }
 

@@ -45,7 +45,7 @@ int operands_identity(const char *command, int count, char **operands,
     id = count > 1 ? operands[1] : strrchr(name, '/');
     age = count > 2 ? operands[2] : NULL;
     if (id == NULL) {
-        command_usage(command, "no GUID and age behind the PDB", name);
+        command_usage(command, "no GUID and age after the PDB", name);
         return -1;
     }
     if (count == 1) {

@@ -177,7 +177,7 @@ ok $code == 4 && !defined $out, 'a portable PDB for a SymCache';
 like $said, qr/plain\.pdb: is a portable PDB of \.NET/, 'says so';
 ($code, $out, $said) = convert("$top/t/data/pdb/crash.pdb", '--kind', 'ppdbcache');
 ok $code == 3 && !defined $out, 'a Windows PDB for a PpdbCache';
-like $said, qr/crash\.pdb: is no portable PDB: only those of \.NET/, 'says so';
+like $said, qr/crash\.pdb: is not a portable PDB: only those of \.NET/, 'says so';
 ($code, $out) = convert("$data/plain.pdb", '--kind', 'ppdbcache');
 is $out, slurp("$data/plain.ppdbc"), 'a portable PDB for a PpdbCache';
 is((convert("$data/plain.pdb", '--kind', 'source'))[0], 1, 'an unknown kind');

@@ -305,7 +305,7 @@ TEXT
 
     my $longer = spew("$dir/longer", $example . 'more');
     ($code, $out) = ctl('', 'dump', $longer);
-    is $code, 0, 'bytes behind the strings';
+    is $code, 0, 'bytes after the strings';
     like $out, qr/^behind it  4 bytes$/m, '... are told';
 
     mkfifo("$dir/fifo", 0600) or die "mkfifo: $!";

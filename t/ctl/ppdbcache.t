@@ -88,7 +88,7 @@ for my $file (sort glob "$data/*.ppdbc $data/craft/*.ppdbc") {
 }
 my $good = slurp("$data/weave.ppdbc");
 for (['cut off', 1, qr/truncated/, substr $good, 0, -1],
-     ['more', 1, qr/1 bytes behind the strings/, "$good\0"],
+     ['more', 1, qr/1 bytes after the strings/, "$good\0"],
      ['another version', 4, qr/version 7/, substr($good, 0, 4) . "\7"
          . substr $good, 5],
      ['the other byte order', 4, qr/big-endian/, 'CBDP' . substr $good, 4]) {

@@ -74,8 +74,8 @@ my ($code, $out, $err) = ctl("$good$other", @root, '--images',
     "$data/weave.dll");
 is "$code $out", "0 $line$other", 'what is not known stays as it is';
 like $err, qr/^symcachectl: other\.dll: No such file/, 'and is told';
-for (['wrong.dll', 'MZ' . "\0" x 100, qr/is no PE image|damaged/],
-     ['text.dll', 'text', qr/no assembly with a portable PDB/],
+for (['wrong.dll', 'MZ' . "\0" x 100, qr/is not a PE image|damaged/],
+     ['text.dll', 'text', qr/not an assembly with a portable PDB/],
      ['empty.dll', '', qr/empty/]) {
     my ($name, $bytes, $re) = @$_;
     $t->write_file("dlls/$name", $bytes);
@@ -87,7 +87,7 @@ for (['wrong.dll', 'MZ' . "\0" x 100, qr/is no PE image|damaged/],
 system('cp', $t->data('pdb/basic32.dll'), $t->path('dlls')) == 0 or die;
 ($code, $out, $err) = ctl("  at A() in basic32.dll:token 0x6000001+0x0\n",
     @root, '--images', $t->path('dlls'));
-like $err, qr/basic32\.dll: is no assembly with a portable PDB/,
+like $err, qr/basic32\.dll: is not an assembly with a portable PDB/,
     'an image with a PDB of Windows';
 
 # lines that are none, and hostile ones

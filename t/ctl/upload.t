@@ -85,7 +85,7 @@ like $r->{err}, qr/refused: .*is there with other content \(HTTP 409\)/, 'why';
 
 $r = $ctl->run(@upload, "$dir/build/main.o");
 is $r->{code}, 1, 'a file that is none: 1';
-like $r->{err}, qr{main\.o: refused: is no file whose identity}, 'why';
+like $r->{err}, qr{main\.o: refused: is not a file whose identity}, 'why';
 $r = $ctl->run(@upload, "$dir/nothing");
 is $r->{code}, 3, 'a file that is not there: 3';
 $r = $ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build/basic32.dll",

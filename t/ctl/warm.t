@@ -125,7 +125,7 @@ is_deeply [sort map { "$_->{pdb} $_->{id} $_->{outcome}" }
     ["Crash.pdb $id cached", "basic32.pdb $basic cached"],
     'images and PDBs of a folder';
 is $lines[-1]{'left out'}, 2, 'others are left out';
-like $r->{err}, qr/dos\.exe: is no PE image.*left out/, 'and named';
+like $r->{err}, qr/dos\.exe: is not a PE image.*left out/, 'and named';
 like $r->{err}, qr/cut\.pdb: .*left out/, 'all of them';
 $r = $ctl->run('warm', @socket, $t->path('bin/basic32.dll'),
     $t->path('bin/deeper/Crash.pdb'));

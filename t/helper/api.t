@@ -100,7 +100,7 @@ is_deeply \@told, ["lookup store=nostore key=crash.pdb/$id: the configuration "
 for (['', 'no version'], ['?version=9', 'no version in it'],
      ['?version=9.0.0&version=9.0.0', 'repeated'],
      ['?version=9.0.0&why=1', 'unknown key'],
-     ['?version=9.0.0&exceeds=x', 'exceeds is no version'],
+     ['?version=9.0.0&exceeds=x', 'exceeds is not a version'],
      ['?version=9.0.0&exceeds=9.0.0', 'exceeds is not below'],
      ['?version=9.0.0&exceeds=0.9.0', 'exceeds has major 0'],
      ['?version=9.0.0&wait=-1', 'negative wait'],

@@ -229,15 +229,15 @@ sub refused {
     like $out, qr/sources\.b.*$reason/, $reason;
     unlike $out, qr/hidden/, 'and no secret is shown';
 }
-refused('no name of an account', account => $_)
+refused('not the name of an account', account => $_)
     for 'ab', 'Abc', 'a-b', 'a.b', 'a/b', 'x' x 25;
-refused('no name of a container', container => $_)
+refused('not the name of a container', container => $_)
     for 'ab', 'Abc', 'a--b', '-ab', 'ab-', 'a/b', '../b', 'a$b', 'x' x 64;
 refused('has "account_key" and "sas_token"', account_key => 'aGlkZGVu',
         sas_token => 'sig=hidden');
-refused('is no base64', account_key => $_)
+refused('is not base64', account_key => $_)
     for 'hidden*', 'hidden', 'aGlkZGVuLi4u ', ' aGlkZGVuLi4u', '====' x 300;
-refused('no query with "sig="', sas_token => $_)
+refused('not a query with "sig="', sas_token => $_)
     for 'hidden', 'sig=hidden#', 'sig=hid den', 'design=hidden';
 refused('not for this type', bucket => 'b');
 refused('not for this type', url => 'http://h');

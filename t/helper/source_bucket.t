@@ -280,9 +280,9 @@ sub refused {
 my %plain = (type => 's3', bucket => 'b', region => 'r');
 refused({ type => 's3', region => 'r' }, '"bucket" is missing');
 refused({ type => 's3', bucket => 'b' }, '"region" is missing');
-refused({ %plain, bucket => $_ }, 'no name of a bucket')
+refused({ %plain, bucket => $_ }, 'not the name of a bucket')
     for 'a/b', '../b', 'a b', 'x' x 300, 'a@b', 'a:b', '.b';
-refused({ %plain, region => $_ }, 'no name of a region')
+refused({ %plain, region => $_ }, 'not the name of a region')
     for 'a:b', 'a/b', 'a.b';
 refused({ %plain, access_key => 'a' }, 'go together');
 refused({ %plain, secret_key => 'a' }, 'go together');

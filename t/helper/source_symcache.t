@@ -241,7 +241,7 @@ ok -e $t->path("s/default/absent.pdb/$id/absent.pdb-v3.1.0.absent"),
 for (['page.pdb', 'failed', '404 with a page'],
      ['busy.pdb', 'failed', '404, error'],
      ['busy503.pdb', 'failed', '503, error'],
-     ['gone.pdb', 'failed', '404 behind a redirect'],
+     ['gone.pdb', 'failed', '404 after a redirect'],
      ['untyped.pdb', 'unusable', '200 with no version'],
      ['plain.pdb', 'unusable', '200 with no version'],
      ['twice.pdb', 'unusable', '200 with a bad version'],
@@ -409,7 +409,7 @@ sub refused {
 }
 refused({ type => 'symcache' }, '"url" is missing');
 refused({ @box, version => '3.0.0' }, 'is below 3\.0\.1');
-refused({ @box, version => '3.1' }, 'is no version');
+refused({ @box, version => '3.1' }, 'is not a version');
 refused({ @box, $_->[0] => $_->[1] }, $_->[0] . ': is not for this type')
     for ['layout', 'symstore'], ['path', '/x'], ['bucket', 'b'],
         ['casing', 'lower'];

@@ -71,7 +71,7 @@ refused('the hundredth is for the place of the first', Test::Zip::zip(
     qr{^(m1\.pdb/\d+/m1\.sym) and \1 are one file});
 refused('the second is wrong', Test::Zip::zip([@good],
     ["other.pdb/$key/other.pdb", 'x' x 100]), 400,
-    qr{other\.pdb/$key/other\.pdb is no file whose identity});
+    qr{other\.pdb/$key/other\.pdb is not a file whose identity});
 refused('the hundredth is wrong', Test::Zip::zip((map { [sym($_)] } 1 .. 99),
     ["m1.pdb/${key}1/m1.sym", (sym(1))[1]]), 400, qr/has the id/);
 refused('an archive in an archive', Test::Zip::zip([$path,

@@ -89,7 +89,7 @@ static void test_refused(void **state)
         {"craft/stream-unknown.pdb", "a stream that portable PDBs do not"},
         {"craft/version-odd-length.pdb", "not aligned"},
         {"craft/stream-pdb-missing.pdb", "no \"#Pdb\" stream"},
-        {"plain.dll", "is no portable PDB"},
+        {"plain.dll", "is not a portable PDB"},
     };
 
     (void)state;

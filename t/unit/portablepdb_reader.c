@@ -220,9 +220,9 @@ static void test_wrong_links(void **state)
         {"7", "no object"},
         {"{}", "no \"documents\""},
         {"[]", "no object"},
-        {"{\"documents\": []}", "is no object"},
+        {"{\"documents\": []}", "is not an object"},
         {"{\"documents\": {}, \"documents\": {}}", "twice"},
-        {"{\"documents\": {\"a\": null}}", "no string"},
+        {"{\"documents\": {\"a\": null}}", "not a string"},
         {"{\"documents\": {}} x", "source links"},
         {"{\"documents\": {\"a\": \"\\ud800\"}}", "source links"},
     };

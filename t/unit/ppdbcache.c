@@ -133,7 +133,7 @@ static void test_verify(void **state)
         {52, 1, "not zero"},
         {72, 1, "no string begins"},
         {84, 9, "file 9 does not exist"},
-        {112, 9, "not behind"},
+        {112, 9, "not after"},
         {128, 0x7F, "string"},
     };
 
@@ -146,7 +146,7 @@ static void test_verify(void **state)
         assert_string_not_equal(error, "");
     }
     assert_int_equal(verify(data, size + 1, error), SYMFILE_VIOLATED);
-    assert_non_null(strstr(error, "1 bytes behind the strings"));
+    assert_non_null(strstr(error, "1 bytes after the strings"));
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         kept = data[cases[i].at];
         data[cases[i].at] = cases[i].value;

@@ -152,8 +152,8 @@ static void every_rule_is_checked(void **state)
         {64, 0x100, "offset 0x41: reserved"},
         {76, 0x80000000, "offset 0x4f: reserved"},
         /* padding: behind the ranges */
-        {RANGE(5), 1, "offset 0x124: padding behind the ranges"},
-        {RANGE(5), 0xFF000000, "offset 0x127: padding behind the ranges"},
+        {RANGE(5), 1, "offset 0x124: padding after the ranges"},
+        {RANGE(5), 0xFF000000, "offset 0x127: padding after the ranges"},
         /* strings: length, end, UTF-8 */
         {EXAMPLE_STRINGS + 32, 0x69617405,
          "offset 0x148: string 7: is longer than the string section"},
@@ -222,7 +222,7 @@ static void padding_behind_files(void **state)
     data[SYMFILE_HEADER + 13] = 1;
     assert_int_equal(verify(data, sizeof(data)), SYMFILE_VIOLATED);
     assert_string_equal(
-        error, "offset 0x5d: padding behind the files: 0x01, not zero");
+        error, "offset 0x5d: padding after the files: 0x01, not zero");
 }
 
 /* What a reader trips over: a string, index or caller that is not there, a

@@ -18,7 +18,7 @@ struct candidate {
 };
 
 #define UNKNOWN                                                               \
-    "is no file whose identity can be read: no PDB, no Breakpad text, no "    \
+    "is not a file whose identity can be read: no PDB, no Breakpad text, no " \
     "PE, ELF or Mach-O file"
 
 #define FAIL(c, ...)                                                          \

@@ -67,7 +67,7 @@ static const char *check_symtab(const struct accept *a,
     strings = macho_u32(a->image, command->data + 16);
     return symbols <= a->image->size && strings >= symbols
                ? NULL
-               : "its symbol table is not in the file, or behind its names";
+               : "its symbol table is not in the file, or after its names";
 }
 
 /* The name of a library or path, at an offset from the command's start. */

@@ -93,8 +93,8 @@ int pe_image_open(struct pe_image *image, const uint8_t *data, size_t size,
     image->size = size;
     if (!pe_sniff(data, size)) {
         return fail(error, error_size,
-                    is_dos(data, size) ? "is no PE image: a program for DOS"
-                                       : "is no PE image");
+                    is_dos(data, size) ? "is not a PE image: a program for DOS"
+                                       : "is not a PE image");
     }
     header = le32(data + DOS_NEW_HEADER);
     p = pe_image_at(image, header, 4 + COFF_HEADER);

@@ -26,7 +26,7 @@ int embedded_pdb_unpack(const uint8_t *data, size_t size, uint8_t **pdb,
 
     if (!pe_debug_find(data, size, PE_DEBUG_EMBEDDED_PDB, &entry)) {
         return failure_set(failure, FAILURE_NOT_PDB,
-                           "is no image with a portable PDB in it");
+                           "is not an image with a portable PDB in it");
     }
     if (entry.size < HEADER ||
         memcmp(entry.data, MAGIC, sizeof(MAGIC) - 1) != 0) {

@@ -136,7 +136,7 @@ int metadata_root_open(struct metadata_root *root, const uint8_t *data,
     root->file.data = data;
     root->file.size = size;
     if (!metadata_sniff(data, size)) {
-        return failure_set(failure, FAILURE_NOT_PDB, "is no portable PDB");
+        return failure_set(failure, FAILURE_NOT_PDB, "is not a portable PDB");
     }
     length = size < ROOT_HEADER ? 0 : le32(data + ROOT_VERSION_SIZE);
     if (size < ROOT_HEADER || length > size - ROOT_HEADER ||

@@ -59,7 +59,7 @@ static const char *find_documents(const struct json *json, uint32_t *found)
     }
     return *found == 0 ? "no \"documents\""
            : json->values[*found].type != JSON_OBJECT
-               ? "\"documents\" is no object"
+               ? "\"documents\" is not an object"
                : NULL;
 }
 
@@ -80,7 +80,7 @@ static const char *add_documents(struct source_links *links,
     }
     for (i = 0, at = object + 1; i < json->values[object].size; i++, at += 2) {
         if (json->values[at + 1].type != JSON_STRING) {
-            return "a URL is no string";
+            return "a URL is not a string";
         }
         link = &links->links[links->count++];
         link->pattern = text_of(json, at);
@@ -99,7 +99,7 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
     char *text;
     size_t count = links->count;
     struct json json = {0};
-    struct json_error error = {"something behind it", 0, 1, 1};
+    struct json_error error = {"something after it", 0, 1, 1};
     const char *wrong;
 
     if (size > TEXT_MAX) {

@@ -44,7 +44,7 @@ static const char *check_assign(struct check *check)
     check->depth -= 2;
     return check->slots[check->depth] == SLOT_NAME
                ? NULL
-               : "assigns to what is no variable";
+               : "assigns to something that is not a variable";
 }
 
 static const char *check_operation(struct check *check,

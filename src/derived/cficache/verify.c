@@ -52,7 +52,7 @@ static bool check_layout(const struct verify *v)
     size_t end = r->file + ((size_t)r->file_bytes + 3) / 4 * 4;
 
     if (r->size != end) {
-        return violation(v, "offset 0x%zx: %zu bytes behind the parts", end,
+        return violation(v, "offset 0x%zx: %zu bytes after the parts", end,
                          r->size - end);
     }
     return check_zeros(v, CFICACHE_AT_RESERVED, CFICACHE_HEADER) &&
@@ -232,8 +232,9 @@ static bool check_map(const struct verify *v, enum cficache_map map)
     for (i = 0; i < r->num_points[map]; i++) {
         start = cficache_reader_point(r, map, i, &value);
         if (i > 0 && start <= last) {
-            return violation(v, "map %d: start %u is not behind the one "
-                                "before it",
+            return violation(v,
+                             "map %d: start %u is not after the one "
+                             "before it",
                              map, i);
         }
         if (value >= end) {

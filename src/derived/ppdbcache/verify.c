@@ -49,7 +49,7 @@ static bool check_header(const struct verify *v)
     const struct ppdbcache_reader *r = v->reader;
 
     if (r->size - r->strings != r->string_bytes) {
-        return violation(v, "offset 0x%zx: %zu bytes behind the strings",
+        return violation(v, "offset 0x%zx: %zu bytes after the strings",
                          r->strings + r->string_bytes,
                          r->size - r->strings - r->string_bytes);
     }
@@ -112,8 +112,9 @@ static bool check_ranges(const struct verify *v)
         }
         if (i > 0 && ppdbcache_reader_range(r, i - 1) >=
                          ppdbcache_reader_range(r, i)) {
-            return violation(v, "offset 0x%zx: range %u: not behind the one "
-                                "before it",
+            return violation(v,
+                             "offset 0x%zx: range %u: not after the one "
+                             "before it",
                              r->ranges + (size_t)i * PPDBCACHE_RANGE_SIZE, i);
         }
     }

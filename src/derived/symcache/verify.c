@@ -93,10 +93,10 @@ static int check_padding(const struct verify *v)
         const char *what;
     } gaps[] = {
         {r->files + (size_t)r->num_files * r->file_size, r->functions,
-         "padding behind the files"},
+         "padding after the files"},
         /* functions and locations fill multiples of 8 */
         {r->ranges + (size_t)r->num_ranges * SYMFILE_RANGE_SIZE, r->strings,
-         "padding behind the ranges"},
+         "padding after the ranges"},
     };
 
     for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {

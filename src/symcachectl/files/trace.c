@@ -168,11 +168,12 @@ static bool identify(const char *images, const char *name,
     }
     examine_file(fd, &result);
     close(fd);
-    wrong = result.is_portable ? identity_set(identity, result.name,
-                                              result.name_size, result.guid,
-                                              result.age)
-            : result.error[0] != '\0' ? result.error
-                                      : "is no assembly with a portable PDB";
+    wrong = result.is_portable
+                ? identity_set(identity, result.name, result.name_size,
+                               result.guid, result.age)
+            : result.error[0] != '\0'
+                ? result.error
+                : "is not an assembly with a portable PDB";
     if (wrong != NULL) {
         command_fail(COMMAND_NOT_FOUND, name, wrong);
     }

@@ -459,8 +459,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
         next = LIST_NEXT(tenant, entry);
         if (clock_ms() - tenant->asked >
             (uint64_t)tenants->config.idle * 1000) {
-            log_info(0, "tenant %s removed: nobody asked for it",
-                     tenant->name);
+            log_info(0, "tenant %s removed: unused", tenant->name);
             drop(tenant, 503, "nobody asked");
         }
     }

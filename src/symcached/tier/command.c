@@ -320,7 +320,7 @@ static int print_rule(const struct run *run)
     if (run->tier->kind != TIER_S3 || days == 0) {
         fprintf(stderr, "symcached: tier \"%s\" %s\n", run->tier->name,
                 run->tier->kind != TIER_S3
-                    ? "is no bucket, which a rule is for: see clean"
+                    ? "is not a bucket, and rules are for buckets: see clean"
                     : "has no \"lifetime\", which a rule is made of");
         return EXIT_WRONG_CONFIG;
     }

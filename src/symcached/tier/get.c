@@ -337,8 +337,9 @@ static void on_said(struct tier_call *call, enum tier_said said,
         end(get, TIER_ABSENT, "%s", detail);
     } else {
         if (said == TIER_SAID_FAILED && get->lists) {
-            log_warn(0, "tier %s: \"%s\" cannot be listed, so nobody knows "
-                        "whether there is a program of this id: %s",
+            log_warn(0,
+                     "tier %s: \"%s\" cannot be listed, so it is not known "
+                     "whether there is a program of this id: %s",
                      get->tier->name, call->name, detail);
         } else if (said == TIER_SAID_FAILED) {
             log_info(0, "tier %s: \"%s\" cannot be read, the sources are "

@@ -21,7 +21,7 @@ struct removal_request {
     const char *id;
     const char *file;
     bool is_try;
-    bool is_old; /* nobody asked for it: what was made of the file stays, */
+    bool is_old;         /* unused: what was made of the file stays, */
     unsigned unused_for; /* and so does the file, if another machine has taken
                             it for less than so many seconds; 0: it goes */
     bool is_told; /* by another machine, which has it now, or has removed it:

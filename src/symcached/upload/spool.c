@@ -75,7 +75,7 @@ int spool_open(const char *spool, const char *path, int *status, char *error,
 
     *status = 400;
     if (rest == NULL) {
-        snprintf(error, size, "the body is no file in \"uploads.spool\"");
+        snprintf(error, size, "the body is not a file in \"uploads.spool\"");
         return -1;
     }
     fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,7 +93,7 @@ int spool_open(const char *spool, const char *path, int *status, char *error,
         return -1;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        snprintf(error, size, "the body is no regular file");
+        snprintf(error, size, "the body is not a regular file");
         close(fd);
         return -1;
     }

@@ -290,7 +290,7 @@ static const char *mistake_of_header(const struct json *json, uint32_t first,
                                      uint32_t i)
 {
     if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
-        return "is no name of a header";
+        return "is not the name of a header";
     }
     if (is_reserved(json_text(json, i), json->values[i].size)) {
         return "has a header that is not allowed here";
@@ -369,12 +369,12 @@ static bool read_bucket(struct shape_walk *walk, struct own_source *own)
     }
     if (!is_of(json, own->found[OWN_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
         *json_text(json, own->found[OWN_BUCKET]) == '.') {
-        return fail(walk, "bucket", "is no name of a bucket");
+        return fail(walk, "bucket", "is not the name of a bucket");
     }
     if (own_source_has(json, own, OWN_PREFIX) &&
         (has_control(json, own->found[OWN_PREFIX]) ||
          json->values[own->found[OWN_PREFIX]].size > 1024)) {
-        return fail(walk, "prefix", "is no part of a name");
+        return fail(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         mistake = own_source_has(json, own, secrets[i].member)
@@ -419,7 +419,7 @@ static bool read_region(struct shape_walk *walk, struct own_source *own)
     own->region = value;
     return (json->values[value].type == JSON_STRING &&
             is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
-           fail(walk, "region", "is no name of a region");
+           fail(walk, "region", "is not the name of a region");
 }
 
 static bool read_s3(struct shape_walk *walk, struct own_source *own)

@@ -299,7 +299,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
         n = decode_key(key, azure->account_key);
         explicit_bzero(key, sizeof(key));
         if (n <= 0) {
-            return config_error(r, item, "\"account_key\" is no base64");
+            return config_error(r, item, "\"account_key\" is not base64");
         }
         transport->sign = sign_key;
     }
@@ -310,7 +310,7 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
         }
         if (!is_sas(azure->sas_token)) {
             return config_error(r, item,
-                                "\"sas_token\" is no query with \"sig=\"");
+                                "\"sas_token\" is not a query with \"sig=\"");
         }
         transport->sign = sign_sas;
     }
@@ -329,11 +329,12 @@ static int check(struct config_reader *r, const cJSON *item,
     int rc;
 
     if (!is_account(azure->account)) {
-        return config_error(r, item, "\"account\" is no name of an account");
+        return config_error(r, item,
+                            "\"account\" is not the name of an account");
     }
     if (!is_container(azure->container)) {
         return config_error(r, item,
-                            "\"container\" is no name of a container");
+                            "\"container\" is not the name of a container");
     }
 
     rc = azure->endpoint != NULL

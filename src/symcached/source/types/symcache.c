@@ -106,7 +106,7 @@ static bool is_file(const struct fetch_answer *answer, char *detail,
                  answer->range);
     } else if (!answer->framed && !answer->verified) {
         snprintf(detail, size,
-                 "200 without a length, so that nobody knows its end");
+                 "200 without a length, so its end is not known");
     } else {
         return true;
     }
@@ -244,7 +244,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         symcache_end(lookup, result->outcome, result->detail);
     } else if (answer->status != 404 || answer->moved) {
         snprintf(detail, sizeof(detail), "%ld%s", answer->status,
-                 answer->moved ? " behind a redirect" : "");
+                 answer->moved ? " after a redirect" : "");
         symcache_end(lookup, SOURCE_FAILED, detail);
     } else if (answer->bytes > 0) {
         snprintf(detail, sizeof(detail),
