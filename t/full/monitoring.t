@@ -14,6 +14,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use HTTP::Tiny;
 use JSON::PP qw(decode_json encode_json);
+use Test::Example;
 use Test::More;
 use Test::Symcache;
 
@@ -54,15 +55,8 @@ $t->symbol_store('symbols');
 $t->start_symcached($config);
 $t->start_symbolicated;
 
-my $metrics = example('metrics.conf');
-my ($locations) = $metrics =~ /(location = \/module .*)\n    \}\n\}/s;
-my %put = ('/run/symcached/symcached.sock' => $t->helper_socket,
-    '/run/symcached/symbolicated.sock' => $t->symbolicated_socket);
-$locations =~ s/\Q$_\E/$put{$_}/g for keys %put;
-$t->start_nginx("location /symcache/ { symcache $dir/store;
-    symcache_pass unix:%%DIR%%/h.sock; } $locations",
-    listen => "listen 127.0.0.1:$scraped; listen unix:"
-        . $t->nginx_socket . ';');
+Test::Example::start($t, 'metrics.conf',
+    put => { 'listen 9145;' => "listen 127.0.0.1:$scraped;" });
 
 my $scrape = example('prometheus.yml');
 $scrape =~ s/targets: \[.*\]/targets: ['127.0.0.1:$scraped']/g;
