@@ -21,6 +21,7 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $dir = $t->dir;
+my $port = Test::Symcache::free_port();
 
 sub found_in_path { (grep { -x "$_/$_[0]" } split /:/, $ENV{PATH})[0] }
 
@@ -70,10 +71,16 @@ my %clients = (
 );
 # it has that ask for it
 delete $clients{valgrind} unless found_in_path('debuginfod-find');
-for my $v (14 .. 22) {
+for my $v (14 .. 23) {
     my $find = "/usr/lib/llvm-$v/bin/llvm-debuginfod-find";
     $clients{"llvm-debuginfod-find-$v"} = ["$find --debuginfo $build",
         qr{/llvmcache-\S+$}m, 0, $find] if -x $find;
+    # from 19 on it asks
+    my $lldb = "/usr/lib/llvm-$v/bin/lldb";
+    $clients{"lldb-$v"} = ["$lldb --no-lldbinit --batch -o 'settings set "
+        . "plugin.symbol-locator.debuginfod.server-urls http://127.0.0.1:$port' "
+        . "-o 'target create $dir/prog' -o 'image lookup -n main'",
+        qr/prog`main at p\.c:7/, 0, $lldb] if $v >= 19 && -x $lldb;
 }
 
 # --- the files, by their places
@@ -115,7 +122,6 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     $body =~ s/HOST/$req->{headers}{host}/ if $form eq 'pointers';
     $c->reply(200, {}, $body);
 });
-my $port = Test::Symcache::free_port();
 my $config = $t->default_config($web->url, cache => { retry_errors_after => '1s' });
 my %upstream = %{ delete $config->{sources}{upstream} };
 for my $form (qw(debuginfod plain packed pointers)) {
