@@ -84,6 +84,33 @@ static void look_at_hosts(struct scheduler *scheduler)
     scheduler->host_freed = false;
 }
 
+/* Of so many jobs that get a download slot, one is for a key that was absent
+ * the last time, if there is one.  All others go first. */
+#define AGAIN_EACH 8
+
+/* Has jobs of a queue ask their sources, as long as there are slots, but no
+ * more than so many. */
+static void ask_sources(struct scheduler *scheduler, struct job_queue *queue,
+                        unsigned most)
+{
+    struct job *job, *next;
+
+    for (job = TAILQ_FIRST(queue);
+         !scheduler->stopping && scheduler_has_slot(scheduler) &&
+         job != NULL && most > 0;
+         job = next) {
+        next = TAILQ_NEXT(job, queue);
+        if (job_may_ask(job)) {
+            scheduler->asked =
+                queue == &scheduler->wait_source ? scheduler->asked + 1 : 0;
+            job_ask_source(job);
+            most--;
+        } else {
+            job_set_state(job, JOB_WAITS_HOST);
+        }
+    }
+}
+
 static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct scheduler *scheduler = arg;
@@ -93,16 +120,11 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
     if (scheduler->host_freed) {
         look_at_hosts(scheduler);
     }
-    for (job = TAILQ_FIRST(&scheduler->wait_source);
-         !scheduler->stopping && scheduler_has_slot(scheduler) && job != NULL;
-         job = next) {
-        next = TAILQ_NEXT(job, queue);
-        if (job_may_ask(job)) {
-            job_ask_source(job);
-        } else {
-            job_set_state(job, JOB_WAITS_HOST);
-        }
+    if (scheduler->asked >= AGAIN_EACH) {
+        ask_sources(scheduler, &scheduler->wait_source_again, 1);
     }
+    ask_sources(scheduler, &scheduler->wait_source, UINT_MAX);
+    ask_sources(scheduler, &scheduler->wait_source_again, UINT_MAX);
     for (job = TAILQ_FIRST(&scheduler->wait_transcoder);
          !scheduler->stopping && may_transcode(scheduler) && job != NULL;
          job = next) {
@@ -115,13 +137,21 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
     }
 }
 
+/* The queue of a job that waits for a download slot. */
+static struct job_queue *source_queue(struct scheduler *scheduler,
+                                      const struct job *job)
+{
+    return job->was_absent ? &scheduler->wait_source_again
+                           : &scheduler->wait_source;
+}
+
 /* Takes the job from its queue, or its slot from it. */
 static void leave(struct scheduler *scheduler, struct job *job,
                   enum job_state state)
 {
     switch (state) {
     case JOB_WAITS_SOURCE:
-        TAILQ_REMOVE(&scheduler->wait_source, job, queue);
+        TAILQ_REMOVE(source_queue(scheduler, job), job, queue);
         scheduler->queued--;
         break;
     case JOB_WAITS_HOST:
@@ -160,9 +190,9 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
     switch (to) {
     case JOB_WAITS_SOURCE:
         if (from == JOB_WAITS_HOST) {
-            TAILQ_INSERT_HEAD(&scheduler->wait_source, job, queue);
+            TAILQ_INSERT_HEAD(source_queue(scheduler, job), job, queue);
         } else {
-            TAILQ_INSERT_TAIL(&scheduler->wait_source, job, queue);
+            TAILQ_INSERT_TAIL(source_queue(scheduler, job), job, queue);
         }
         scheduler->queued++;
         break;
@@ -258,6 +288,9 @@ struct job *scheduler_start(struct scheduler *scheduler,
     }
 
     job->purpose = purpose;
+    job->was_absent = negcache_was_absent(scheduler->negcache, store,
+                                          &scheduler->config->cache, key,
+                                          &transcoder->version);
     scheduler->background += purpose != JOB_FOR_LOOKUP;
     LIST_INSERT_HEAD(&scheduler->all, job, all);
     job_begin(job, better);
@@ -461,6 +494,7 @@ struct scheduler *scheduler_new(struct event_base *base,
     }
 
     TAILQ_INIT(&scheduler->wait_source);
+    TAILQ_INIT(&scheduler->wait_source_again);
     TAILQ_INIT(&scheduler->wait_host);
     TAILQ_INIT(&scheduler->wait_transcoder);
     scheduler->base = base;

@@ -39,6 +39,9 @@ struct scheduler {
     struct table by_id;
     LIST_HEAD(, job) all;
     TAILQ_HEAD(job_queue, job) wait_source; /* JOB_WAITS_SOURCE */
+    struct job_queue wait_source_again; /* the same, of keys that were absent
+                                           until a moment ago */
+    unsigned asked; /* jobs that got a slot since one of these */
     struct job_queue wait_host;             /* JOB_WAITS_HOST */
     bool host_freed;                        /* look at wait_host again */
     struct job_queue wait_transcoder;

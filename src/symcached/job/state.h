@@ -159,6 +159,7 @@ struct job {
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
+    bool was_absent;   /* all sources said so the last time */
     unsigned nwaiters; /* with a client */
     char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;

@@ -326,6 +326,21 @@ static bool find_written(struct negcache *negcache,
     return true;
 }
 
+bool negcache_was_absent(struct negcache *negcache,
+                         const struct store_config *store,
+                         const struct cache_config *cache,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version)
+{
+    struct written found;
+    enum metric why;
+
+    return recall_entry(negcache, store, key, version, &found) &&
+           negcache_rules[found.entry.reason].is_final &&
+           !in_force(negcache, store, cache, &found, &why) &&
+           why == METRIC_OUTDATED_TIME;
+}
+
 /* Does the entry hold for this name, too? */
 static bool looked_for(const struct store_config *store,
                        const struct negcache_entry *entry, const char *name)

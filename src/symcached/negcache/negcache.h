@@ -96,6 +96,14 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    const symcache_version_t *version,
                    struct negcache_entry *entry);
 
+/* Is there an entry on disk that says that the file is absent, and whose time
+ * is over? */
+bool negcache_was_absent(struct negcache *negcache,
+                         const struct store_config *store,
+                         const struct cache_config *cache,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version);
+
 /*
  * Is it known, without reading the folder of a key again, that there is an
  * entry of this version in it, and no file of the key's kind?  That is so after
