@@ -64,19 +64,21 @@ static uint64_t sum(const struct printer *p, size_t offset)
     return total;
 }
 
-void stats_sums(const struct stats *const *stats, unsigned n,
-                uint64_t *requests, uint64_t *frames)
+struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
 {
     struct printer p = {NULL, stats, n};
+    struct stats_sums sums = {
+        .frames = sum(&p, offsetof(struct stats, frames)),
+        .dumps = sum(&p, offsetof(struct stats, dumps))};
     unsigned i, j;
 
-    *frames = sum(&p, offsetof(struct stats, frames));
-    *requests = 0;
     for (i = 0; i < API_PROTOCOLS; i++) {
         for (j = 0; j < STATS_HUNDREDS; j++) {
-            *requests += sum(&p, offsetof(struct stats, requests[i][j]));
+            sums.requests +=
+                sum(&p, offsetof(struct stats, requests[i][j]));
         }
     }
+    return sums;
 }
 
 static void print_help(const struct printer *p, const char *name,
@@ -209,6 +211,38 @@ static void print_workers(const struct printer *p)
                  "Bytes of crash reports in memory.", spool_bytes());
 }
 
+/* What came of minidumps. */
+static void print_walks(const struct printer *p)
+{
+    unsigned i;
+
+    print_help(p, "symbolicated_dumps_total", "counter",
+               "Minidumps by whether they can be read.");
+    evbuffer_add_printf(p->buf,
+                        "symbolicated_dumps_total{outcome=\"walked\"} %" PRIu64
+                        "\n"
+                        "symbolicated_dumps_total{outcome=\"unreadable\"} "
+                        "%" PRIu64 "\n",
+                        sum(p, offsetof(struct stats, dumps)),
+                        sum(p, offsetof(struct stats, unreadable)));
+    print_help(p, "symbolicated_walk_seconds_total", "counter",
+               "Time in which processes read minidumps and walked stacks.");
+    evbuffer_add_printf(p->buf, "symbolicated_walk_seconds_total %.6f\n",
+                        (double)sum(p, offsetof(struct stats, walk_usec)) /
+                            1e6);
+    print_help(p, "symbolicated_walked_frames_total", "counter",
+               "Frames of minidumps by how they were found.");
+    for (i = API_TRUST_CONTEXT; i < API_TRUSTS; i++) {
+        evbuffer_add_printf(
+            p->buf,
+            "symbolicated_walked_frames_total{trust=\"%s\"} %" PRIu64 "\n",
+            api_trust_names[i], sum(p, offsetof(struct stats, trusts[i])));
+    }
+    print_number(p, "symbolicated_modules_without_cfi_total", "counter",
+                 "Modules of minidumps whose CFI was needed and is missing.",
+                 sum(p, offsetof(struct stats, without_cfi)));
+}
+
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  unsigned n, const struct mapped_sizes *sizes, time_t started,
                  bool config_stale)
@@ -240,6 +274,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  sum(&p, offsetof(struct stats, cut)));
     print_times(&p);
     print_workers(&p);
+    print_walks(&p);
     print_number(&p, "symbolicated_files_mapped", "gauge",
                  "SymCache files that are mapped.", sizes->files);
     print_number(&p, "symbolicated_bytes_mapped", "gauge", "Their bytes.",

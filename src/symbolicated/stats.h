@@ -36,6 +36,11 @@ struct stats {
     stats_count parse_usec;
     stats_count search_usec;
     stats_count answer_usec;
+    stats_count dumps; /* minidumps that were walked */
+    stats_count unreadable; /* and others that are none */
+    stats_count walk_usec;
+    stats_count trusts[API_TRUSTS];
+    stats_count without_cfi;
 };
 
 static inline void stats_add(stats_count *count, uint64_t n)
@@ -52,9 +57,14 @@ const char *stats_outcome(enum api_module_state state);
 void stats_request(struct stats *stats, enum api_protocol protocol, int status,
                    uint64_t usec);
 
-/* The sums of n workers' requests and frames. */
-void stats_sums(const struct stats *const *stats, unsigned n,
-                uint64_t *requests, uint64_t *frames);
+/* What n workers have done. */
+struct stats_sums {
+    uint64_t requests;
+    uint64_t frames;
+    uint64_t dumps;
+};
+
+struct stats_sums stats_sums(const struct stats *const *stats, unsigned n);
 
 struct mapped_sizes;
 

@@ -107,6 +107,31 @@ for my $case (grep { -e "$cases/$_/answer.json" } @cases) {
     is_deeply $got, $wanted, $case;
 }
 
+# --- what is counted of a dump
+
+{
+    my %names = (dumps => 'dumps_total{outcome="walked"}',
+        'modules without CFI' => 'modules_without_cfi_total',
+        map { $_ => "walked_frames_total{trust=\"$_\"}" } qw(context cfi fp scan));
+    my $count = sub { map { $_ =>
+        $t->symbolicated_metric("symbolicated_$names{$_}") } keys %names };
+    my %before = $count->();
+    my $case = 'sym-windows-mini.sym';
+    my $r = send_form('', ['sources', "[{\"id\":\"$case\"}]"],
+        dump_part($case));
+    my %after = $count->();
+    my %wanted = (dumps => 1, scan => 0, 'modules without CFI' => scalar(grep {
+        $_->{unwind_status} eq 'missing' } @{ $r->{answer}{modules} }));
+    for my $stack (@{ $r->{answer}{stacktraces} }) {
+        my %frames = map { $_->{original_index} => $_ } @{ $stack->{frames} };
+        $wanted{ $_->{trust} }++ for values %frames;
+    }
+    is_deeply { map { $_ => $after{$_} - $before{$_} } keys %after },
+        \%wanted, 'metrics';
+    cmp_ok $t->symbolicated_metric('symbolicated_walk_seconds_total'), '>', 0,
+        'the time of walks';
+}
+
 # --- the form
 
 sub is_refused {
@@ -178,6 +203,8 @@ is scalar(() = $both =~ /"status":"completed"/g), 2,
 srand 36;
 my ($windows, @broken) = dump_part('sym-windows-mini.sym');
 my %statuses;
+my $unreadable =
+    $t->symbolicated_metric('symbolicated_dumps_total{outcome="unreadable"}');
 for my $i (1 .. 300) {
     my $bytes = $windows->[1];
     substr $bytes, int(rand($i % 2 ? 4000 : length $bytes)), 1 + int rand 4,
@@ -193,6 +220,8 @@ for my $i (1 .. 300) {
 is_deeply \@broken, [], 'a reason for each that cannot be read';
 ok $statuses{completed}, 'dumps of which something can be read';
 ok $statuses{failed}, 'and others';
+is $t->symbolicated_metric('symbolicated_dumps_total{outcome="unreadable"}')
+    - $unreadable, $statuses{failed}, 'which are counted';
 
 is scalar($t->symbolicated_metric('symbolicated_workers_died_total')), 0,
     'no worker died';

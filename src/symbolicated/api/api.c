@@ -20,6 +20,12 @@ const char *api_protocol_name(enum api_protocol protocol)
     return names[protocol];
 }
 
+const char *const api_trust_names[API_TRUSTS] = {
+    [API_TRUST_OTHER] = "other", [API_TRUST_CONTEXT] = "context",
+    [API_TRUST_CFI] = "cfi",     [API_TRUST_FP] = "fp",
+    [API_TRUST_SCAN] = "scan",
+};
+
 void api_reply_header(struct api_reply *reply, const char *name,
                       const char *value)
 {

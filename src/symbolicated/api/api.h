@@ -183,6 +183,24 @@ struct api_work {
     size_t ngifts;
 };
 
+/* How frames of crash reports are found; api_trust_names has the words. */
+enum api_trust {
+    API_TRUST_OTHER,
+    API_TRUST_CONTEXT,
+    API_TRUST_CFI,
+    API_TRUST_FP,
+    API_TRUST_SCAN,
+    API_TRUSTS
+};
+
+extern const char *const api_trust_names[API_TRUSTS];
+
+/* What came of the stacks of a crash report. */
+struct api_walk {
+    size_t frames[API_TRUSTS];
+    size_t without_cfi; /* modules whose CFI was asked for in vain */
+};
+
 /* A request under way; a protocol's own struct begins with it. */
 struct api_call {
     struct api_round *round; /* the newest, which may be &first */
@@ -194,6 +212,7 @@ struct api_call {
     size_t tenant_size;
     struct api_work *work; /* or NULL: it has none */
     struct api_poll *poll; /* the same */
+    const struct api_walk *walk; /* that its work has come to; or NULL */
     bool is_stopped; /* modules are late as the process stops */
     uint64_t wait; /* milliseconds until those that are missing are late */
     uint64_t patience; /* milliseconds that its connection waits, if

@@ -83,10 +83,31 @@ static void add_line(struct request_context *context, const char *what,
         (unsigned long long)usec);
 }
 
+/* What became of a minidump. */
+static void count_walk(struct stats *stats, const struct api_call *call,
+                       const struct api_reply *reply)
+{
+    const struct api_walk *walk = call->walk;
+    size_t i;
+
+    if (walk == NULL) {
+        stats_add(&stats->unreadable,
+                  call->work != NULL && reply->status == 200 &&
+                      call->work->news == API_WORK_REFUSED);
+        return;
+    }
+    stats_add(&stats->dumps, 1);
+    stats_add(&stats->without_cfi, walk->without_cfi);
+    for (i = 0; i < API_TRUSTS; i++) {
+        stats_add(&stats->trusts[i], walk->frames[i]);
+    }
+}
+
 /* What became of a call. */
 static void count_call(struct stats *stats, const struct record *record,
-                       const struct api_call *call, const struct counts *counts,
-                       uint64_t now)
+                       const struct api_call *call,
+                       const struct api_reply *reply,
+                       const struct counts *counts, uint64_t now)
 {
     size_t i;
 
@@ -96,6 +117,7 @@ static void count_call(struct stats *stats, const struct record *record,
         for (i = 0; i <= API_MODULE_LATE; i++) {
             stats_add(&stats->modules[i], counts->states[i]);
         }
+        count_walk(stats, call, reply);
         stats_add(&stats->frames, call->nframes);
         stats_add(&stats->search_usec, record->searched - record->parsed);
         stats_add(&stats->answer_usec, now - record->searched);
@@ -108,7 +130,7 @@ void record_answer(struct request_context *context, const struct record *record,
     struct counts counts = counts_of(call);
     uint64_t now = clock_usec();
 
-    count_call(&context->stats, record, call, &counts, now);
+    count_call(&context->stats, record, call, reply, &counts, now);
     stats_request(&context->stats, reply->protocol, reply->status,
                   now - record->started);
     add_line(context, "request", "", call, reply, &counts,
@@ -133,7 +155,7 @@ void record_end(struct request_context *context, const struct record *record,
     struct counts counts = counts_of(call);
     uint64_t now = clock_usec();
 
-    count_call(&context->stats, record, call, &counts, now);
+    count_call(&context->stats, record, call, reply, &counts, now);
     add_line(context, "call id=", id, call, reply, &counts,
              now - record->started);
 }

@@ -51,6 +51,7 @@ struct request {
     struct event *timer; /* NULL: it does not wait */
     unsigned tries;
     struct record record;
+    uint64_t worked; /* its worker got the body, or files, the last time */
 };
 
 static void on_flush(evutil_socket_t fd, short what, void *arg)
@@ -441,7 +442,10 @@ static bool search(struct request *r)
 /* The call's work has news. */
 static void on_work(void *arg)
 {
-    go_on(arg);
+    struct request *r = arg;
+
+    stats_add(&r->context->stats.walk_usec, clock_usec() - r->worked);
+    go_on(r);
 }
 
 /* Begins the work of the call, or gives it files; then it is waited for. */
@@ -453,6 +457,7 @@ static void work(struct request *r)
         go_on(r);
         return;
     }
+    r->worked = clock_usec();
     if (r->body == NULL) {
         r->body = body_start(r->context->pool, r->call,
                              r->settings->symbolication->limits.body_size,

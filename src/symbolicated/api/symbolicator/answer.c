@@ -481,7 +481,7 @@ static void write_frame(struct answer *a, const struct found *found)
 /* Guesses of a stack scanner that lead nowhere are not answered. */
 static bool is_dropped(const struct found *found)
 {
-    return found->frame->is_scan && (found->status == FRAME_MISSING_SYMBOL ||
+    return found->frame->trust == API_TRUST_SCAN && (found->status == FRAME_MISSING_SYMBOL ||
                                      found->status == FRAME_UNKNOWN_IMAGE);
 }
 

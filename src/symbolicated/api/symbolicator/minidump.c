@@ -29,6 +29,7 @@ struct minidump_call {
     struct symbolicator_call *questions[QUESTIONS_MAX];
     size_t nquestions;
     struct symbolicator_call *answer; /* to what it has come to; or NULL */
+    struct api_walk walk;             /* the same */
     struct api_gift *gifts;           /* of the last question */
     bool is_counted;
 };
@@ -243,6 +244,25 @@ static enum api_next answer_question(struct minidump_call *call,
                : begin_question(call, reply);
 }
 
+/* For the metrics. */
+static void count_walk(struct minidump_call *call)
+{
+    const struct symbolicator_request *report = &call->answer->request;
+    uint32_t status;
+    size_t i;
+
+    for (i = 0; i < report->nframes; i++) {
+        call->walk.frames[report->frames[i].trust]++;
+    }
+    for (i = 0; i < report->nmodules; i++) {
+        status = report->modules[i].unwind_status;
+        call->walk.without_cfi +=
+            status != 0 && !json_is(&report->json, status, "found") &&
+            !json_is(&report->json, status, "unused");
+    }
+    call->api.walk = &call->walk;
+}
+
 static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
 {
     struct symbolicator_call *inner = call->answer;
@@ -253,6 +273,7 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
         if (inner == NULL) {
             return API_FINISHED;
         }
+        count_walk(call);
         take_over(call, inner);
         call->api.attempts = inner->api.attempts;
         call->api.nframes = inner->api.nframes;

@@ -188,6 +188,18 @@ static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
     return true;
 }
 
+static uint8_t trust_of(const struct json *json, uint32_t value)
+{
+    uint8_t i;
+
+    for (i = API_TRUSTS - 1; i > API_TRUST_OTHER; i--) {
+        if (value != 0 && json_is(json, value, api_trust_names[i])) {
+            return i;
+        }
+    }
+    return API_TRUST_OTHER;
+}
+
 static bool parse_frame(struct symbolicator_request *request,
                         struct shape_walk *walk, uint32_t value,
                         struct symbolicator_frame *frame)
@@ -214,8 +226,7 @@ static bool parse_frame(struct symbolicator_request *request,
                   : json->values[found[FRAME_ADJUST]].type == JSON_TRUE
                       ? CALL_SITE_ADJUST
                       : CALL_SITE_KEEP;
-    frame->is_scan =
-        found[FRAME_TRUST] != 0 && json_is(json, found[FRAME_TRUST], "scan");
+    frame->trust = trust_of(json, found[FRAME_TRUST]);
     return true;
 }
 

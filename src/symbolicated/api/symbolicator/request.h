@@ -48,7 +48,7 @@ struct symbolicator_frame {
     uint32_t rel;     /* the module that addr_mode names; or NONE: absolute,
                        * which need not exist */
     uint8_t wish;     /* enum call_site_wish */
-    bool is_scan;     /* trust: found by scanning the stack */
+    uint8_t trust;    /* enum api_trust */
     bool has_more;    /* members beside the address */
 };
 
