@@ -47,7 +47,7 @@ static char *print(const struct reporter *r)
 {
     const struct stats **stats = calloc(r->workers->n, sizeof(stats[0]));
     cJSON *object = cJSON_CreateObject();
-    uint64_t requests, frames;
+    struct stats_sums sums;
     char *text = NULL;
     unsigned i;
 
@@ -55,13 +55,14 @@ static char *print(const struct reporter *r)
         for (i = 0; i < r->workers->n; i++) {
             stats[i] = worker_stats(r->workers->list[i]);
         }
-        stats_sums(stats, r->workers->n, &requests, &frames);
+        sums = stats_sums(stats, r->workers->n);
         cJSON_AddStringToObject(object, "name", r->name);
         cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
         cJSON_AddStringToObject(object, "listen", r->listen);
         cJSON_AddNumberToObject(object, "started", (double)r->started);
-        cJSON_AddNumberToObject(object, "requests", (double)requests);
-        cJSON_AddNumberToObject(object, "frames", (double)frames);
+        cJSON_AddNumberToObject(object, "requests", (double)sums.requests);
+        cJSON_AddNumberToObject(object, "frames", (double)sums.frames);
+        cJSON_AddNumberToObject(object, "dumps", (double)sums.dumps);
         cJSON_AddBoolToObject(object, "config_stale",
                               atomic_load(&r->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);

@@ -25,7 +25,8 @@ sub send_text {
 }
 
 my %good = (name => 'm', version => '1.0', listen => 'unix:/s',
-    started => 1_800_000_000, requests => 5, frames => 70, valid => 300);
+    started => 1_800_000_000, requests => 5, frames => 70, dumps => 3,
+    valid => 300);
 sub report { send_text($json->encode({ %good, @_ })) }
 
 is_deeply shown(), [], 'nobody yet';
@@ -38,9 +39,14 @@ is_deeply $one, { config_stale => JSON::PP::false(),
 is report(requests => 6), 200, 'another of the same';
 is_deeply [map { $_->{requests} } @{ shown() }], [6], 'takes its place';
 
+my $bad = '400 bad-report';
+is report(dumps => undef), $bad, 'null minidumps';
+delete local $good{dumps};
+is report(), 200, 'an older release says nothing of minidumps';
+is_deeply [map { $_->{dumps} } @{ shown() }], [0], 'which are none then';
+
 # --- what is none
 
-my $bad = '400 bad-report';
 for (['', 'nothing'], ['{', 'no JSON'], ['[]', 'a list'],
      ['[' x 2000, 'depth'], ['{"name": "' . 'x' x 5000, 'too long'],
      ["\0" x 100, 'NULs']) {
@@ -58,7 +64,7 @@ is send_text($json->encode(\%good) =~ s/"requests":5/"requests":1e999/r),
 is $t->helper('GET', '/v1/symbolicated')->{status}, 405, 'only told';
 is $t->helper('POST', '/v1/symbolicated?x=1', 'Content-Length: 0')->{status},
     400, 'no query';
-is_deeply [map { $_->{requests} } @{ shown() }], [6], 'nothing of it is shown';
+is_deeply [map { $_->{requests} } @{ shown() }], [5], 'nothing of it is shown';
 
 # --- as many as there is room for; who is gone makes room
 

@@ -17,10 +17,11 @@
 #define NUMBER_MAX (1e15) /* a double counts to 2^53 */
 
 enum { NAME, VERSION, LISTEN, TEXTS };
-enum { STARTED, REQUESTS, FRAMES, NUMBERS };
+enum { STARTED, REQUESTS, FRAMES, DUMPS, NUMBERS };
 
 static const char *const texts[TEXTS] = {"name", "version", "listen"};
-static const char *const numbers[NUMBERS] = {"started", "requests", "frames"};
+static const char *const numbers[NUMBERS] = {"started", "requests", "frames",
+                                             "dumps"};
 
 struct report {
     char texts[TEXTS][TEXT_SIZE];
@@ -80,9 +81,12 @@ static const char *read_report(struct report *report, const cJSON *object)
         return "name, version and listen must be texts of 1 to 128 bytes";
     }
     for (i = 0; i < NUMBERS; i++) {
-        if (!read_number(object, numbers[i], 0, NUMBER_MAX,
-                         &report->numbers[i])) {
-            return "started, requests and frames must be numbers";
+        if (i == DUMPS && cJSON_GetObjectItemCaseSensitive(
+                              object, numbers[i]) == NULL) {
+            report->numbers[i] = 0; /* an older release does not send it */
+        } else if (!read_number(object, numbers[i], 0, NUMBER_MAX,
+                                &report->numbers[i])) {
+            return "started, requests, frames and dumps must be numbers";
         }
     }
     if (!read_number(object, "valid", 1, VALID_MAX, &valid)) {

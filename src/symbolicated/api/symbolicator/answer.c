@@ -481,8 +481,9 @@ static void write_frame(struct answer *a, const struct found *found)
 /* Guesses of a stack scanner that lead nowhere are not answered. */
 static bool is_dropped(const struct found *found)
 {
-    return found->frame->trust == API_TRUST_SCAN && (found->status == FRAME_MISSING_SYMBOL ||
-                                     found->status == FRAME_UNKNOWN_IMAGE);
+    return found->frame->trust == API_TRUST_SCAN &&
+           (found->status == FRAME_MISSING_SYMBOL ||
+            found->status == FRAME_UNKNOWN_IMAGE);
 }
 
 static bool is_start(struct answer *a, const struct found *found)
