@@ -3,7 +3,7 @@
  *
  * Fuzz target: a symbfile, its conversion to a SymCache and lookups in it.
  * Input without the magic is taken for records behind a sound header.  What is
- * made of the SymCache must be a symbfile again.
+ * made of the SymCache must be a symbfile again, and what is joined of several.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,20 @@ static int look_up(const uint8_t *data, size_t size)
     return rc;
 }
 
+/* What several files in a row are joined to must be one. */
+static void join(const uint8_t *data, size_t size)
+{
+    char error[200];
+    static struct bytes made;
+    const struct symfile_sink sink = {write_bytes, &made};
+
+    made.size = 0;
+    if (symbfile_join(data, size, &sink, error, sizeof(error)) == 0 &&
+        look_up(made.data, made.size) != 0) {
+        abort();
+    }
+}
+
 /* Makes a symbfile of a sound SymCache, which must be one. */
 static void make(const struct bytes *symcache)
 {
@@ -95,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data = file;
         size += BEGIN_SIZE;
     }
+    join(data, size);
     rc = look_up(data, size);
     if (image_check(symbfile_format.makes, data, size, &result) != 0) {
         return 0;

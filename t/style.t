@@ -107,7 +107,8 @@ $may{symbolicated} = "$common http metrics sandbox worker symbolicated/api"
 my $shared = 'base proto config http metrics child sandbox derived'
     . ' reports/multipart'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
-    . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/wasm';
+    . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
+    . ' debuginfo/wasm derived/symcache';
 my %above = (
     server => 'job negcache space store tenant upload',
     upload => 'job fetch tier intake space',

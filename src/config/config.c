@@ -506,7 +506,7 @@ bool config_store_asks(const struct store_config *store,
                        const struct source_config *source)
 {
     const struct transcoder_config *t = store->transcoders;
-    unsigned formats = config_layout_formats(source->layout);
+    unsigned formats = config_source_formats(source);
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {

@@ -294,6 +294,7 @@ struct uploads_config {
     uint64_t max_size; /* bytes of all files of a request, unpacked */
     unsigned max_unused_for; /* seconds; 0 = for ever */
     unsigned try_max_age;    /* seconds, of files of try builds */
+    unsigned parts_kept;     /* seconds, of parts of symbfiles */
     struct tier_config *tier; /* of the stores that have them; or NULL */
     char **peers; /* address:port or unix:/path of other machines' sockets */
     size_t npeers;
@@ -467,6 +468,9 @@ const char *config_profile_name(enum transcoder_profile profile);
 /* Returns the set of formats that the originals at the places of a layout may
  * have. */
 unsigned config_layout_formats(enum source_layout layout);
+
+/* The formats that a source may have. */
+unsigned config_source_formats(const struct source_config *source);
 
 /* Returns whether a source has places for the original of a key, by its layout;
  * a directory can be searched for a program without a name. */

@@ -14,6 +14,7 @@ static const char *const names[] = {
     [FORMAT_MACHO] = "macho",
     [FORMAT_PORTABLEPDB] = "portablepdb",
     [FORMAT_WASM] = "wasm",
+    [FORMAT_SYMBFILE] = "symbfile",
     [FORMAT_ANY] = "any",
 };
 
@@ -78,7 +79,8 @@ unsigned config_format_inputs(symcache_kind_e kind)
     switch (kind) {
     case SYMCACHE_KIND_CFICACHE:
         return FORMATS_ALL &
-               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM);
+               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
+                 1u << FORMAT_SYMBFILE);
     case SYMCACHE_KIND_SYMCACHE:
         return FORMATS_ALL & ~(1u << FORMAT_PORTABLEPDB);
     case SYMCACHE_KIND_PPDBCACHE:
@@ -98,6 +100,8 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_SYM:
         return 1u << FORMAT_BREAKPAD;
+    case SYMCACHE_KIND_SYMBFILE:
+        return 1u << FORMAT_SYMBFILE;
     case SYMCACHE_KIND_SOURCE:
         return 1u << FORMAT_ANY;
     case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */

@@ -18,9 +18,10 @@ enum original_format {
     FORMAT_MACHO,
     FORMAT_PORTABLEPDB,
     FORMAT_WASM,
+    FORMAT_SYMBFILE,
     FORMAT_ANY /* a file that nothing is known of but its path */
 };
-#define FORMATS 8
+#define FORMATS 9
 
 /* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
  * files. */
@@ -29,7 +30,7 @@ enum original_format {
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \
     "\"pdb\", \"breakpad\", \"pe\", \"elf\", \"macho\", "                     \
-    "\"portablepdb\" or \"wasm\""
+    "\"portablepdb\", \"wasm\" or \"symbfile\""
 
 /* Returns the name that a format has in "inputs". */
 const char *config_format_name(enum original_format format);

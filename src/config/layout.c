@@ -6,6 +6,11 @@
 
 #include <string.h>
 #include "proto/symbol_path.h"
+#include "uploads.h"
+
+/* What symbol servers have: neither text, nor what only uploads have. */
+#define FORMATS_SERVED                                                        \
+    (FORMATS_ALL & ~(1u << FORMAT_BREAKPAD | 1u << FORMAT_SYMBFILE))
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -95,7 +100,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_BREAKPAD:
         return 1u << FORMAT_BREAKPAD | 1u << FORMAT_ELF;
     case LAYOUT_FLAT:
-        return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
+        return FORMATS_SERVED;
     case LAYOUT_DEBUGINFOD:
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_ANY;
     case LAYOUT_BUILD_ID:
@@ -107,7 +112,19 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_NATIVE:
         break;
     }
-    return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
+    return FORMATS_SERVED;
+}
+
+static bool has_symbfiles(const struct source_config *source)
+{
+    return source->layout == LAYOUT_SYMSTORE &&
+           config_source_is_uploads(source);
+}
+
+unsigned config_source_formats(const struct source_config *source)
+{
+    return config_layout_formats(source->layout) |
+           (has_symbfiles(source) ? 1u << FORMAT_SYMBFILE : 0);
 }
 
 bool config_source_has_key(const struct source_config *source,
@@ -136,7 +153,7 @@ bool config_source_has_key(const struct source_config *source,
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
                (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
     case SYMCACHE_ID_HASH:
-        return false; /* no layout has places for these */
+        return key->kind != SYMCACHE_KIND_SOURCE && has_symbfiles(source);
     default: /* SYMCACHE_ID_DEBUG */
         return layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
     }

@@ -374,6 +374,7 @@ static int add_implied(struct config_reader *r, const cJSON *item,
     for (i = 0; i < named; i++) {
         t = &store->transcoders[i];
         if (t->is_implied && strcmp(t->command[0], "pdb2symcache") == 0) {
+            t->inputs |= 1u << FORMAT_SYMBFILE;
             of = t;
         }
         t->is_implied = false;

@@ -88,6 +88,7 @@ static const struct config_field uploads_fields[] = {
     {"replace", config_bool, OF(replace), 0, 0, 0},
     {"max_unused_for", config_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
     {"peers", read_peers, 0, 0, 0, 0},
+    {"parts_kept", config_duration, OF(parts_kept), 1, 36600 * DAY, 0},
     {"try_max_age", config_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
 
@@ -100,6 +101,7 @@ int config_uploads(struct config_reader *r, const cJSON *item,
     uploads->max_size = 15 * GIB;
     uploads->replace = true;
     uploads->try_max_age = 28 * DAY;
+    uploads->parts_kept = DAY;
     if (config_object(r, item, uploads_fields, COUNT(uploads_fields),
                       uploads) != 0) {
         return -1;

@@ -105,7 +105,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     }
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
-        inputs = config_layout_formats(source->layout);
+        inputs = config_source_formats(source);
         if (inputs != 0 && !config_store_asks(store, source) &&
             !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs, "\" or \"");

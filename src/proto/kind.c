@@ -23,9 +23,10 @@
  */
 
 static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
-    { SYMCACHE_KIND_TEXT("symcache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL,
+    { SYMCACHE_KIND_TEXT("symcache"),
+      SYMCACHE_DEBUG | SYMCACHE_PE | SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KIND_SYM, SYMCACHE_KIND_EXECUTABLE,
-        SYMCACHE_KINDS },
+        SYMCACHE_KIND_SYMBFILE, SYMCACHE_KINDS },
       SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS, 1 },
     { SYMCACHE_KIND_TEXT("ppdbcache"), SYMCACHE_DEBUG, NULL,
       { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 1 },
@@ -44,7 +45,9 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD | SYMCACHE_HASH, ".source",
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section",
-      SYMCACHE_NO_SLOTS, 0, 0 }
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("symbfile"), SYMCACHE_HASH, ".symbfile",
+      SYMCACHE_NO_SLOTS, 0, 1 }
 };
 
 const symcache_kind_t *

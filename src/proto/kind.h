@@ -45,6 +45,8 @@ typedef enum {
     SYMCACHE_KIND_SOURCE,        /* "source": a file of source code; the path
                                     is the name (symbol_path.h) */
     SYMCACHE_KIND_SECTION,       /* "section": of an ELF file, by its name */
+    SYMCACHE_KIND_SYMBFILE,      /* "symbfile": names of an executable that a
+                                    profiler knows by a hash */
     SYMCACHE_KINDS
 } symcache_kind_e;
 
@@ -71,7 +73,7 @@ typedef struct {
      * DERIVED: the kinds of originals that a file is made of, the best first;
      * ends with SYMCACHE_KINDS.
      */
-    uint8_t      slots[4];
+    uint8_t      slots[5];
 
     /*
      * DERIVED: what an original must have, at least one of them, a set of

@@ -71,7 +71,7 @@ is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb'],
     'and what the store makes';
 check(text(transcoder => '"version": "9.0.0", "command": ["pdb2symcache", '
     . '"{pdb}"]'));
-is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb; '
+is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
     . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho'],
     'our converter makes every kind that it writes';
@@ -139,7 +139,7 @@ my @bad = (
             '"input_name": "in.pdb"'],
         ['inputs', 'must be a list of formats', '"inputs": []'],
         ['inputs[0]', 'must be "pdb", "breakpad", "pe", "elf", "macho", '
-            . '"portablepdb" or "wasm"', '"inputs": ["exe"]'],
+            . '"portablepdb", "wasm" or "symbfile"', '"inputs": ["exe"]'],
         ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
         ['makes', 'must be "symcache"', '"makes": "sym"'],
         ['profile', 'must be "strict", "wine" or "none"',

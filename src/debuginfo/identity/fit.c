@@ -216,6 +216,11 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
         !(is_converted(key) && key->id_type == SYMCACHE_ID_DEBUG)) {
         return fits_image(list, key, text);
     }
+    if (list->format == FORMAT_SYMBFILE) {
+        return key->id_type == SYMCACHE_ID_HASH
+                   ? check_use(list, key, text)
+                   : say(text, IDENTITY_ANOTHER, "a file without a debug id");
+    }
     if (list->format == FORMAT_WASM && !is_converted(key)) {
         return say(text, IDENTITY_DAMAGED, "a WebAssembly module");
     }

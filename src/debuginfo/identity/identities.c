@@ -162,6 +162,13 @@ static size_t read_wasm(const struct input *in, struct file_identity *id)
     return 1;
 }
 
+/* Only its path says of what it is. */
+static size_t read_symbfile(const struct input *in, struct file_identity *id)
+{
+    id->features = SYMCACHE_HAS_DEBUG;
+    return 1;
+}
+
 /* The server says what it is, and nothing in it does. */
 static size_t read_any(const struct input *in, struct file_identity *id)
 {
@@ -193,6 +200,7 @@ static const struct {
     [FORMAT_MACHO] = {macho_sniff, read_macho},
     [FORMAT_PORTABLEPDB] = {portablepdb_sniff, read_portablepdb},
     [FORMAT_WASM] = {NULL, read_wasm},
+    [FORMAT_SYMBFILE] = {NULL, read_symbfile},
     [FORMAT_ANY] = {NULL, read_any},
 };
 

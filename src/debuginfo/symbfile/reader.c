@@ -60,6 +60,13 @@ void symbfile_reader_init(struct symbfile_reader *r, const uint8_t *data,
     r->size = size;
 }
 
+void symbfile_reader_joined(struct symbfile_reader *r, const uint8_t *data,
+                            size_t size)
+{
+    symbfile_reader_init(r, data, size);
+    r->is_joined = true;
+}
+
 void symbfile_reader_free(struct symbfile_reader *r)
 {
     size_t i;
@@ -452,19 +459,32 @@ static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
         wrong(r, r->at, what);
         return NULL;
     }
-    r->has_header = true;
     *size = (size_t)length;
     r->at = r->size - s.bytes_left + *size;
+    if (!r->has_header) {
+        r->has_header = true;
+        r->records = r->at;
+    }
     return r->data + r->at - *size;
 }
 
 static int begin_file(struct symbfile_reader *r)
 {
-    if (!symbfile_sniff(r->data, r->size)) {
-        return wrong(r, 0, "it does not begin with \"symbfile\"");
+    if (!symbfile_sniff(r->data + r->at, r->size - r->at)) {
+        return wrong(r, r->at, "it does not begin with \"symbfile\"");
     }
-    r->at = SYMBFILE_MAGIC_SIZE;
+    r->file_at = r->at;
+    r->at += SYMBFILE_MAGIC_SIZE;
+    r->has_header = r->has_address = false;
+    r->num_strings = 0;
     return r->at < r->size ? 0 : wrong(r, r->at, "there is no header");
+}
+
+/* Between records, the magic would be a record of the unknown type 0x79. */
+static bool is_next_file(const struct symbfile_reader *r)
+{
+    return r->is_joined &&
+           symbfile_sniff(r->data + r->at, r->size - r->at);
 }
 
 int symbfile_reader_next(struct symbfile_reader *r,
@@ -478,6 +498,9 @@ int symbfile_reader_next(struct symbfile_reader *r,
         return -1;
     }
     while (r->at < r->size) {
+        if (is_next_file(r)) {
+            return begin_file(r) != 0 ? -1 : 2;
+        }
         memset(record, 0, sizeof(*record));
         record->offset = r->at;
         for (i = 0; i < 3; i++) {

@@ -59,6 +59,9 @@ struct symbfile_reader {
     const uint8_t *data;
     size_t size;
     size_t at;
+    bool is_joined; /* several files in a row, see symbfile_reader_joined() */
+    size_t file_at; /* of the current file: its magic, */
+    size_t records; /* and what follows its header */
     bool has_header;
     bool has_address; /* of the record before */
     uint64_t address;
@@ -80,6 +83,10 @@ bool symbfile_sniff(const uint8_t *data, size_t size);
 /* Begins to read data[0..size). */
 void symbfile_reader_init(struct symbfile_reader *reader, const uint8_t *data,
                           size_t size);
+/* The same of symbfiles in a row: symbfile_reader_next() returns 2 where
+ * another one begins, at reader->file_at. */
+void symbfile_reader_joined(struct symbfile_reader *reader,
+                            const uint8_t *data, size_t size);
 void symbfile_reader_free(struct symbfile_reader *reader);
 
 /*

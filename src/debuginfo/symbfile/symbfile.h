@@ -8,6 +8,7 @@
 #define DEBUGINFO_SYMBFILE_H
 
 #include "convert.h"
+#include "join.h"
 #include "make.h"
 #include "reader.h"
 #include "search.h"

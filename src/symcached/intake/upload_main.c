@@ -4,14 +4,18 @@
  * The child process that looks at what was uploaded.  It gets all files open,
  * enters the sandbox, and only then looks at the first byte.
  *
- *   --upload file MAX:KEEP NAME ID FILE
+ *   --upload file     MAX:KEEP NAME ID FILE
+ *   --upload symbfile MAX:KEEP NAME ID FILE
+ *   --upload first    MAX:KEEP NAME ID FILE
+ *   --upload part     MAX:KEEP NAME ID FILE
  *   --upload zip  MAX:KEEP PLACE BOUNDARY
  *   --upload package MAX:KEEP PLACE BOUNDARY
  *
  * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
  * PLACE where in the archive to go on, as the last process has said it, or "-".
  * A package is one of NuGet (.snupkg): of its members the PDBs are taken, whose
- * ids are not in their paths.
+ * ids are not in their paths.  Symbfiles do not say whose they are, so the path
+ * is believed; parts of them, the first or another one, only get it back.
  */
 #include "intake.h"
 
@@ -30,6 +34,7 @@
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
 #include "debuginfo/identity/identity.h"
+#include "debuginfo/symbfile/symbfile.h"
 #include "form.h"
 #include "report.h"
 #include "zip.h"
@@ -45,6 +50,7 @@ struct work {
     uint64_t max; /* bytes that may still come out */
     uint64_t keep;
     const uint8_t *outs[UPLOAD_OUTS]; /* all as large as a file may be */
+    const uint8_t *scratch; /* of a symbfile, likewise */
     size_t nouts;
     bool is_package;
     const char *name; /* of the file that is looked at, for errors */
@@ -165,6 +171,21 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
     return 0;
 }
 
+/* Tells of a file that belongs where the request says. */
+static int say_file(struct work *w, const char *const parts[3])
+{
+    char bytes[32], features[16];
+    const char *const fields[] = {"file",   "0",      bytes,    parts[0],
+                                  parts[1], parts[2], parts[2], parts[0],
+                                  features, parts[1]};
+
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, w->writer.written);
+    snprintf(features, sizeof(features), "%d:%x", FORMAT_SYMBFILE,
+             SYMCACHE_HAS_DEBUG);
+    say(fields, COUNT(fields));
+    return 0;
+}
+
 static bool is_packed(enum body_kind kind)
 {
     return kind < BODY_OTHER;
@@ -189,6 +210,89 @@ static int take_file(struct work *w, char **parts)
     status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
     return status == BODY_OK ? finish(w, path, false)
                              : refuse_writer(w, status, detail);
+}
+
+/* symbfiles -------------------------------------------------------------- */
+
+static int write_joined(void *context, const void *data, size_t size)
+{
+    return limited_writer_write(context, data, size);
+}
+
+/* The body may be several symbfiles in a row; what is stored is one. */
+static int join(struct work *w, const uint8_t *data, size_t size)
+{
+    struct symfile_sink sink = {write_joined, &w->writer};
+    char detail[TEXT_SIZE] = "";
+    int rc;
+
+    start_writer(w, w->out);
+    rc = symbfile_join(data, size, &sink, detail, sizeof(detail));
+    return rc == 0    ? 0
+           : rc == -1 ? refuse(400, "the symbfile %s", detail)
+                      : refuse_writer(w, BODY_SYSTEM, "cannot be written");
+}
+
+/*
+ * Copies the body to fd, unpacked.  A slice of a symbfile may begin with the
+ * magic of gzip or zstd by chance: then it does not unpack, and is as it is.
+ */
+static int take_body(struct work *w, int fd, bool is_slice)
+{
+    char detail[TEXT_SIZE] = "";
+    enum body_status status;
+    const char *what;
+
+    w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
+                         &what);
+    start_writer(w, fd);
+    if (w->kind == BODY_GZIP || w->kind == BODY_ZSTD) {
+        status = body_unpack(w->kind, UPLOAD_IN_FD, &w->writer, detail,
+                             sizeof(detail));
+        if (status == BODY_OK || !is_slice || w->writer.error != 0) {
+            return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
+        }
+        if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
+            return refuse(500, "%s", strerror(errno));
+        }
+        start_writer(w, fd);
+    }
+    status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
+    return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
+}
+
+static bool may_begin(const uint8_t *data, size_t size)
+{
+    static const char magic[] = "symbfile";
+
+    return memcmp(data, magic, size < sizeof(magic) - 1 ? size
+                                                        : sizeof(magic) - 1) ==
+           0;
+}
+
+static int take_symbfile(struct work *w, char **parts, const char *mode)
+{
+    const char *const path[3] = {parts[0], parts[1], parts[2]};
+    bool is_whole = strcmp(mode, "symbfile") == 0;
+    const uint8_t *got = is_whole ? w->scratch : w->outs[0];
+
+    w->out = UPLOAD_OUT_FD;
+    w->name = "the body";
+    if (take_body(w, is_whole ? UPLOAD_SCRATCH_FD : w->out,
+                  strcmp(mode, "part") == 0) != 0) {
+        return -1;
+    }
+    if (w->writer.written == 0) {
+        return refuse(400, "the body is empty");
+    }
+    if (strcmp(mode, "part") != 0 &&
+        !may_begin(got, (size_t)w->writer.written)) {
+        return refuse(400, "the body is no symbfile");
+    }
+    if (is_whole && join(w, got, (size_t)w->writer.written) != 0) {
+        return -1;
+    }
+    return say_file(w, path);
 }
 
 /* many files ------------------------------------------------------------- */
@@ -464,6 +568,12 @@ static int map_all(struct work *w, bool many)
         return refuse(500, "mmap: %s", strerror(errno));
     }
     w->in = map;
+    map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
+               MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
+    if (map == MAP_FAILED) {
+        return refuse(500, "mmap: %s", strerror(errno));
+    }
+    w->scratch = map;
     w->nouts = many ? UPLOAD_OUTS : 1;
     for (i = 0; i < w->nouts; i++) {
         map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
@@ -480,11 +590,12 @@ int upload_main(int argc, char **argv)
 {
     bool is_package = argc == 6 && strcmp(argv[2], "package") == 0;
     bool many = is_package || (argc == 6 && strcmp(argv[2], "zip") == 0);
+    bool is_file = argc == 7 && strcmp(argv[2], "file") == 0;
     struct sandbox_limits limits = {0};
     struct work w = {0};
     char error[TEXT_SIZE], *end;
 
-    if (!many && (argc != 7 || strcmp(argv[2], "file") != 0)) {
+    if (!many && argc != 7) {
         fprintf(stderr, CHILD_SANDBOXED ": --upload is for symcached itself\n");
         return 2;
     }
@@ -494,7 +605,7 @@ int upload_main(int argc, char **argv)
     if (map_all(&w, many) != 0) {
         return 0;
     }
-    limits.memory = MEMORY + w.size + w.nouts * w.max;
+    limits.memory = MEMORY + w.size + (w.nouts + 1) * w.max;
     /* one byte more is how the writer notices that it is too much */
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);
@@ -504,7 +615,8 @@ int upload_main(int argc, char **argv)
     }
     if (many) {
         (void)take_zip(&w, argv[4], argv[5]);
-    } else if (take_file(&w, argv + 4) == 0) {
+    } else if ((is_file ? take_file(&w, argv + 4)
+                        : take_symbfile(&w, argv + 4, argv[2])) == 0) {
         say_end();
     }
     return 0;

@@ -123,6 +123,14 @@ static bool take_slot(struct job *job, symcache_kind_e slot)
            symcache_version_cmp(&transcoder->version, job->order.target) == 0;
 }
 
+/* By some ids, there are only originals of one kind. */
+static bool has_slot(const symcache_key_t *key, symcache_kind_e slot)
+{
+    return key->id_type == SYMCACHE_ID_PE     ? slot == SYMCACHE_KIND_EXECUTABLE
+           : key->id_type == SYMCACHE_ID_HASH ? slot == SYMCACHE_KIND_SYMBFILE
+                                              : slot != SYMCACHE_KIND_SYMBFILE;
+}
+
 bool job_take_download(struct job *job)
 {
     const uint8_t *slots = symcache_kind((symcache_kind_e)job->key.kind)->slots;
@@ -130,8 +138,7 @@ bool job_take_download(struct job *job)
     unsigned i;
 
     for (i = 0; slots[i] != SYMCACHE_KINDS; i++) {
-        if ((job->key.id_type != SYMCACHE_ID_PE ||
-             slots[i] == SYMCACHE_KIND_EXECUTABLE) &&
+        if (has_slot(&job->key, (symcache_kind_e)slots[i]) &&
             take_slot(job, (symcache_kind_e)slots[i])) {
             job->original.from = ORIGINAL_DOWNLOADS;
             return true;

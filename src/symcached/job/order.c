@@ -60,13 +60,17 @@ void order_rewind(struct order *order)
     order->next = 0;
 }
 
-/* By time stamp and size, only an image is converted. */
+/* By time stamp and size, only an image is converted; by the hash of a profiler
+ * only a symbfile, which has no other id. */
 static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
 {
-    return key->id_type == SYMCACHE_ID_PE &&
-                   !symcache_kind_is_original((symcache_kind_e)key->kind)
-               ? formats & 1u << FORMAT_PE
-               : formats;
+    if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        return formats;
+    }
+    return key->id_type == SYMCACHE_ID_PE     ? formats & 1u << FORMAT_PE
+           : key->id_type == SYMCACHE_ID_HASH ? formats & 1u << FORMAT_SYMBFILE
+                                              : formats &
+                                                    ~(1u << FORMAT_SYMBFILE);
 }
 
 void order_begin(struct order *order, const struct store_config *store,
@@ -97,7 +101,7 @@ void order_begin(struct order *order, const struct store_config *store,
 static unsigned formats_of(const struct source_config *source,
                            symcache_kind_e kind)
 {
-    unsigned formats = config_layout_formats(source->layout);
+    unsigned formats = config_source_formats(source);
 
     return source->layout == LAYOUT_BREAKPAD && symcache_kind_is_original(kind)
                ? formats & 1u << FORMAT_BREAKPAD

@@ -144,7 +144,8 @@ void negcache_free(struct negcache *negcache)
  */
 static const char *unproved(const symcache_key_t *key, const char *hints)
 {
-    if (hints == NULL || (key->id_type == SYMCACHE_ID_HASH
+    if (hints == NULL || (key->kind == SYMCACHE_KIND_SOURCE &&
+                                  key->id_type == SYMCACHE_ID_HASH
                               ? symcache_hints_proved(hints)
                               : hints[0] == '\0')) {
         return NULL;

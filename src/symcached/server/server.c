@@ -26,6 +26,7 @@
 #include "reports.h"
 #include "rights.h"
 #include "status.h"
+#include "symbfile_page.h"
 #include "target.h"
 #include "upload_page.h"
 #include "waiting_lookup.h"
@@ -376,6 +377,12 @@ static void page_uploads(struct server *s, struct target *t, const char *query,
     upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
+static void page_symbfile(struct server *s, struct target *t,
+                          const char *query, struct evhttp_request *req)
+{
+    symbfile_page(s->uploads, scheduler_config(s->scheduler), t, req);
+}
+
 static void page_discard(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
@@ -410,6 +417,8 @@ static const struct page {
     {2, "status", RIGHT_READ, false, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
     {2, "uploads", RIGHT_UPLOAD, true, true, true, page_uploads},
+    {2, "symbols-ranges", RIGHT_UPLOAD, true, false, false, page_symbfile},
+    {2, "symbols-returnpads", RIGHT_UPLOAD, true, false, false, page_symbfile},
     {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, true, true, true, page_changed},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},

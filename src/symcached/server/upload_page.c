@@ -28,9 +28,6 @@
 #include "symcached/upload/upload.h"
 #include "target.h"
 
-/* The path of the file that nginx has put the body into. */
-#define HEADER_BODY "X-Symcached-Body"
-#define HEADER_TOKEN "Auth-Token"
 #define HEADER_NUGET "X-NuGet-ApiKey"
 
 #define BOUNDARY_SIZE 72
@@ -180,9 +177,7 @@ static void on_done(void *arg, const struct upload_result *result)
 
 /* who -------------------------------------------------------------------- */
 
-/* All tokens are compared, so that the time does not tell which one was near.
- * What follows "-" is a label. */
-static const struct upload_token *find_token(const struct config *config,
+const struct upload_token *upload_token_find(const struct config *config,
                                              const char *value)
 {
     const struct upload_token *found = NULL;
@@ -205,7 +200,7 @@ static const char *check_token(const struct config *config,
 {
     const char *value = evhttp_find_header(
         evhttp_request_get_input_headers(page->req),
-        page->is_package ? HEADER_NUGET : HEADER_TOKEN);
+        page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN);
     const struct upload_token *token;
 
     snprintf(page->user, sizeof(page->user), "-");
@@ -213,11 +208,11 @@ static const char *check_token(const struct config *config,
         return NULL; /* nginx has asked already */
     }
     reply_header(page->req, "Vary",
-                 page->is_package ? HEADER_NUGET : HEADER_TOKEN);
+                 page->is_package ? HEADER_NUGET : UPLOAD_HEADER_TOKEN);
     if (value == NULL) {
         return "This requires an Auth-Token to authenticate the request";
     }
-    token = find_token(config, value);
+    token = upload_token_find(config, value);
     if (token == NULL) {
         return "API Token not matched";
     }
@@ -347,7 +342,7 @@ static int read_request(const struct config *config, struct page *page,
         *wrong = read_path(t, request);
     }
     request->body = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                       HEADER_BODY);
+                                       UPLOAD_HEADER_BODY);
     request->boundary = boundary;
     request->is_package = page->is_package;
     if (*wrong == NULL &&

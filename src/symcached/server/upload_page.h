@@ -13,6 +13,10 @@
 #ifndef SYMCACHED_SERVER_UPLOAD_PAGE_H
 #define SYMCACHED_SERVER_UPLOAD_PAGE_H
 
+/* The path of the file that nginx has put the body into. */
+#define UPLOAD_HEADER_BODY "X-Symcached-Body"
+#define UPLOAD_HEADER_TOKEN "Auth-Token"
+
 struct config;
 struct evhttp_request;
 struct target;
@@ -25,6 +29,14 @@ struct uploads;
 void upload_page(struct uploads *uploads, const struct config *config,
                  const struct target *target, const char *query,
                  struct evhttp_request *req);
+
+/*
+ * Finds the token that a client sends; what follows "-" is a label.  All are
+ * compared, so that the time does not tell which one was near.  Returns NULL if
+ * there is none.
+ */
+const struct upload_token *upload_token_find(const struct config *config,
+                                             const char *value);
 
 /* POST /v1/discard/<name>/<id>/<file>[?try=1]: removes an uploaded file, for an
  * operator. */

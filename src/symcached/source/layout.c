@@ -227,7 +227,8 @@ static void layout_path(char *path, const struct layout_walk *walk,
                                               ? SYMCACHE_KIND_DEBUGINFO
                                               : kind);
 
-    snprintf(file, sizeof(file), "%s", name);
+    snprintf(file, sizeof(file), "%s%s", name,
+             walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");
     if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
         snprintf(file, sizeof(file), LAYOUT_ANY "_");
     } else if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {

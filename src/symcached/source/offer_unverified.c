@@ -27,7 +27,7 @@ static bool may_offer(const struct lookup *lookup)
            lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
            lookup->key.id_type == SYMCACHE_ID_DEBUG &&
            !lookup->is_offered_no_more &&
-           (lookup->formats & config_layout_formats(lookup->source->layout) &
+           (lookup->formats & config_source_formats(lookup->source) &
             1u << FORMAT_PDB);
 }
 

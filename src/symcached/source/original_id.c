@@ -83,6 +83,10 @@ static bool set_key(enum original_id which, const struct source_config *source,
         at->kind = SYMCACHE_KIND_EXECUTABLE;
         return which == ORIGINAL_ID_IMAGE && (formats & 1u << FORMAT_PE);
     }
+    if (key->id_type == SYMCACHE_ID_HASH) {
+        at->kind = SYMCACHE_KIND_SYMBFILE;
+        return which == ORIGINAL_ID_KEY && (formats & 1u << FORMAT_SYMBFILE);
+    }
     switch (which) {
     case ORIGINAL_ID_DEBUG_FILE:
         at->kind = SYMCACHE_KIND_DEBUGINFO;

@@ -170,7 +170,7 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
 
     request->key = &lookup->key;
     request->formats =
-        lookup->formats & config_layout_formats(lookup->source->layout);
+        lookup->formats & config_source_formats(lookup->source);
     request->checksum = lookup->checksum[0] != '\0' ? lookup->checksum : NULL;
     request->max = limits->download_size;
     request->seconds = limits->download_time;

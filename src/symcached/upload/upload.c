@@ -10,8 +10,12 @@
  *   3. What was known of their keys is dropped, here (invalidation.h) and on
  *      other machines (peers.h).
  *   4. Only then is the client answered.
+ *
+ * A part of a symbfile goes through all steps as a file of its own.  If all
+ * parts are there then, the whole one is made of them and takes the steps 1 to
+ * 3 once more (joining.h).
  */
-#include "upload.h"
+#include "upload_state.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -39,6 +43,7 @@
 #include "cleaner.h"
 #include "invalidation.h"
 #include "symcached/intake/form.h"
+#include "joining.h"
 #include "peers.h"
 #include "recovery.h"
 #include "symcached/intake/report.h"
@@ -53,49 +58,6 @@
 #define CHILD_SECONDS 1800
 
 #define REPORT_MAX (256 * 1024)
-
-struct upload {
-    LIST_ENTRY(upload) entry;
-    struct uploads *uploads;
-    struct config *config;
-    struct upload_request request;
-    char *texts; /* of the request */
-    char work[WORKDIR_PATH_MAX];
-    char next[48]; /* where the next process begins */
-    uint64_t left; /* bytes that may still come out */
-    unsigned batch;
-    int in;
-    int report;
-    int scratch;
-    int outs[UPLOAD_OUTS];
-    struct child *child;
-    struct publication *publication; /* the thread's, once it runs */
-    struct task *task;
-    bool shares; /* files go into the tier before they have their names, */
-    bool shared; /* and are there */
-    struct sharing *sharing;
-    struct invalidation *invalidation;
-    struct telling *telling;
-    struct upload_result result;
-    char archive[256];
-    char text[UPLOAD_TEXT_SIZE];
-    upload_done_fn done;
-    void *arg;
-};
-
-struct uploads {
-    struct event_base *base;
-    struct scheduler *scheduler;
-    LIST_HEAD(, upload) running;
-    unsigned n;
-    bool stopping;
-    char *root; /* that the work folder is in */
-    struct workdir *workdir;
-    struct peers *peers;
-    struct recoveries *recoveries;
-    struct removals *removals;
-    struct cleaner *cleaner;
-};
 
 static void close_fd(int *fd)
 {
@@ -120,8 +82,13 @@ static void close_outputs(struct upload *u)
 
 static void upload_free(struct upload *u)
 {
+    struct uploads *uploads = u->uploads;
+
     if (u->child != NULL) {
         child_cancel(u->child);
+    }
+    if (u->join != NULL) {
+        task_cancel(u->join);
     }
     if (u->task != NULL) {
         task_cancel(u->task); /* which frees the publication */
@@ -147,9 +114,10 @@ static void upload_free(struct upload *u)
     config_unref(u->config);
     free(u->texts);
     free(u);
+    joining_next(uploads);
 }
 
-static void finish(struct upload *u, int status)
+void upload_finish(struct upload *u, int status)
 {
     u->result.status = status;
     u->result.text = u->text;
@@ -165,23 +133,20 @@ static void finish(struct upload *u, int status)
     upload_free(u);
 }
 
-static void refuse(struct upload *u, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void refuse(struct upload *u, int status, const char *format, ...)
+void upload_refuse(struct upload *u, int status, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     vsnprintf(u->text, sizeof(u->text), format, args);
     va_end(args);
-    finish(u, status);
+    upload_finish(u, status);
 }
 
-static void refuse_errno(struct upload *u, int errnum, const char *what)
+void upload_refuse_errno(struct upload *u, int errnum, const char *what)
 {
     log_error(errnum, "upload: %s", what);
-    refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
+    upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
            strerror(errnum));
 }
 
@@ -200,7 +165,7 @@ static void log_file(const struct upload *u, const struct upload_file *file)
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
 }
 
-/* All machines know: tells the client. */
+/* All machines know: tells the client, unless it was a part. */
 static void on_told(void *arg, const char *untold)
 {
     struct upload *u = arg;
@@ -226,7 +191,11 @@ static void on_told(void *arg, const char *untold)
     }
     u->result.files = p->files;
     u->result.nfiles = p->nfiles;
-    finish(u, all_same && u->request.name != NULL ? 200 : 201);
+    if (u->part[0] != '\0') {
+        joining_start(u);
+        return;
+    }
+    upload_finish(u, all_same && u->request.name != NULL ? 200 : 201);
 }
 
 static void on_dropped(void *arg)
@@ -238,7 +207,7 @@ static void on_dropped(void *arg)
                             u->publication->nfiles, u->result.is_try, on_told,
                             u);
     if (u->telling == NULL) {
-        refuse_errno(u, ENOMEM, "files cannot be announced");
+        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
     }
 }
 
@@ -248,7 +217,7 @@ static void drop_all(struct upload *u)
         u->uploads->base, u->uploads->scheduler, u->publication->files,
         u->publication->nfiles, u->result.is_try, on_dropped, u);
     if (u->invalidation == NULL) {
-        refuse_errno(u, ENOMEM, "files cannot be announced");
+        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
     }
 }
 
@@ -265,9 +234,9 @@ static void on_shared(void *arg, const struct upload_file *other,
     u->shares = false;
     u->shared = true;
     if (failure != NULL) {
-        refuse(u, 503, "%s", failure);
+        upload_refuse(u, 503, "%s", failure);
     } else if (other != NULL) {
-        refuse(u, u->request.name != NULL ? 409 : 400,
+        upload_refuse(u, u->request.name != NULL ? 409 : 400,
                "%s/%s/%s is there with other content", other->place.name,
                other->place.id, other->place.file);
     } else {
@@ -297,23 +266,25 @@ static void on_published(void *arg, bool late)
     u->task = NULL;
     u->publication = NULL;
     if (late) {
-        refuse(u, 503, "the disk does not answer");
+        upload_refuse(u, 503, "the disk does not answer");
         return;
     }
     if (p->errnum != 0 || p->conflict != NULL) {
         publication_settled(p);
     }
     if (p->errnum != 0) {
-        refuse_errno(u, p->errnum, "no file is stored in \"uploads.root\"");
+        upload_refuse_errno(u, p->errnum,
+                            "no file is stored in \"uploads.root\"");
         return;
     }
     if (p->conflict != NULL) {
-        refuse(u, u->request.name != NULL ? 409 : 400, "%s", p->conflict);
+        upload_refuse(u, u->request.name != NULL ? 409 : 400, "%s",
+                      p->conflict);
         return;
     }
     p = u->publication = publication_take_over(p);
     if (p == NULL) {
-        refuse_errno(u, ENOMEM, "files cannot be announced");
+        upload_refuse_errno(u, ENOMEM, "files cannot be announced");
         return;
     }
     if (u->shares) {
@@ -332,19 +303,19 @@ static void publish(struct upload *u)
 {
     u->publication->compares = u->shares;
     u->publication->replace = u->request.replace || u->shared;
-    u->publication->expires = u->request.expires;
+    u->publication->expires = u->part[0] != '\0'
+                                  ? u->config->uploads.parts_kept
+                                  : u->request.expires;
     u->publication->shortens = u->request.replace && u->request.name != NULL;
     u->task = publication_start(u->uploads->base, u->publication,
                                 on_published, u);
     if (u->task == NULL) {
         u->publication = NULL;
-        refuse_errno(u, errno, "no thread to store files");
+        upload_refuse_errno(u, errno, "no thread to store files");
     }
 }
 
 /* 1: the body is unpacked -------------------------------------------------- */
-
-static void run_child(struct upload *u);
 
 static void print_out(const struct upload *u, unsigned out,
                       char path[PATH_MAX])
@@ -446,38 +417,46 @@ static void on_child(void *arg, struct child_result *child)
                   "with %s %d", WIFSIGNALED(child->status) ? "signal" : "code",
                   WIFSIGNALED(child->status) ? WTERMSIG(child->status)
                                              : WEXITSTATUS(child->status));
-        refuse(u, 500, "the process that looks at uploads ended early");
+        upload_refuse(u, 500, "the process that looks at uploads ended early");
         return;
     }
     u->result.archive_size = report.archive_size;
     snprintf(u->archive, sizeof(u->archive), "%s", report.archive);
     if (report.status != 0) {
-        refuse(u, report.status, "%s", report.text);
+        upload_refuse(u, report.status, "%s", report.text);
         return;
     }
     if ((u->publication == NULL &&
          place_files(u, u->request.only_try || report.is_try) != 0) ||
         add_files(u, &report) != 0) {
-        refuse_errno(u, errno, "files cannot be listed");
+        upload_refuse_errno(u, errno, "files cannot be listed");
         return;
     }
     close_outputs(u);
     snprintf(u->next, sizeof(u->next), "%s", report.next);
     if (report.next[0] != '\0') {
-        run_child(u);
+        upload_unpack(u);
     } else {
         publish(u);
     }
 }
 
-static void run_child(struct upload *u)
+static const char *mode_of(const struct upload *u)
+{
+    if (u->request.is_symbfile) {
+        return u->part[0] == '\0'    ? "symbfile"
+               : u->request.part == 0 ? "first"
+                                      : "part";
+    }
+    return u->request.name != NULL ? "file"
+           : u->request.is_package ? "package"
+                                   : "zip";
+}
+
+void upload_unpack(struct upload *u)
 {
     char max[48];
-    const char *argv[8] = {CHILD_SANDBOXED, "--upload",
-                           u->request.name != NULL ? "file"
-                           : u->request.is_package ? "package"
-                                                   : "zip",
-                           max};
+    const char *argv[8] = {CHILD_SANDBOXED, "--upload", mode_of(u), max};
     char *env[] = {NULL};
     int fds[3 + UPLOAD_OUTS];
     struct child_options options = {.argv = (char *const *)argv,
@@ -487,14 +466,14 @@ static void run_child(struct upload *u)
     int n = u->request.name != NULL ? 1 : UPLOAD_OUTS;
 
     if (make_outputs(u, n) != 0) {
-        refuse_errno(u, errno, "no file to unpack into");
+        upload_refuse_errno(u, errno, "no file to unpack into");
         return;
     }
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, u->left,
              disk_space_kept(u->outs[0], &u->config->cache));
     argv[4] = u->request.name != NULL ? u->request.name : u->next;
     argv[5] = u->request.name != NULL ? u->request.id : u->request.boundary;
-    argv[6] = u->request.file;
+    argv[6] = u->part[0] != '\0' ? u->part : u->request.file;
     fds[0] = u->in;
     fds[1] = u->report;
     fds[2] = u->scratch;
@@ -502,7 +481,7 @@ static void run_child(struct upload *u)
     options.nfds = 3 + (size_t)n;
     u->child = child_start(u->uploads->base, &options, on_child, u);
     if (u->child == NULL) {
-        refuse_errno(u, errno, "no process to look at the upload");
+        upload_refuse_errno(u, errno, "no process to look at the upload");
     }
 }
 
@@ -619,16 +598,18 @@ void uploads_take(struct uploads *uploads,
                        u->text, sizeof(u->text));
     if (u->in < 0) {
         log_error(0, "upload: %s", u->text);
-        finish(u, status);
+        upload_finish(u, status);
         return;
     }
     if (open_root(uploads, u->config->uploads.root) != 0 ||
         workdir_make(uploads->workdir, u->work) != 0) {
         u->work[0] = '\0';
-        refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+        upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
         return;
     }
-    run_child(u);
+    if (!u->request.is_symbfile || joining_check(u)) {
+        upload_unpack(u);
+    }
 }
 
 struct uploads *uploads_new(struct event_base *base,
@@ -680,7 +661,7 @@ void uploads_stop(struct uploads *uploads)
 
     uploads->stopping = true;
     while ((u = LIST_FIRST(&uploads->running)) != NULL) {
-        refuse(u, 503, "the helper stops");
+        upload_refuse(u, 503, "the helper stops");
     }
 }
 

@@ -24,6 +24,9 @@ struct event_base;
 struct scheduler;
 struct uploads;
 
+/* Parts that a symbfile may be sent in. */
+#define UPLOAD_PARTS_MAX 10000
+
 /* The texts are copied. */
 struct upload_request {
     const char *body; /* path of the body, which nginx named */
@@ -35,6 +38,11 @@ struct upload_request {
 
     const char *boundary; /* of the form */
     bool is_package;      /* the archive is a package of NuGet */
+
+    /* of a symbfile, whose body may be one of several parts */
+    bool is_symbfile;
+    unsigned part; /* from 0 on */
+    unsigned parts;
 
     bool only_try; /* whatever the form says */
     bool replace;

@@ -19,7 +19,8 @@ use Test::Zip;
 our @token = ('Auth-Token: 0123456789abcdef0123456789abcdef-build 7');
 our @try = ('Auth-Token: try0123456789abcdef');
 
-# %o: uploads (keys of the section), cache (of that section); for several users
+# %o: uploads (keys of the section), cache (of that section), inputs (of the
+# transcoder); for several users
 # prepare (is called with $t before anything is started), wrapper (of symcached)
 # and user (of nginx's workers).
 sub new {
@@ -62,6 +63,8 @@ sub config {
     $config->{sources} = { empty => { type => 'filesystem',
                                       path => "$dir/empty" } };
     $config->{stores}{default}{sources} = ['empty', 'uploads'];
+    $config->{stores}{default}{transcoders}[0]{inputs} = $self->{inputs}
+        if $self->{inputs};
     return $config;
 }
 

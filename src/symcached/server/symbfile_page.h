@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The pages by which nginx passes on what profilers' tools send, as Elastic's
+ * symbolizer takes it:
+ *
+ *   POST /v1/symbols-ranges
+ *   POST /v1/symbols-returnpads
+ *
+ * with the headers FileID, FilePart and FileParts, and "Authorization: APIKey".
+ * The body is in a file that a header names, as of other uploads.
+ */
+#ifndef SYMCACHED_SERVER_SYMBFILE_PAGE_H
+#define SYMCACHED_SERVER_SYMBFILE_PAGE_H
+
+struct config;
+struct evhttp_request;
+struct target;
+struct uploads;
+
+/* Takes a symbfile or a part of one, and answers when that is done. */
+void symbfile_page(struct uploads *uploads, const struct config *config,
+                   const struct target *target, struct evhttp_request *req);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Parts of a symbfile, which come in any order, and more than once.  Each is an
+ * uploaded file beside the whole one, until it expires; the last one of a
+ * number counts.  So what all of them make can be made again, and a part that
+ * comes again, or a whole upload that replaces another one, needs no state.
+ */
+#ifndef SYMCACHED_UPLOAD_PARTS_H
+#define SYMCACHED_UPLOAD_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct event_base;
+struct task;
+
+/* Writes the name of a part of a file. */
+void parts_name(char *name, size_t size, const char *file, unsigned parts,
+                unsigned part);
+
+/*
+ * Returns into how many parts a file is being sent, if these are not so many
+ * and not all of them are there; or 0.  folder is that of the file.
+ */
+unsigned parts_other(const char *folder, const char *file, unsigned parts);
+
+enum parts_state {
+    PARTS_MISSING, /* not all are there */
+    PARTS_JOINED,  /* they are, in a row, in the output */
+    PARTS_FAILED   /* errnum */
+};
+
+typedef void (*parts_done_fn)(void *arg, enum parts_state state, int errnum);
+
+/*
+ * Copies all parts of a file to the output, in a thread.  done is called once,
+ * never from inside.  Returns NULL with errno.
+ */
+struct task *parts_join(struct event_base *base, const char *folder,
+                        const char *file, unsigned parts, const char *output,
+                        parts_done_fn done, void *arg);
+
+#endif
