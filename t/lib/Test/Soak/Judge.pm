@@ -4,8 +4,8 @@ package Test::Soak::Judge;
 # which final 404 is one that had to be believed.
 #
 # A key is absent if all sources of the store said so of all places that
-# docs/layouts.md names for it (forms, spellings, tiers), or sent a PDB that
-# cannot be converted, within the time for which that is remembered.
+# docs/layouts.md names for it (forms, spellings, tiers), or sent a file that
+# nothing can be made of, within the time for which that is remembered.
 
 use strict;
 use warnings;
@@ -121,8 +121,9 @@ sub debuginfod_excuses {
     my $key = $self->{corpus}->find(@$ask{qw(name id)});
     return 1 if !$key || $ask->{hint} ne 'right';
     return !grep {
-        !$self->said('absent', "$host /buildid/$key->{build_id}/$_",
-                     $ask->{began} - $window, $ask->{ended})
+        my $place = "$host /buildid/$key->{build_id}/$_";
+        !grep { $self->said($_, $place, $ask->{began} - $window,
+                            $ask->{ended}) } qw(absent damaged)
     } $ask->{how} eq 'symbols' ? 'debuginfo' : qw(debuginfo executable);
 }
 

@@ -8,7 +8,7 @@ package Test::Soak::Upstream;
 #   time host path verdict kind
 #
 # verdict: "absent" (the file is not there, told so that it is to be
-# believed), "damaged" (right PDB, beyond conversion), "file", or "unsure".
+# believed), "damaged" (whole, and beyond conversion), "file", or "unsure".
 
 use strict;
 use warnings;
@@ -510,7 +510,17 @@ sub damaged {
 
 # --- packed
 
-sub gzip { body(@_, Compress::Zlib::memGzip($_[2]{truth}{body}))  }
+sub gzip {
+    my $body = $_[2]{truth}{body};
+    body(@_, Compress::Zlib::memGzip($body), again($body));
+}
+
+# What is packed twice came whole, and nothing takes it.
+sub again {
+    my ($body) = @_;
+    return $body =~ /^(?:\x1f\x8b|\x78|MSCF|\x28\xb5\x2f\xfd)/s
+        ? (verdict => 'damaged') : ();
+}
 
 sub gzip_cut {
     my $gzip = Compress::Zlib::memGzip($_[2]{truth}{body});
@@ -530,7 +540,7 @@ sub gzip_checksum {
 
 sub gzip_of_gzip {
     body(@_, Compress::Zlib::memGzip(
-        Compress::Zlib::memGzip($_[2]{truth}{body})));
+        Compress::Zlib::memGzip($_[2]{truth}{body})), verdict => 'damaged');
 }
 
 sub cabinet_cut {
@@ -540,7 +550,8 @@ sub cabinet_cut {
 
 # A Content-Encoding that nobody asked for.
 sub encoded {
-    body(@_, Compress::Zlib::memGzip($_[2]{truth}{body}),
+    my $body = $_[2]{truth}{body};
+    body(@_, Compress::Zlib::memGzip($body), again($body),
          'Content-Encoding' => 'gzip');
 }
 
