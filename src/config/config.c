@@ -57,6 +57,7 @@ static const struct cache_config default_cache = {
     .clean_every = 15 * 60,
     .max_size = 200 * GIB,
     .downloads_max_size = 0,
+    .total_size = 0,
     .min_free_percent = 5,
 };
 
@@ -131,6 +132,7 @@ static const struct config_field cache_fields[] = {
     CACHE(clean_every, duration, 1, YEAR),
     CACHE(max_size, size, 0, 1024 * TIB),
     CACHE(downloads_max_size, size, 0, 1024 * TIB),
+    CACHE(total_size, size, 0, 1024 * TIB),
     {"min_free", read_min_free, 0, 0, 1024 * TIB, 0},
 };
 

@@ -264,6 +264,7 @@ struct cache_config {
     unsigned clean_every;
     uint64_t max_size;         /* bytes; 0 = no limit */
     uint64_t downloads_max_size; /* of originals alone; likewise */
+    uint64_t total_size; /* with all that is being received; likewise */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
 };

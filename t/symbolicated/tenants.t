@@ -43,6 +43,12 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
         if $path =~ m{^/away/};
     return $c->reply(200, {}, $winpty)
         if $winpty && $path eq "/ok/winpty.pdb/$key/winpty.pdb";
+    if ($path =~ m{^/large/.*\.pdb$}) {
+        $c->send("HTTP/1.1 200 OK\r\nContent-Length: 600000\r\n\r\n"
+                 . substr $crash, 0, 1000);
+        $t->wait_until('the rest may come', sub { -e $t->path('gate') });
+        return $c->close;
+    }
     if ($path =~ m{^/delay/}) {
         $t->wait_until('the answer may come', sub { -e $t->path('gate') });
         return $c->reply(200, {}, $winpty)
@@ -300,6 +306,33 @@ like $t->read_file('symcached.log'),
 is function($lists[2], '?scope=b'), $main, 'another scope has';
 is function($lists[0]), $main, 'the first one stays';
 is $t->metric('symcached_tenants_total{result="started"}'), 3, 'and runs';
+
+# bodies that a tenant receives at the same time count together
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+$config->{symbolication}{symbolicator}{tenants}{size} = '1m';
+$t->start_symcached($config);
+$t->start_symbolicated;
+unlink $t->path('gate');
+is $json->decode($t->post($t->symbolicated_socket,
+    '/symbolicate?timeout=0&scope=full', $json->encode({
+        stacktraces => [{ frames => [map {
+            { instruction_addr => sprintf '0x%x', 0x402913 + $_ * 0x1000000 } }
+            1 .. 3] }],
+        modules => [map { { type => 'pe', debug_file => "large$_.pdb",
+            debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1',
+            image_addr => sprintf '0x%x', 0x400000 + $_ * 0x1000000 } } 1 .. 3],
+        sources => [web("http://127.0.0.1:$port/large/")],
+    }), 'Content-Type: application/json')->{body})->{status}, 'pending',
+    'three bodies of 600 KB where a tenant has 1 MB';
+my ($full) = @{ $t->helper_json('/v1/status')->{tenants} };
+my $socket = $full->{listen} =~ s/^unix://r;
+$t->wait_until('two of them are refused', sub {
+    my $body = $t->http($socket, 'GET', '/metrics')->{body};
+    $body =~ /^symcached_fetch_no_room_total (\d+)/m && $1 >= 2 });
+is function(request(web($ok)), '?scope=b'), $main, 'another tenant has room';
+$t->write_file('gate', '');
 
 $t->finish;
 done_testing;

@@ -18,6 +18,7 @@
 
 #define BODY_FILE_GATHERED (256 * 1024)
 #define BODY_FILE_SPACE_STEP (4 * 1024 * 1024) /* between two checks */
+#define BODY_FILE_TOTAL_SHARE 64
 
 static bool body_file_fail(struct body_file *body_file,
                            enum body_file_problem problem, const char *reason)
@@ -27,11 +28,25 @@ static bool body_file_fail(struct body_file *body_file,
     return false;
 }
 
+/* The bytes between two checks, fewer where all files together have a limit. */
+static uint64_t body_file_step(const struct body_file *body_file)
+{
+    uint64_t most = body_file->cache->total_size / BODY_FILE_TOTAL_SHARE;
+
+    return most == 0 || most > BODY_FILE_SPACE_STEP ? BODY_FILE_SPACE_STEP
+                                                    : most;
+}
+
+/* With 0 bytes for as many as come until it is called again. */
 static bool body_file_reserve(struct body_file *body_file, uint64_t bytes)
 {
     char reason[sizeof(body_file->reason)];
 
     body_file->looked = body_file->resume.have;
+    if (total_left() < (bytes > 0 ? bytes : body_file_step(body_file))) {
+        metrics_add(METRIC_FETCH_NO_SPACE, 1);
+        return body_file_fail(body_file, BODY_FILE_NO_SPACE, TOTAL_NONE);
+    }
     if (disk_space_reserve(body_file->fd, bytes, body_file->cache, reason,
                            sizeof(reason)) != 0) {
         metrics_add(METRIC_FETCH_NO_SPACE, 1);
@@ -181,7 +196,7 @@ static bool take(struct body_file *body_file, const void *data, size_t len)
         return body_file_fail(body_file, BODY_FILE_RANGE,
                               "more than the range that was asked for");
     }
-    if (resume->have - body_file->looked >= BODY_FILE_SPACE_STEP &&
+    if (resume->have - body_file->looked >= body_file_step(body_file) &&
         !body_file_reserve(body_file, 0)) {
         return false;
     }

@@ -18,6 +18,7 @@
 #include "child/child.h"
 #include "dir_places.h"
 #include "proto/hints.h"
+#include "symcached/space/space.h"
 
 struct unpack {
     struct child *child;
@@ -25,6 +26,7 @@ struct unpack {
     void *arg;
     size_t nplaces;
     uint64_t max;
+    uint64_t lent; /* by total_lend() */
     unsigned first;    /* seconds */
     unsigned pointers; /* a bit for each place that is a file.ptr */
     bool received;     /* not from a directory */
@@ -211,6 +213,7 @@ static void release(struct unpack *unpack)
     if (unpack->socket >= 0) {
         close(unpack->socket);
     }
+    total_give_back(unpack->lent);
     free(unpack);
 }
 
@@ -296,6 +299,7 @@ static struct unpack *prepare(const struct unpack_request *request,
     unpack->received = request->in >= 0;
     unpack->nplaces = unpack->received ? 1 : request->nplaces;
     unpack->max = request->max;
+    unpack->lent = total_lend();
     unpack->first = request->first;
     unpack->socket = -1;
     for (i = 0; i < request->nplaces; i++) {
@@ -331,7 +335,7 @@ struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[KEY_TEXT], max[48], index2[24], unchanged[48];
+    char id[KEY_TEXT], max[72], index2[24], unchanged[48];
     char formats[CONFIG_FORMATS_TEXT];
     const char *argv[10 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
@@ -347,8 +351,8 @@ struct unpack *unpack_start(struct event_base *base,
     }
 
     print_key(id, request->key);
-    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
-             request->keep);
+    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+             request->max, request->keep, unpack->lent);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
     config_formats_print(formats, request->formats, ",");
 

@@ -47,7 +47,7 @@ struct unpack_job {
     unsigned formats; /* that are wanted */
     const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
     uint64_t max;
-    uint64_t keep;
+    struct limited_writer writer; /* to the output, as it begins */
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
     const uint8_t *out; /* the output, mapped, if a body is packed */
     bool received;      /* a body was received, and may stay where it is */
@@ -170,8 +170,7 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
 static bool narrow(const struct unpack_job *job, int fd, char *letter,
                    char *detail, size_t size)
 {
-    struct limited_writer writer = {
-        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    struct limited_writer writer = job->writer;
     const uint8_t *map = fd == UNPACK_OUT_FD ? job->out : job->in;
     off_t end = lseek(fd, 0, SEEK_END);
     uint64_t offset, length;
@@ -221,7 +220,8 @@ static char failed(const struct unpack_job *job, enum body_status status,
     uint64_t wanted;
     off_t end;
 
-    if (limited_writer_is_full(writer) && (end = lseek(fd, 0, SEEK_END)) > 0) {
+    if (limited_writer_is_full(writer) && !writer->over &&
+        (end = lseek(fd, 0, SEEK_END)) > 0) {
         wanted = (uint64_t)end * (packed ? UNPACK_RATIO : 1);
         if (packed && wanted < 2 * writer->written) {
             wanted = 2 * writer->written;
@@ -239,8 +239,7 @@ static char failed(const struct unpack_job *job, enum body_status status,
 static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
                           const char *what, char *detail, size_t size)
 {
-    struct limited_writer writer = {
-        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    struct limited_writer writer = job->writer;
     enum body_status status;
     uint8_t head[BODY_HEAD];
     ssize_t n;
@@ -288,8 +287,7 @@ static bool takes_images(const struct unpack_job *job)
 static char unpack_image(const struct unpack_job *job, int fd, char *detail,
                          size_t size)
 {
-    struct limited_writer writer = {
-        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    struct limited_writer writer = job->writer;
     off_t end = lseek(fd, 0, SEEK_END);
     enum body_status status;
     struct failure failure = {0};
@@ -325,8 +323,7 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
 static char unpack_body(struct unpack_job *job, int fd, char *detail,
                         size_t size)
 {
-    struct limited_writer writer = {
-        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    struct limited_writer writer = job->writer;
     enum body_status status;
     uint8_t head[BODY_HEAD];
     const char *what;
@@ -671,12 +668,13 @@ int unpack_main(int argc, char **argv)
     }
 
     job.max = strtoull(argv[3], &end, 10);
-    if (*end == ':') {
-        job.keep = strtoull(end + 1, NULL, 10);
-    }
+    job.writer.keep = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+    job.writer.lent = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
     if (job.max == 0 || job.max > UNPACK_MAP_MAX) {
         job.max = UNPACK_MAP_MAX;
     }
+    job.writer.fd = UNPACK_OUT_FD;
+    job.writer.max = job.max;
 
     if (argc == 6) {
         job.received = true;

@@ -10,7 +10,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "total.h"
+
 #define SINK_LOOK (1024 * 1024) /* bytes between two checks of free space */
+
+static bool exceeds_lent(const struct limited_writer *writer, size_t len)
+{
+    return writer->lent > 0 && (writer->written > writer->lent ||
+                                len > writer->lent - writer->written);
+}
 
 static int look(struct limited_writer *writer, size_t len)
 {
@@ -44,7 +52,7 @@ size_t limited_writer_copy(struct limited_writer *writer, int in, size_t len)
     ssize_t n;
 
     if (writer->error != 0 || len > writer->max - writer->written ||
-        look(writer, len) != 0) {
+        exceeds_lent(writer, len) || look(writer, len) != 0) {
         return 0;
     }
     n = copy_file_range(in, NULL, writer->fd, NULL, len, 0);
@@ -68,7 +76,8 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
         writer->error = EFBIG;
         return -1;
     }
-    writer->error = look(writer, len);
+    writer->over = exceeds_lent(writer, len);
+    writer->error = writer->over ? EDQUOT : look(writer, len);
     if (writer->error != 0) {
         return -1;
     }
@@ -101,6 +110,8 @@ void limited_writer_reason(const struct limited_writer *writer, char *text,
     if (writer->error == EFBIG) {
         snprintf(text, size, "larger than download_size (%" PRIu64 " bytes)",
                  writer->max);
+    } else if (writer->over) {
+        snprintf(text, size, TOTAL_NONE);
     } else if (limited_writer_is_full(writer) && writer->keep > 0) {
         snprintf(text, size, "no room: would leave less than cache.min_free");
     } else if (limited_writer_is_full(writer)) {

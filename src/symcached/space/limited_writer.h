@@ -17,8 +17,10 @@ struct limited_writer {
     int fd;
     uint64_t max;
     uint64_t keep; /* bytes that stay free on the file system */
+    uint64_t lent; /* bytes, by total_lend(); 0 = no limit */
     uint64_t written;
     uint64_t space; /* bytes that may be written before the next check */
+    bool over;     /* more than was lent would have been written */
     int error;     /* errno of the first failure; EFBIG = over max */
 };
 
@@ -34,7 +36,7 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
  */
 size_t limited_writer_copy(struct limited_writer *writer, int in, size_t len);
 
-/* Did it fail because the file system has no room? */
+/* Did it fail because the file system has no room, or no more was lent? */
 bool limited_writer_is_full(const struct limited_writer *writer);
 
 /* Writes a sentence that explains writer->error. */

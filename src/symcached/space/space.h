@@ -14,6 +14,7 @@
 #include "space_request.h"
 #include "space_monitor.h"
 #include "limited_writer.h"
+#include "total.h"
 
 /*
  * Reserves space behind the end of a file for as many bytes as were announced,

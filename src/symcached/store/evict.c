@@ -215,12 +215,14 @@ static void say_clock(const cJSON *tree)
 static void take_report(const cJSON *report)
 {
     const cJSON *tree;
-    double files, bytes;
+    double files, bytes, stored = 0;
 
     cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
     {
         say_clock(tree);
+        stored += number(tree, "bytes");
     }
+    total_stored((uint64_t)stored);
 
     count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
     metrics_show("symcached_clean_seconds", "",

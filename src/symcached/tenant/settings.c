@@ -195,7 +195,9 @@ static void add_limits(cJSON *root, const struct tenants_config *config,
     cJSON_AddNumberToObject(limits, "attempts", l->attempts);
     add_text(limits, "transcode_time", "%llus", l->transcode_time);
     add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
-    add_text(cache, "max_size", "%llu", config->size);
+    /* half of it, so that there is always room for what is asked for next */
+    add_text(cache, "max_size", "%llu", config->size / 2);
+    add_text(cache, "total_size", "%llu", config->size);
     add_text(cache, "clean_every", "%llus", 10);
 }
 
