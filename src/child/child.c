@@ -181,7 +181,7 @@ static int prepare(struct child_plan *plan)
 {
     const struct child_options *options = plan->options;
 
-    /* A helper that is killed right after fork() cannot tell the guard of the
+    /* A helper that is killed right after fork() cannot tell the reaper of the
      * group.  This process can: its end of the pipe is open, too. */
     if (setpgid(0, 0) != 0) {
         return -1;

@@ -113,7 +113,7 @@ int reaper_start(void)
 
 static void reaper_tell(pid_t pid)
 {
-    /* errors are ignored: if the guard is gone, nothing can be done here */
+    /* errors are ignored: if the reaper is gone, nothing can be done here */
     if (reaper_pipe != -1 && write(reaper_pipe, &pid, sizeof(pid)) < 0) {
         return;
     }

@@ -14,7 +14,7 @@
 #define CHUNK 65536
 
 /* minizip before 1.2.13 leaves a size of zip64 as it is in the directory. */
-#define SIZE_ELSEWHERE 0xffffffffu
+#define SIZE_IN_ZIP64 0xffffffffu
 
 #define FLAG_ENCRYPTED 1u
 #define METHOD_STORED 0
@@ -152,8 +152,8 @@ int zip_next(struct zip *zip, struct zip_member *member)
     zip->left = member->size;
     if (info.size_filename != strlen(member->name)) {
         member->refuse = "has a name that is too long, or with a NUL in it";
-    } else if (info.uncompressed_size == SIZE_ELSEWHERE ||
-               info.compressed_size == SIZE_ELSEWHERE) {
+    } else if (info.uncompressed_size == SIZE_IN_ZIP64 ||
+               info.compressed_size == SIZE_IN_ZIP64) {
         member->refuse = "has its size in a field of zip64, which the "
                          "installed minizip does not read";
     } else if (info.flag & FLAG_ENCRYPTED) {

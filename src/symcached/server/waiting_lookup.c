@@ -439,8 +439,8 @@ static void on_located(void *arg, const char *url)
     }
 }
 
-/* Looks whether the client gets the file elsewhere.  Returns false if that
- * cannot be. */
+/* Looks whether the client is sent to the tier for the file.  Returns false if
+ * that cannot be. */
 static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
                    const struct store_config *store,
                    const symcache_key_t *key, const char *name,

@@ -149,7 +149,7 @@ static void cancel_task(struct lookup *lookup)
         task_cancel(lookup->task);
         break;
     case LOOKUP_BEGINS:
-    case LOOKUP_DECIDES:
+    case LOOKUP_BETWEEN_STEPS:
     case LOOKUP_UNVERIFIED:
     case LOOKUP_ENDED:
         break;
@@ -469,7 +469,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
         lookup_end(lookup);
         return;
     }
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     if (!lookup->is_named) {
         lookup->second = true;
         lookup->id_at = ORIGINAL_IDS;

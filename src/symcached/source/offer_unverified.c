@@ -81,7 +81,7 @@ static void on_local_pdb(void *arg, const struct local_pdb_result *result)
     struct lookup *lookup = arg;
     char detail[64] = "", path[PATH_MAX];
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->dir.seen = true;
     lookup->received.ms = result->ms;
     if (result->late) {
@@ -143,7 +143,7 @@ void source_verified(struct lookup *lookup, bool publics_only)
 void source_check_unverified(struct lookup *lookup)
 {
     lookup->is_offered_no_more = true;
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     if (lookup->source->origin != NULL) {
         lookup->slot = host_enter(lookup->sources->hosts,
                                   lookup->source->origin, true);

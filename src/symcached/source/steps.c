@@ -134,7 +134,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
     const struct unpack_attempt *attempt;
     struct lookup *lookup = arg;
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->publics_only = result->publics_only;
     lookup->features = result->features;
     lookup->received.ms += result->ms;
@@ -371,7 +371,7 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
     bool failed = false;
     size_t i, n = result->nattempts;
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->publics_only = result->publics_only;
     lookup->features = result->features;
     lookup_had_no_space(lookup, result->wanted);

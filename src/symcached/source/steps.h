@@ -50,7 +50,7 @@ struct sources {
  *   source_lookup() --> LOOKUP_BEGINS
  *                            | the loop calls the type's begin function
  *                            v
- *                      LOOKUP_DECIDES ----> lookup_end()
+ *                      LOOKUP_BETWEEN_STEPS ----> lookup_end()
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
@@ -62,10 +62,10 @@ struct sources {
  * checked.
  */
 enum lookup_step {
-    LOOKUP_BEGINS,      /* for the loop */
-    LOOKUP_DECIDES,     /* for nothing: what follows is being decided */
-    LOOKUP_FETCHES,     /* for an HTTP answer; task is a struct fetch */
-    LOOKUP_SEARCHES,    /* for a child in a directory; a struct unpack */
+    LOOKUP_BEGINS,        /* for the loop */
+    LOOKUP_BETWEEN_STEPS, /* for nothing: what follows is being decided */
+    LOOKUP_FETCHES,       /* for an HTTP answer; task is a struct fetch */
+    LOOKUP_SEARCHES,      /* for a child in a directory; a struct unpack */
     LOOKUP_CHECKS,      /* for a child that looks at a body; a struct unpack */
     LOOKUP_VALIDATES,   /* for a child that reads a SymCache; a struct child */
     LOOKUP_IN_TIER,     /* for an original of a tier; a struct tier_get */

@@ -54,7 +54,7 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
 static void take_answer(struct lookup *lookup,
                         const struct tier_result *result)
 {
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     snprintf(lookup->place, sizeof(lookup->place), "%s", result->place);
     lookup->received.bytes = result->bytes;
     lookup->received.ms = result->ms;

@@ -32,7 +32,7 @@
 
 #define UNITS 64 /* of one folder that are handled together */
 #define FILES 3  /* of one unit, indexed by enum symcache_file_e */
-#define GENTLE_ENTRIES 500
+#define ENTRIES_PER_PAUSE 500
 
 /* The name of a file while it is being removed, see remove_file(). */
 #define GONE_PREFIX ".removed-"
@@ -437,7 +437,7 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0) {
             if (evict_pass->rules.gentle &&
-                ++evict_pass->entries == GENTLE_ENTRIES) {
+                ++evict_pass->entries == ENTRIES_PER_PAUSE) {
                 pause_now(evict_pass);
             }
             return entry->d_name;

@@ -22,13 +22,13 @@
 #define TIER_STALL 30 /* of which none for so long is the end */
 
 /* What a type says of a call. */
-enum tier_said {
-    TIER_SAID_DONE,
-    TIER_SAID_ABSENT, /* there is no such object */
-    TIER_SAID_EXISTS, /* there is one, and it was not replaced */
-    TIER_SAID_FAILED, /* this object, or something here, is at fault */
-    TIER_SAID_FAULT,  /* the tier is: counts for its breaker */
-    TIER_SAID_DENIED  /* and so it will do for the next: opens the breaker */
+enum tier_reply {
+    TIER_REPLY_DONE,
+    TIER_REPLY_ABSENT, /* there is no such object */
+    TIER_REPLY_EXISTS, /* there is one, and it was not replaced */
+    TIER_REPLY_FAILED, /* this object, or something here, is at fault */
+    TIER_REPLY_FAULT,  /* the tier is: counts for its breaker */
+    TIER_REPLY_DENIED  /* and so it will do for the next: opens the breaker */
 };
 
 struct tier_call;
@@ -73,8 +73,8 @@ void tier_names_add(struct tier_names *names, const char *name);
 
 const struct tier_type *tier_type_of(const struct tier_config *config);
 
-typedef void (*tier_said_fn)(struct tier_call *call, enum tier_said said,
-                             const char *detail);
+typedef void (*tier_reply_fn)(struct tier_call *call, enum tier_reply reply,
+                              const char *detail);
 
 struct tier_call {
     struct tiers *tiers;
@@ -98,7 +98,7 @@ struct tier_call {
     int64_t stored; /* when the object was, in seconds; 0 = not known */
     uint64_t bytes; /* received */
     long status;
-    tier_said_fn said;
+    tier_reply_fn reply;
     void *task; /* of the type, while it works */
     void (*task_cancel)(void *task);
     unsigned renewals; /* of the keys that it was sent with, see s3.c */
@@ -106,9 +106,10 @@ struct tier_call {
 };
 
 /* For types: ends a call. */
-__attribute__((format(printf, 3, 4))) void
-tier_call_end(struct tier_call *call, enum tier_said said, const char *format,
-              ...);
+__attribute__((format(printf, 3, 4))) void tier_call_end(struct tier_call *call,
+                                                         enum tier_reply reply,
+                                                         const char *format,
+                                                         ...);
 
 /* tier.c ----------------------------------------------------------------- */
 
@@ -159,7 +160,7 @@ extern const struct limits_config tier_limits;
 /* Sets what every call has, and the place of call->name. */
 void tier_call_init(struct tier_call *call, struct tiers *tiers,
                     const struct config *all, struct tier_config *config,
-                    tier_said_fn said);
+                    tier_reply_fn reply);
 
 /* Returns the tier of that name, or NULL when out of memory. */
 struct tier *tiers_find(struct tiers *tiers, const char *name);
@@ -172,7 +173,7 @@ bool tier_way_begins(struct tier_way *way, bool *probe);
  * the log.
  */
 void tier_way_ends(const struct tier *tier, struct tier_way *way,
-                   enum tier_said said, bool probe, const char *detail,
+                   enum tier_reply reply, bool probe, const char *detail,
                    const char *what);
 
 /* Begins what waits and may begin, soon. */

@@ -168,13 +168,13 @@ struct removal {
     struct tier_call call;
 };
 
-static void on_removed(struct tier_call *call, enum tier_said said,
+static void on_removed(struct tier_call *call, enum tier_reply reply,
                        const char *detail)
 {
     struct removal *removal =
         (struct removal *)((char *)call - offsetof(struct removal, call));
 
-    if (said != TIER_SAID_DONE) {
+    if (reply != TIER_REPLY_DONE) {
         fprintf(stderr, "symcached: %s is not removed: %s\n", call->place,
                 detail);
         removal->run->failed++;
@@ -208,7 +208,7 @@ static void take_away(struct run *run, const struct tier_listed *listed)
     call->tiers = run->tiers;
     call->config = run->tier;
     call->all = run->config;
-    call->said = on_removed;
+    call->reply = on_removed;
     snprintf(call->name, sizeof(call->name), "%s", listed->name);
     snprintf(call->place, sizeof(call->place), "%.1000s/%s",
              run->tier->url != NULL ? run->tier->url : run->tier->path,
@@ -390,7 +390,7 @@ static int start(struct run *run)
     return rc;
 }
 
-/* Finds the tier, and what is to be done if that was not said. */
+/* Finds the tier, and what is to be done if that was not given. */
 static int prepare(struct run *run)
 {
     const struct config *config = run->config;

@@ -128,18 +128,18 @@ static bool is_over(struct work *work, bool late)
     struct tier_call *call = work->call;
 
     if (late) {
-        tier_call_end(call, TIER_SAID_FAULT, "does not answer");
+        tier_call_end(call, TIER_REPLY_FAULT, "does not answer");
     } else if (work->errnum == EISDIR) {
-        tier_call_end(call, TIER_SAID_FAILED, "a folder is in its place");
+        tier_call_end(call, TIER_REPLY_FAILED, "a folder is in its place");
     } else if (work->is_alone) {
-        tier_call_end(call, TIER_SAID_FAILED, "its path: %s",
+        tier_call_end(call, TIER_REPLY_FAILED, "its path: %s",
                       strerror(work->errnum));
     } else if (work->errnum != 0) {
         tier_call_end(call,
                       work->errnum == EACCES || work->errnum == EROFS ||
                               work->errnum == EPERM || work->errnum == ENOENT
-                          ? TIER_SAID_DENIED
-                          : TIER_SAID_FAULT,
+                          ? TIER_REPLY_DENIED
+                          : TIER_REPLY_FAULT,
                       "%s", strerror(work->errnum));
     } else {
         return false;
@@ -261,10 +261,10 @@ static void on_copied(void *arg, bool late)
     }
     call->bytes = work->bytes;
     if (work->bytes > work->size) {
-        tier_call_end(call, TIER_SAID_FAILED, "larger than %llu bytes",
+        tier_call_end(call, TIER_REPLY_FAILED, "larger than %llu bytes",
                       (unsigned long long)work->size);
     } else {
-        tier_call_end(call, TIER_SAID_DONE, "found");
+        tier_call_end(call, TIER_REPLY_DONE, "found");
     }
 }
 
@@ -279,18 +279,18 @@ static void on_opened(void *arg, bool late)
         return;
     }
     if (work->absent) {
-        tier_call_end(call, TIER_SAID_ABSENT, "no such file");
+        tier_call_end(call, TIER_REPLY_ABSENT, "no such file");
         return;
     }
     if (work->malformed) {
         /* it ends in the metadata's place, and is refused for them */
-        tier_call_end(call, TIER_SAID_DONE, "no object");
+        tier_call_end(call, TIER_REPLY_DONE, "no object");
         return;
     }
     memcpy(call->lines, work->lines, sizeof(call->lines));
     call->stored = work->stored;
     if (work->looks) {
-        tier_call_end(call, TIER_SAID_DONE, "found");
+        tier_call_end(call, TIER_REPLY_DONE, "found");
         return;
     }
     next = work_new(call);
@@ -304,7 +304,7 @@ static void on_opened(void *arg, bool late)
         next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
     }
     if (next == NULL || start(call, call->seconds, &copies, next) != 0) {
-        tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
 
@@ -416,7 +416,7 @@ static void on_put(void *arg, bool late)
 
     if (!is_over(work, late)) {
         tier_call_end(work->call,
-                      work->exists ? TIER_SAID_EXISTS : TIER_SAID_DONE, "%s",
+                      work->exists ? TIER_REPLY_EXISTS : TIER_REPLY_DONE, "%s",
                       work->exists ? "is there" : "stored");
     }
 }
@@ -459,7 +459,7 @@ static void on_touched(void *arg, bool late)
 
     if (!is_over(work, late)) {
         tier_call_end(work->call,
-                      work->absent ? TIER_SAID_ABSENT : TIER_SAID_DONE, "%s",
+                      work->absent ? TIER_REPLY_ABSENT : TIER_REPLY_DONE, "%s",
                       work->absent ? "no such file" : "refreshed");
     }
 }
@@ -488,7 +488,7 @@ static void on_removed(void *arg, bool late)
     struct work *work = arg;
 
     if (!is_over(work, late)) {
-        tier_call_end(work->call, TIER_SAID_DONE, "removed");
+        tier_call_end(work->call, TIER_REPLY_DONE, "removed");
     }
 }
 
@@ -528,7 +528,7 @@ static void on_listed(void *arg, bool late)
 
     if (!is_over(work, late)) {
         *work->call->names = work->names;
-        tier_call_end(work->call, TIER_SAID_DONE, "listed");
+        tier_call_end(work->call, TIER_REPLY_DONE, "listed");
     }
 }
 

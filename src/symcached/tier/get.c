@@ -191,7 +191,7 @@ static void validate(struct tier_get *get)
 
 /* unpacking ---------------------------------------------------------------- */
 
-static void on_fresh(struct tier_call *call, enum tier_said said,
+static void on_fresh(struct tier_call *call, enum tier_reply reply,
                      const char *detail)
 {
     struct tier_get *get =
@@ -218,9 +218,9 @@ static void use(struct tier_get *get)
         return;
     }
     get->fresh = true;
-    call->said = on_fresh;
+    call->reply = on_fresh;
     if (tier_type_of(call->config)->fresh(call) != 0) {
-        on_fresh(call, TIER_SAID_FAILED, strerror(errno));
+        on_fresh(call, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -317,31 +317,31 @@ static void received(struct tier_get *get)
 
 /* the question ------------------------------------------------------------- */
 
-static void on_said(struct tier_call *call, enum tier_said said,
-                    const char *detail)
+static void on_reply(struct tier_call *call, enum tier_reply reply,
+                     const char *detail)
 {
     struct tier_get *get =
         (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
 
     get->called = false;
-    if (get->lists && said == TIER_SAID_DENIED) {
-        said = TIER_SAID_FAILED; /* it may be read all the same */
+    if (get->lists && reply == TIER_REPLY_DENIED) {
+        reply = TIER_REPLY_FAILED; /* it may be read all the same */
     }
-    tier_way_ends(get->tier, &get->tier->get, said, get->probe, detail,
+    tier_way_ends(get->tier, &get->tier->get, reply, get->probe, detail,
                   "not read");
-    if (said == TIER_SAID_DONE && get->lists) {
+    if (reply == TIER_REPLY_DONE && get->lists) {
         end(get, get->names.n > 0 ? TIER_HIT : TIER_ABSENT, "%s", detail);
-    } else if (said == TIER_SAID_DONE) {
+    } else if (reply == TIER_REPLY_DONE) {
         received(get);
-    } else if (said == TIER_SAID_ABSENT) {
+    } else if (reply == TIER_REPLY_ABSENT) {
         end(get, TIER_ABSENT, "%s", detail);
     } else {
-        if (said == TIER_SAID_FAILED && get->lists) {
+        if (reply == TIER_REPLY_FAILED && get->lists) {
             log_warn(0,
                      "tier %s: \"%s\" cannot be listed, so it is not known "
                      "whether there is a program of this id: %s",
                      get->tier->name, call->name, detail);
-        } else if (said == TIER_SAID_FAILED) {
+        } else if (reply == TIER_REPLY_FAILED) {
             log_info(0, "tier %s: \"%s\" cannot be read, the sources are "
                         "asked: %s", get->tier->name, call->name, detail);
         }
@@ -368,7 +368,7 @@ static void begin(struct tier_get *get)
         rc = type->get(&get->call);
     }
     if (rc != 0) {
-        on_said(&get->call, TIER_SAID_FAILED, strerror(errno));
+        on_reply(&get->call, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -442,7 +442,7 @@ struct tier_get *tiers_get(struct tiers *tiers, const struct config *config,
                      store->tier->generation != NULL ? store->tier->generation
                                                      : "",
                      store->name, key, version);
-    tier_call_init(call, tiers, config, store->tier, on_said);
+    tier_call_init(call, tiers, config, store->tier, on_reply);
     get_add(get);
     return get;
 }
@@ -455,7 +455,7 @@ static void get_original(struct tier_get *get, struct tiers *tiers,
 
     call->is_original = true;
     tier_original_name(call->name, path);
-    tier_call_init(call, tiers, config, tier, on_said);
+    tier_call_init(call, tiers, config, tier, on_reply);
     call->max = config->limits.download_size;
     call->seconds = config->limits.download_time;
     call->lifetime = config->uploads.max_unused_for;
@@ -538,8 +538,8 @@ void tiers_get_cancel(struct tier_get *get)
         tier_type_of(get->call.config)->cancel(&get->call);
     }
     if (get->called) {
-        tier_way_ends(get->tier, &get->tier->get, TIER_SAID_FAILED,
-                      get->probe, "", "");
+        tier_way_ends(get->tier, &get->tier->get, TIER_REPLY_FAILED, get->probe,
+                      "", "");
     }
     if (get->child != NULL) {
         child_cancel(get->child);

@@ -143,10 +143,10 @@ static void compare(struct tier_original *original)
     store(original);
 }
 
-static void looked(struct tier_original *original, enum tier_said said)
+static void looked(struct tier_original *original, enum tier_reply reply)
 {
     if (original->removes) {
-        if (said == TIER_SAID_ABSENT) {
+        if (reply == TIER_REPLY_ABSENT) {
             end(original, TIER_ORIGINAL_ABSENT, "there is none");
         } else if (original->unused_for > 0 &&
                    age_of(original) <= (int64_t)original->unused_for) {
@@ -154,7 +154,7 @@ static void looked(struct tier_original *original, enum tier_said said)
         } else {
             change(original);
         }
-    } else if (said == TIER_SAID_ABSENT) {
+    } else if (reply == TIER_REPLY_ABSENT) {
         original->call.replace = false;
         store(original);
     } else {
@@ -162,22 +162,22 @@ static void looked(struct tier_original *original, enum tier_said said)
     }
 }
 
-static void on_said(struct tier_call *call, enum tier_said said,
-                    const char *detail)
+static void on_reply(struct tier_call *call, enum tier_reply reply,
+                     const char *detail)
 {
     struct tier_original *original =
         (struct tier_original *)((char *)call -
                                  offsetof(struct tier_original, call));
 
     original->called = false;
-    tier_way_ends(original->tier, &original->tier->put, said, original->probe,
+    tier_way_ends(original->tier, &original->tier->put, reply, original->probe,
                   detail, "nothing is stored");
     if (original->looks &&
-        (said == TIER_SAID_DONE || said == TIER_SAID_ABSENT)) {
-        looked(original, said);
-    } else if (said == TIER_SAID_EXISTS && original->nlooks < LOOKS) {
+        (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
+        looked(original, reply);
+    } else if (reply == TIER_REPLY_EXISTS && original->nlooks < LOOKS) {
         look(original);
-    } else if (said == TIER_SAID_DONE) {
+    } else if (reply == TIER_REPLY_DONE) {
         if (!original->removes) {
             metrics_add(METRIC_TIER_STORED, 1);
             metrics_add(METRIC_TIER_SENT, call->size);
@@ -200,7 +200,7 @@ static void begin(struct tier_original *original,
     original->called = true;
     original->looks = looks;
     if (begin_call(&original->call) != 0) {
-        on_said(&original->call, TIER_SAID_FAILED, strerror(errno));
+        on_reply(&original->call, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -241,7 +241,7 @@ start(struct tiers *tiers, const struct config *config, const char *path,
     original->call.fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     original->call.is_original = true;
     tier_original_name(original->call.name, path);
-    tier_call_init(&original->call, tiers, config, tier, on_said);
+    tier_call_init(&original->call, tiers, config, tier, on_reply);
     original->tier = tiers_find(tiers, tier->name);
     original->done = done;
     original->arg = arg;
@@ -296,7 +296,7 @@ void tiers_original_cancel(struct tier_original *original)
         if (original->call.task != NULL) {
             tier_type_of(original->call.config)->cancel(&original->call);
         }
-        tier_way_ends(original->tier, &original->tier->put, TIER_SAID_FAILED,
+        tier_way_ends(original->tier, &original->tier->put, TIER_REPLY_FAILED,
                       original->probe, "", "");
     }
     if (original->task != NULL) {

@@ -29,7 +29,7 @@ struct reading {
     char *error;
     size_t error_size;
 
-    bool delivers; /* fn is called */
+    bool calls_back; /* fn is called for each object */
     XML_Parser parser;
     unsigned depth;
     bool in_object; /* <Contents> */
@@ -154,7 +154,7 @@ static void object_ends(struct reading *reading)
 
     reading->in_object = false;
     reading->page->is_empty = false;
-    if (!reading->delivers) {
+    if (!reading->calls_back) {
         return;
     }
     if (!reading->is_encoded) {
@@ -251,7 +251,7 @@ int tier_page_read(struct tier_page *page, int fd, const char *prefix,
 
     error[0] = '\0';
     for (pass = 0; pass < 2; pass++) {
-        reading.delivers = pass == 1;
+        reading.calls_back = pass == 1;
         reading.depth = 0;
         reading.len = 0;
         reading.in_object = false;

@@ -202,14 +202,14 @@ static void requeue(struct tier_put *put)
  * does not count as a try of the file; it goes behind the others, so that they
  * are not kept by one that the tier always fails on.
  */
-static void try_again(struct tier_put *put, enum tier_said said,
+static void try_again(struct tier_put *put, enum tier_reply reply,
                       const char *detail)
 {
     struct tiers *tiers = put->tiers;
     struct tier *tier = put->tier;
     bool again = false;
 
-    if (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) {
+    if (reply == TIER_REPLY_FAULT || reply == TIER_REPLY_DENIED) {
         put->tries += tier->put.breaker.state == BREAKER_CLOSED;
         again = put->tries < PUT_TRIES && !tiers->stopping;
     }
@@ -231,7 +231,7 @@ static void try_again(struct tier_put *put, enum tier_said said,
     }
 }
 
-static void ended(struct tier_put *put, enum tier_said said,
+static void ended(struct tier_put *put, enum tier_reply reply,
                   const char *detail)
 {
     static const enum metric counters[] = {METRIC_TIER_STORED,
@@ -239,8 +239,8 @@ static void ended(struct tier_put *put, enum tier_said said,
                                            METRIC_TIER_REMOVED};
 
     metrics_add(METRIC_TIER_PUT_MS, clock_since(put->began));
-    switch (said) {
-    case TIER_SAID_DONE:
+    switch (reply) {
+    case TIER_REPLY_DONE:
         metrics_add(counters[put->what], 1);
         if (put->what == PUT_REMOVE) {
             note_removed(put);
@@ -252,16 +252,16 @@ static void ended(struct tier_put *put, enum tier_said said,
         note(put);
         note_replaced(put);
         break;
-    case TIER_SAID_EXISTS:
+    case TIER_REPLY_EXISTS:
         metrics_add(METRIC_TIER_EXISTS, 1);
         note(put);
         break;
-    case TIER_SAID_ABSENT: /* it was removed, so it is stored anew */
+    case TIER_REPLY_ABSENT: /* it was removed, so it is stored anew */
         put->what = PUT_STORE;
         requeue(put);
         return;
     default:
-        try_again(put, said, detail);
+        try_again(put, reply, detail);
         return;
     }
     log_debug(0, "tier %s: \"%s\" %s", put->tier->name, put->call.name,
@@ -270,16 +270,16 @@ static void ended(struct tier_put *put, enum tier_said said,
     put_free(put);
 }
 
-static void on_said(struct tier_call *call, enum tier_said said,
-                    const char *detail)
+static void on_reply(struct tier_call *call, enum tier_reply reply,
+                     const char *detail)
 {
     struct tier_put *put =
         (struct tier_put *)((char *)call - offsetof(struct tier_put, call));
 
     put->called = false;
-    tier_way_ends(put->tier, &put->tier->put, said, put->probe, detail,
+    tier_way_ends(put->tier, &put->tier->put, reply, put->probe, detail,
                   "nothing is stored");
-    ended(put, said, detail);
+    ended(put, reply, detail);
 }
 
 /* Something here failed, before the tier was asked. */
@@ -289,15 +289,15 @@ static void failed(struct tier_put *put, const char *what, int errnum)
 
     snprintf(detail, sizeof(detail), "%.180s%s%s", what,
              errnum != 0 ? ": " : "", errnum != 0 ? strerror(errnum) : "");
-    on_said(&put->call, TIER_SAID_FAILED, detail);
+    on_reply(&put->call, TIER_REPLY_FAILED, detail);
 }
 
 /* There is nothing to store, which is nobody's fault. */
 static void skip(struct tier_put *put, const char *why)
 {
     put->called = false;
-    tier_way_ends(put->tier, &put->tier->put, TIER_SAID_FAILED, put->probe,
-                  "", "");
+    tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe, "",
+                  "");
     log_debug(0, "tier %s: \"%s\" is not stored: %s", put->tier->name,
               put->call.name, why);
     leave(put);
@@ -418,7 +418,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     put->began = clock_ms();
     tier_object_name(call->name, config->generation, put->store, &put->key,
                      &put->version);
-    tier_call_init(call, put->tiers, put->config, config, on_said);
+    tier_call_init(call, put->tiers, put->config, config, on_reply);
 }
 
 static void begin(struct tier_put *put, struct tier_config *config)
@@ -531,7 +531,7 @@ void tier_puts_stop(struct tiers *tiers, struct tier *tier)
         if (put->call.task != NULL) {
             tier_type_of(put->call.config)->cancel(&put->call);
         }
-        tier_way_ends(tier, &tier->put, TIER_SAID_FAILED, put->probe, "", "");
+        tier_way_ends(tier, &tier->put, TIER_REPLY_FAILED, put->probe, "", "");
         if (put->child != NULL) {
             child_cancel(put->child);
         }

@@ -112,16 +112,16 @@ static void on_renewed(void *arg, const char *error)
     struct tier_call *call = renewal->call;
 
     if (error != NULL) {
-        tier_call_end(call, TIER_SAID_DENIED, "%s, and the keys: %s",
+        tier_call_end(call, TIER_REPLY_DENIED, "%s, and the keys: %s",
                       renewal->detail, error);
     } else if (call->config->transport.renewals == call->renewals) {
-        tier_call_end(call, TIER_SAID_DENIED,
+        tier_call_end(call, TIER_REPLY_DENIED,
                       "%s, and the configuration has no other keys",
                       renewal->detail);
     } else {
         call->again = true;
         if (request(call, renewal->what) != 0) {
-            tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+            tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
         }
     }
     free(renewal);
@@ -163,32 +163,32 @@ static bool renews(struct tier_call *call, enum request what,
  * with its code.  A store may say of keys that it does not know what it says of
  * objects, so 404 is an absence with the code for objects or without any.
  */
-enum tier_said tier_s3_judge(long status, const char *code)
+enum tier_reply tier_s3_judge(long status, const char *code)
 {
     switch (status) {
     case 404:
         return code[0] == '\0' || strcmp(code, "NoSuchKey") == 0
-                   ? TIER_SAID_ABSENT
-                   : TIER_SAID_DENIED;
+                   ? TIER_REPLY_ABSENT
+                   : TIER_REPLY_DENIED;
     case 409:
     case 412:
-        return TIER_SAID_EXISTS;
+        return TIER_REPLY_EXISTS;
     case 0:
     case 408:
     case 429:
-        return TIER_SAID_FAULT;
+        return TIER_REPLY_FAULT;
     case 501:
-        return TIER_SAID_FAILED;
+        return TIER_REPLY_FAILED;
     default:
-        return status >= 500 ? TIER_SAID_FAULT
-               : status < 300 ? TIER_SAID_DONE
-                              : TIER_SAID_DENIED;
+        return status >= 500  ? TIER_REPLY_FAULT
+               : status < 300 ? TIER_REPLY_DONE
+                              : TIER_REPLY_DENIED;
     }
 }
 
 /* Ends the call by an answer that is no success, or has the keys read again. */
 static void refused(struct tier_call *call, enum request what,
-                    enum tier_said said, const char *text,
+                    enum tier_reply reply, const char *text,
                     const struct fetch_answer *answer)
 {
     char code[TIER_CODE_MAX], detail[300];
@@ -197,10 +197,10 @@ static void refused(struct tier_call *call, enum request what,
     call->status = answer->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
-    if (said == TIER_SAID_DENIED && renews(call, what, detail, code)) {
+    if (reply == TIER_REPLY_DENIED && renews(call, what, detail, code)) {
         return;
     }
-    tier_call_end(call, said, "%s%s", detail,
+    tier_call_end(call, reply, "%s%s", detail,
                   strcmp(code, "RequestTimeTooSkewed") == 0
                       ? ": this machine's clock is not the store's"
                       : "");
@@ -227,7 +227,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         tier_s3_code(code, answer);
         refused(call, REQUEST_GET,
                 result->outcome == SOURCE_UNUSABLE || answer->status == 200
-                    ? TIER_SAID_FAILED
+                    ? TIER_REPLY_FAILED
                     : tier_s3_judge(answer->status, code),
                 result->detail, answer);
         return;
@@ -235,30 +235,31 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     call->status = answer->status;
     memcpy(call->lines, answer->meta, sizeof(call->lines));
     call->stored = age_of(answer);
-    tier_call_end(call, TIER_SAID_DONE, "found");
+    tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
 static void on_answer(struct tier_call *call, enum request what,
                       const struct send_result *result)
 {
     const struct fetch_answer *answer = result->answer;
-    enum tier_said said;
+    enum tier_reply reply;
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, answer);
-    said = tier_s3_judge(answer->status, code);
-    if (said == TIER_SAID_DONE && code[0] != '\0') {
-        said = TIER_SAID_FAULT; /* a copy may fail after its status was sent */
-    } else if (said == TIER_SAID_ABSENT && what == REQUEST_PUT) {
-        said = TIER_SAID_DENIED; /* a PUT needs no object: no such bucket */
+    reply = tier_s3_judge(answer->status, code);
+    if (reply == TIER_REPLY_DONE && code[0] != '\0') {
+        reply =
+            TIER_REPLY_FAULT; /* a copy may fail after its status was sent */
+    } else if (reply == TIER_REPLY_ABSENT && what == REQUEST_PUT) {
+        reply = TIER_REPLY_DENIED; /* a PUT needs no object: no such bucket */
     }
-    if (said != TIER_SAID_DONE && said != TIER_SAID_EXISTS) {
-        refused(call, what, said, result->detail, answer);
+    if (reply != TIER_REPLY_DONE && reply != TIER_REPLY_EXISTS) {
+        refused(call, what, reply, result->detail, answer);
         return;
     }
     call->status = answer->status;
-    tier_call_end(call, said, "%s",
-                  said == TIER_SAID_DONE ? "stored" : "is there");
+    tier_call_end(call, reply, "%s",
+                  reply == TIER_REPLY_DONE ? "stored" : "is there");
 }
 
 static void on_stored(void *arg, const struct send_result *result)
@@ -294,7 +295,7 @@ static void on_copied(void *arg, const struct send_result *result)
     int64_t stored = copied_at(result->answer);
 
     if (result->answer->status == 200 && stored != 0 && is_old(call, stored)) {
-        tier_call_end(call, TIER_SAID_ABSENT, "a copy is as old as before");
+        tier_call_end(call, TIER_REPLY_ABSENT, "a copy is as old as before");
         return;
     }
     on_answer(call, REQUEST_COPY, result);
@@ -322,9 +323,9 @@ static void on_looked(void *arg, const struct send_result *result)
                 result->detail, answer);
     } else if (!is_to_copy(call, answer)) {
         call->stored = age_of(answer);
-        tier_call_end(call, TIER_SAID_EXISTS, "is young, or another one");
+        tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
     } else if (request(call, REQUEST_COPY) != 0) {
-        tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
 
@@ -342,7 +343,7 @@ static void on_head(void *arg, const struct send_result *result)
     memcpy(call->lines, answer->meta, sizeof(call->lines));
     call->stored = age_of(answer);
     call->length = answer->length;
-    tier_call_end(call, TIER_SAID_DONE, "found");
+    tier_call_end(call, TIER_REPLY_DONE, "found");
 }
 
 /* requests ----------------------------------------------------------------- */
@@ -501,10 +502,10 @@ void tier_s3_describe(struct s3_headers *headers,
     add_meta(headers, call->lines);
 }
 
-void tier_s3_refuse(struct tier_call *call, enum tier_said said,
+void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_answer *answer)
 {
-    refused(call, REQUEST_PUT, said, text, answer);
+    refused(call, REQUEST_PUT, reply, text, answer);
 }
 
 static int put(struct tier_call *call)
@@ -572,19 +573,19 @@ static void on_removed(void *arg, const struct send_result *result)
 {
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = arg;
-    enum tier_said said;
+    enum tier_reply reply;
     char code[TIER_CODE_MAX];
 
     tier_s3_code(code, answer);
-    said = tier_s3_judge(answer->status, code);
+    reply = tier_s3_judge(answer->status, code);
     if (answer->status == 403 && strcmp(code, "AccessDenied") == 0) {
-        said = TIER_SAID_FAILED; /* it may write all the same */
+        reply = TIER_REPLY_FAILED; /* it may write all the same */
     }
     call->status = answer->status;
-    if (said == TIER_SAID_DONE || said == TIER_SAID_ABSENT) {
-        tier_call_end(call, TIER_SAID_DONE, "removed");
+    if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT) {
+        tier_call_end(call, TIER_REPLY_DONE, "removed");
     } else {
-        refused(call, REQUEST_REMOVE, said, result->detail, answer);
+        refused(call, REQUEST_REMOVE, reply, result->detail, answer);
     }
 }
 
@@ -619,14 +620,14 @@ static void read_list(struct tier_call *call)
 
     folder_prefix(prefix, call);
     if (page == NULL) {
-        tier_call_end(call, TIER_SAID_FAILED, "out of memory");
+        tier_call_end(call, TIER_REPLY_FAILED, "out of memory");
     } else if (tier_page_read(page, call->fd, prefix, on_named, call->names,
                               error, sizeof(error)) != 0) {
-        tier_call_end(call, TIER_SAID_FAILED, "%s", error);
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", error);
     } else if (page->is_truncated && call->names->n == 0) {
-        tier_call_end(call, TIER_SAID_FAILED, "the list has an empty page");
+        tier_call_end(call, TIER_REPLY_FAILED, "the list has an empty page");
     } else {
-        tier_call_end(call, TIER_SAID_DONE, "listed");
+        tier_call_end(call, TIER_REPLY_DONE, "listed");
     }
     free(page);
 }
@@ -635,7 +636,7 @@ static void on_listed(void *arg, const struct fetch_result *result)
 {
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = arg;
-    enum tier_said said = TIER_SAID_FAILED;
+    enum tier_reply reply = TIER_REPLY_FAILED;
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
@@ -646,14 +647,14 @@ static void on_listed(void *arg, const struct fetch_result *result)
     }
     tier_s3_code(code, answer);
     if (answer->status != 200) {
-        said = tier_s3_judge(answer->status, code);
+        reply = tier_s3_judge(answer->status, code);
     }
-    if (said == TIER_SAID_ABSENT) {
-        said = TIER_SAID_DENIED; /* a list needs no object: no such bucket */
-    } else if (said == TIER_SAID_DONE || said == TIER_SAID_EXISTS) {
-        said = TIER_SAID_FAILED;
+    if (reply == TIER_REPLY_ABSENT) {
+        reply = TIER_REPLY_DENIED; /* a list needs no object: no such bucket */
+    } else if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_EXISTS) {
+        reply = TIER_REPLY_FAILED;
     }
-    refused(call, REQUEST_LIST, said, result->detail, answer);
+    refused(call, REQUEST_LIST, reply, result->detail, answer);
 }
 
 static int list(struct tier_call *call)

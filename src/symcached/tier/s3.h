@@ -42,11 +42,11 @@ struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
                           send_done_fn done, void *arg);
 
 /* What an answer means that has this status and this <Code>. */
-enum tier_said tier_s3_judge(long status, const char *code);
+enum tier_reply tier_s3_judge(long status, const char *code);
 
 /* Ends a put by an answer that is no success, or begins it again with other
  * keys. */
-void tier_s3_refuse(struct tier_call *call, enum tier_said said,
+void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_answer *answer);
 
 /* s3_parts.c: stores what is larger than a part.  As put() of struct

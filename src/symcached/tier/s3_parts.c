@@ -40,7 +40,7 @@ struct parts {
     int body; /* the same in a file, or -1 */
     struct task *task;
     struct send *send;
-    enum tier_said said; /* how it ends, when its parts have been removed */
+    enum tier_reply reply; /* how it ends, when its parts have been removed */
     char detail[300];
 };
 
@@ -74,14 +74,14 @@ static void cancel(void *task)
 static int send_about(struct parts *parts, const char *method, int fd,
                       uint64_t size, const char *sha256, send_done_fn done);
 
-static void end(struct parts *parts, enum tier_said said, const char *detail)
+static void end(struct parts *parts, enum tier_reply reply, const char *detail)
 {
     struct tier_call *call = parts->call;
     char text[300];
 
     snprintf(text, sizeof(text), "%s", detail);
     parts_free(parts);
-    tier_call_end(call, said, "%s", text);
+    tier_call_end(call, reply, "%s", text);
 }
 
 static void on_aborted(void *arg, const struct send_result *result)
@@ -90,18 +90,18 @@ static void on_aborted(void *arg, const struct send_result *result)
 
     (void)result; /* a rule of the bucket is the other way */
     parts->send = NULL;
-    end(parts, parts->said, parts->detail);
+    end(parts, parts->reply, parts->detail);
 }
 
 /* Removes the parts and ends the call. */
-static void fail(struct parts *parts, enum tier_said said, const char *detail)
+static void fail(struct parts *parts, enum tier_reply reply, const char *detail)
 {
-    parts->said = said;
+    parts->reply = reply;
     snprintf(parts->detail, sizeof(parts->detail), "%s", detail);
     if (parts->id[0] == '\0' ||
         send_about(parts, "DELETE", -1, 0, BUCKET_BODY_EMPTY, on_aborted) !=
             0) {
-        end(parts, said, parts->detail);
+        end(parts, reply, parts->detail);
     }
 }
 
@@ -111,28 +111,28 @@ static bool is_done(struct parts *parts, const struct send_result *result)
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = parts->call;
     char code[TIER_CODE_MAX], detail[300];
-    enum tier_said said;
+    enum tier_reply reply;
 
     tier_s3_code(code, answer);
-    said = tier_s3_judge(answer->status, code);
-    if (said == TIER_SAID_DONE && code[0] == '\0') {
+    reply = tier_s3_judge(answer->status, code);
+    if (reply == TIER_REPLY_DONE && code[0] == '\0') {
         return true;
     }
-    if (said == TIER_SAID_DONE) {
-        said = TIER_SAID_FAULT; /* it failed after its status was sent */
-    } else if (said == TIER_SAID_ABSENT) {
-        said = TIER_SAID_DENIED; /* a PUT needs no object */
+    if (reply == TIER_REPLY_DONE) {
+        reply = TIER_REPLY_FAULT; /* it failed after its status was sent */
+    } else if (reply == TIER_REPLY_ABSENT) {
+        reply = TIER_REPLY_DENIED; /* a PUT needs no object */
     }
-    if (said == TIER_SAID_DENIED || parts->id[0] == '\0') {
+    if (reply == TIER_REPLY_DENIED || parts->id[0] == '\0') {
         parts_free(parts);
-        tier_s3_refuse(call, said, result->detail, answer);
+        tier_s3_refuse(call, reply, result->detail, answer);
         return false;
     }
     call->status = answer->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s",
-             said == TIER_SAID_EXISTS ? "is there" : result->detail,
+             reply == TIER_REPLY_EXISTS ? "is there" : result->detail,
              code[0] != '\0' ? " " : "", code);
-    fail(parts, said, detail);
+    fail(parts, reply, detail);
     return false;
 }
 
@@ -164,7 +164,7 @@ static void on_completed(void *arg, const struct send_result *result)
     parts->send = NULL;
     if (is_done(parts, result)) {
         parts->call->status = result->answer->status;
-        end(parts, TIER_SAID_DONE, "stored");
+        end(parts, TIER_REPLY_DONE, "stored");
     }
 }
 
@@ -190,7 +190,7 @@ static void complete(struct parts *parts)
     }
     digest_free(digest);
     if (!good) {
-        fail(parts, TIER_SAID_FAILED, "the parts cannot be joined");
+        fail(parts, TIER_REPLY_FAILED, "the parts cannot be joined");
     }
 }
 
@@ -206,7 +206,7 @@ static void on_part(void *arg, const struct send_result *result)
         return;
     }
     if (etag[0] == '\0' || strpbrk(etag, "<>&") != NULL) {
-        fail(parts, TIER_SAID_FAILED, "a part has no ETag");
+        fail(parts, TIER_REPLY_FAILED, "a part has no ETag");
         return;
     }
     fprintf(parts->list,
@@ -228,7 +228,7 @@ static void on_sum(void *arg, const struct checksum *sum)
 
     parts->task = NULL;
     if (sum->errnum != 0) {
-        fail(parts, TIER_SAID_FAILED, strerror(sum->errnum));
+        fail(parts, TIER_REPLY_FAILED, strerror(sum->errnum));
         return;
     }
     snprintf(query, sizeof(query), "?partNumber=%u&uploadId=%s", ++parts->n,
@@ -237,7 +237,7 @@ static void on_sum(void *arg, const struct checksum *sum)
     tier_s3_add_body(&headers, call, parts->sha256);
     parts->send = tier_s3_send(call, &send, on_part, parts);
     if (parts->send == NULL) {
-        fail(parts, TIER_SAID_FAILED, strerror(errno));
+        fail(parts, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -252,7 +252,7 @@ static void begin_part(struct parts *parts)
     parts->task = checksum_part_start(call->tiers->base, call->fd, parts->at,
                                       parts->size, on_sum, parts);
     if (parts->task == NULL) {
-        fail(parts, TIER_SAID_FAILED, strerror(errno));
+        fail(parts, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -289,7 +289,7 @@ static void on_begun(void *arg, const struct send_result *result)
         return;
     }
     if (!read_id(parts, result->answer)) {
-        fail(parts, TIER_SAID_FAILED, "an upload in parts has no id");
+        fail(parts, TIER_REPLY_FAILED, "an upload in parts has no id");
         return;
     }
     begin_part(parts);

@@ -45,13 +45,13 @@ static void received(struct tier_call *call,
 
     if (fetch_answer_version(answer->type, &version) != 1 ||
         symcache_version_cmp(&version, &call->version) != 0) {
-        tier_call_end(call, TIER_SAID_ABSENT, "200 with another version: %s",
+        tier_call_end(call, TIER_REPLY_ABSENT, "200 with another version: %s",
                       answer->type);
     } else if (fetch_answer_coded(answer) || answer->range[0] != '\0' ||
                (!answer->framed && !answer->verified)) {
-        tier_call_end(call, TIER_SAID_FAILED, "200, coded or without an end");
+        tier_call_end(call, TIER_REPLY_FAILED, "200, coded or without an end");
     } else {
-        tier_call_end(call, TIER_SAID_DONE, "found");
+        tier_call_end(call, TIER_REPLY_DONE, "found");
     }
 }
 
@@ -65,13 +65,13 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     if (result->outcome == SOURCE_FOUND) {
         received(call, answer);
     } else if (result->outcome == SOURCE_UNUSABLE) {
-        tier_call_end(call, TIER_SAID_FAILED, "%s", result->detail);
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
     } else if (answer->status == 404 && !answer->again) {
-        tier_call_end(call, TIER_SAID_ABSENT, "%ld", answer->status);
+        tier_call_end(call, TIER_REPLY_ABSENT, "%ld", answer->status);
     } else if (answer->status == 401 || answer->status == 403) {
-        tier_call_end(call, TIER_SAID_DENIED, "%s", result->detail);
+        tier_call_end(call, TIER_REPLY_DENIED, "%s", result->detail);
     } else {
-        tier_call_end(call, TIER_SAID_FAULT, "%s", result->detail);
+        tier_call_end(call, TIER_REPLY_FAULT, "%s", result->detail);
     }
 }
 

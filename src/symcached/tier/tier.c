@@ -55,12 +55,12 @@ void tier_names_add(struct tier_names *names, const char *name)
 
 void tier_call_init(struct tier_call *call, struct tiers *tiers,
                     const struct config *all, struct tier_config *config,
-                    tier_said_fn said)
+                    tier_reply_fn reply)
 {
     call->tiers = tiers;
     call->config = config;
     call->all = all;
-    call->said = said;
+    call->reply = reply;
     call->max = config->max_object;
     call->lifetime = config->lifetime;
     call->seconds = TIER_BODY;
@@ -68,7 +68,7 @@ void tier_call_init(struct tier_call *call, struct tiers *tiers,
              config->url != NULL ? config->url : config->path, call->name);
 }
 
-void tier_call_end(struct tier_call *call, enum tier_said said,
+void tier_call_end(struct tier_call *call, enum tier_reply reply,
                    const char *format, ...)
 {
     char detail[512];
@@ -78,7 +78,7 @@ void tier_call_end(struct tier_call *call, enum tier_said said,
     vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     call->task = NULL;
-    call->said(call, said, detail);
+    call->reply(call, reply, detail);
 }
 
 /* breakers ----------------------------------------------------------------- */
@@ -95,22 +95,22 @@ bool tier_way_begins(struct tier_way *way, bool *probe)
 }
 
 void tier_way_ends(const struct tier *tier, struct tier_way *way,
-                   enum tier_said said, bool probe, const char *detail,
+                   enum tier_reply reply, bool probe, const char *detail,
                    const char *what)
 {
     enum breaker_end end = BREAKER_GOOD;
 
     way->running--;
-    if (said == TIER_SAID_FAILED) {
+    if (reply == TIER_REPLY_FAILED) {
         end = BREAKER_NOTHING;
-    } else if (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) {
+    } else if (reply == TIER_REPLY_FAULT || reply == TIER_REPLY_DENIED) {
         end = BREAKER_FAULT;
         snprintf(way->why, sizeof(way->why), "%s", detail);
         way->at = time(NULL);
     }
     if (!breaker_end(&way->breaker,
-                     said == TIER_SAID_DENIED ? &denied_limits
-                                              : &breaker_limits,
+                     reply == TIER_REPLY_DENIED ? &denied_limits
+                                                : &breaker_limits,
                      end, probe, clock_ms())) {
         /* the first in a row tells of the others until the breaker opens */
         if (end == BREAKER_FAULT && way->breaker.state == BREAKER_CLOSED &&

@@ -304,7 +304,7 @@ static void write_end(struct answer *a, const struct found *found)
  * Where only one of the names was given, and it is a decorated one, its
  * readable form is the function, and a function that was given the symbol.
  */
-static void write_given_names(struct answer *a, const uint32_t *m)
+static void write_names_of_request(struct answer *a, const uint32_t *m)
 {
     uint32_t name;
     struct symfile_string given, readable;
@@ -349,11 +349,11 @@ static void write_given(struct answer *a, const struct found *found)
     if (found->status == FRAME_SYMBOLICATED) {
         json_write_key(a->w, "lang");
         json_write_text(a->w, symfile_language_name(found->place.language));
-        write_given_names(a, m);
+        write_names_of_request(a, m);
         write_place(a, &found->place);
     } else {
         pass(a, "lang", m[FRAME_LANG]);
-        write_given_names(a, m);
+        write_names_of_request(a, m);
         pass(a, "filename", m[FRAME_FILENAME]);
         pass(a, "abs_path", m[FRAME_ABS_PATH]);
         pass(a, "lineno", m[FRAME_LINENO]);

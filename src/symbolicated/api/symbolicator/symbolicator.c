@@ -121,8 +121,9 @@ static bool is_json_type(const char *type)
 }
 
 /* The end of a begin: the call, or what became of it. */
-static struct api_call *begun(struct symbolicator_call *call, int status,
-                              const char *error, struct api_reply *reply)
+static struct api_call *call_or_error(struct symbolicator_call *call,
+                                      int status, const char *error,
+                                      struct api_reply *reply)
 {
     if (status == 0 && symbolicator_call_want(call) == 0) {
         return &call->api;
@@ -187,7 +188,7 @@ static struct api_call *post(const struct api_request *request,
         status = symbolicator_sources_check(call->config, &call->request, error,
                                             sizeof(error));
     }
-    return begun(call, status, error, reply);
+    return call_or_error(call, status, error, reply);
 }
 
 /* A dump, in a form. */

@@ -227,7 +227,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     enum source_outcome outcome = result->outcome;
     char detail[512];
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;

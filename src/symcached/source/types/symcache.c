@@ -50,7 +50,7 @@ static void on_validated(void *arg, struct child_result *child)
     struct lookup *lookup = arg;
     char detail[256];
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received.ms += child->ms;
     child->tail[strcspn(child->tail, "\n")] = '\0';
 
@@ -228,7 +228,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     struct lookup *lookup = arg;
     char detail[160];
 
-    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
