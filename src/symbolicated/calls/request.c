@@ -636,7 +636,7 @@ int request_context_init(struct request_context *context,
     context->searcher.base = base;
     context->searcher.mapped = mapped;
     context->searcher.cache = module_cache_new(mapped);
-    context->searcher.uses = uses_new(base);
+    context->searcher.uses = usage_report_new(base);
     context->inbox = kept_inbox_new(base);
     context->settings = settings_ref(settings);
     context->flush = evtimer_new(base, on_flush, context);
@@ -659,7 +659,7 @@ void request_context_clear(struct request_context *context)
     }
     work_pool_free(context->pool);
     kept_inbox_free(context->inbox);
-    uses_free(context->searcher.uses);
+    usage_report_free(context->searcher.uses);
     module_cache_free(context->searcher.cache);
     settings_unref(context->settings);
     json_free(&context->json);

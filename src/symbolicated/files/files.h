@@ -42,8 +42,8 @@ struct module_sight {
  * closed some time later, and opens what there is.  Takes its time; for any
  * thread.
  */
-void module_look(struct mapped *mapped, int root, bool stays,
-                 const symcache_key_t *key, struct module_sight *sight);
+void module_open_newest(struct mapped *mapped, int root, bool stays,
+                        const symcache_key_t *key, struct module_sight *sight);
 
 /* What one thread remembers. */
 struct module_cache;
@@ -55,7 +55,7 @@ enum module_find {
     MODULE_FIND_NONE,   /* the store has nothing of the key */
     MODULE_FIND_ABSENT, /* the same, and module_cache_absent() said so */
     MODULE_FIND_HERE,   /* *module has a reference */
-    MODULE_FIND_LOOK    /* module_look() tells */
+    MODULE_FIND_LOOK    /* module_open_newest() tells */
 };
 
 /* hints: see proto/hints.h; or NULL.  now: of clock_ms().  *reason: as it was

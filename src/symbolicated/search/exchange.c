@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
-#include "reach.h"
+#include "reachability.h"
 
 #define HEAD_MAX 16384
 
@@ -63,7 +63,7 @@ static void end(struct exchange *exchange, enum exchange_news news)
 static void note_reach(const struct exchange *exchange, int error)
 {
     if (exchange->family != AF_UNSPEC) {
-        reach_note(exchange->family, error);
+        reachability_note(exchange->family, error);
     }
 }
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/task.h"
-#include "reach.h"
+#include "reachability.h"
 #include "seek.h"
 
 /* That symcached knows of no file is believed for so long, if it says so; what
@@ -37,7 +37,7 @@ static void seek_end(struct seek *seek, enum api_module_state state)
 /* Nobody can be asked: who runs without symcached has what there is. */
 static enum api_module_state worst_without_symcached(const struct seek *seek)
 {
-    return seek->worst < API_MODULE_FAILED && reach_is_expected()
+    return seek->worst < API_MODULE_FAILED && reachability_is_expected()
                ? API_MODULE_FAILED
                : seek->worst;
 }
@@ -89,7 +89,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     }
     if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
         (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
-        reach_is_paused(search->started / 1000)) {
+        reachability_is_paused(search->started / 1000)) {
         seek_end(seek, state);
         return;
     }
@@ -113,9 +113,9 @@ static void seek_found(struct seek *seek, struct module *module)
     }
     seek->module = module;
     if (module->sound && call->tenant == NULL) {
-        uses_note(seek->search->searcher->uses, seek->search->settings,
-                  seek->store, seek->wanted, module,
-                  seek->search->started / 1000);
+        usage_report_add(seek->search->searcher->uses, seek->search->settings,
+                         seek->store, seek->wanted, module,
+                         seek->search->started / 1000);
     }
     if (module->sound) {
         seek->wanted->reader = &module->reader;
@@ -145,8 +145,8 @@ static void looks_run(void *arg)
     struct look *look;
 
     for (look = looks->items; look < looks->items + looks->n; look++) {
-        module_look(looks->mapped, look->root, looks->tenant == -1,
-                    &look->key, &look->sight);
+        module_open_newest(looks->mapped, look->root, looks->tenant == -1,
+                           &look->key, &look->sight);
         if (look->sight.module == NULL) {
             settings_check_root(look->root);
         }
@@ -269,39 +269,39 @@ static void seek_absent(struct seek *seek, enum api_module_state state,
     seek_next(seek, state);
 }
 
-static void seek_answered(struct seek *seek, const struct ask_reply *reply)
+static void seek_answered(struct seek *seek, const struct batch_reply *reply)
 {
     struct search *search = seek->search;
 
     switch (reply->answer) {
-    case ASK_FOUND:
+    case BATCH_FOUND:
         seek->to_look = true;
         search->to_look++;
         break;
-    case ASK_NOBODY:
+    case BATCH_NOBODY:
         seek_end(seek, search->call->tenant != NULL
                            ? API_MODULE_FAILED
                            : worst_without_symcached(seek));
         break;
-    case ASK_ABSENT:
+    case BATCH_ABSENT:
         seek_absent(seek, API_MODULE_MISSING, reply->valid);
         break;
-    case ASK_UNSUPPORTED:
+    case BATCH_UNSUPPORTED:
         seek_absent(seek, API_MODULE_UNSUPPORTED, reply->valid);
         break;
-    case ASK_MALFORMED:
+    case BATCH_MALFORMED:
         seek_absent(seek, API_MODULE_MALFORMED, reply->valid);
         break;
-    case ASK_PENDING:
+    case BATCH_PENDING:
         seek_next(seek, API_MODULE_LATE);
         break;
-    case ASK_FAILED:
+    case BATCH_FAILED:
         seek_next(seek, API_MODULE_FAILED);
         break;
     }
 }
 
-static void on_replies(void *arg, const struct ask_reply *replies, size_t n,
+static void on_replies(void *arg, const struct batch_reply *replies, size_t n,
                        bool is_last)
 {
     struct question *question = arg, **at;
@@ -330,14 +330,14 @@ static unsigned seconds_left(const struct search *search)
 }
 
 /* Takes as many seeks into a question as there is room for, from *at on. */
-static void question_fill(struct question *question, struct ask_key *keys,
+static void question_fill(struct question *question, struct batch_key *keys,
                           size_t *at)
 {
     struct search *search = question->search;
     struct api_module *wanted;
     struct seek *seek;
 
-    for (; *at < search->round->nmodules && question->n < ASK_KEYS_MAX;
+    for (; *at < search->round->nmodules && question->n < BATCH_KEYS_MAX;
          ++*at) {
         seek = &search->seeks[*at];
         if (seek->to_ask) {
@@ -345,7 +345,7 @@ static void question_fill(struct question *question, struct ask_key *keys,
             search->to_ask--;
             wanted = seek->wanted;
             wanted->asked = true;
-            keys[question->n] = (struct ask_key){
+            keys[question->n] = (struct batch_key){
                 store_name(search, seek->store), &wanted->key, wanted->name,
                 wanted->name_size, wanted->hints};
             question->seeks[question->n++] = seek;
@@ -357,16 +357,16 @@ static void question_fill(struct question *question, struct ask_key *keys,
 static int question_start(struct search *search, size_t *at)
 {
     struct question *question = calloc(1, sizeof(*question));
-    struct ask_key keys[ASK_KEYS_MAX];
+    struct batch_key keys[BATCH_KEYS_MAX];
 
     if (question == NULL) {
         return -1;
     }
     question->search = search;
     question_fill(question, keys, at);
-    question->ask = ask_start(search->searcher->base,
-                              search->helper, keys, question->n,
-                              seconds_left(search), on_replies, question);
+    question->ask =
+        batch_start(search->searcher->base, search->helper, keys, question->n,
+                    seconds_left(search), on_replies, question);
     question->next = search->question;
     search->question = question;
     return question->ask != NULL ? 0 : -1;
@@ -427,7 +427,7 @@ static void seek_go_on(struct seek *seek)
         seek->step = SEEK_ASK;
         seek->wanted->missed = true;
         seek->store = seek->unsure ? 0 : n;
-        if (seek->unsure && reach_is_paused(search->started / 1000)) {
+        if (seek->unsure && reachability_is_paused(search->started / 1000)) {
             seek->worst = worst_without_symcached(seek);
             seek->store = n;
         }
@@ -600,7 +600,7 @@ void search_stop(struct search *search)
     while ((question = search->question) != NULL) {
         search->question = question->next;
         if (question->ask != NULL) {
-            ask_cancel(question->ask);
+            batch_cancel(question->ask);
         }
         free(question);
     }

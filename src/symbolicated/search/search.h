@@ -12,7 +12,7 @@
 #include "symbolicated/api/api.h"
 #include "symbolicated/files/files.h"
 #include "symbolicated/settings.h"
-#include "uses.h"
+#include "usage_report.h"
 
 struct event_base;
 
@@ -23,7 +23,7 @@ struct searcher {
     struct event_base *base;
     struct mapped *mapped;
     struct module_cache *cache;
-    struct uses *uses;
+    struct usage_report *uses;
 };
 
 /*

@@ -6,7 +6,7 @@
 #ifndef SYMBOLICATED_SEARCH_SEEK_H
 #define SYMBOLICATED_SEARCH_SEEK_H
 
-#include "ask.h"
+#include "batch_request.h"
 #include "attempts.h"
 #include "search.h"
 #include "tenant.h"
@@ -91,9 +91,9 @@ struct looks {
 struct question {
     struct question *next;
     struct search *search;
-    struct ask *ask;
+    struct batch_request *ask;
     size_t n;
-    struct seek *seeks[ASK_KEYS_MAX];
+    struct seek *seeks[BATCH_KEYS_MAX];
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "reach.h"
+#include "reachability.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ static atomic_int last = NOT_KNOWN; /* errno of the last connection, or 0 */
 static atomic_bool is_expected;
 static _Atomic(uint64_t) paused_until; /* clock_ms() */
 
-void reach_note(int family, int error)
+void reachability_note(int family, int error)
 {
     /* the errno without a socket; a port that is closed has none either */
     int absent = family == AF_UNIX ? ENOENT : ECONNREFUSED;
@@ -37,12 +37,12 @@ void reach_note(int family, int error)
     }
 }
 
-bool reach_is_expected(void)
+bool reachability_is_expected(void)
 {
     return atomic_load(&is_expected);
 }
 
-bool reach_is_paused(uint64_t now)
+bool reachability_is_paused(uint64_t now)
 {
     return now < atomic_load(&paused_until);
 }

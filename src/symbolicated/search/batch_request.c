@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "ask.h"
+#include "batch_request.h"
 
 #include <event2/buffer.h>
 #include <stdio.h>
@@ -15,55 +15,55 @@
 /* symcached answers in time, or else it hangs. */
 #define PATIENCE_SECONDS 10
 
-struct ask {
+struct batch_request {
     struct exchange *exchange;
-    ask_fn fn;
+    batch_fn fn;
     void *arg;
     size_t open; /* keys that are not answered yet */
     size_t n;
-    bool is_answered[ASK_KEYS_MAX];
+    bool is_answered[BATCH_KEYS_MAX];
 };
 
 /* Gives all keys that are not answered yet the same answer. */
-static void end(struct ask *ask, struct ask_reply *replies, size_t n,
-                enum ask_answer answer)
+static void end(struct batch_request *ask, struct batch_reply *replies,
+                size_t n, enum batch_answer answer)
 {
-    ask_fn fn = ask->fn;
+    batch_fn fn = ask->fn;
     void *arg = ask->arg;
     size_t i;
 
     for (i = 0; i < ask->n; i++) {
         if (!ask->is_answered[i]) {
-            replies[n++] = (struct ask_reply){i, answer, 0};
+            replies[n++] = (struct batch_reply){i, answer, 0};
         }
     }
-    ask_cancel(ask);
+    batch_cancel(ask);
     fn(arg, replies, n, true);
 }
 
-static enum ask_answer judge(unsigned status, const char *reason)
+static enum batch_answer judge(unsigned status, const char *reason)
 {
     switch (status) {
     case 200:
-        return ASK_FOUND;
+        return BATCH_FOUND;
     case 202:
-        return ASK_PENDING;
+        return BATCH_PENDING;
     case 304: /* nothing that is made here is in the open format */
     case 400: /* nor is there a file of such a key */
-        return ASK_ABSENT;
+        return BATCH_ABSENT;
     case 404:
-        return strcmp(reason, "malformed") == 0      ? ASK_MALFORMED
-               : strcmp(reason, "wrong-format") == 0 ? ASK_UNSUPPORTED
-                                                     : ASK_ABSENT;
+        return strcmp(reason, "malformed") == 0      ? BATCH_MALFORMED
+               : strcmp(reason, "wrong-format") == 0 ? BATCH_UNSUPPORTED
+                                                     : BATCH_ABSENT;
     default:
-        return ASK_FAILED;
+        return BATCH_FAILED;
     }
 }
 
 /* Reads "I STATUS SECONDS[ REASON]".  Returns false if it is not that, or is
  * about no key that is open. */
-static bool read_line(struct ask *ask, const char *line,
-                      struct ask_reply *reply)
+static bool read_line(struct batch_request *ask, const char *line,
+                      struct batch_reply *reply)
 {
     char reason[LINE_MAX_BYTES + 1] = "";
     unsigned i, status, seconds;
@@ -81,8 +81,8 @@ static bool read_line(struct ask *ask, const char *line,
 }
 
 /* Reads the lines that have come.  Returns false if one is none. */
-static bool read_lines(struct ask *ask, struct evbuffer *in,
-                       struct ask_reply *replies, size_t *n)
+static bool read_lines(struct batch_request *ask, struct evbuffer *in,
+                       struct batch_reply *replies, size_t *n)
 {
     bool is_good = true;
     char *line;
@@ -99,8 +99,8 @@ static bool read_lines(struct ask *ask, struct evbuffer *in,
 
 static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
 {
-    struct ask_reply replies[ASK_KEYS_MAX];
-    struct ask *ask = arg;
+    struct batch_reply replies[BATCH_KEYS_MAX];
+    struct batch_request *ask = arg;
     bool is_good = true;
     size_t n = 0;
 
@@ -109,7 +109,7 @@ static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
     }
     if (news != EXCHANGE_BODY || !is_good || ask->open == 0) {
         end(ask, replies, n,
-            news == EXCHANGE_NOBODY ? ASK_NOBODY : ASK_FAILED);
+            news == EXCHANGE_NOBODY ? BATCH_NOBODY : BATCH_FAILED);
     } else if (n > 0) {
         ask->fn(ask->arg, replies, n, false);
     }
@@ -132,7 +132,7 @@ static int add_versions(struct evbuffer *body, symcache_kind_e kind)
 }
 
 /* Returns less than 0 without memory. */
-static int add_line(struct evbuffer *body, const struct ask_key *k)
+static int add_line(struct evbuffer *body, const struct batch_key *k)
 {
     char plain[SYMCACHE_NAME_MAX + 1], encoded[3 * SYMCACHE_NAME_MAX + 1];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -156,8 +156,8 @@ static int add_line(struct evbuffer *body, const struct ask_key *k)
 
 static struct exchange *send_question(struct event_base *base,
                                       const struct exchange_address *address,
-                                      struct ask *ask,
-                                      const struct ask_key *keys,
+                                      struct batch_request *ask,
+                                      const struct batch_key *keys,
                                       unsigned wait)
 {
     struct evbuffer *body = evbuffer_new();
@@ -180,12 +180,12 @@ static struct exchange *send_question(struct event_base *base,
     return exchange;
 }
 
-struct ask *ask_start(struct event_base *base,
-                      const struct exchange_address *address,
-                      const struct ask_key *keys, size_t n, unsigned wait,
-                      ask_fn fn, void *arg)
+struct batch_request *batch_start(struct event_base *base,
+                                  const struct exchange_address *address,
+                                  const struct batch_key *keys, size_t n,
+                                  unsigned wait, batch_fn fn, void *arg)
 {
-    struct ask *ask = calloc(1, sizeof(*ask));
+    struct batch_request *ask = calloc(1, sizeof(*ask));
 
     if (ask == NULL) {
         return NULL;
@@ -195,13 +195,13 @@ struct ask *ask_start(struct event_base *base,
     ask->arg = arg;
     ask->exchange = send_question(base, address, ask, keys, wait);
     if (ask->exchange == NULL) {
-        ask_cancel(ask);
+        batch_cancel(ask);
         return NULL;
     }
     return ask;
 }
 
-void ask_cancel(struct ask *ask)
+void batch_cancel(struct batch_request *ask)
 {
     exchange_free(ask->exchange);
     free(ask);

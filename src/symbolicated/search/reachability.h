@@ -5,21 +5,21 @@
  * that runs without one by intention has what is on disk; but once there was a
  * symcached, or its socket, not to reach it is a failure.  For any thread.
  */
-#ifndef SYMBOLICATED_SEARCH_REACH_H
-#define SYMBOLICATED_SEARCH_REACH_H
+#ifndef SYMBOLICATED_SEARCH_REACHABILITY_H
+#define SYMBOLICATED_SEARCH_REACHABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A connection was made to an address of this family (error 0), or was not, by
  * an errno.  Logs a change. */
-void reach_note(int family, int error);
+void reachability_note(int family, int error);
 
 /* Whether there was a symcached, or its socket, since the start. */
-bool reach_is_expected(void);
+bool reachability_is_expected(void);
 
 /* Whether there was no connection a moment before now, of clock_ms(), so that
  * symcached is not asked yet. */
-bool reach_is_paused(uint64_t now);
+bool reachability_is_paused(uint64_t now);
 
 #endif

@@ -128,8 +128,8 @@ static bool look_once(struct mapped *mapped, int root, bool stays,
     return sight->error != ENOENT;
 }
 
-void module_look(struct mapped *mapped, int root, bool stays,
-                 const symcache_key_t *key, struct module_sight *sight)
+void module_open_newest(struct mapped *mapped, int root, bool stays,
+                        const symcache_key_t *key, struct module_sight *sight)
 {
     unsigned tries = 0;
 
