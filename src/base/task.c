@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "readable.h"
+#include "fd_readable.h"
 #include "thread.h"
 
 struct task {
@@ -66,7 +66,7 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 {
     struct task *task = arg;
 
-    if ((what & EV_READ) && !readable_now(fd) && await(task) == 0) {
+    if ((what & EV_READ) && !fd_is_readable(fd) && await(task) == 0) {
         return;
     }
     task->calls->done(task->arg, !atomic_load(&task->returned));

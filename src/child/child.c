@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "reaper.h"
 #include "base/log.h"
-#include "base/readable.h"
+#include "base/fd_readable.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -73,7 +73,7 @@ struct child_plan {
     int null;
     int err;
     int failed;
-    int sandboxed; /* CHILD_SANDBOXED, open, if that is the program; or -1 */
+    int sandboxed; /* SANDBOX_PROGRAM, open, if that is the program; or -1 */
 };
 
 /* processes that were killed, have not ended yet, and have no owner any more */
@@ -435,7 +435,7 @@ static void child_on_exit(evutil_socket_t fd, short what, void *arg)
 
     (void)what;
 
-    if (!readable_now(fd) && event_add(child->exit_event, NULL) == 0) {
+    if (!fd_is_readable(fd) && event_add(child->exit_event, NULL) == 0) {
         return;
     }
     if (!child_end(child)) {
@@ -533,7 +533,7 @@ static int spawn(struct child *child, const struct child_options *options)
     int saved;
 
     if (options->program == NULL) {
-        plan.sandboxed = sandboxed_fd();
+        plan.sandboxed = sandbox_program_fd();
     }
 
     child->pid = child_open(child, &plan) == 0 ? child_fork(&plan) : -1;

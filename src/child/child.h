@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "reaper.h"
-#include "sandboxed.h"
+#include "sandbox_program.h"
 
 struct event_base;
 struct child;
@@ -32,7 +32,7 @@ struct child;
 
 struct child_options {
     const char *program; /* a path, PATH is not searched; NULL =
-                            CHILD_SANDBOXED */
+                            SANDBOX_PROGRAM */
     char *const *argv;
     char *const *env;
     const char *cwd; /* NULL = / */

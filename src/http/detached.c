@@ -10,7 +10,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event_struct.h>
 #include "base/log.h"
-#include "base/readable.h"
+#include "base/fd_readable.h"
 #include "gate.h"
 #include "peer.h"
 
@@ -25,7 +25,7 @@ static void on_readable(evutil_socket_t fd, short events, void *arg)
 {
     struct detached *detached = arg;
 
-    if (!readable_now(fd) && event_add(&detached->readable, NULL) == 0) {
+    if (!fd_is_readable(fd) && event_add(&detached->readable, NULL) == 0) {
         return;
     }
     detached->gone(detached->arg);

@@ -16,7 +16,7 @@
 #include <event2/buffer.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/readable.h"
+#include "base/fd_readable.h"
 #include "base/table.h"
 #include "head.h"
 #include "peer.h"
@@ -264,7 +264,7 @@ static void make_room(struct gate *gate)
     struct gate_connection *c = TAILQ_FIRST(&gate->under_way);
 
     if (gate->nunder_way > peer_places() / 4 && !c->is_running &&
-        !readable_now(bufferevent_getfd(c->bev))) {
+        !fd_is_readable(bufferevent_getfd(c->bev))) {
         gate->calls.refused(408, gate->calls.arg);
         evhttp_connection_free(c->connection);
     }

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "foreign.h"
+#include "bwrap_filter.h"
 #include "serve.h"
 
 struct sandbox_limits {

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
 
     /* it was started by a descriptor, of which the kernel makes its name */
-    prctl(PR_SET_NAME, CHILD_SANDBOXED);
+    prctl(PR_SET_NAME, SANDBOX_PROGRAM);
 
     if (strcmp(what, "--unpack") == 0) {
         return unpack_main(argc, argv);
@@ -36,6 +36,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "--gunzip") == 0) {
         return gunzip_file_main(argc, argv);
     }
-    fprintf(stderr, CHILD_SANDBOXED " is for symcached itself\n");
+    fprintf(stderr, SANDBOX_PROGRAM " is for symcached itself\n");
     return 2;
 }

@@ -323,7 +323,7 @@ static int start(struct daemon *d, struct config *config)
     if (log_start() != 0) {
         log_warn(errno, "a log that cannot be written will stop the helper");
     }
-    if (sandboxed_open(error, sizeof(error)) != 0) {
+    if (sandbox_program_open(error, sizeof(error)) != 0) {
         goto failed;
     }
     d->base = server_event_base();

@@ -62,7 +62,7 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
 static int sort_sections(struct lines *lines)
 {
     size_t i, n;
-    struct symfile_tie *ties;
+    struct symfile_sort_item *ties;
     struct lines_section *copy;
 
     n = lines->num_sections;
@@ -84,7 +84,7 @@ static int sort_sections(struct lines *lines)
         ties[i].key = copy[i].key;
         ties[i].value = i;
     }
-    symfile_sort_ties(ties, n);
+    symfile_sort_unstable(ties, n);
     for (i = 0; i < n; i++) {
         lines->sections[i] = copy[ties[i].value];
     }

@@ -12,7 +12,7 @@
 #include "reader.h"
 #include "string.h"
 #include "strings.h"
-#include "ties.h"
+#include "unstable_sort.h"
 #include "verify.h"
 #include "writer.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/sort.h"
-#include "ties.h"
+#include "unstable_sort.h"
 #include "undecorate.h"
 
 /* Limits the depth of the recursion.  Compilers inline some tens deep. */
@@ -128,7 +128,7 @@ static void line_bounds(const struct symfile_line *line, uint32_t *start,
 static int sort_inlined(struct symfile_writer *w, size_t first)
 {
     size_t i, n;
-    struct symfile_tie *ties;
+    struct symfile_sort_item *ties;
     struct symfile_range *ranges;
 
     n = w->num_inlined - first;
@@ -149,7 +149,7 @@ static int sort_inlined(struct symfile_writer *w, size_t first)
         ties[i].key = ranges[i].start;
         ties[i].value = ranges[i].end;
     }
-    symfile_sort_ties(ties, n);
+    symfile_sort_unstable(ties, n);
     for (i = 0; i < n; i++) {
         ranges[i].start = (uint32_t)ties[i].key;
         ranges[i].end = (uint32_t)ties[i].value;

@@ -338,9 +338,7 @@ struct unpack *unpack_start(struct event_base *base,
     char id[KEY_TEXT], max[72], index2[24], unchanged[48];
     char formats[CONFIG_FORMATS_TEXT];
     const char *argv[10 + UNPACK_PLACES + 1] = {
-        CHILD_SANDBOXED, "--unpack",
-        id,          max,
-        formats,     request->key->name};
+        SANDBOX_PROGRAM, "--unpack", id, max, formats, request->key->name};
     struct environment env;
     int fds[4] = {request->out, request->in}, socket = -1;
     struct child_options options = {0};

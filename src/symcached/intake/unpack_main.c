@@ -663,7 +663,7 @@ int unpack_main(int argc, char **argv)
     job.formats = argc < 6 ? 0 : config_formats_parse(argv[4]);
     if (job.formats == 0 || (argc > 6 && argc < 11) ||
         !read_key(&job.key, argv[2], argv[5])) {
-        fprintf(stderr, CHILD_SANDBOXED ": --unpack is for symcached itself\n");
+        fprintf(stderr, SANDBOX_PROGRAM ": --unpack is for symcached itself\n");
         return 2;
     }
 

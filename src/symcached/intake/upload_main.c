@@ -596,7 +596,7 @@ int upload_main(int argc, char **argv)
     char error[TEXT_SIZE], *end;
 
     if (!many && argc != 7) {
-        fprintf(stderr, CHILD_SANDBOXED ": --upload is for symcached itself\n");
+        fprintf(stderr, SANDBOX_PROGRAM ": --upload is for symcached itself\n");
         return 2;
     }
     w.max = strtoull(argv[3], &end, 10);

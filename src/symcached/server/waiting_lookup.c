@@ -12,7 +12,7 @@
 #include <event2/keyvalq_struct.h>
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/readable.h"
+#include "base/fd_readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
 #include "proto/header.h"
@@ -373,7 +373,7 @@ static void on_closed(evutil_socket_t fd, short events, void *arg)
 {
     struct waiting_lookup *lookup = arg;
 
-    if (!readable_now(fd) && event_add(lookup->closed, NULL) == 0) {
+    if (!fd_is_readable(fd) && event_add(lookup->closed, NULL) == 0) {
         return;
     }
     on_gone(lookup);

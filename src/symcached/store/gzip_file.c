@@ -163,7 +163,7 @@ static struct child *spawn(struct event_base *base, const char *what,
                            uint64_t max, child_done_fn done, void *arg)
 {
     char keep[24], most[24];
-    const char *argv[] = {CHILD_SANDBOXED, what, keep, most, NULL};
+    const char *argv[] = {SANDBOX_PROGRAM, what, keep, most, NULL};
     static char *env[] = {NULL};
     int fds[2] = {in, out};
     struct child_options options = {

@@ -272,7 +272,7 @@ int confine_begin(struct confine *confine,
         if (transcoder->profile == PROFILE_WINE) {
             return 0;
         }
-        confine->fds[1] = sandbox_foreign_filter(transcoder->network);
+        confine->fds[1] = sandbox_bwrap_filter(transcoder->network);
         if (confine->fds[1] >= 0) {
             confine->nfds = 2;
             return 0;

@@ -26,7 +26,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/readable.h"
+#include "base/fd_readable.h"
 #include "child/child.h"
 #include "command.h"
 #include "confine.h"
@@ -306,7 +306,7 @@ static void on_settled(evutil_socket_t fd, short what, void *arg)
     struct timeval limit = {SETTLE_SECONDS, 0};
     struct transcode *transcode = arg;
 
-    if ((what & EV_READ) && !readable_now(fd) &&
+    if ((what & EV_READ) && !fd_is_readable(fd) &&
         event_add(transcode->settle, &limit) == 0) {
         return;
     }

@@ -224,7 +224,7 @@ int trial_command(int argc, char **argv,
         fprintf(stderr, "symcached: %s\n", error);
         return 1;
     }
-    if (sandboxed_open(error, sizeof(error)) != 0) {
+    if (sandbox_program_open(error, sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         rc = 1;
     } else {

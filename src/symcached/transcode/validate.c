@@ -15,8 +15,8 @@ struct child *validate_start(struct event_base *base, const char *file,
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *kind = symcache_kind_text((symcache_kind_e)key->kind);
-    const char *argv[] = {CHILD_SANDBOXED, "--validate", id, kind,
-                          origin, NULL};
+    const char *argv[] = {SANDBOX_PROGRAM, "--validate", id, kind,
+                          origin,          NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
     struct child_options options = {

@@ -96,7 +96,7 @@ int validate_main(int argc, char **argv)
 
     if (argc < 4 || !symcache_kind_parse(argv[3], strlen(argv[3]), &kind) ||
         symcache_id_parse(argv[2], strlen(argv[2]), &key) != SYMCACHE_OK) {
-        return validate_say(2, CHILD_SANDBOXED
+        return validate_say(2, SANDBOX_PROGRAM
                             ": --validate is for symcached itself");
     }
     type = derived_type(kind);

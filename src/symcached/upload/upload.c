@@ -456,7 +456,7 @@ static const char *mode_of(const struct upload *u)
 void upload_unpack(struct upload *u)
 {
     char max[48];
-    const char *argv[8] = {CHILD_SANDBOXED, "--upload", mode_of(u), max};
+    const char *argv[8] = {SANDBOX_PROGRAM, "--upload", mode_of(u), max};
     char *env[] = {NULL};
     int fds[3 + UPLOAD_OUTS];
     struct child_options options = {.argv = (char *const *)argv,

@@ -5,12 +5,12 @@
  * the helper itself, because loading the helper's libraries would take most of
  * the time of such a process, which uses none of them.
  */
-#ifndef CHILD_SANDBOXED_H
-#define CHILD_SANDBOXED_H
+#ifndef CHILD_SANDBOX_PROGRAM_H
+#define CHILD_SANDBOX_PROGRAM_H
 
 #include <stddef.h>
 
-#define CHILD_SANDBOXED "symcached-sandboxed"
+#define SANDBOX_PROGRAM "symcached-sandboxed"
 
 /*
  * Opens the program, which lies beside the running one or in ../libexec from
@@ -18,9 +18,9 @@
  * version is installed keeps the program that speaks its language.  Returns 0,
  * or -1 with a sentence in error.
  */
-int sandboxed_open(char *error, size_t size);
+int sandbox_program_open(char *error, size_t size);
 
 /* The descriptor of the program, which can only be executed. */
-int sandboxed_fd(void);
+int sandbox_program_fd(void);
 
 #endif

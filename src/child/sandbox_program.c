@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sandboxed.h"
+#include "sandbox_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 /* in a build tree, and after "make install" */
 static const char *const places[] = {
-    CHILD_SANDBOXED, "../libexec/ngx_symcache/" CHILD_SANDBOXED};
+    SANDBOX_PROGRAM, "../libexec/ngx_symcache/" SANDBOX_PROGRAM};
 
 static int program = -1;
 
-int sandboxed_open(char *error, size_t size)
+int sandbox_program_open(char *error, size_t size)
 {
     char path[PATH_MAX];
     size_t i;
@@ -35,7 +35,7 @@ int sandboxed_open(char *error, size_t size)
     return -1;
 }
 
-int sandboxed_fd(void)
+int sandbox_program_fd(void)
 {
     return program;
 }

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "readable.h"
+#include "fd_readable.h"
 
 #include <poll.h>
 
-bool readable_now(int fd)
+bool fd_is_readable(int fd)
 {
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
 

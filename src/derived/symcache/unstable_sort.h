@@ -6,18 +6,18 @@
  * bytes, this sort leaves equal keys in the same order as sort_unstable of
  * Rust 1.96, with which the pinned reference is built.
  */
-#ifndef DERIVED_SYMCACHE_TIES_H
-#define DERIVED_SYMCACHE_TIES_H
+#ifndef DERIVED_SYMCACHE_UNSTABLE_SORT_H
+#define DERIVED_SYMCACHE_UNSTABLE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct symfile_tie {
+struct symfile_sort_item {
     uint64_t key;
     uint64_t value;
 };
 
 /* Sorts n items by key. */
-void symfile_sort_ties(struct symfile_tie *items, size_t n);
+void symfile_sort_unstable(struct symfile_sort_item *items, size_t n);
 
 #endif

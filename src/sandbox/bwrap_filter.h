@@ -4,8 +4,8 @@
  * The system calls that a program of somebody else is denied when it reads
  * files from strangers.
  */
-#ifndef SANDBOX_FOREIGN_H
-#define SANDBOX_FOREIGN_H
+#ifndef SANDBOX_BWRAP_FILTER_H
+#define SANDBOX_BWRAP_FILTER_H
 
 #include <stdbool.h>
 
@@ -17,6 +17,6 @@
  * nowhere outside (AF_UNIX) and, with network, those of IP.  Returns -1 with
  * errno.
  */
-int sandbox_foreign_filter(bool network);
+int sandbox_bwrap_filter(bool network);
 
 #endif

@@ -9,11 +9,11 @@
  * then said to have ended.  Whoever does more than to read from a descriptor
  * that does not block asks here first.
  */
-#ifndef BASE_READABLE_H
-#define BASE_READABLE_H
+#ifndef BASE_FD_READABLE_H
+#define BASE_FD_READABLE_H
 
 #include <stdbool.h>
 
-bool readable_now(int fd);
+bool fd_is_readable(int fd);
 
 #endif

@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base/readable.h"
+#include "base/fd_readable.h"
 #include "base/task.h"
 #include "child/child.h"
 

@@ -5,7 +5,7 @@
  * program needs is not known.  Files, the network and other processes are kept
  * from it by namespaces; this is a second layer.
  */
-#include "foreign.h"
+#include "bwrap_filter.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -126,7 +126,7 @@ static int fill(scmp_filter_ctx filter, bool network)
     return rc != 0 ? rc : deny_some(filter);
 }
 
-int sandbox_foreign_filter(bool network)
+int sandbox_bwrap_filter(bool network)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int fd = memfd_create("filter", MFD_CLOEXEC);
