@@ -45,7 +45,7 @@ struct source_type {
     int (*check)(struct config_reader *r, const cJSON *item,
                  struct source_config *source);
 
-    /* Takes the first step of a lookup; see symcached/source/steps.h. */
+    /* Takes the first step of a lookup; see symcached/source/lookup_steps.h. */
     void (*begin)(struct lookup *lookup);
 };
 

@@ -75,11 +75,11 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const char *hints, unsigned wait,
                              scheduler_answer_fn fn, void *arg);
 
-/* Where a client gets an original by itself, see source/locate.h. */
-struct locate *scheduler_locate(struct scheduler *scheduler,
-                                const struct store_config *store,
-                                const symcache_key_t *key, locate_done_fn done,
-                                void *arg);
+/* Where a client gets an original by itself, see source/tier_redirect.h. */
+struct tier_redirect *scheduler_redirect(struct scheduler *scheduler,
+                                         const struct store_config *store,
+                                         const symcache_key_t *key,
+                                         tier_redirect_done_fn done, void *arg);
 
 /* The client went away: fn is not called any more; the job goes on. */
 void scheduler_leave(struct waiter *waiter);

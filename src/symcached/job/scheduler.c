@@ -315,13 +315,13 @@ void scheduler_leave_config(struct job *job)
     }
 }
 
-struct locate *scheduler_locate(struct scheduler *scheduler,
-                                const struct store_config *store,
-                                const symcache_key_t *key, locate_done_fn done,
-                                void *arg)
+struct tier_redirect *scheduler_redirect(struct scheduler *scheduler,
+                                         const struct store_config *store,
+                                         const symcache_key_t *key,
+                                         tier_redirect_done_fn done, void *arg)
 {
-    return locate_start(scheduler->base, scheduler->tiers, scheduler->config,
-                        store, key, done, arg);
+    return tier_redirect_start(scheduler->base, scheduler->tiers,
+                               scheduler->config, store, key, done, arg);
 }
 
 /* Does the job look for the file of this key, or make something of it? */
@@ -534,7 +534,7 @@ void scheduler_stop(struct scheduler *scheduler)
         job_say(job, "the helper stops");
         job_end(job, FINDING_STOPPED);
     }
-    locates_end();
+    tier_redirects_end();
     gzip_files_stop(scheduler->gzip_files);
 }
 

@@ -11,14 +11,15 @@
  *
  * There is one file for each part of a job's life:
  *
- *   state.c       begins it, and moves it from state to state
- *   search.c      asks its sources; prefetch.c asks the next one early
- *   convert_unverified.c    has a PDB converted that nobody has read yet
- *   conversion.c  runs its transcoder, and publishes what that made
- *   section.c     cuts a section out of an ELF file
- *   ask_tier.c    asks the tier of its store, before all that
- *   canary.c      tells failures of the transcoder from those of the original
- *   end.c         ends it, whatever the reason
+ *   state.c               begins it, and moves it from state to state
+ *   source_search.c       asks its sources; prefetch.c asks the next one early
+ *   convert_unverified.c  has a PDB converted that nobody has read yet
+ *   conversion.c          runs its transcoder, and publishes what that made
+ *   section_search.c      cuts a section out of an ELF file
+ *   ask_tier.c            asks the tier of its store, before all that
+ *   run_diagnosis.c       tells failures of the transcoder from those of the
+ *                         original
+ *   job_end.c             ends it, whatever the reason
  *
  * Around them, scheduler.c has the slots and queues, ask.c takes a lookup,
  * which decision.c answers if no job is needed, and waiter.c holds it until
@@ -131,7 +132,7 @@ struct job_target {
     long long size;               /* of that file */
 };
 
-/* The run of the transcoder, see canary.c. */
+/* The run of the transcoder, see run_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
     struct canary *canary;       /* the transcoder is tried on it; or NULL */
@@ -180,7 +181,8 @@ struct job {
     struct source_symcache symcache;
     struct lookup *lookup;     /* at its end; or with an unverified original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
-    struct section *section;   /* of a job for one, see section.c; or NULL */
+    struct section
+        *section; /* of a job for one, see section_search.c; or NULL */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
     uint64_t pending;          /* since when the source works on it, or 0 */
     unsigned again_after;      /* seconds after which it wants to be asked */
@@ -264,7 +266,7 @@ bool job_ask_tier(struct job *job);
 /* Begins to look for an original: among the downloads, and at sources. */
 void job_seek_original(struct job *job);
 
-/* end.c ----------------------------------------------------------------- */
+/* job_end.c ---------------------------------------------------------------- */
 
 /* Ends and frees the job.  found is one last finding, or 0. */
 void job_end(struct job *job, unsigned found);
@@ -279,7 +281,7 @@ void job_answer_original(struct job *job);
  * answers those who wait for the target. */
 void job_answer_published(struct job *job);
 
-/* search.c -------------------------------------------------------------- */
+/* source_search.c ---------------------------------------------------------- */
 
 /* May the next source be asked now, or is no source left? */
 bool job_may_ask(struct job *job);
@@ -332,7 +334,7 @@ void job_hurry_original(struct job *job);
 /* Goes on with that, when there is a download slot. */
 void job_resume_source(struct job *job);
 
-/* section.c ------------------------------------------------------------- */
+/* section_search.c --------------------------------------------------------- */
 
 /* Makes what a job for a section needs, and nothing for others.  Returns false
  * when out of memory. */
@@ -402,7 +404,7 @@ bool job_has_work(const struct job *job);
  */
 bool job_lacks_space(const struct job *job, bool full);
 
-/* canary.c -------------------------------------------------------------- */
+/* run_diagnosis.c ---------------------------------------------------------- */
 
 /*
  * These report the runs of a job's transcoder to trust.h.  This one returns

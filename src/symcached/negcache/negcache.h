@@ -46,7 +46,7 @@ enum negcache_reason {
 /*
  * What a reason means: where its entries are kept, for how long, and what they
  * answer.  Which reason an outcome has, and with which life, the caller
- * decides (remember() in job/end.c).  docs/caching.md ("Which failure is
+ * decides (remember() in job/job_end.c).  docs/caching.md ("Which failure is
  * remembered") has the same table for people, and t/unit/negcache.c compares
  * them.
  */

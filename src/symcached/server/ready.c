@@ -35,7 +35,7 @@ struct ready {
 };
 
 /* One look at the disks, with a configuration that lasts as long. */
-struct look {
+struct stored_digest {
     struct ready *ready;
     struct config *config;
     const char *why;  /* as in struct ready */
@@ -65,7 +65,8 @@ static int try_write(const char *path)
 }
 
 /* A missing folder is not a fault: the next job creates it. */
-static void look_at(struct look *look, const char *store, const char *path)
+static void look_at(struct stored_digest *look, const char *store,
+                    const char *path)
 {
     cJSON *disk = cJSON_CreateObject();
     struct disk_space space = {0};
@@ -90,9 +91,9 @@ static void look_at(struct look *look, const char *store, const char *path)
     cJSON_AddItemToArray(look->disks, disk);
 }
 
-static void look_run(void *arg)
+static void stored_digest_run(void *arg)
 {
-    struct look *look = arg;
+    struct stored_digest *look = arg;
     size_t i;
 
     look->disks = cJSON_CreateArray();
@@ -103,7 +104,8 @@ static void look_run(void *arg)
     look_at(look, "", look->config->downloads);
 }
 
-static void log_change(const struct ready *ready, const struct look *look)
+static void log_change(const struct ready *ready,
+                       const struct stored_digest *look)
 {
     if (look->why == NULL) {
         if (ready->why != NULL && ready->why != starting) {
@@ -119,9 +121,9 @@ static void log_change(const struct ready *ready, const struct look *look)
  * Without requests nothing else might ask for room until the next pass of
  * cleaning, and without room there would be no requests.
  */
-static void look_done(void *arg, bool late)
+static void stored_digest_done(void *arg, bool late)
 {
-    struct look *look = arg;
+    struct stored_digest *look = arg;
     struct ready *ready = look->ready;
 
     ready->task = NULL;
@@ -135,22 +137,23 @@ static void look_done(void *arg, bool late)
     }
 }
 
-static void look_drop(void *arg)
+static void stored_digest_drop(void *arg)
 {
-    struct look *look = arg;
+    struct stored_digest *look = arg;
 
     config_unref(look->config);
     cJSON_Delete(look->disks);
     free(look);
 }
 
-static const struct task_calls look_calls = {look_run, look_done, look_drop};
+static const struct task_calls stored_digest_calls = {
+    stored_digest_run, stored_digest_done, stored_digest_drop};
 
 /* Where the disks hang, one thread waits for them, and no more are started. */
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct ready *ready = arg;
-    struct look *look;
+    struct stored_digest *look;
 
     if (ready->task != NULL) {
         return;
@@ -163,7 +166,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     look->config =
         config_ref((struct config *)scheduler_config(ready->scheduler));
     ready->began = clock_ms();
-    ready->task = task_start(ready->base, 0, &look_calls, look);
+    ready->task = task_start(ready->base, 0, &stored_digest_calls, look);
 }
 
 struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)

@@ -455,9 +455,9 @@ static bool answer_head(struct page *page, const struct config *config,
         reply_head(page, (uint64_t)st.st_size);
         return false;
     }
-    rc = look_start(evhttp_connection_get_base(
-                        evhttp_request_get_connection(page->req)),
-                    path, on_looked, page);
+    rc = stored_digest_start(
+        evhttp_connection_get_base(evhttp_request_get_connection(page->req)),
+        path, on_looked, page);
     if (rc != 0) {
         reply_header(page->req, "Retry-After", RETRY_SECONDS);
         reply_empty(page->req, 503);

@@ -38,7 +38,7 @@ struct waiting_lookup {
     struct detached *detached;  /* or NULL */
     struct event *closed;       /* NULL: detached, or does not wait yet */
     struct waiter *waiter;      /* NULL while scheduler_ask() runs */
-    struct locate *locate;      /* or NULL; it comes before that */
+    struct tier_redirect *locate; /* or NULL; it comes before that */
     struct question *question;  /* for that time */
     uint64_t began;
     waiting_lookup_ended_fn ended;
@@ -356,7 +356,7 @@ static void on_gone(void *arg)
 
     metrics_add(METRIC_LOOKUP_ABORTED, 1);
     if (lookup->locate != NULL) {
-        locate_cancel(lookup->locate);
+        tier_redirect_cancel(lookup->locate);
     } else {
         scheduler_leave(lookup->waiter);
     }
@@ -461,8 +461,8 @@ static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
     snprintf(question->name, sizeof(question->name), "%s", name);
     snprintf(question->via, sizeof(question->via), "%s", via);
     question->query = *q;
-    lookup->locate = scheduler_locate(scheduler, store, key, on_located,
-                                      lookup);
+    lookup->locate =
+        scheduler_redirect(scheduler, store, key, on_located, lookup);
     return lookup->locate != NULL;
 }
 

@@ -15,7 +15,7 @@
 #include "child/child.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "symcached/fetch/fetch.h"
-#include "steps.h"
+#include "lookup_steps.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/task.h"

@@ -7,7 +7,7 @@
  * for, this is tried first.  What that cannot confirm is looked at as anything
  * else.
  */
-#include "steps.h"
+#include "lookup_steps.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #define SYMCACHED_SOURCE_H
 
 #include "layout.h"
-#include "locate.h"
+#include "tier_redirect.h"
 #include "lookup.h"
 #include "source_stats.h"
 #include "via.h"

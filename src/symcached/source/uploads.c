@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "symcached/tier/tier.h"
-#include "steps.h"
+#include "lookup_steps.h"
 
 /* ELF and Mach-O have ids of their own. */
 #define FOLDERS 2

@@ -20,7 +20,7 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
                      const struct source_config *source,
                      const symcache_key_t *key);
 
-/* A step of a lookup whose source has a tier, see steps.h. */
+/* A step of a lookup whose source has a tier, see lookup_steps.h. */
 void uploads_ask_tier(struct lookup *lookup);
 
 #endif

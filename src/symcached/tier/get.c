@@ -33,7 +33,7 @@
 #include "symcached/transcode/transcode.h"
 #include "call.h"
 #include "checksum.h"
-#include "note.h"
+#include "stored_time.h"
 
 #define GETS 16 /* at a time, with their checks */
 
@@ -49,7 +49,7 @@ struct tier_get {
     bool called; /* the type works */
     bool probe;
     bool fresh; /* all is there, and the object is made young */
-    bool locates; /* what is there is not received */
+    bool only_looks; /* what is there is not received */
     bool lists; /* a folder */
     struct tier *tier;
     struct tier_call call;
@@ -120,7 +120,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
 /* The object is there: ends the read of an original. */
 static void found(struct tier_get *get)
 {
-    if (get->locates) {
+    if (get->only_looks) {
         get->url = tier_s3_url(&get->call);
         if (get->url == NULL) {
             end(get, TIER_FAILED, "its URL is too long");
@@ -160,7 +160,7 @@ static void hit(struct tier_get *get)
                         0);
     }
     if (get->call.stored != 0) {
-        tier_note_write(get->file, get->call.stored);
+        stored_time_write(get->file, get->call.stored);
     }
     end(get, TIER_HIT, "%s", "found");
 }
@@ -304,9 +304,9 @@ static void received(struct tier_get *get)
     } else if (get->meta.size > get->call.max) {
         end(get, TIER_FAILED, "larger than %s",
             get->call.is_original ? "download_size" : "max_object");
-    } else if (get->locates && get->call.length != (int64_t)get->meta.size) {
+    } else if (get->only_looks && get->call.length != (int64_t)get->meta.size) {
         refuse(get, REFUSED_DIGEST, "it has another size");
-    } else if (get->locates) {
+    } else if (get->only_looks) {
         use(get);
     } else if (get->call.is_original) {
         compare(get, get->call.fd);
@@ -362,7 +362,7 @@ static void begin(struct tier_get *get)
     }
     if (get->lists) {
         rc = type->list(&get->call);
-    } else if (get->locates) {
+    } else if (get->only_looks) {
         rc = type->look(&get->call);
     } else if (get->call.fd >= 0) {
         rc = type->get(&get->call);
@@ -471,7 +471,7 @@ struct tier_get *tiers_locate_original(struct tiers *tiers,
     struct tier_get *get = get_new(tiers, tier, done, arg);
 
     if (get != NULL) {
-        get->locates = true;
+        get->only_looks = true;
         get_original(get, tiers, config, tier, path);
     }
     return get;

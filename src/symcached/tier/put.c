@@ -32,7 +32,7 @@
 #include "call.h"
 #include "checksum.h"
 #include "discard.h"
-#include "note.h"
+#include "stored_time.h"
 
 #define PUTS 4            /* at a time */
 #define PUTS_WAITING 1000 /* the oldest of more are dropped */
@@ -164,9 +164,9 @@ static bool is_same(const struct tier_put *put)
 static void note(const struct tier_put *put)
 {
     if (is_same(put)) {
-        tier_note_write(put->path, put->call.stored != 0
-                                       ? put->call.stored
-                                       : (int64_t)time(NULL));
+        stored_time_write(put->path, put->call.stored != 0
+                                         ? put->call.stored
+                                         : (int64_t)time(NULL));
     }
 }
 
@@ -635,7 +635,7 @@ void tiers_used(struct tiers *tiers, const struct store_config *store,
         return;
     }
     store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
-    stored = tier_note_read(path);
+    stored = stored_time_read(path);
     if (stored == 0) {
         want(tiers, store, workdir, key, version, false, PUT_STORE);
     } else if (config->lifetime > 0 &&

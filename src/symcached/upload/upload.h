@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-#include "look.h"
+#include "stored_digest.h"
 #include "peers.h"
 #include "publication.h"
 #include "removal.h"

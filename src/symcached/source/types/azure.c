@@ -5,7 +5,7 @@
  * in their query, or are signed here with the account's key, as described in
  * "Authorize with Shared Key" of the storage services' REST reference.
  */
-#include "symcached/source/steps.h"
+#include "symcached/source/lookup_steps.h"
 
 #include <ctype.h>
 #include <curl/curl.h>

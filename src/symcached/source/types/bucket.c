@@ -5,7 +5,7 @@
  * signed by libcurl, or with a service account's key, and whose answers have
  * their reasons in a small XML body.
  */
-#include "symcached/source/steps.h"
+#include "symcached/source/lookup_steps.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

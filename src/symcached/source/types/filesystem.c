@@ -3,7 +3,7 @@
  *
  * A directory in one of the layouts, whose names are compared without case.
  */
-#include "symcached/source/steps.h"
+#include "symcached/source/lookup_steps.h"
 #include "symcached/source/uploads.h"
 
 #include <string.h>

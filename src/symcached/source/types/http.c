@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symcached/source/steps.h"
+#include "symcached/source/lookup_steps.h"
 #include "base/origin.h"
 #include "base/percent.h"
 #include "proto/header.h"

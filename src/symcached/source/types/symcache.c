@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "symcached/transcode/transcode.h"
-#include "symcached/source/steps.h"
+#include "symcached/source/lookup_steps.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/percent.h"

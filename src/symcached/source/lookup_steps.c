@@ -4,7 +4,7 @@
  * What happens to a body, a directory or a file.ptr, whichever type of source
  * it came from.
  */
-#include "steps.h"
+#include "lookup_steps.h"
 
 #include <errno.h>
 #include <fcntl.h>

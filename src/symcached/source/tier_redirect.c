@@ -4,7 +4,7 @@
  * A thread looks into the folders of uploads, as their disk may hang; then the
  * tier is asked for one object after the other.
  */
-#include "locate.h"
+#include "tier_redirect.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 /* What the thread works with. */
 struct folder_look {
-    struct locate *locate; /* in the loop only */
+    struct tier_redirect *locate; /* in the loop only */
     const char *root;
     struct config *config; /* a reference, which keeps root */
     char paths[PLACES_MAX][UPLOADS_PATH_MAX];
@@ -30,8 +30,8 @@ struct folder_look {
     bool found;
 };
 
-struct locate {
-    LIST_ENTRY(locate) entry;
+struct tier_redirect {
+    LIST_ENTRY(tier_redirect) entry;
     struct tiers *tiers;
     struct config *config; /* reference */
     char paths[PLACES_MAX][UPLOADS_PATH_MAX];
@@ -39,13 +39,13 @@ struct locate {
     size_t next;
     struct task *task;
     struct tier_get *get;
-    locate_done_fn done;
+    tier_redirect_done_fn done;
     void *arg;
 };
 
-static LIST_HEAD(, locate) running = LIST_HEAD_INITIALIZER(running);
+static LIST_HEAD(, tier_redirect) running = LIST_HEAD_INITIALIZER(running);
 
-void locate_cancel(struct locate *locate)
+void tier_redirect_cancel(struct tier_redirect *locate)
 {
     LIST_REMOVE(locate, entry);
     if (locate->task != NULL) {
@@ -58,27 +58,27 @@ void locate_cancel(struct locate *locate)
     free(locate);
 }
 
-static void end(struct locate *locate, const char *url)
+static void end(struct tier_redirect *locate, const char *url)
 {
-    locate_done_fn done = locate->done;
+    tier_redirect_done_fn done = locate->done;
     void *arg = locate->arg;
 
     done(arg, url);
-    locate_cancel(locate);
+    tier_redirect_cancel(locate);
 }
 
-void locates_end(void)
+void tier_redirects_end(void)
 {
     while (!LIST_EMPTY(&running)) {
         end(LIST_FIRST(&running), NULL);
     }
 }
 
-static void ask_next(struct locate *locate);
+static void ask_next(struct tier_redirect *locate);
 
 static void on_answer(void *arg, const struct tier_result *result)
 {
-    struct locate *locate = arg;
+    struct tier_redirect *locate = arg;
 
     locate->get = NULL;
     if (result->outcome == TIER_HIT) {
@@ -90,7 +90,7 @@ static void on_answer(void *arg, const struct tier_result *result)
     }
 }
 
-static void ask_next(struct locate *locate)
+static void ask_next(struct tier_redirect *locate)
 {
     if (locate->next < locate->n) {
         locate->get = tiers_locate_original(
@@ -121,7 +121,7 @@ static void run(void *arg)
 static void on_looked(void *arg, bool late)
 {
     struct folder_look *look = arg;
-    struct locate *locate = look->locate;
+    struct tier_redirect *locate = look->locate;
 
     locate->task = NULL;
     if (late || look->found) {
@@ -140,7 +140,7 @@ static void drop(void *arg)
 }
 
 static struct task *look_into_folder(struct event_base *base,
-                                     struct locate *locate)
+                                     struct tier_redirect *locate)
 {
     static const struct task_calls calls = {run, on_looked, drop};
     struct folder_look *look = calloc(1, sizeof(*look));
@@ -160,7 +160,8 @@ static struct task *look_into_folder(struct event_base *base,
 
 /* Only sources before all others count: what comes behind one is not the file
  * that is served. */
-static void find_paths(struct locate *locate, const struct store_config *store,
+static void find_paths(struct tier_redirect *locate,
+                       const struct store_config *store,
                        const symcache_key_t *key)
 {
     const struct source_config *source;
@@ -177,14 +178,15 @@ static void find_paths(struct locate *locate, const struct store_config *store,
     }
 }
 
-struct locate *locate_start(struct event_base *base, struct tiers *tiers,
-                            const struct config *config,
-                            const struct store_config *store,
-                            const symcache_key_t *key, locate_done_fn done,
-                            void *arg)
+struct tier_redirect *tier_redirect_start(struct event_base *base,
+                                          struct tiers *tiers,
+                                          const struct config *config,
+                                          const struct store_config *store,
+                                          const symcache_key_t *key,
+                                          tier_redirect_done_fn done, void *arg)
 {
     const struct tier_config *tier = config->uploads.tier;
-    struct locate *locate;
+    struct tier_redirect *locate;
 
     if (tier == NULL || tier->redirect == 0 ||
         !symcache_kind_is_original((symcache_kind_e)key->kind)) {
@@ -202,7 +204,7 @@ struct locate *locate_start(struct event_base *base, struct tiers *tiers,
     find_paths(locate, store, key);
     locate->task = locate->n > 0 ? look_into_folder(base, locate) : NULL;
     if (locate->task == NULL) {
-        locate_cancel(locate);
+        tier_redirect_cancel(locate);
         return NULL;
     }
     return locate;

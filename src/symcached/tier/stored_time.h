@@ -7,15 +7,15 @@
  * known, and each hour in which the file is used is a reason to store it, if it
  * is not there.
  */
-#ifndef SYMCACHED_TIER_NOTE_H
-#define SYMCACHED_TIER_NOTE_H
+#ifndef SYMCACHED_TIER_STORED_TIME_H
+#define SYMCACHED_TIER_STORED_TIME_H
 
 #include <stdint.h>
 
 /* stored is in seconds since 1970. */
-void tier_note_write(const char *file, int64_t stored);
+void stored_time_write(const char *file, int64_t stored);
 
 /* Returns 0 if nothing is known. */
-int64_t tier_note_read(const char *file);
+int64_t stored_time_read(const char *file);
 
 #endif

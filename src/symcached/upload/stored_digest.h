@@ -3,8 +3,8 @@
  *
  * Tells what is stored under a path, so that a client need not send it again.
  */
-#ifndef SYMCACHED_UPLOAD_LOOK_H
-#define SYMCACHED_UPLOAD_LOOK_H
+#ifndef SYMCACHED_UPLOAD_STORED_DIGEST_H
+#define SYMCACHED_UPLOAD_STORED_DIGEST_H
 
 #include <stdint.h>
 
@@ -12,7 +12,8 @@ struct event_base;
 
 /* digest: as in proto/digest.h; NULL: there is no such file, or the disk does
  * not give it. */
-typedef void (*look_done_fn)(void *arg, const char *digest, uint64_t size);
+typedef void (*stored_digest_done_fn)(void *arg, const char *digest,
+                                      uint64_t size);
 
 /*
  * Reads a file in a thread, unless its digest is noted; that counts as a use of
@@ -20,7 +21,7 @@ typedef void (*look_done_fn)(void *arg, const char *digest, uint64_t size);
  * behind it.  Returns 0, or an errno, when arg stays the caller's: EBUSY where
  * enough files are read.
  */
-int look_start(struct event_base *base, const char *path, look_done_fn done,
-               void *arg);
+int stored_digest_start(struct event_base *base, const char *path,
+                        stored_digest_done_fn done, void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "look.h"
+#include "stored_digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +17,11 @@
 #define SECONDS 600
 #define CHUNK 65536
 
-struct look {
+struct stored_digest {
     char *path;
     char digest[SYMCACHE_DIGEST_TEXT + 1]; /* "" if it is not known */
     uint64_t size;
-    look_done_fn done;
+    stored_digest_done_fn done;
     void *arg;
 };
 
@@ -62,7 +62,7 @@ static void run(void *arg)
 {
     static const struct timespec used[2] = {{.tv_nsec = UTIME_NOW},
                                             {.tv_nsec = UTIME_OMIT}};
-    struct look *look = arg;
+    struct stored_digest *look = arg;
     char text[SYMCACHE_DIGEST_TEXT + 1];
     struct stat st;
     int fd = open(look->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -84,7 +84,7 @@ static void run(void *arg)
 
 static void on_done(void *arg, bool late)
 {
-    struct look *look = arg;
+    struct stored_digest *look = arg;
 
     running--;
     look->done(look->arg, late || look->digest[0] == '\0' ? NULL : look->digest,
@@ -93,18 +93,18 @@ static void on_done(void *arg, bool late)
 
 static void drop(void *arg)
 {
-    struct look *look = arg;
+    struct stored_digest *look = arg;
 
     free(look->path);
     free(look->arg);
     free(look);
 }
 
-int look_start(struct event_base *base, const char *path, look_done_fn done,
-               void *arg)
+int stored_digest_start(struct event_base *base, const char *path,
+                        stored_digest_done_fn done, void *arg)
 {
     static const struct task_calls calls = {run, on_done, drop};
-    struct look *look;
+    struct stored_digest *look;
 
     if (running == LOOKS_MAX) {
         return EBUSY;

@@ -4,8 +4,8 @@
  * The steps that lookups of every source type are made of.  Each step ends in
  * a callback of the loop; if it found nothing, lookup->resume is called.
  */
-#ifndef SYMCACHED_SOURCE_STEPS_H
-#define SYMCACHED_SOURCE_STEPS_H
+#ifndef SYMCACHED_SOURCE_LOOKUP_STEPS_H
+#define SYMCACHED_SOURCE_LOOKUP_STEPS_H
 
 #include <stdbool.h>
 #include "symcached/fetch/fetch.h"
