@@ -197,7 +197,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
                  report.c zip.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
-             $(addprefix src/symcachectl/,helper/list.c files/identity.c))
+             $(addprefix src/symcachectl/,helper/module_list.c files/identity.c))
 
 fuzz: $(FUZZ)
 

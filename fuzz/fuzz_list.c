@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symcachectl/helper/list.h"
+#include "symcachectl/helper/module_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

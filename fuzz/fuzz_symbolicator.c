@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolicated/api/symbolicator/answer.h"
+#include "symbolicated/api/symbolicator/completed.h"
 #include "symbolicated/api/symbolicator/key.h"
 #include "symbolicated/api/symbolicator/own_sources.h"
 #include "symbolicated/api/symbolicator/sources.h"

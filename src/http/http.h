@@ -8,7 +8,7 @@
 #ifndef HTTP_H
 #define HTTP_H
 
-#include "detached.h"
+#include "pending_reply.h"
 #include "gate.h"
 #include "listener.h"
 #include "reply.h"

@@ -3,7 +3,7 @@
  *
  * Answers on a daemon's socket.  All functions but reply_header() and
  * reply_number() end the request.  If the request has no connection, the whole
- * answer is left in its output buffer; see detached.h.
+ * answer is left in its output buffer; see pending_reply.h.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H

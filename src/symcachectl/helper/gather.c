@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "symcachectl/command.h"
-#include "list.h"
+#include "module_list.h"
 #include "symcachectl/files/module_file.h"
 #include "symcachectl/terminal/printable.h"
 

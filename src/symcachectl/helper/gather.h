@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Collects the modules that operands name: lists (see list.h), images, PDBs,
- * ELF and Mach-O files, and folders of these.
+ * Collects the modules that operands name: lists (see module_list.h), images,
+ * PDBs, ELF and Mach-O files, and folders of these.
  */
 #ifndef SYMCACHECTL_HELPER_GATHER_H
 #define SYMCACHECTL_HELPER_GATHER_H

@@ -63,7 +63,7 @@ static bool body_file_rewind(struct body_file *body_file)
 
 /* Takes over the digests that the answer announces, if any. */
 static bool body_file_expect(struct body_file *body_file,
-                             const struct fetch_answer *answer)
+                             const struct fetch_response *answer)
 {
     memcpy(body_file->expected, answer->digest, sizeof(body_file->expected));
     memcpy(body_file->expected_content, answer->content_digest,
@@ -80,7 +80,7 @@ static bool body_file_expect(struct body_file *body_file,
 
 /* A complete body begins. */
 static bool begin(struct body_file *body_file,
-                  const struct fetch_answer *answer, CURL *easy)
+                  const struct fetch_response *answer, CURL *easy)
 {
     curl_off_t length = -1; /* not known */
     char *url = NULL;
@@ -104,7 +104,7 @@ static bool begin(struct body_file *body_file,
 
 /* The rest of a body begins, with status 206. */
 static bool go_on(struct body_file *body_file,
-                  const struct fetch_answer *answer)
+                  const struct fetch_response *answer)
 {
     body_file->rest = true;
     if (!resume_fits(&body_file->resume, answer)) {
@@ -213,7 +213,7 @@ struct curl_slist *body_file_headers(struct body_file *body_file,
 }
 
 bool body_file_receive(struct body_file *body_file,
-                       const struct fetch_answer *answer, CURL *easy,
+                       const struct fetch_response *answer, CURL *easy,
                        bool rest, const void *data, size_t len)
 {
     if (answer->bytes == len &&
@@ -249,7 +249,7 @@ void body_file_judge(const struct body_file *body_file,
  * answer.
  */
 static bool body_file_is_sound(struct body_file *body_file,
-                               struct fetch_answer *answer)
+                               struct fetch_response *answer)
 {
     char text[SYMCACHE_DIGEST_TEXT + 1];
 
@@ -279,8 +279,9 @@ static void body_file_finish_empty(struct body_file *body_file, bool rest,
     classify_say(class, SOURCE_UNUSABLE, false, "200, empty body");
 }
 
-void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
-                      bool rest, struct classification *class)
+void body_file_finish(struct body_file *body_file,
+                      struct fetch_response *answer, bool rest,
+                      struct classification *class)
 {
     struct resume *resume = &body_file->resume;
 

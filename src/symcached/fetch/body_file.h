@@ -41,7 +41,7 @@ struct body_file {
  * transfer is to be ended; problem says why.
  */
 bool body_file_receive(struct body_file *body_file,
-                       const struct fetch_answer *answer, CURL *easy,
+                       const struct fetch_response *answer, CURL *easy,
                        bool rest, const void *data, size_t len);
 
 /* Writes what has arrived so far, and appends the headers that ask for the
@@ -60,8 +60,9 @@ void body_file_judge(const struct body_file *body_file,
  * The body is complete.  rest is true for a 206 that was asked for: only then
  * do the bytes of earlier answers belong to the file.
  */
-void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
-                      bool rest, struct classification *class);
+void body_file_finish(struct body_file *body_file,
+                      struct fetch_response *answer, bool rest,
+                      struct classification *class);
 
 void body_file_free(struct body_file *body_file);
 

@@ -88,7 +88,7 @@ struct fetch {
     bool probe;        /* this request decides whether the host works again */
     unsigned wait;     /* seconds until the host may be asked */
     struct body_file body_file;
-    struct fetch_answer answer;
+    struct fetch_response answer;
     char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
 };
@@ -177,7 +177,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
 
-    fetch_answer_line(&fetch->answer, line, size * n);
+    fetch_response_line(&fetch->answer, line, size * n);
     if (fetch->step == FETCH_WAITS_ANSWER) {
         host_heard(&fetch->wait_byte);
         watch(fetch);
@@ -213,7 +213,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     fetch->received += len;
 
     if (!is_body(fetch)) {
-        fetch_answer_body(&fetch->answer, data, len);
+        fetch_response_body(&fetch->answer, data, len);
         if (fetch->answer.bytes > FETCH_ERROR_BODY) {
             fetch->stop = FETCH_STOP_PAGE;
             return 0;
@@ -355,7 +355,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     const char *refused;
 
     fetch->status = 0;
-    fetch_answer_clear(&fetch->answer);
+    fetch_response_clear(&fetch->answer);
     fetch->stop = FETCH_GOES_ON;
     fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
@@ -461,7 +461,7 @@ static bool judge(struct fetch *fetch, CURLcode code,
     const char *refused;
     char *target = NULL;
 
-    fetch_answer_end(&fetch->answer, fetch->easy);
+    fetch_response_end(&fetch->answer, fetch->easy);
     fetch->status = fetch->answer.status;
     fetch->answer.moved = fetch->redirects > 0;
 
@@ -469,7 +469,7 @@ static bool judge(struct fetch *fetch, CURLcode code,
         judge_error(fetch, code, class);
         /* More of the answer was to follow, so its header is not believed
          * either. */
-        fetch_answer_clear(&fetch->answer);
+        fetch_response_clear(&fetch->answer);
         return false;
     }
     if (is_body(fetch)) {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config/config.h"
-#include "answer.h"
+#include "response.h"
 #include "outcome.h"
 #include "host.h"
 #include "renew.h"
@@ -49,7 +49,7 @@ struct fetch_result {
     unsigned retry_after;              /* that the server asked for, or 0 */
     long status; /* of the last answer, or 0 */
     int errnum;  /* why a connection failed, or 0 */
-    const struct fetch_answer *answer; /* valid during the callback only */
+    const struct fetch_response *answer; /* valid during the callback only */
 };
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);

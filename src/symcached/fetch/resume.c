@@ -23,7 +23,7 @@ static char *resume_place(const char *url)
 }
 
 /* Returns the strong validator of an answer, or NULL. */
-static const char *resume_validator(const struct fetch_answer *answer)
+static const char *resume_validator(const struct fetch_response *answer)
 {
     size_t len = strlen(answer->etag);
     time_t date, modified;
@@ -42,13 +42,13 @@ static const char *resume_validator(const struct fetch_answer *answer)
     return NULL;
 }
 
-void resume_begin(struct resume *resume, const struct fetch_answer *answer,
+void resume_begin(struct resume *resume, const struct fetch_response *answer,
                   const char *url, int64_t length)
 {
     const char *validator = resume_validator(answer);
 
     resume_drop(resume);
-    if (validator == NULL || length <= 0 || fetch_answer_coded(answer) ||
+    if (validator == NULL || length <= 0 || fetch_response_coded(answer) ||
         strcasecmp(answer->ranges, "bytes") != 0) {
         return;
     }
@@ -66,7 +66,7 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
                                   struct curl_slist *list)
 {
     struct curl_slist *more;
-    char line[FETCH_ANSWER_VALUE + 16], *place;
+    char line[FETCH_RESPONSE_VALUE + 16], *place;
     bool same;
 
     resume->asked = false;
@@ -96,12 +96,12 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
 }
 
 bool resume_fits(const struct resume *resume,
-                 const struct fetch_answer *answer)
+                 const struct fetch_response *answer)
 {
     char wanted[sizeof(answer->range)];
     const char *validator;
 
-    if (fetch_answer_coded(answer)) {
+    if (fetch_response_coded(answer)) {
         return false;
     }
 
@@ -117,7 +117,7 @@ bool resume_fits(const struct resume *resume,
     return validator[0] == '\0' || strcmp(validator, resume->validator) == 0;
 }
 
-void resume_finish(const struct resume *resume, struct fetch_answer *answer)
+void resume_finish(const struct resume *resume, struct fetch_response *answer)
 {
     answer->range[0] = '\0';
     answer->framed = true;

@@ -12,11 +12,11 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "answer.h"
+#include "response.h"
 
 struct resume {
-    char validator[FETCH_ANSWER_VALUE]; /* for If-Range; "" = none */
-    char type[FETCH_ANSWER_TYPE];       /* of the answer that began the body */
+    char validator[FETCH_RESPONSE_VALUE]; /* for If-Range; "" = none */
+    char type[FETCH_RESPONSE_TYPE]; /* of the answer that began the body */
     char *place;    /* URL without query, for which validator holds */
     uint64_t total; /* bytes of the whole body */
     uint64_t have;  /* bytes of it that are in the file */
@@ -24,7 +24,7 @@ struct resume {
 };
 
 /* A complete body begins, of length bytes; -1 if that is not known. */
-void resume_begin(struct resume *resume, const struct fetch_answer *answer,
+void resume_begin(struct resume *resume, const struct fetch_response *answer,
                   const char *url, int64_t length);
 
 /*
@@ -36,13 +36,13 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
 
 /* Is a 206 the rest that was asked for? */
 bool resume_fits(const struct resume *resume,
-                 const struct fetch_answer *answer);
+                 const struct fetch_response *answer);
 
 /*
  * The rest has arrived.  Gives the answer what a 206 need not repeat: the
  * header values of the answer that began the body.
  */
-void resume_finish(const struct resume *resume, struct fetch_answer *answer);
+void resume_finish(const struct resume *resume, struct fetch_response *answer);
 
 /* Forgets everything: the next try begins with the first byte. */
 void resume_drop(struct resume *resume);

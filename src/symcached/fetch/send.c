@@ -25,7 +25,7 @@ struct send {
     uint64_t at; /* of the next byte to send, behind from */
     send_done_fn done;
     void *arg;
-    struct fetch_answer answer;
+    struct fetch_response answer;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -45,7 +45,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
-    fetch_answer_line(&send->answer, line, size * n);
+    fetch_response_line(&send->answer, line, size * n);
     return size * n;
 }
 
@@ -54,7 +54,7 @@ static size_t on_answer(char *data, size_t size, size_t n, void *arg)
     struct send *send = arg;
 
     send->answer.bytes += size * n;
-    fetch_answer_body(&send->answer, data, size * n);
+    fetch_response_body(&send->answer, data, size * n);
     return send->answer.bytes <= SEND_ANSWER ? size * n : 0;
 }
 
@@ -95,13 +95,13 @@ static void on_done(void *arg, CURLcode code)
 
     send->running = false;
     if (code == CURLE_OK && send->answer.whole) {
-        fetch_answer_end(&send->answer, send->easy);
+        fetch_response_end(&send->answer, send->easy);
         snprintf(detail, sizeof(detail), "%ld", send->answer.status);
     } else {
         snprintf(detail, sizeof(detail), "%s",
                  send->error[0] != '\0' ? send->error
                                         : curl_easy_strerror(code));
-        fetch_answer_clear(&send->answer);
+        fetch_response_clear(&send->answer);
     }
     result.detail = detail;
     send->done(send->arg, &result);
@@ -177,7 +177,7 @@ struct send *send_start(struct fetcher *fetcher,
     send->arg = arg;
     send->slot.done = on_done;
     send->slot.arg = send;
-    fetch_answer_clear(&send->answer);
+    fetch_response_clear(&send->answer);
     send->easy = curl_easy_init();
     if (send->easy == NULL || address(send, request) != 0) {
         send_free(send);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config/config.h"
-#include "answer.h"
+#include "response.h"
 
 struct fetcher;
 struct send;
@@ -34,7 +34,7 @@ struct send_request {
 
 struct send_result {
     const char *detail; /* the status, or one line of why there is none */
-    const struct fetch_answer *answer; /* with status 0: there was none */
+    const struct fetch_response *answer; /* with status 0: there was none */
 };
 
 /* The texts and answer are valid during the call only. */

@@ -21,7 +21,7 @@ struct item {
 };
 
 struct lookup_batch {
-    struct detached *detached; /* NULL while the lookups are begun */
+    struct pending_reply *detached; /* NULL while the lookups are begun */
     struct evbuffer *lines;    /* of the answer, not sent yet */
     struct event flush;        /* sends those that came in one turn together */
     size_t open;               /* lookups that are not answered yet */
@@ -52,7 +52,7 @@ static void batch_free(struct lookup_batch *batch)
     }
     if (batch->detached != NULL) {
         event_del(&batch->flush);
-        detached_free(batch->detached);
+        pending_reply_free(batch->detached);
         batch->ended(batch->arg);
     }
     if (batch->lines != NULL) {
@@ -71,7 +71,8 @@ static void on_flush(evutil_socket_t fd, short events, void *arg)
 {
     struct lookup_batch *batch = arg;
 
-    if (!detached_send(batch->detached, batch->lines) || batch->open == 0) {
+    if (!pending_reply_send(batch->detached, batch->lines) ||
+        batch->open == 0) {
         batch_free(batch);
     }
 }
@@ -220,7 +221,7 @@ void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
     }
     begin_all(batch, scheduler, q, req);
     if (batch->open > 0) {
-        batch->detached = detached_new(base, req, on_gone, batch);
+        batch->detached = pending_reply_new(base, req, on_gone, batch);
         if (batch->detached != NULL) {
             send_head(base, batch);
             return;

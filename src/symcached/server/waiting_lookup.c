@@ -35,7 +35,7 @@ struct question {
  */
 struct waiting_lookup {
     struct evhttp_request *req; /* NULL: detached */
-    struct detached *detached;  /* or NULL */
+    struct pending_reply *detached; /* or NULL */
     struct event *closed;       /* NULL: detached, or does not wait yet */
     struct waiter *waiter;      /* NULL while scheduler_ask() runs */
     struct tier_redirect *locate; /* or NULL; it comes before that */
@@ -325,11 +325,11 @@ static void answer(struct waiting_lookup *lookup,
     req = evhttp_request_new(NULL, NULL);
     if (req != NULL) {
         print(req, what);
-        detached_answer(lookup->detached,
-                        evhttp_request_get_output_buffer(req));
+        pending_reply_answer(lookup->detached,
+                             evhttp_request_get_output_buffer(req));
         evhttp_request_free(req);
     } else {
-        detached_free(
+        pending_reply_free(
             lookup->detached); /* out of memory: the client asks again */
     }
     lookup->ended(lookup->arg);
@@ -363,7 +363,7 @@ static void on_gone(void *arg)
     if (lookup->req != NULL) {
         evhttp_connection_free(evhttp_request_get_connection(lookup->req));
     } else {
-        detached_free(lookup->detached);
+        pending_reply_free(lookup->detached);
         lookup->ended(lookup->arg);
     }
     waiting_lookup_free(lookup);
@@ -500,7 +500,7 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
     }
 
     if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
-        lookup->detached = detached_new(base, req, on_gone, lookup);
+        lookup->detached = pending_reply_new(base, req, on_gone, lookup);
     }
     if (lookup->detached != NULL) {
         lookup->req = NULL;

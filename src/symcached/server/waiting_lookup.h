@@ -48,8 +48,8 @@ typedef void (*waiting_lookup_ended_fn)(void *arg);
 /*
  * Answers now or later.  A client that closes its connection meanwhile, or
  * sends more on it, is dropped; the job goes on.  A request that waits may
- * leave evhttp, see detached.h: then evhttp calls none of its callbacks for
- * it any more, and ended is called when it is over.
+ * leave evhttp, see pending_reply.h: then evhttp calls none of its callbacks
+ * for it any more, and ended is called when it is over.
  */
 void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
                           const struct store_config *store,

@@ -36,7 +36,7 @@ enum request {
 
 static int request(struct tier_call *call, enum request what);
 
-void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer)
+void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_response *answer)
 {
     const char *p = strstr(answer->body, "<Code>");
     size_t n = 0;
@@ -189,7 +189,7 @@ enum tier_reply tier_s3_judge(long status, const char *code)
 /* Ends the call by an answer that is no success, or has the keys read again. */
 static void refused(struct tier_call *call, enum request what,
                     enum tier_reply reply, const char *text,
-                    const struct fetch_answer *answer)
+                    const struct fetch_response *answer)
 {
     char code[TIER_CODE_MAX], detail[300];
 
@@ -207,7 +207,7 @@ static void refused(struct tier_call *call, enum request what,
 }
 
 /* When the object was stored, in seconds, or 0. */
-static int64_t age_of(const struct fetch_answer *answer)
+static int64_t age_of(const struct fetch_response *answer)
 {
     time_t stored = curl_getdate(answer->modified, NULL);
 
@@ -216,12 +216,12 @@ static int64_t age_of(const struct fetch_answer *answer)
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
     char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
-    if (fetch_answer_coded(answer) ||
+    if (fetch_response_coded(answer) ||
         (result->outcome != SOURCE_FOUND &&
          (answer->status != 200 || answer->bytes > 0))) {
         tier_s3_code(code, answer);
@@ -241,7 +241,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
 static void on_answer(struct tier_call *call, enum request what,
                       const struct send_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     enum tier_reply reply;
     char code[TIER_CODE_MAX];
 
@@ -276,7 +276,7 @@ static bool is_old(const struct tier_call *call, int64_t stored)
 }
 
 /* The <LastModified> of a copy, in seconds, or 0. */
-static int64_t copied_at(const struct fetch_answer *answer)
+static int64_t copied_at(const struct fetch_response *answer)
 {
     const char *p = strstr(answer->body, "<LastModified>");
     struct tm tm = {0};
@@ -303,7 +303,7 @@ static void on_copied(void *arg, const struct send_result *result)
 
 /* Is the object ours, by its digest, and old? */
 static bool is_to_copy(const struct tier_call *call,
-                       const struct fetch_answer *answer)
+                       const struct fetch_response *answer)
 {
     struct tier_meta ours, meta;
 
@@ -315,7 +315,7 @@ static bool is_to_copy(const struct tier_call *call,
 
 static void on_looked(void *arg, const struct send_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
@@ -331,7 +331,7 @@ static void on_looked(void *arg, const struct send_result *result)
 
 static void on_head(void *arg, const struct send_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
@@ -503,7 +503,7 @@ void tier_s3_describe(struct s3_headers *headers,
 }
 
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
-                    const char *text, const struct fetch_answer *answer)
+                    const char *text, const struct fetch_response *answer)
 {
     refused(call, REQUEST_PUT, reply, text, answer);
 }
@@ -571,7 +571,7 @@ static int copy(struct tier_call *call)
 
 static void on_removed(void *arg, const struct send_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
     enum tier_reply reply;
     char code[TIER_CODE_MAX];
@@ -634,7 +634,7 @@ static void read_list(struct tier_call *call)
 
 static void on_listed(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
     enum tier_reply reply = TIER_REPLY_FAILED;
     char code[TIER_CODE_MAX];

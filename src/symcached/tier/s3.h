@@ -47,7 +47,7 @@ enum tier_reply tier_s3_judge(long status, const char *code);
 /* Ends a put by an answer that is no success, or begins it again with other
  * keys. */
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
-                    const char *text, const struct fetch_answer *answer);
+                    const char *text, const struct fetch_response *answer);
 
 /* s3_parts.c: stores what is larger than a part.  As put() of struct
  * tier_type. */

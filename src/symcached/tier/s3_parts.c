@@ -108,7 +108,7 @@ static void fail(struct parts *parts, enum tier_reply reply, const char *detail)
 /* Returns true if the answer is a success; otherwise it has ended the call. */
 static bool is_done(struct parts *parts, const struct send_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = parts->call;
     char code[TIER_CODE_MAX], detail[300];
     enum tier_reply reply;
@@ -257,7 +257,7 @@ static void begin_part(struct parts *parts)
 }
 
 /* Reads the <UploadId> of an answer. */
-static bool read_id(struct parts *parts, const struct fetch_answer *answer)
+static bool read_id(struct parts *parts, const struct fetch_response *answer)
 {
     static const char before[] = "<UploadId>";
     const char *p = strstr(answer->body, before);

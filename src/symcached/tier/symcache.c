@@ -39,15 +39,15 @@ static char *peer_url(const struct tier_call *call)
 
 /* A file that is not the version that was asked for is of no use. */
 static void received(struct tier_call *call,
-                     const struct fetch_answer *answer)
+                     const struct fetch_response *answer)
 {
     symcache_version_t version;
 
-    if (fetch_answer_version(answer->type, &version) != 1 ||
+    if (fetch_response_version(answer->type, &version) != 1 ||
         symcache_version_cmp(&version, &call->version) != 0) {
         tier_call_end(call, TIER_REPLY_ABSENT, "200 with another version: %s",
                       answer->type);
-    } else if (fetch_answer_coded(answer) || answer->range[0] != '\0' ||
+    } else if (fetch_response_coded(answer) || answer->range[0] != '\0' ||
                (!answer->framed && !answer->verified)) {
         tier_call_end(call, TIER_REPLY_FAILED, "200, coded or without an end");
     } else {
@@ -57,7 +57,7 @@ static void received(struct tier_call *call,
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct tier_call *call = arg;
 
     call->bytes = result->bytes;

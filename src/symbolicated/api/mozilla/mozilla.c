@@ -8,16 +8,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolicated/api/running.h"
+#include "symbolicated/api/request_limit.h"
 
-static running_count running;
+static request_count running;
 
 static void free_call(struct api_call *base)
 {
     struct mozilla_call *call = (struct mozilla_call *)base;
 
     if (call->is_running) {
-        running_end(&running, call->body_size);
+        request_limit_end(&running, call->body_size);
     }
     source_path_free(&call->path);
     free(call->text);
@@ -593,9 +593,9 @@ struct api_call *mozilla_begin(const struct api_request *request,
     call->debug =
         call->protocol == API_MOZILLA_V5 && has_debug(request);
     call->body_size = request->size;
-    call->is_running =
-        running_begin(&running, request->config->mozilla.requests,
-                      request->size, request->config->limits.running_size);
+    call->is_running = request_limit_begin(
+        &running, request->config->mozilla.requests, request->size,
+        request->config->limits.running_size);
     if (!read_request(call, reply)) {
         free_call(&call->base);
         return NULL;

@@ -236,7 +236,7 @@ static void release(struct api_call *api)
 
     call = (struct symbolicator_call *)api;
     if (call->running != NULL) {
-        running_end(call->running, call->body_size);
+        request_limit_end(call->running, call->body_size);
     }
     symbolicator_free(&call->request);
     free(call->text);

@@ -8,8 +8,8 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_CALL_H
 
 #include "symbolicated/api/api.h"
-#include "symbolicated/api/running.h"
-#include "answer.h"
+#include "symbolicated/api/request_limit.h"
+#include "completed.h"
 #include "own_sources.h"
 
 /* A call may take so long, and is answered "timeout" then. */
@@ -28,7 +28,7 @@ struct symbolicator_call {
     size_t *wanted; /* which module of the request each of api.first is */
     struct api_round images; /* the second round, */
     size_t *imaged;          /* and which of the first each of it is */
-    running_count *running; /* that it is one of; NULL: it is not counted */
+    request_count *running;  /* that it is one of; NULL: it is not counted */
 };
 
 /* A call without a request, to be freed by its api.free; NULL without

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "reports/crash/crash.h"
-#include "symbolicated/api/running.h"
+#include "symbolicated/api/request_limit.h"
 #include "call.h"
 #include "say.h"
 #include "sources.h"
@@ -34,7 +34,7 @@ struct minidump_call {
     bool is_counted;
 };
 
-static running_count running; /* requests that are posted */
+static request_count running; /* requests that are posted */
 
 /* answers ------------------------------------------------------------------ */
 
@@ -330,7 +330,7 @@ static void release(struct api_call *api)
     struct minidump_call *call = (struct minidump_call *)api;
 
     if (call->is_counted) {
-        running_end(&running, 0);
+        request_limit_end(&running, 0);
     }
     if (call->answer != NULL) {
         call->answer->api.free(&call->answer->api);
@@ -471,7 +471,7 @@ struct api_call *minidump_begin(const struct api_request *request,
         say(reply, 503, "out of memory");
         return NULL;
     }
-    call->is_counted = running_begin(
+    call->is_counted = request_limit_begin(
         &running, config->symbolicator.minidump.requests, 0, SIZE_MAX);
     if (!call->is_counted) {
         release(&call->api);

@@ -46,15 +46,15 @@ enum filter_member {
     FILTER_MEMBERS
 };
 
-static const struct shape_member filter_members[FILTER_MEMBERS] = {
-    [FILTER_TYPES] = {"filetypes", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
-    [FILTER_PATTERNS] = {"path_patterns", SHAPE_STRINGS, SHAPE_OPTIONAL,
+static const struct schema_member filter_members[FILTER_MEMBERS] = {
+    [FILTER_TYPES] = {"filetypes", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
+    [FILTER_PATTERNS] = {"path_patterns", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
                          NULL},
-    [FILTER_CHECKSUM] = {"requires_checksum", SHAPE_BOOL, SHAPE_OPTIONAL,
+    [FILTER_CHECKSUM] = {"requires_checksum", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                          NULL},
 };
 
-static bool read_types(struct shape_walk *walk, uint32_t list,
+static bool read_types(struct schema_walk *walk, uint32_t list,
                        struct own_filter *filter)
 {
     const struct json *json = walk->json;
@@ -72,15 +72,15 @@ static bool read_types(struct shape_walk *walk, uint32_t list,
              type++) {
         }
         if (file_types[type] == NULL) {
-            return shape_fail_member(walk, filter_members[FILTER_TYPES].name,
-                                     "unknown variant");
+            return schema_fail_member(walk, filter_members[FILTER_TYPES].name,
+                                      "unknown variant");
         }
         filter->types |= type < OWN_FILES ? BIT(type) : 0;
     }
     return true;
 }
 
-static bool read_patterns(struct shape_walk *walk, uint32_t list,
+static bool read_patterns(struct schema_walk *walk, uint32_t list,
                           struct own_filter *filter)
 {
     const struct json *json = walk->json;
@@ -93,22 +93,22 @@ static bool read_patterns(struct shape_walk *walk, uint32_t list,
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
         if (json->values[i].size > PATTERN_SIZE ||
             !glob_is_valid(json_text(json, i), json->values[i].size)) {
-            return shape_fail_member(walk, name,
-                                     "is too long, or has an open [");
+            return schema_fail_member(walk, name,
+                                      "is too long, or has an open [");
         }
     }
     filter->patterns = json->values[list].size > 0 ? list : 0;
     return true;
 }
 
-bool own_filter_read(struct shape_walk *walk, uint32_t filters,
+bool own_filter_read(struct schema_walk *walk, uint32_t filters,
                      struct own_filter *filter)
 {
     uint32_t found[FILTER_MEMBERS] = {0};
 
-    shape_enter(walk, "filters", 0);
-    if ((filters != 0 && !shape_object(walk, filters, filter_members,
-                                       FILTER_MEMBERS, found)) ||
+    schema_enter(walk, "filters", 0);
+    if ((filters != 0 && !schema_object(walk, filters, filter_members,
+                                        FILTER_MEMBERS, found)) ||
         !read_types(walk, found[FILTER_TYPES], filter) ||
         !read_patterns(walk, found[FILTER_PATTERNS], filter)) {
         return false;
@@ -116,7 +116,7 @@ bool own_filter_read(struct shape_walk *walk, uint32_t filters,
     filter->wants_checksum =
         found[FILTER_CHECKSUM] != 0 &&
         walk->json->values[found[FILTER_CHECKSUM]].type == JSON_TRUE;
-    shape_leave(walk);
+    schema_leave(walk);
     return true;
 }
 

@@ -33,7 +33,7 @@ enum own_part {
 
 /* Reads the filters into own->filter; a missing or empty list of types is all.
  * Returns whether nothing is wrong; else that is in the walk's error. */
-bool own_filter_read(struct shape_walk *walk, uint32_t filters,
+bool own_filter_read(struct schema_walk *walk, uint32_t filters,
                      struct own_filter *filter);
 
 /* What a source is asked for; a set. */

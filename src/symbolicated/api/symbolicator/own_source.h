@@ -6,7 +6,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_OWN_SOURCE_H
 #define SYMBOLICATED_API_SYMBOLICATOR_OWN_SOURCE_H
 
-#include "shape.h"
+#include "schema.h"
 
 enum own_member {
     OWN_TYPE,
@@ -62,7 +62,7 @@ struct own_list {
 
 /* Reads one.  Returns whether nothing is wrong; else that is in the walk's
  * error. */
-bool own_source_read(struct shape_walk *walk, uint32_t value,
+bool own_source_read(struct schema_walk *walk, uint32_t value,
                      struct own_source *own);
 
 /* Whether what it has may be told to everybody. */

@@ -29,28 +29,26 @@
 static const char *const source_types[] = {"http", "s3",     "gcs",
                                            "sentry", "filesystem", NULL};
 
-static const struct shape_member source_members[OWN_MEMBERS] = {
-    [OWN_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_REQUIRED, source_types},
-    [OWN_ID] = {"id", SHAPE_STRING, SHAPE_REQUIRED, NULL},
-    [OWN_URL] = {"url", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_HEADERS] = {"headers", SHAPE_MAP, SHAPE_OPTIONAL, NULL},
-    [OWN_BUCKET] = {"bucket", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_PREFIX] = {"prefix", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_REGION] = {"region", SHAPE_ANY, SHAPE_OPTIONAL, NULL},
-    [OWN_PROVIDER] = {"aws_credentials_provider", SHAPE_STRING,
-                         SHAPE_OPTIONAL, NULL},
-    [OWN_ACCESS_KEY] = {"access_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_SECRET_KEY] = {"secret_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_CLIENT_EMAIL] = {"client_email", SHAPE_STRING, SHAPE_OPTIONAL,
-                             NULL},
-    [OWN_PRIVATE_KEY] = {"private_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [OWN_BEARER_TOKEN] = {"bearer_token", SHAPE_STRING, SHAPE_OPTIONAL,
-                             NULL},
-    [OWN_LAYOUT] = {"layout", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
-    [OWN_FILTERS] = {"filters", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
-    [OWN_IS_PUBLIC] = {"is_public", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
-    [OWN_HAS_INDEX] = {"has_index", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
-    [OWN_INVALID_CERTS] = {"accept_invalid_certs", SHAPE_BOOL, SHAPE_OPTIONAL,
+static const struct schema_member source_members[OWN_MEMBERS] = {
+    [OWN_TYPE] = {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, source_types},
+    [OWN_ID] = {"id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [OWN_URL] = {"url", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_HEADERS] = {"headers", SCHEMA_MAP, SCHEMA_OPTIONAL, NULL},
+    [OWN_BUCKET] = {"bucket", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_PREFIX] = {"prefix", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_REGION] = {"region", SCHEMA_ANY, SCHEMA_OPTIONAL, NULL},
+    [OWN_PROVIDER] = {"aws_credentials_provider", SCHEMA_STRING,
+                      SCHEMA_OPTIONAL, NULL},
+    [OWN_ACCESS_KEY] = {"access_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_SECRET_KEY] = {"secret_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_CLIENT_EMAIL] = {"client_email", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_PRIVATE_KEY] = {"private_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_BEARER_TOKEN] = {"bearer_token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_LAYOUT] = {"layout", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [OWN_FILTERS] = {"filters", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [OWN_IS_PUBLIC] = {"is_public", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    [OWN_HAS_INDEX] = {"has_index", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    [OWN_INVALID_CERTS] = {"accept_invalid_certs", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                            NULL},
 };
 
@@ -77,16 +75,16 @@ static const char *const casings[] = {"default", "lowercase", "uppercase",
 
 enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
 
-static const struct shape_member layout_members[LAYOUT_MEMBERS] = {
-    [LAYOUT_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_OPTIONAL, layout_types},
-    [LAYOUT_CASING] = {"casing", SHAPE_ENUMERATION, SHAPE_OPTIONAL, casings},
+static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
+    [LAYOUT_TYPE] = {"type", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, layout_types},
+    [LAYOUT_CASING] = {"casing", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, casings},
 };
 
-/* shape_fail() about a member. */
-static bool fail(struct shape_walk *walk, const char *name, const char *reason)
+/* schema_fail() about a member. */
+static bool fail(struct schema_walk *walk, const char *name, const char *reason)
 {
-    shape_enter(walk, name, 0);
-    return shape_fail(walk, reason);
+    schema_enter(walk, name, 0);
+    return schema_fail(walk, reason);
 }
 
 bool own_source_has(const struct json *json, const struct own_source *own,
@@ -142,20 +140,20 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
 
 /* layout ------------------------------------------------------------------- */
 
-/* shape_object() of a member, whose name is in the error. */
-static bool read_member(struct shape_walk *walk, const char *name,
-                        uint32_t value, const struct shape_member *members,
+/* schema_object() of a member, whose name is in the error. */
+static bool read_member(struct schema_walk *walk, const char *name,
+                        uint32_t value, const struct schema_member *members,
                         size_t n, uint32_t *found)
 {
     bool is_good;
 
-    shape_enter(walk, name, 0);
-    is_good = shape_object(walk, value, members, n, found);
-    shape_leave(walk);
+    schema_enter(walk, name, 0);
+    is_good = schema_object(walk, value, members, n, found);
+    schema_leave(walk);
     return is_good;
 }
 
-static bool read_layout(struct shape_walk *walk, struct own_source *own)
+static bool read_layout(struct schema_walk *walk, struct own_source *own)
 {
     uint32_t found[LAYOUT_MEMBERS] = {0};
     size_t i = 0;
@@ -172,7 +170,7 @@ static bool read_layout(struct shape_walk *walk, struct own_source *own)
     own->layout = layouts[i].name;
     own->filter.types &= layouts[i].types;
     if (own->layout == NULL) {
-        shape_enter(walk, "layout", 0);
+        schema_enter(walk, "layout", 0);
         return fail(walk, "type", "slashsymbols is not supported here");
     }
     if (found[LAYOUT_CASING] != 0) {
@@ -303,7 +301,7 @@ static const char *mistake_of_header(const struct json *json, uint32_t first,
                : "expected a string";
 }
 
-static bool read_headers(struct shape_walk *walk, uint32_t headers)
+static bool read_headers(struct schema_walk *walk, uint32_t headers)
 {
     const struct json *json = walk->json;
     const char *mistake;
@@ -324,13 +322,13 @@ static bool read_headers(struct shape_walk *walk, uint32_t headers)
     return true;
 }
 
-static bool read_http(struct shape_walk *walk, struct own_source *own)
+static bool read_http(struct schema_walk *walk, struct own_source *own)
 {
     const struct json *json = walk->json;
     const char *mistake;
 
     if (own->found[OWN_URL] == 0) {
-        return shape_fail(walk, "missing field `url`");
+        return schema_fail(walk, "missing field `url`");
     }
     mistake = split_url(json, own->found[OWN_URL], own);
     if (mistake != NULL) {
@@ -349,7 +347,7 @@ static bool read_http(struct shape_walk *walk, struct own_source *own)
 }
 
 /* What both types of buckets have. */
-static bool read_bucket(struct shape_walk *walk, struct own_source *own)
+static bool read_bucket(struct schema_walk *walk, struct own_source *own)
 {
     static const struct {
         enum own_member member;
@@ -365,7 +363,7 @@ static bool read_bucket(struct shape_walk *walk, struct own_source *own)
     size_t i;
 
     if (own->found[OWN_BUCKET] == 0) {
-        return shape_fail(walk, "missing field `bucket`");
+        return schema_fail(walk, "missing field `bucket`");
     }
     if (!is_of(json, own->found[OWN_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
         *json_text(json, own->found[OWN_BUCKET]) == '.') {
@@ -385,21 +383,21 @@ static bool read_bucket(struct shape_walk *walk, struct own_source *own)
         }
     }
     if (strcmp(own->layout, "debuginfod") == 0) {
-        shape_enter(walk, "layout", 0);
+        schema_enter(walk, "layout", 0);
         return fail(walk, "type", "debuginfod is not looked for in buckets");
     }
     return true;
 }
 
 /* A name, or a name and the URL of a server that is not Amazon's. */
-static bool read_region(struct shape_walk *walk, struct own_source *own)
+static bool read_region(struct schema_walk *walk, struct own_source *own)
 {
     const struct json *json = walk->json;
     uint32_t value = own->found[OWN_REGION];
     const char *mistake;
 
     if (value == 0) {
-        return shape_fail(walk, "missing field `region`");
+        return schema_fail(walk, "missing field `region`");
     }
     if (json->values[value].type == JSON_ARRAY) {
         if (json->values[value].size != 2 ||
@@ -422,7 +420,7 @@ static bool read_region(struct shape_walk *walk, struct own_source *own)
            fail(walk, "region", "is not the name of a region");
 }
 
-static bool read_s3(struct shape_walk *walk, struct own_source *own)
+static bool read_s3(struct schema_walk *walk, struct own_source *own)
 {
     const struct json *json = walk->json;
 
@@ -437,7 +435,7 @@ static bool read_s3(struct shape_walk *walk, struct own_source *own)
     }
     if (own_source_has(json, own, OWN_ACCESS_KEY) !=
         own_source_has(json, own, OWN_SECRET_KEY)) {
-        return shape_fail(walk, "`access_key` and `secret_key` go together");
+        return schema_fail(walk, "`access_key` and `secret_key` go together");
     }
     return !own_source_has(json, own, OWN_ACCESS_KEY) ||
            memchr(json_text(json, own->found[OWN_ACCESS_KEY]), ':',
@@ -446,7 +444,7 @@ static bool read_s3(struct shape_walk *walk, struct own_source *own)
 }
 
 /* Google's private keys come with line ends, or with "\n" in their place. */
-static bool read_gcs(struct shape_walk *walk, struct own_source *own)
+static bool read_gcs(struct schema_walk *walk, struct own_source *own)
 {
     const struct json *json = walk->json;
 
@@ -455,8 +453,8 @@ static bool read_gcs(struct shape_walk *walk, struct own_source *own)
     }
     if (own_source_has(json, own, OWN_PRIVATE_KEY) !=
         own_source_has(json, own, OWN_CLIENT_EMAIL)) {
-        return shape_fail(walk,
-                          "`client_email` and `private_key` go together");
+        return schema_fail(walk,
+                           "`client_email` and `private_key` go together");
     }
     return !own_source_has(json, own, OWN_PRIVATE_KEY) ||
            json->values[own->found[OWN_PRIVATE_KEY]].size <= SECRET_SIZE ||
@@ -474,7 +472,7 @@ bool own_source_is_public(const struct json *json,
     return is_true(json, own->found[OWN_IS_PUBLIC]);
 }
 
-bool own_source_read(struct shape_walk *walk, uint32_t value,
+bool own_source_read(struct schema_walk *walk, uint32_t value,
                      struct own_source *own)
 {
     const struct json *json = walk->json;
@@ -482,8 +480,7 @@ bool own_source_read(struct shape_walk *walk, uint32_t value,
 
     memset(own, 0, sizeof(*own));
     own->casing = "default";
-    if (!shape_object(walk, value, source_members, OWN_MEMBERS,
-                      own->found) ||
+    if (!schema_object(walk, value, source_members, OWN_MEMBERS, own->found) ||
         !own_filter_read(walk, own->found[OWN_FILTERS], &own->filter) ||
         !read_layout(walk, own)) {
         return false;
@@ -508,18 +505,18 @@ int own_sources_check(const struct symbolicator_request *request, char *error,
                       size_t error_size)
 {
     const struct json *json = &request->json;
-    struct shape_walk walk = {
+    struct schema_walk walk = {
         .json = json, .error = error, .error_size = error_size};
     struct own_source own;
     uint32_t i;
     size_t n = 0, patterns = 0;
 
-    shape_enter(&walk, "sources", 0);
+    schema_enter(&walk, "sources", 0);
     for (i = request->sources + 1; i < json->values[request->sources].end;
          i = json->values[i].end) {
-        shape_enter(&walk, NULL, n++);
+        schema_enter(&walk, NULL, n++);
         if (n > OWN_MAX) {
-            shape_fail(&walk, "too many sources");
+            schema_fail(&walk, "too many sources");
             return 422;
         }
         if (!own_source_read(&walk, i, &own)) {
@@ -529,10 +526,10 @@ int own_sources_check(const struct symbolicator_request *request, char *error,
                         ? 0
                         : json->values[own.filter.patterns].size;
         if (patterns > PATTERNS_MAX) {
-            shape_fail(&walk, "too many path_patterns with those before");
+            schema_fail(&walk, "too many path_patterns with those before");
             return 422;
         }
-        shape_leave(&walk);
+        schema_leave(&walk);
     }
     return 0;
 }

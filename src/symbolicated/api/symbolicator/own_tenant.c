@@ -48,8 +48,8 @@ static size_t decode(char *text, size_t size)
     int high, low;
 
     for (from = text; from < end; from++) {
-        high = *from == '%' && end - from > 2 ? shape_digit(from[1]) : -1;
-        low = high != -1 ? shape_digit(from[2]) : -1;
+        high = *from == '%' && end - from > 2 ? schema_digit(from[1]) : -1;
+        low = high != -1 ? schema_digit(from[2]) : -1;
         if (low != -1) {
             *to++ = (char)(high << 4 | low);
             from += 2;
@@ -210,7 +210,7 @@ struct own_list *own_list_read(const struct symbolicator_request *request)
 {
     const struct json *json = &request->json;
     char error[64];
-    struct shape_walk walk = {
+    struct schema_walk walk = {
         .json = json, .error = error, .error_size = sizeof(error)};
     struct own_list *list = calloc(1, sizeof(*list));
     uint32_t i;

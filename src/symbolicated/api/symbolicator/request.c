@@ -26,14 +26,14 @@ enum body_member {
     BODY_MEMBERS
 };
 
-static const struct shape_member body_members[BODY_MEMBERS] = {
-    [BODY_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [BODY_SIGNAL] = {"signal", SHAPE_U32, SHAPE_NULLABLE, NULL},
-    [BODY_SOURCES] = {"sources", SHAPE_LIST, SHAPE_NULLABLE, NULL},
-    [BODY_STACKTRACES] = {"stacktraces", SHAPE_LIST, SHAPE_OPTIONAL, NULL},
-    [BODY_MODULES] = {"modules", SHAPE_LIST, SHAPE_OPTIONAL, NULL},
-    [BODY_OPTIONS] = {"options", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
-    [BODY_SCRAPING] = {"scraping", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+static const struct schema_member body_members[BODY_MEMBERS] = {
+    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_NULLABLE, NULL},
+    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
 enum option_member {
@@ -47,21 +47,22 @@ enum option_member {
 static const char *const frame_orders[] = {"caller_first", "callee_first",
                                            NULL};
 
-static const struct shape_member option_members[OPTION_MEMBERS] = {
-    [OPTION_CANDIDATES] = {"dif_candidates", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
-    [OPTION_SOURCE_CONTEXT] = {"apply_source_context", SHAPE_BOOL,
-                               SHAPE_OPTIONAL, NULL},
-    [OPTION_FRAME_ORDER] = {"frame_order", SHAPE_ENUMERATION, SHAPE_OPTIONAL,
+static const struct schema_member option_members[OPTION_MEMBERS] = {
+    [OPTION_CANDIDATES] = {"dif_candidates", SCHEMA_BOOL, SCHEMA_OPTIONAL,
+                           NULL},
+    [OPTION_SOURCE_CONTEXT] = {"apply_source_context", SCHEMA_BOOL,
+                               SCHEMA_OPTIONAL, NULL},
+    [OPTION_FRAME_ORDER] = {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
                             frame_orders},
-    [OPTION_VARIABLES] = {"extract_variables", SHAPE_BOOL, SHAPE_OPTIONAL,
+    [OPTION_VARIABLES] = {"extract_variables", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                           NULL},
 };
 
-static const struct shape_member scraping_members[] = {
-    {"enabled", SHAPE_BOOL, SHAPE_REQUIRED, NULL},
-    {"verify_ssl", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
-    {"allowed_origins", SHAPE_STRINGS, SHAPE_REQUIRED, NULL},
-    {"headers", SHAPE_MAP, SHAPE_REQUIRED, NULL},
+static const struct schema_member scraping_members[] = {
+    {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
+    {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
+    {"headers", SCHEMA_MAP, SCHEMA_REQUIRED, NULL},
 };
 
 enum stack_member {
@@ -73,13 +74,13 @@ enum stack_member {
     STACK_MEMBERS
 };
 
-static const struct shape_member stack_members[STACK_MEMBERS] = {
-    [STACK_THREAD_ID] = {"thread_id", SHAPE_U64, SHAPE_NULLABLE, NULL},
-    [STACK_THREAD_NAME] = {"thread_name", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [STACK_IS_REQUESTING] = {"is_requesting", SHAPE_BOOL, SHAPE_NULLABLE,
+static const struct schema_member stack_members[STACK_MEMBERS] = {
+    [STACK_THREAD_ID] = {"thread_id", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
+    [STACK_THREAD_NAME] = {"thread_name", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [STACK_IS_REQUESTING] = {"is_requesting", SCHEMA_BOOL, SCHEMA_NULLABLE,
                              NULL},
-    [STACK_REGISTERS] = {"registers", SHAPE_MAP, SHAPE_OPTIONAL, NULL},
-    [STACK_FRAMES] = {"frames", SHAPE_LIST, SHAPE_REQUIRED, NULL},
+    [STACK_REGISTERS] = {"registers", SCHEMA_MAP, SCHEMA_OPTIONAL, NULL},
+    [STACK_FRAMES] = {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
 };
 
 static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
@@ -89,32 +90,33 @@ static const char *const languages[] = {
     "unknown", "c",     "cpp",    "d",           "go",     "objc", "objcpp",
     "rust",    "swift", "csharp", "visualbasic", "fsharp", NULL};
 
-static const struct shape_member frame_members[FRAME_MEMBERS] = {
-    [FRAME_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_ADDR_MODE] = {"addr_mode", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+static const struct schema_member frame_members[FRAME_MEMBERS] = {
+    [FRAME_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_ADDR_MODE] = {"addr_mode", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     /* parse_frame() reads it, once */
-    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SHAPE_ANY, SHAPE_REQUIRED,
+    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SCHEMA_ANY, SCHEMA_REQUIRED,
                                 NULL},
-    [FRAME_ADJUST] = {"adjust_instruction_addr", SHAPE_BOOL, SHAPE_NULLABLE,
+    [FRAME_ADJUST] = {"adjust_instruction_addr", SCHEMA_BOOL, SCHEMA_NULLABLE,
                       NULL},
-    [FRAME_FUNCTION_ID] = {"function_id", SHAPE_HEX, SHAPE_NULLABLE, NULL},
-    [FRAME_PACKAGE] = {"package", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_LANG] = {"lang", SHAPE_ENUMERATION, SHAPE_NULLABLE, languages},
-    [FRAME_SYMBOL] = {"symbol", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_SYM_ADDR] = {"sym_addr", SHAPE_HEX, SHAPE_NULLABLE, NULL},
-    [FRAME_FUNCTION] = {"function", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_FILENAME] = {"filename", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_ABS_PATH] = {"abs_path", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_LINENO] = {"lineno", SHAPE_U32, SHAPE_NULLABLE, NULL},
-    [FRAME_PRE_CONTEXT] = {"pre_context", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
-    [FRAME_CONTEXT_LINE] = {"context_line", SHAPE_STRING, SHAPE_NULLABLE,
+    [FRAME_FUNCTION_ID] = {"function_id", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
+    [FRAME_PACKAGE] = {"package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_LANG] = {"lang", SCHEMA_ENUMERATION, SCHEMA_NULLABLE, languages},
+    [FRAME_SYMBOL] = {"symbol", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_SYM_ADDR] = {"sym_addr", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
+    [FRAME_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_ABS_PATH] = {"abs_path", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_LINENO] = {"lineno", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [FRAME_PRE_CONTEXT] = {"pre_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
+                           NULL},
+    [FRAME_CONTEXT_LINE] = {"context_line", SCHEMA_STRING, SCHEMA_NULLABLE,
                             NULL},
-    [FRAME_POST_CONTEXT] = {"post_context", SHAPE_STRINGS, SHAPE_OPTIONAL,
+    [FRAME_POST_CONTEXT] = {"post_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
                             NULL},
-    [FRAME_SOURCE_LINK] = {"source_link", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_IN_APP] = {"in_app", SHAPE_BOOL, SHAPE_NULLABLE, NULL},
-    [FRAME_VARS] = {"vars", SHAPE_MAP, SHAPE_NULLABLE, NULL},
-    [FRAME_TRUST] = {"trust", SHAPE_ENUMERATION, SHAPE_OPTIONAL, trusts},
+    [FRAME_SOURCE_LINK] = {"source_link", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_IN_APP] = {"in_app", SCHEMA_BOOL, SCHEMA_NULLABLE, NULL},
+    [FRAME_VARS] = {"vars", SCHEMA_MAP, SCHEMA_NULLABLE, NULL},
+    [FRAME_TRUST] = {"trust", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, trusts},
 };
 
 enum module_member {
@@ -129,16 +131,16 @@ enum module_member {
     MODULE_MEMBERS
 };
 
-static const struct shape_member module_members[MODULE_MEMBERS] = {
-    [MODULE_TYPE] = {"type", SHAPE_STRING, SHAPE_REQUIRED, NULL},
-    [MODULE_CODE_ID] = {"code_id", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [MODULE_CODE_FILE] = {"code_file", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [MODULE_DEBUG_ID] = {"debug_id", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [MODULE_DEBUG_FILE] = {"debug_file", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [MODULE_DEBUG_CHECKSUM] = {"debug_checksum", SHAPE_STRING, SHAPE_NULLABLE,
+static const struct schema_member module_members[MODULE_MEMBERS] = {
+    [MODULE_TYPE] = {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [MODULE_CODE_ID] = {"code_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_CODE_FILE] = {"code_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_ID] = {"debug_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_FILE] = {"debug_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_CHECKSUM] = {"debug_checksum", SCHEMA_STRING, SCHEMA_NULLABLE,
                                NULL},
-    [MODULE_IMAGE_ADDR] = {"image_addr", SHAPE_HEX, SHAPE_OPTIONAL, NULL},
-    [MODULE_IMAGE_SIZE] = {"image_size", SHAPE_U64, SHAPE_NULLABLE, NULL},
+    [MODULE_IMAGE_ADDR] = {"image_addr", SCHEMA_HEX, SCHEMA_OPTIONAL, NULL},
+    [MODULE_IMAGE_SIZE] = {"image_size", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
 };
 
 /* The first item of a list, and the index behind its last. */
@@ -176,7 +178,7 @@ static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
     }
     end = text + v->size;
     p = text + (text[4] == '+' ? 5 : 4);
-    if (!shape_decimal(p, (size_t)(end - p), &n)) {
+    if (!schema_decimal(p, (size_t)(end - p), &n)) {
         return false;
     }
     while (p < end - 1 && *p == '0') {
@@ -201,26 +203,26 @@ static uint8_t trust_of(const struct json *json, uint32_t value)
 }
 
 static bool parse_frame(struct symbolicator_request *request,
-                        struct shape_walk *walk, uint32_t value,
+                        struct schema_walk *walk, uint32_t value,
                         struct symbolicator_frame *frame)
 {
     uint32_t found[FRAME_MEMBERS];
     struct json *json;
 
     json = &request->json;
-    if (!shape_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
+    if (!schema_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
         return false;
     }
     frame->value = value;
     frame->module = frame->rel = SYMBOLICATOR_NONE;
     frame->has_more = json->values[value].size > 1;
-    if (!shape_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
-        return shape_fail_member(
-            walk, frame_members[FRAME_INSTRUCTION_ADDR].name,
-            "expected a number or hex string");
+    if (!schema_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
+        return schema_fail_member(walk,
+                                  frame_members[FRAME_INSTRUCTION_ADDR].name,
+                                  "expected a number or hex string");
     }
     if (!parse_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
-        return shape_fail(walk, "addr_mode: invalid address mode");
+        return schema_fail(walk, "addr_mode: invalid address mode");
     }
     frame->wish = found[FRAME_ADJUST] == 0 ? CALL_SITE_AUTOMATIC
                   : json->values[found[FRAME_ADJUST]].type == JSON_TRUE
@@ -231,7 +233,7 @@ static bool parse_frame(struct symbolicator_request *request,
 }
 
 static bool check_registers(struct symbolicator_request *request,
-                            struct shape_walk *walk, uint32_t registers)
+                            struct schema_walk *walk, uint32_t registers)
 {
     uint64_t n;
     struct items items;
@@ -239,9 +241,9 @@ static bool check_registers(struct symbolicator_request *request,
     items = items_of(&request->json, registers);
     for (; items.next < items.end;
          items.next = request->json.values[items.next + 1].end) {
-        if (!shape_hex(&request->json, items.next + 1, &n)) {
-            return shape_fail(walk,
-                              "registers: expected a number or hex string");
+        if (!schema_hex(&request->json, items.next + 1, &n)) {
+            return schema_fail(walk,
+                               "registers: expected a number or hex string");
         }
     }
     return true;
@@ -249,10 +251,10 @@ static bool check_registers(struct symbolicator_request *request,
 
 /* Room for the frames of one more stack. */
 static int add_frames(struct symbolicator_request *request,
-                      struct shape_walk *walk, size_t count, size_t most)
+                      struct schema_walk *walk, size_t count, size_t most)
 {
     if (count > most - request->nframes) {
-        shape_fail(walk, "too many frames");
+        schema_fail(walk, "too many frames");
         return 422;
     }
     if (count == 0) {
@@ -270,7 +272,7 @@ static int add_frames(struct symbolicator_request *request,
 }
 
 static int parse_frames(struct symbolicator_request *request,
-                        struct shape_walk *walk,
+                        struct schema_walk *walk,
                         struct symbolicator_stack *stack, uint32_t list,
                         size_t most)
 {
@@ -281,7 +283,7 @@ static int parse_frames(struct symbolicator_request *request,
 
     stack->first = request->nframes;
     stack->count = request->json.values[list].size;
-    shape_enter(walk, "frames", 0);
+    schema_enter(walk, "frames", 0);
     status = add_frames(request, walk, stack->count, most);
     if (status != 0) {
         return status;
@@ -290,26 +292,26 @@ static int parse_frames(struct symbolicator_request *request,
     for (i = 0; i < stack->count; i++) {
         frame = &request->frames[stack->first];
         frame += request->is_caller_first ? stack->count - 1 - i : i;
-        shape_enter(walk, NULL, i);
+        schema_enter(walk, NULL, i);
         if (!parse_frame(request, walk, items.next, frame)) {
             return 422;
         }
-        shape_leave(walk);
+        schema_leave(walk);
         stack->has_wishes =
             stack->has_wishes || frame->wish != CALL_SITE_AUTOMATIC;
         items.next = request->json.values[items.next].end;
     }
-    shape_leave(walk);
+    schema_leave(walk);
     return 0;
 }
 
 static int parse_stack(struct symbolicator_request *request,
-                       struct shape_walk *walk, uint32_t value,
+                       struct schema_walk *walk, uint32_t value,
                        struct symbolicator_stack *stack, size_t most)
 {
     uint32_t found[STACK_MEMBERS];
 
-    if (!shape_object(walk, value, stack_members, STACK_MEMBERS, found) ||
+    if (!schema_object(walk, value, stack_members, STACK_MEMBERS, found) ||
         !check_registers(request, walk, found[STACK_REGISTERS])) {
         return 422;
     }
@@ -321,7 +323,7 @@ static int parse_stack(struct symbolicator_request *request,
 }
 
 static int parse_stacks(struct symbolicator_request *request,
-                        struct shape_walk *walk, uint32_t list, size_t most)
+                        struct schema_walk *walk, uint32_t list, size_t most)
 {
     int status;
     struct items items;
@@ -335,19 +337,19 @@ static int parse_stacks(struct symbolicator_request *request,
         return 500;
     }
     items = items_of(&request->json, list);
-    shape_enter(walk, "stacktraces", 0);
+    schema_enter(walk, "stacktraces", 0);
     for (; items.next < items.end;
          items.next = request->json.values[items.next].end) {
-        shape_enter(walk, NULL, request->nstacks);
+        schema_enter(walk, NULL, request->nstacks);
         status = parse_stack(request, walk, items.next,
                              &request->stacks[request->nstacks], most);
         if (status != 0) {
             return status;
         }
-        shape_leave(walk);
+        schema_leave(walk);
         request->nstacks++;
     }
-    shape_leave(walk);
+    schema_leave(walk);
     return 0;
 }
 
@@ -374,7 +376,7 @@ static bool parse_debug_id(const char *p, size_t size, uint8_t guid[16],
         return false;
     }
     for (n = i; i < size; i++) {
-        digit = shape_digit(p[i]);
+        digit = schema_digit(p[i]);
         if (digit < 0) {
             return false;
         }
@@ -393,7 +395,7 @@ static void normalize_code_id(struct json *json, uint32_t value)
     v = &json->values[value];
     p = json->text + v->at;
     for (i = n = 0; i < v->size; i++) {
-        if (shape_digit(p[i]) >= 0) {
+        if (schema_digit(p[i]) >= 0) {
             p[n++] = p[i] < 'A' ? p[i] : (char)(p[i] | 0x20);
         }
     }
@@ -401,14 +403,14 @@ static void normalize_code_id(struct json *json, uint32_t value)
 }
 
 static bool parse_module(struct symbolicator_request *request,
-                         struct shape_walk *walk, uint32_t value,
+                         struct schema_walk *walk, uint32_t value,
                          struct symbolicator_module *module)
 {
     uint32_t found[MODULE_MEMBERS];
     struct json *json;
 
     json = &request->json;
-    if (!shape_object(walk, value, module_members, MODULE_MEMBERS, found)) {
+    if (!schema_object(walk, value, module_members, MODULE_MEMBERS, found)) {
         return false;
     }
     module->type = found[MODULE_TYPE];
@@ -416,7 +418,7 @@ static bool parse_module(struct symbolicator_request *request,
     module->code_file = found[MODULE_CODE_FILE];
     if (module->code_file != 0 &&
         json->values[module->code_file].size > API_MODULE_NAME_MAX) {
-        return shape_fail(walk, "code_file: too long");
+        return schema_fail(walk, "code_file: too long");
     }
     module->debug_file = found[MODULE_DEBUG_FILE];
     module->debug_checksum = found[MODULE_DEBUG_CHECKSUM];
@@ -432,7 +434,7 @@ static bool parse_module(struct symbolicator_request *request,
             json->values[module->debug_id].size, module->guid, &module->age);
     }
     if (found[MODULE_IMAGE_ADDR] != 0) {
-        shape_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);
+        schema_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);
     }
     if (found[MODULE_IMAGE_SIZE] != 0) {
         module->has_size = true;
@@ -442,7 +444,7 @@ static bool parse_module(struct symbolicator_request *request,
 }
 
 static int parse_modules(struct symbolicator_request *request,
-                         struct shape_walk *walk, uint32_t list)
+                         struct schema_walk *walk, uint32_t list)
 {
     struct items items;
 
@@ -455,18 +457,18 @@ static int parse_modules(struct symbolicator_request *request,
         return 500;
     }
     items = items_of(&request->json, list);
-    shape_enter(walk, "modules", 0);
+    schema_enter(walk, "modules", 0);
     for (; items.next < items.end;
          items.next = request->json.values[items.next].end) {
-        shape_enter(walk, NULL, request->nmodules);
+        schema_enter(walk, NULL, request->nmodules);
         if (!parse_module(request, walk, items.next,
                           &request->modules[request->nmodules])) {
             return 422;
         }
-        shape_leave(walk);
+        schema_leave(walk);
         request->nmodules++;
     }
-    shape_leave(walk);
+    schema_leave(walk);
     return 0;
 }
 
@@ -511,7 +513,7 @@ static int find_owners(struct symbolicator_request *request)
 }
 
 static bool parse_options(struct symbolicator_request *request,
-                          struct shape_walk *walk, uint32_t value)
+                          struct schema_walk *walk, uint32_t value)
 {
     const struct json *json;
     uint32_t found[OPTION_MEMBERS];
@@ -521,11 +523,11 @@ static bool parse_options(struct symbolicator_request *request,
     if (value == 0) {
         return true;
     }
-    shape_enter(walk, "options", 0);
-    if (!shape_object(walk, value, option_members, OPTION_MEMBERS, found)) {
+    schema_enter(walk, "options", 0);
+    if (!schema_object(walk, value, option_members, OPTION_MEMBERS, found)) {
         return false;
     }
-    shape_leave(walk);
+    schema_leave(walk);
     request->has_candidates =
         found[OPTION_CANDIDATES] != 0 &&
         json->values[found[OPTION_CANDIDATES]].type == JSON_TRUE;
@@ -538,19 +540,19 @@ static bool parse_options(struct symbolicator_request *request,
     return true;
 }
 
-static bool check_scraping(struct shape_walk *walk, uint32_t value)
+static bool check_scraping(struct schema_walk *walk, uint32_t value)
 {
     uint32_t found[COUNT(scraping_members)];
 
     if (value == 0) {
         return true;
     }
-    shape_enter(walk, "scraping", 0);
-    if (!shape_object(walk, value, scraping_members, COUNT(scraping_members),
-                      found)) {
+    schema_enter(walk, "scraping", 0);
+    if (!schema_object(walk, value, scraping_members, COUNT(scraping_members),
+                       found)) {
         return false;
     }
-    shape_leave(walk);
+    schema_leave(walk);
     return true;
 }
 
@@ -581,14 +583,14 @@ static void take_report(struct symbolicator_request *request)
 }
 
 static int parse_body(struct symbolicator_request *request,
-                      struct shape_walk *walk,
+                      struct schema_walk *walk,
                       const struct symbolicator_limits *limits)
 {
     int status;
     uint64_t signal;
     uint32_t found[BODY_MEMBERS];
 
-    if (!shape_object(walk, 0, body_members, BODY_MEMBERS, found) ||
+    if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
         !parse_options(request, walk, found[BODY_OPTIONS]) ||
         !check_scraping(walk, found[BODY_SCRAPING])) {
         return 422;
@@ -613,7 +615,7 @@ static int parse_body(struct symbolicator_request *request,
         status = find_owners(request);
     }
     if (status == 0 && request->nused > limits->modules) {
-        shape_fail(walk, "modules: too many that frames use");
+        schema_fail(walk, "modules: too many that frames use");
         return 422;
     }
     return status;
@@ -623,7 +625,7 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
                        size_t size, const struct symbolicator_limits *limits,
                        char *error, size_t error_size)
 {
-    struct shape_walk walk = {0};
+    struct schema_walk walk = {0};
     struct json_error json_error;
 
     memset(request, 0, sizeof(*request));
@@ -653,10 +655,10 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
                                 uint32_t members[FRAME_MEMBERS])
 {
     char error[1];
-    struct shape_walk walk = {0};
+    struct schema_walk walk = {0};
 
     walk.json = &request->json;
     walk.error = error;
     walk.error_size = sizeof(error);
-    shape_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
+    schema_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
 }

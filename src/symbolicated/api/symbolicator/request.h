@@ -9,7 +9,7 @@
 
 #include "json/json.h"
 #include "proto/key.h"
-#include "shape.h"
+#include "schema.h"
 #include "symbolication/symbolication.h"
 
 #define SYMBOLICATOR_NONE UINT32_MAX /* index of no module */

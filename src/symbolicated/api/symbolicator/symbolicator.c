@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "symbolicated/api/protocols.h"
-#include "symbolicated/api/running.h"
+#include "symbolicated/api/request_limit.h"
 #include "call.h"
 #include "minidump.h"
 #include "poll.h"
@@ -19,7 +19,7 @@
 
 #define REQUESTS "/requests/"
 
-static running_count running; /* requests that are posted */
+static request_count running; /* requests that are posted */
 
 /* Says so, unless the method is the one that a path has. */
 static bool is_method(const struct api_request *request, const char *method,
@@ -169,8 +169,9 @@ static struct api_call *post(const struct api_request *request,
         return NULL;
     }
     call->body_size = request->size;
-    if (!running_begin(&running, request->config->symbolicator.requests,
-                       request->size, request->config->limits.running_size)) {
+    if (!request_limit_begin(&running, request->config->symbolicator.requests,
+                             request->size,
+                             request->config->limits.running_size)) {
         call->api.free(&call->api);
         say_busy(reply);
         return NULL;

@@ -361,7 +361,7 @@ static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,
                                  char *detail, size_t size)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     char code[HTTP_CODE];
 
     if (answer->status < 300) {

@@ -117,7 +117,7 @@ static enum source_outcome judge(struct lookup *lookup,
                                  char *detail, size_t size)
 {
     struct bucket_config *bucket = lookup->source->settings;
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     char code[HTTP_CODE];
 
     snprintf(detail, size, "%s", result->detail);

@@ -46,7 +46,7 @@ static char *http_url(const struct source_config *source, const char *path)
 static void http_next(struct lookup *lookup);
 
 static void received_pointer(struct lookup *lookup,
-                             const struct fetch_answer *answer)
+                             const struct fetch_response *answer)
 {
     uint8_t text[FILE_PTR_MAX];
     ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0);
@@ -88,7 +88,7 @@ static bool is_text(const struct lookup *lookup, const char *type)
  * that may have been cut says nothing about the file.
  */
 static bool index_is_plain(const struct lookup *lookup,
-                           const struct fetch_answer *answer,
+                           const struct fetch_response *answer,
                            enum source_outcome outcome)
 {
     if (answer->moved || source_outcome_is_failure(outcome)) {
@@ -121,7 +121,7 @@ static void index_unsure(struct lookup *lookup, const char *detail)
     http_next(lookup);
 }
 
-static void on_index(struct lookup *lookup, const struct fetch_answer *answer,
+static void on_index(struct lookup *lookup, const struct fetch_response *answer,
                      enum source_outcome outcome, const char *detail)
 {
     bool present = answer->status == 200;
@@ -142,7 +142,7 @@ static void on_index(struct lookup *lookup, const struct fetch_answer *answer,
 
 static void fetch_packed(struct lookup *lookup);
 
-void source_http_code(char code[HTTP_CODE], const struct fetch_answer *answer)
+void source_http_code(char code[HTTP_CODE], const struct fetch_response *answer)
 {
     const char *p = strstr(answer->body, "<Code>");
     size_t len;
@@ -185,7 +185,7 @@ static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,
                                  char *detail, size_t size)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct http *http = lookup->state;
 
     if (answer->status != 400 || answer->moved || http->form == FORM_INDEX ||
@@ -205,7 +205,7 @@ static enum source_outcome judge(struct lookup *lookup,
  * text, the headers of the answer have to say so.
  */
 static bool is_whole(const struct lookup *lookup,
-                     const struct fetch_answer *answer)
+                     const struct fetch_response *answer)
 {
     uint8_t head[BODY_HEAD];
     const char *what;

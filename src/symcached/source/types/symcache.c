@@ -92,12 +92,12 @@ static bool type_is_page(const char *type)
  * headers have to say that this is the file, and all of it.  Returns false,
  * with the reason in detail, if they do not.
  */
-static bool is_file(const struct fetch_answer *answer, char *detail,
+static bool is_file(const struct fetch_response *answer, char *detail,
                     size_t size)
 {
     if (type_is_page(answer->type)) {
         snprintf(detail, size, "200 with a page: \"%.100s\"", answer->type);
-    } else if (fetch_answer_coded(answer)) {
+    } else if (fetch_response_coded(answer)) {
         snprintf(detail, size,
                  "200 with Content-Encoding, which was not asked for: \"%s\"",
                  answer->coding);
@@ -121,15 +121,15 @@ static const symcache_version_t *asked_version(const struct lookup *lookup)
 
 /* Returns false, with the reason in detail, if the version is not for us. */
 static bool read_version(struct lookup *lookup,
-                         const struct fetch_answer *answer, char *detail,
+                         const struct fetch_response *answer, char *detail,
                          size_t size)
 {
     symcache_version_t *version = &lookup->symcache->version;
-    int found = fetch_answer_version(answer->type, version);
+    int found = fetch_response_version(answer->type, version);
 
     if (found == 0) {
         /* a redirect names it, too, as it may lead to a plain file server */
-        found = fetch_answer_version(answer->moved_type, version);
+        found = fetch_response_version(answer->moved_type, version);
     }
 
     if (found <= 0) {
@@ -164,7 +164,7 @@ static void keep(struct lookup *lookup, const char *detail)
 }
 
 static void symcache_received(struct lookup *lookup,
-                              const struct fetch_answer *answer)
+                              const struct fetch_response *answer)
 {
     struct child *child;
     char detail[192];
@@ -192,7 +192,7 @@ static void symcache_received(struct lookup *lookup,
  */
 
 /* 404 or 503 with Retry-After: the server works on it, or could not tell. */
-static void later(struct lookup *lookup, const struct fetch_answer *answer)
+static void later(struct lookup *lookup, const struct fetch_response *answer)
 {
     char detail[128];
 
@@ -224,7 +224,7 @@ static void symcache_not_modified(struct lookup *lookup)
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    const struct fetch_answer *answer = result->answer;
+    const struct fetch_response *answer = result->answer;
     struct lookup *lookup = arg;
     char detail[160];
 

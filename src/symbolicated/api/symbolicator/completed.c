@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "answer.h"
+#include "completed.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void pass_hex(struct answer *a, const char *name, uint32_t value)
 {
     uint64_t number;
 
-    if (value != 0 && shape_hex(&a->request->json, value, &number)) {
+    if (value != 0 && schema_hex(&a->request->json, value, &number)) {
         json_write_key(a->w, name);
         json_write_hex(a->w, number);
     }
@@ -100,7 +100,7 @@ static bool find_ip(const struct answer *a,
     for (i = stack->registers + 1; i < json->values[stack->registers].end;
          i = json->values[i + 1].end) {
         is_known =
-            (json_is(json, i, name) && shape_hex(json, i + 1, ip)) || is_known;
+            (json_is(json, i, name) && schema_hex(json, i + 1, ip)) || is_known;
     }
     return is_known;
 }
@@ -148,7 +148,7 @@ static bool find_place(const struct answer *a,
     uint64_t id;
     uint32_t method, member = found->members[FRAME_FUNCTION_ID];
 
-    if (member == 0 || !shape_hex(&a->request->json, member, &id)) {
+    if (member == 0 || !schema_hex(&a->request->json, member, &id)) {
         return false;
     }
     method = (uint32_t)id;
@@ -580,7 +580,7 @@ static void write_registers(struct answer *a, uint32_t registers)
     for (i = registers + 1; i < json->values[registers].end;
          i = json->values[i + 1].end) {
         json_write_name(a->w, json_text(json, i), json->values[i].size);
-        shape_hex(json, i + 1, &number);
+        schema_hex(json, i + 1, &number);
         json_write_hex(a->w, number);
     }
     json_write_close(a->w, '}');

@@ -9,8 +9,8 @@
  *
  * The text is in UTF-8, or in UTF-16 as PowerShell writes redirected output.
  */
-#ifndef SYMCACHECTL_HELPER_LIST_H
-#define SYMCACHECTL_HELPER_LIST_H
+#ifndef SYMCACHECTL_HELPER_MODULE_LIST_H
+#define SYMCACHECTL_HELPER_MODULE_LIST_H
 
 #include <stdio.h>
 

@@ -1,31 +1,31 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "shape.h"
+#include "schema.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void shape_enter(struct shape_walk *walk, const char *name, size_t index)
+void schema_enter(struct schema_walk *walk, const char *name, size_t index)
 {
-    if (walk->depth < SHAPE_PATH_MAX) {
+    if (walk->depth < SCHEMA_PATH_MAX) {
         walk->path[walk->depth].name = name;
         walk->path[walk->depth].index = index;
     }
     walk->depth++;
 }
 
-void shape_leave(struct shape_walk *walk)
+void schema_leave(struct schema_walk *walk)
 {
     walk->depth--;
 }
 
-bool shape_fail(struct shape_walk *walk, const char *reason)
+bool schema_fail(struct schema_walk *walk, const char *reason)
 {
     size_t i, n;
 
     walk->error[0] = '\0';
-    for (i = n = 0; i < walk->depth && i < SHAPE_PATH_MAX; i++) {
+    for (i = n = 0; i < walk->depth && i < SCHEMA_PATH_MAX; i++) {
         n = strlen(walk->error);
         if (walk->path[i].name != NULL) {
             snprintf(walk->error + n, walk->error_size - n, "%s%s",
@@ -41,12 +41,12 @@ bool shape_fail(struct shape_walk *walk, const char *reason)
     return false;
 }
 
-bool shape_fail_member(struct shape_walk *walk, const char *name,
-                       const char *reason)
+bool schema_fail_member(struct schema_walk *walk, const char *name,
+                        const char *reason)
 {
-    shape_enter(walk, name, 0);
-    shape_fail(walk, reason);
-    shape_leave(walk);
+    schema_enter(walk, name, 0);
+    schema_fail(walk, reason);
+    schema_leave(walk);
     return false;
 }
 
@@ -57,7 +57,7 @@ static bool read_hex(const char *p, size_t size, uint64_t *number)
     const char *end;
 
     for (n = 0, end = p + size; p < end; p++) {
-        digit = shape_digit(*p);
+        digit = schema_digit(*p);
         if (digit < 0 || n >> 60 != 0) {
             return false;
         }
@@ -67,7 +67,7 @@ static bool read_hex(const char *p, size_t size, uint64_t *number)
     return true;
 }
 
-bool shape_decimal(const char *p, size_t size, uint64_t *number)
+bool schema_decimal(const char *p, size_t size, uint64_t *number)
 {
     uint64_t n;
     const char *end;
@@ -83,7 +83,7 @@ bool shape_decimal(const char *p, size_t size, uint64_t *number)
     return size > 0;
 }
 
-bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
+bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex)
 {
     uint64_t n;
     const char *p;
@@ -94,7 +94,7 @@ bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
         p = json_text(json, value);
         return v->size > 2 && p[0] == '0' && (p[1] | 0x20) == 'x'
                    ? read_hex(p + 2, v->size - 2, hex)
-                   : shape_decimal(p, v->size, hex);
+                   : schema_decimal(p, v->size, hex);
     }
     switch (json_integer(json, value, hex)) {
     case JSON_INTEGER_POSITIVE:
@@ -123,8 +123,8 @@ static bool is_strings(const struct json *json, uint32_t value)
     return true;
 }
 
-bool shape_is_one_of(const struct json *json, uint32_t value,
-                     const char *const *texts)
+bool schema_is_one_of(const struct json *json, uint32_t value,
+                      const char *const *texts)
 {
     for (; *texts != NULL; texts++) {
         if (json_is(json, value, *texts)) {
@@ -136,55 +136,55 @@ bool shape_is_one_of(const struct json *json, uint32_t value,
 
 /* NULL, or what was expected instead. */
 static const char *mismatch(const struct json *json, uint32_t value,
-                            const struct shape_member *member)
+                            const struct schema_member *member)
 {
     uint64_t n;
     uint32_t type;
 
     type = json->values[value].type;
-    switch (member->shape) {
-    case SHAPE_ANY:
+    switch (member->type) {
+    case SCHEMA_ANY:
         return NULL;
-    case SHAPE_STRING:
+    case SCHEMA_STRING:
         return type == JSON_STRING ? NULL : "expected a string";
-    case SHAPE_STRINGS:
+    case SCHEMA_STRINGS:
         return is_strings(json, value) ? NULL : "expected a list of strings";
-    case SHAPE_BOOL:
+    case SCHEMA_BOOL:
         return type == JSON_TRUE || type == JSON_FALSE ? NULL
                                                        : "expected a boolean";
-    case SHAPE_U32:
+    case SCHEMA_U32:
         return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE &&
                        n <= UINT32_MAX
                    ? NULL
                    : "expected a number of 32 bits";
-    case SHAPE_U64:
+    case SCHEMA_U64:
         return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE
                    ? NULL
                    : "expected a number of 64 bits";
-    case SHAPE_HEX:
-        return shape_hex(json, value, &n) ? NULL
-                                          : "expected a number or hex string";
-    case SHAPE_LIST:
+    case SCHEMA_HEX:
+        return schema_hex(json, value, &n) ? NULL
+                                           : "expected a number or hex string";
+    case SCHEMA_LIST:
         return type == JSON_ARRAY ? NULL : "expected a list";
-    case SHAPE_OBJECT:
+    case SCHEMA_OBJECT:
         return type == JSON_OBJECT || type == JSON_ARRAY
                    ? NULL
                    : "expected an object";
-    case SHAPE_MAP:
+    case SCHEMA_MAP:
         return type == JSON_OBJECT ? NULL : "expected an object";
-    case SHAPE_ENUMERATION:
-        return shape_is_one_of(json, value, member->texts) ? NULL
-                                                     : "unknown variant";
+    case SCHEMA_ENUMERATION:
+        return schema_is_one_of(json, value, member->texts) ? NULL
+                                                            : "unknown variant";
     }
     return NULL;
 }
 
-static bool take(struct shape_walk *walk, uint32_t value,
-                 const struct shape_member *member, uint32_t *found)
+static bool take(struct schema_walk *walk, uint32_t value,
+                 const struct schema_member *member, uint32_t *found)
 {
     const char *reason;
 
-    if (member->presence == SHAPE_NULLABLE &&
+    if (member->presence == SCHEMA_NULLABLE &&
         walk->json->values[value].type == JSON_NULL) {
         return true;
     }
@@ -193,29 +193,29 @@ static bool take(struct shape_walk *walk, uint32_t value,
         *found = value;
         return true;
     }
-    return shape_fail_member(walk, member->name, reason);
+    return schema_fail_member(walk, member->name, reason);
 }
 
-static bool required_are_there(struct shape_walk *walk,
-                               const struct shape_member *members,
+static bool required_are_there(struct schema_walk *walk,
+                               const struct schema_member *members,
                                size_t count, const uint32_t *found)
 {
     size_t i;
     char reason[64];
 
     for (i = 0; i < count; i++) {
-        if (members[i].presence == SHAPE_REQUIRED && found[i] == 0) {
+        if (members[i].presence == SCHEMA_REQUIRED && found[i] == 0) {
             snprintf(reason, sizeof(reason), "missing field `%s`",
                      members[i].name);
-            return shape_fail(walk, reason);
+            return schema_fail(walk, reason);
         }
     }
     return true;
 }
 
 /* The values of an array are those of the members, in their order. */
-static bool take_items(struct shape_walk *walk, uint32_t value,
-                       const struct shape_member *members, size_t count,
+static bool take_items(struct schema_walk *walk, uint32_t value,
+                       const struct schema_member *members, size_t count,
                        uint32_t *found)
 {
     size_t k;
@@ -225,7 +225,7 @@ static bool take_items(struct shape_walk *walk, uint32_t value,
     values = walk->json->values;
     for (i = value + 1, k = 0; i < values[value].end; i = values[i].end, k++) {
         if (k == count) {
-            return shape_fail(walk, "too many items for its members");
+            return schema_fail(walk, "too many items for its members");
         }
         if (!take(walk, i, &members[k], &found[k])) {
             return false;
@@ -234,8 +234,8 @@ static bool take_items(struct shape_walk *walk, uint32_t value,
     return true;
 }
 
-static bool take_members(struct shape_walk *walk, uint32_t value,
-                         const struct shape_member *members, size_t count,
+static bool take_members(struct schema_walk *walk, uint32_t value,
+                         const struct schema_member *members, size_t count,
                          uint32_t *found)
 {
     size_t k;
@@ -259,7 +259,7 @@ static bool take_members(struct shape_walk *walk, uint32_t value,
         if ((seen & (uint32_t)1 << k) != 0) {
             snprintf(reason, sizeof(reason), "duplicate field `%s`",
                      members[k].name);
-            return shape_fail(walk, reason);
+            return schema_fail(walk, reason);
         }
         seen |= (uint32_t)1 << k;
         if (!take(walk, i + 1, &members[k], &found[k])) {
@@ -269,16 +269,16 @@ static bool take_members(struct shape_walk *walk, uint32_t value,
     return true;
 }
 
-bool shape_object(struct shape_walk *walk, uint32_t value,
-                  const struct shape_member *members, size_t count,
-                  uint32_t *found)
+bool schema_object(struct schema_walk *walk, uint32_t value,
+                   const struct schema_member *members, size_t count,
+                   uint32_t *found)
 {
     uint32_t type;
 
     memset(found, 0, count * sizeof(*found));
     type = walk->json->values[value].type;
     if (type != JSON_OBJECT && type != JSON_ARRAY) {
-        return shape_fail(walk, "expected an object");
+        return schema_fail(walk, "expected an object");
     }
     if (!(type == JSON_OBJECT ? take_members : take_items)(
             walk, value, members, count, found)) {

@@ -3,8 +3,8 @@
  *
  * The answer of Symbolicator's protocol, "status": "completed".
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_ANSWER_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_COMPLETED_H
+#define SYMBOLICATED_API_SYMBOLICATOR_COMPLETED_H
 
 #include "symbolicated/api/api.h"
 #include "request.h"

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "list.h"
+#include "module_list.h"
 
 #include <stdbool.h>
 #include <string.h>

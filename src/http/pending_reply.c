@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "detached.h"
+#include "pending_reply.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "gate.h"
 #include "peer.h"
 
-struct detached {
+struct pending_reply {
     struct event readable;
     struct peer *peer;
     void (*gone)(void *arg);
@@ -23,7 +23,7 @@ struct detached {
 
 static void on_readable(evutil_socket_t fd, short events, void *arg)
 {
-    struct detached *detached = arg;
+    struct pending_reply *detached = arg;
 
     if (!fd_is_readable(fd) && event_add(&detached->readable, NULL) == 0) {
         return;
@@ -56,13 +56,13 @@ static int take_socket(struct bufferevent *bev)
     return own;
 }
 
-struct detached *detached_new(struct event_base *base,
-                              struct evhttp_request *req,
-                              void (*gone)(void *arg), void *arg)
+struct pending_reply *pending_reply_new(struct event_base *base,
+                                        struct evhttp_request *req,
+                                        void (*gone)(void *arg), void *arg)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(req);
     struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
-    struct detached *detached;
+    struct pending_reply *detached;
     int fd;
 
     if (evbuffer_get_length(bufferevent_get_input(bev)) > 0) {
@@ -90,23 +90,24 @@ struct detached *detached_new(struct event_base *base,
     return detached;
 }
 
-bool detached_send(struct detached *detached, struct evbuffer *part)
+bool pending_reply_send(struct pending_reply *detached, struct evbuffer *part)
 {
     int fd = event_get_fd(&detached->readable);
 
     return evbuffer_write(part, fd) != -1 && evbuffer_get_length(part) == 0;
 }
 
-void detached_answer(struct detached *detached, struct evbuffer *answer)
+void pending_reply_answer(struct pending_reply *detached,
+                          struct evbuffer *answer)
 {
     /* nothing else waits in the socket's buffer, so it has enough room */
-    if (!detached_send(detached, answer)) {
+    if (!pending_reply_send(detached, answer)) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
     }
-    detached_free(detached);
+    pending_reply_free(detached);
 }
 
-void detached_free(struct detached *detached)
+void pending_reply_free(struct pending_reply *detached)
 {
     int fd = event_get_fd(&detached->readable);
 

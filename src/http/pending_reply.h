@@ -5,36 +5,37 @@
  * may be ten thousand of them, and evhttp needs over 2 KB for each.  So they
  * are taken away from evhttp, and their single answer is written here.
  */
-#ifndef HTTP_DETACHED_H
-#define HTTP_DETACHED_H
+#ifndef HTTP_PENDING_REPLY_H
+#define HTTP_PENDING_REPLY_H
 
 #include <stdbool.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
 
-struct detached;
+struct pending_reply;
 
 /*
  * Takes over the connection of a request.  evhttp frees both without calling
  * their callbacks.  gone is called when the client closes the connection or
  * sends more.  Returns NULL if this is not possible; then nothing has changed.
  */
-struct detached *detached_new(struct event_base *base,
-                              struct evhttp_request *req,
-                              void (*gone)(void *arg), void *arg);
+struct pending_reply *pending_reply_new(struct event_base *base,
+                                        struct evhttp_request *req,
+                                        void (*gone)(void *arg), void *arg);
 
 /*
  * Sends a part of an answer.  Returns false if not all of it fits into the
  * socket's buffer, or the client is gone: then nothing more is to be sent.
  */
-bool detached_send(struct detached *detached, struct evbuffer *part);
+bool pending_reply_send(struct pending_reply *detached, struct evbuffer *part);
 
 /* Sends a whole answer (see reply.h), then closes the connection and frees it.
  */
-void detached_answer(struct detached *detached, struct evbuffer *answer);
+void pending_reply_answer(struct pending_reply *detached,
+                          struct evbuffer *answer);
 
 /* Closes the connection and frees it. */
-void detached_free(struct detached *detached);
+void pending_reply_free(struct pending_reply *detached);
 
 #endif

@@ -4,8 +4,8 @@
  * What is kept of an answer besides its body: the status, some header lines,
  * and the beginning of error pages, which some protocols need.
  */
-#ifndef SYMCACHED_FETCH_ANSWER_H
-#define SYMCACHED_FETCH_ANSWER_H
+#ifndef SYMCACHED_FETCH_RESPONSE_H
+#define SYMCACHED_FETCH_RESPONSE_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -14,12 +14,12 @@
 #include "proto/digest.h"
 #include "proto/version.h"
 
-#define FETCH_ANSWER_VALUE 256
-#define FETCH_ANSWER_TYPE 128
-#define FETCH_ANSWER_META 1024
+#define FETCH_RESPONSE_VALUE 256
+#define FETCH_RESPONSE_TYPE 128
+#define FETCH_RESPONSE_META 1024
 
 /* A text is "" if the answer did not have it. */
-struct fetch_answer {
+struct fetch_response {
     long status;          /* of the last hop; 0 = no answer was complete */
     unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */
     uint64_t bytes;       /* of its body */
@@ -28,12 +28,12 @@ struct fetch_answer {
     bool moved;           /* there was a redirect on the way */
     bool framed; /* a body that was cut off can be told from a complete one */
     int64_t length;       /* Content-Length; -1 = none */
-    char type[FETCH_ANSWER_TYPE];       /* Content-Type */
-    char moved_type[FETCH_ANSWER_TYPE]; /* of the last redirect */
+    char type[FETCH_RESPONSE_TYPE];       /* Content-Type */
+    char moved_type[FETCH_RESPONSE_TYPE]; /* of the last redirect */
     char coding[32];                    /* Content-Encoding */
     char range[64];                     /* Content-Range */
     char ranges[32];                    /* Accept-Ranges */
-    char etag[FETCH_ANSWER_VALUE];
+    char etag[FETCH_RESPONSE_VALUE];
     char modified[64]; /* Last-Modified */
     char date[64];
     char transfer[64]; /* Transfer-Encoding */
@@ -41,7 +41,7 @@ struct fetch_answer {
     char digest[SYMCACHE_DIGEST_TEXT + 1];
     char content_digest[SYMCACHE_DIGEST_TEXT + 1];
     bool verified;   /* the body has that digest */
-    char meta[FETCH_ANSWER_META]; /* lines x-amz-meta-symcache-<name>: <value>
+    char meta[FETCH_RESPONSE_META]; /* lines x-amz-meta-symcache-<name>: <value>
                                      as "<name>: <value>\n", see object.h of
                                      the tiers */
     char reason[64]; /* X-Symcache-Reason */
@@ -49,29 +49,29 @@ struct fetch_answer {
 };
 
 /* Forgets what the last hop has left, except for moved and moved_type. */
-void fetch_answer_clear(struct fetch_answer *answer);
+void fetch_response_clear(struct fetch_response *answer);
 
 /*
  * Takes a line that libcurl calls a header line; it is not terminated.  Lines
  * of a trailer are ignored.
  */
-void fetch_answer_line(struct fetch_answer *answer, const char *line,
-                       size_t len);
+void fetch_response_line(struct fetch_response *answer, const char *line,
+                         size_t len);
 
 /* Takes a part of the body of an error. */
-void fetch_answer_body(struct fetch_answer *answer, const char *data,
-                       size_t len);
+void fetch_response_body(struct fetch_response *answer, const char *data,
+                         size_t len);
 
 /*
  * Reads the version of a Content-Type "<type>; version=M.m.p", whose type does
  * not matter.  Returns 1, 0 if there is none, or -1 if it is bad.
  */
-int fetch_answer_version(const char *type, symcache_version_t *version);
+int fetch_response_version(const char *type, symcache_version_t *version);
 
 /* Does a Content-Encoding make the body different from the file? */
-bool fetch_answer_coded(const struct fetch_answer *answer);
+bool fetch_response_coded(const struct fetch_response *answer);
 
 /* The hop has ended: takes over what libcurl knows of its header. */
-void fetch_answer_end(struct fetch_answer *answer, CURL *easy);
+void fetch_response_end(struct fetch_response *answer, CURL *easy);
 
 #endif

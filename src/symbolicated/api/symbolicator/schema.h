@@ -6,72 +6,72 @@
  * passed over, one that comes twice is an error, and an array may stand for
  * an object, with the values of the members in their order.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_SHAPE_H
-#define SYMBOLICATED_API_SYMBOLICATOR_SHAPE_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
+#define SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
 
 #include "json/json.h"
 
-#define SHAPE_PATH_MAX 8
+#define SCHEMA_PATH_MAX 8
 
-enum shape {
-    SHAPE_ANY,
-    SHAPE_STRING,
-    SHAPE_STRINGS, /* a list of them */
-    SHAPE_BOOL,
-    SHAPE_U32,
-    SHAPE_U64,
-    SHAPE_HEX, /* see shape_hex() */
-    SHAPE_LIST,
-    SHAPE_OBJECT,     /* or a list in its place */
-    SHAPE_MAP,        /* an object, its names are data */
-    SHAPE_ENUMERATION /* one of texts */
+enum schema_type {
+    SCHEMA_ANY,
+    SCHEMA_STRING,
+    SCHEMA_STRINGS, /* a list of them */
+    SCHEMA_BOOL,
+    SCHEMA_U32,
+    SCHEMA_U64,
+    SCHEMA_HEX, /* see schema_hex() */
+    SCHEMA_LIST,
+    SCHEMA_OBJECT,     /* or a list in its place */
+    SCHEMA_MAP,        /* an object, its names are data */
+    SCHEMA_ENUMERATION /* one of texts */
 };
 
-enum shape_presence { SHAPE_OPTIONAL, SHAPE_NULLABLE, SHAPE_REQUIRED };
+enum schema_presence { SCHEMA_OPTIONAL, SCHEMA_NULLABLE, SCHEMA_REQUIRED };
 
-struct shape_member {
+struct schema_member {
     const char *name;
-    enum shape shape;
-    enum shape_presence presence;
+    enum schema_type type;
+    enum schema_presence presence;
     const char *const *texts; /* NULL at the end */
 };
 
 /* Where the walk is, for errors: "stacktraces[0].frames[1].trust". */
-struct shape_walk {
+struct schema_walk {
     const struct json *json;
     struct {
         const char *name; /* NULL: an item */
         size_t index;
-    } path[SHAPE_PATH_MAX];
+    } path[SCHEMA_PATH_MAX];
     size_t depth;
     char *error;
     size_t error_size;
 };
 
-void shape_enter(struct shape_walk *walk, const char *name, size_t index);
-void shape_leave(struct shape_walk *walk);
+void schema_enter(struct schema_walk *walk, const char *name, size_t index);
+void schema_leave(struct schema_walk *walk);
 
 /* Writes "PATH: REASON" to error and returns false. */
-bool shape_fail(struct shape_walk *walk, const char *reason);
+bool schema_fail(struct schema_walk *walk, const char *reason);
 
 /* The same of a member of what the walk is in. */
-bool shape_fail_member(struct shape_walk *walk, const char *name,
-                       const char *reason);
+bool schema_fail_member(struct schema_walk *walk, const char *name,
+                        const char *reason);
 
 /*
  * Finds the members of an object and checks them.  found[i] is the value of
  * member i, or 0 if it is absent, or is null and may be.
  */
-bool shape_object(struct shape_walk *walk, uint32_t value,
-                  const struct shape_member *members, size_t count,
-                  uint32_t *found);
+bool schema_object(struct schema_walk *walk, uint32_t value,
+                   const struct schema_member *members, size_t count,
+                   uint32_t *found);
 
 /* Is the value one of the texts, which end with NULL? */
-bool shape_is_one_of(const struct json *json, uint32_t value,
-                     const char *const *texts);
+bool schema_is_one_of(const struct json *json, uint32_t value,
+                      const char *const *texts);
 
 /* The value of a hex digit, or -1. */
-static inline int shape_digit(char c)
+static inline int schema_digit(char c)
 {
     /* one more than it */
     static const signed char digits[256] = {
@@ -83,10 +83,10 @@ static inline int shape_digit(char c)
 
 /* Reads decimal digits.  Returns false if there are others, none, or more than
  * 64 bits. */
-bool shape_decimal(const char *p, size_t size, uint64_t *number);
+bool schema_decimal(const char *p, size_t size, uint64_t *number);
 
 /* An integer, which may be negative and is two's complement then, "0x1f" or
  * "31". */
-bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex);
+bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "answer.h"
+#include "response.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +10,20 @@
 #include "base/header_line.h"
 #include "proto/header.h"
 
-#define FETCH_ANSWER_RETRY_AFTER 600 /* seconds at most */
+#define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
-void fetch_answer_clear(struct fetch_answer *answer)
+void fetch_response_clear(struct fetch_response *answer)
 {
-    struct fetch_answer clean = {.length = -1, .moved = answer->moved};
+    struct fetch_response clean = {.length = -1, .moved = answer->moved};
 
     memcpy(clean.moved_type, answer->moved_type, sizeof(clean.moved_type));
     *answer = clean;
 }
 
 /* A line may contain digests of other algorithms as well. */
-static void fetch_answer_digest(const char *line, size_t len, const char *name,
-                                char text[SYMCACHE_DIGEST_TEXT + 1])
+static void fetch_response_digest(const char *line, size_t len,
+                                  const char *name,
+                                  char text[SYMCACHE_DIGEST_TEXT + 1])
 {
     char value[1024];
 
@@ -32,8 +33,8 @@ static void fetch_answer_digest(const char *line, size_t len, const char *name,
 }
 
 /* Keeps a line of metadata; what has no room is left off as a whole. */
-static void fetch_answer_meta(struct fetch_answer *answer, const char *line,
-                              size_t len)
+static void fetch_response_meta(struct fetch_response *answer, const char *line,
+                                size_t len)
 {
     static const char start[] = "x-amz-meta-symcache-";
     const size_t n = sizeof(start) - 1, used = strlen(answer->meta);
@@ -53,8 +54,8 @@ static void fetch_answer_meta(struct fetch_answer *answer, const char *line,
     }
 }
 
-void fetch_answer_line(struct fetch_answer *answer, const char *line,
-                       size_t len)
+void fetch_response_line(struct fetch_response *answer, const char *line,
+                         size_t len)
 {
     const struct {
         const char *name;
@@ -75,7 +76,7 @@ void fetch_answer_line(struct fetch_answer *answer, const char *line,
 
     if (answer->bytes == 0 && len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
         /* After a 100 or 103, the header of the real answer follows. */
-        fetch_answer_clear(answer);
+        fetch_response_clear(answer);
         return;
     }
     if (answer->whole) {
@@ -90,22 +91,22 @@ void fetch_answer_line(struct fetch_answer *answer, const char *line,
         header_line_value(line, len, lines[i].name, lines[i].value,
                           lines[i].size);
     }
-    fetch_answer_meta(answer, line, len);
-    fetch_answer_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
-    fetch_answer_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
-                        answer->content_digest);
+    fetch_response_meta(answer, line, len);
+    fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
+    fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
+                          answer->content_digest);
     answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
 }
 
-bool fetch_answer_coded(const struct fetch_answer *answer)
+bool fetch_response_coded(const struct fetch_response *answer)
 {
     return answer->coding[0] != '\0' &&
            strcasecmp(answer->coding, "identity") != 0;
 }
 
 /* The beginning of the body, as a text. */
-void fetch_answer_body(struct fetch_answer *answer, const char *data,
-                       size_t len)
+void fetch_response_body(struct fetch_response *answer, const char *data,
+                         size_t len)
 {
     size_t used = strlen(answer->body), left = sizeof(answer->body) - 1 - used;
 
@@ -118,7 +119,8 @@ void fetch_answer_body(struct fetch_answer *answer, const char *data,
  * HTTP/1.0 has no chunks: a proxy that spoke it has passed the chunk sizes on
  * as part of the body.  In HTTP/2 and later, the end of each answer is marked.
  */
-static bool fetch_answer_framed(const struct fetch_answer *answer, CURL *easy)
+static bool fetch_response_framed(const struct fetch_response *answer,
+                                  CURL *easy)
 {
     size_t len = strlen(answer->transfer);
     long version = 0;
@@ -134,7 +136,7 @@ static bool fetch_answer_framed(const struct fetch_answer *answer, CURL *easy)
            strcasecmp(answer->transfer + len - 7, "chunked") == 0;
 }
 
-void fetch_answer_end(struct fetch_answer *answer, CURL *easy)
+void fetch_response_end(struct fetch_response *answer, CURL *easy)
 {
     curl_off_t seconds = 0, length = -1;
 
@@ -144,14 +146,14 @@ void fetch_answer_end(struct fetch_answer *answer, CURL *easy)
     if (answer->again) {
         curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
     }
-    if (seconds > FETCH_ANSWER_RETRY_AFTER) {
-        seconds = FETCH_ANSWER_RETRY_AFTER;
+    if (seconds > FETCH_RESPONSE_RETRY_AFTER) {
+        seconds = FETCH_RESPONSE_RETRY_AFTER;
     }
     answer->retry_after = seconds > 0 ? (unsigned)seconds : 0;
-    answer->framed = fetch_answer_framed(answer, easy);
+    answer->framed = fetch_response_framed(answer, easy);
 }
 
-int fetch_answer_version(const char *type, symcache_version_t *version)
+int fetch_response_version(const char *type, symcache_version_t *version)
 {
     const char *p = type, *value;
     size_t len;
