@@ -20,29 +20,28 @@
 
 /* Starts a job that nobody waits for.  Returns false if none was started. */
 static bool start_background(struct scheduler *scheduler,
-                             const struct store_config *store,
+                             const struct scheduler_lookup *lookup,
                              const struct transcoder_config *transcoder,
-                             const symcache_key_t *key, const char *name,
-                             const char *via, const char *hints,
                              enum job_purpose purpose, size_t better)
 {
     struct job *job;
     const char *reason;
 
     if (scheduler->draining ||
-        !order_has_way(store, key, &transcoder->version) ||
-        scheduler_find(scheduler, store, key) != NULL ||
-        via_loops(via, store->name)) {
+        !order_has_way(lookup->store, lookup->key, &transcoder->version) ||
+        scheduler_find(scheduler, lookup->store, lookup->key) != NULL ||
+        via_loops(lookup->via, lookup->store->name)) {
         return false;
     }
     if (scheduler->background >= BACKGROUND_MAX) {
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
         return false;
     }
-    job = scheduler_start(scheduler, store, transcoder, key, name, hints,
-                          purpose, better, &reason);
+    job = scheduler_start(scheduler, lookup->store, transcoder, lookup->key,
+                          lookup->name, lookup->hints, purpose, better,
+                          &reason);
     if (job != NULL) {
-        job_join_via(job, via);
+        job_join_via(job, lookup->via);
     }
     return job != NULL;
 }
@@ -64,11 +63,11 @@ static bool is_outdated(const struct provenance *provenance,
  * code id that the client has.
  */
 static void ask_better(struct scheduler *scheduler,
-                       const struct store_config *store,
-                       const struct decision *d, const symcache_key_t *key,
-                       const char *name, const char *via, const char *hints)
+                       const struct scheduler_lookup *lookup,
+                       const struct decision *d)
 {
     const struct cache_config *cache = &scheduler->config->cache;
+    const symcache_key_t *key = lookup->key;
     struct provenance provenance;
     enum job_purpose purpose = JOB_FOR_BETTER;
     time_t now = time(NULL);
@@ -80,27 +79,28 @@ static void ask_better(struct scheduler *scheduler,
         symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
         return;
     }
-    store_path(path, store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
+    store_path(path, lookup->store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
     if (!provenance_read(path, &provenance) ||
         (provenance.checked <= now &&
          now - provenance.checked < (time_t)cache->retry_misses_after)) {
         return;
     }
     if (is_outdated(&provenance, d->transcoder) &&
-        start_background(scheduler, store, d->transcoder, key, name, via,
-                         hints, JOB_FOR_REBUILD, 0)) {
+        start_background(scheduler, lookup, d->transcoder, JOB_FOR_REBUILD,
+                         0)) {
         metrics_add(METRIC_JOB_UPGRADE, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);
         return;
     }
-    better = provenance_better(&provenance, store);
-    if (provenance.extent == SYMCACHE_EXTENT_PROGRAM && hints[0] != '\0') {
+    better = provenance_better(&provenance, lookup->store);
+    if (provenance.extent == SYMCACHE_EXTENT_PROGRAM &&
+        lookup->hints[0] != '\0') {
         purpose = JOB_FOR_DEBUG_FILE;
-        better = store->nsources;
+        better = lookup->store->nsources;
     }
-    if (better > 0 && start_background(scheduler, store, d->transcoder, key,
-                                       name, via, hints, purpose, better)) {
+    if (better > 0 && start_background(scheduler, lookup, d->transcoder,
+                                       purpose, better)) {
         metrics_add(METRIC_BETTER_ASKED, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);
@@ -112,11 +112,12 @@ static void ask_better(struct scheduler *scheduler,
  * wants done in the background.
  */
 static void answer_decided(struct scheduler *scheduler,
-                           const struct store_config *store,
-                           const struct decision *d, const symcache_key_t *key,
-                           const char *name, const char *via,
-                           const char *hints, struct scheduler_answer *a)
+                           const struct scheduler_lookup *lookup,
+                           const struct decision *d, struct scheduler_answer *a)
 {
+    const struct store_config *store = lookup->store;
+    const symcache_key_t *key = lookup->key;
+
     a->key = key;
     if (a->kind == SCHEDULER_HIT &&
         !symcache_kind_is_original((symcache_kind_e)key->kind)) {
@@ -129,12 +130,12 @@ static void answer_decided(struct scheduler *scheduler,
     }
     if (d->what == SYMCACHE_ANSWER_STALE) {
         a->stale = true;
-        if (start_background(scheduler, store, d->transcoder, key, name, via,
-                             hints, JOB_FOR_NEWER, 0)) {
+        if (start_background(scheduler, lookup, d->transcoder, JOB_FOR_NEWER,
+                             0)) {
             metrics_add(METRIC_JOB_UPGRADE, 1);
         }
     } else if (d->what == SYMCACHE_ANSWER_HIT) {
-        ask_better(scheduler, store, d, key, name, via, hints);
+        ask_better(scheduler, lookup, d);
     }
 }
 
@@ -143,16 +144,15 @@ static void answer_decided(struct scheduler *scheduler,
  * a says why.
  */
 static struct job *get_job(struct scheduler *scheduler,
-                           const struct store_config *store,
-                           const struct decision *d, const symcache_key_t *key,
-                           const char *name, const char *via,
-                           const char *hints, struct scheduler_answer *a)
+                           const struct scheduler_lookup *lookup,
+                           const struct decision *d, struct scheduler_answer *a)
 {
+    const struct store_config *store = lookup->store;
     char id[ID_MAX];
     struct job *job;
 
     a->kind = SCHEDULER_BUSY;
-    if (via_loops(via, store->name)) {
+    if (via_loops(lookup->via, store->name)) {
         metrics_add(METRIC_LOOP_REFUSED, 1);
         a->reason = "loop";
         a->text = "the request came through this helper already";
@@ -161,10 +161,10 @@ static struct job *get_job(struct scheduler *scheduler,
     }
 
     a->seconds = SCHEDULER_BUSY_SECONDS;
-    job = scheduler_find(scheduler, store, key);
+    job = scheduler_find(scheduler, store, lookup->key);
     if (job == NULL && d->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
-        id_print(id, store->name, key);
+        id_print(id, store->name, lookup->key);
         log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
         a->reason = "error";
         a->text = d->entry.text;
@@ -177,13 +177,14 @@ static struct job *get_job(struct scheduler *scheduler,
         return NULL;
     }
     if (job == NULL) {
-        job = scheduler_start(scheduler, store, d->transcoder, key, name,
-                              hints, JOB_FOR_LOOKUP, 0, &a->reason);
+        job = scheduler_start(scheduler, store, d->transcoder, lookup->key,
+                              lookup->name, lookup->hints, JOB_FOR_LOOKUP, 0,
+                              &a->reason);
     }
     if (job != NULL) {
         /* the job gets the ids of all who wait for it, so that two helpers
          * that wait for each other notice */
-        job_join_via(job, via);
+        job_join_via(job, lookup->via);
         a->kind = SCHEDULER_PENDING;
         a->seconds = WAITER_PENDING_SECONDS;
     }
@@ -191,10 +192,7 @@ static struct job *get_job(struct scheduler *scheduler,
 }
 
 struct waiter *scheduler_ask(struct scheduler *scheduler,
-                             const struct store_config *store,
-                             const symcache_key_t *key, const char *name,
-                             const symcache_ask_t *ask, const char *via,
-                             const char *hints, unsigned wait,
+                             const struct scheduler_lookup *lookup,
                              scheduler_answer_fn fn, void *arg)
 {
     struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
@@ -206,28 +204,27 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     struct decision d;
     struct job *job;
 
-    if (!symcache_path_storable(key)) {
+    if (!symcache_path_storable(lookup->key)) {
         fn(arg, &a);
         return NULL;
     }
 
-    decision_make(&d, scheduler->negcache, store, scheduler->config, key, name,
-                  hints, ask);
+    decision_make(&d, scheduler->negcache, lookup->store, scheduler->config,
+                  lookup->key, lookup->name, lookup->hints, lookup->ask);
     if (d.negative) {
         metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
-    if (decision_answer(&d, store, key, &a)) {
-        answer_decided(scheduler, store, &d, key, name, via, hints, &a);
+    if (decision_answer(&d, lookup->store, lookup->key, &a)) {
+        answer_decided(scheduler, lookup, &d, &a);
         fn(arg, &a);
         return NULL;
     }
 
-    job = get_job(scheduler, store, &d, key, name, via, hints, &a);
-    if (job != NULL && wait > 0) {
-        w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, hints, wait,
-                       fn, arg);
+    job = get_job(scheduler, lookup, &d, &a);
+    if (job != NULL && lookup->wait > 0) {
+        w = waiter_new(job, lookup, fn, arg);
     } else if (job != NULL) {
-        waiter_want(job, (symcache_kind_e)key->kind, ask, name, hints);
+        waiter_want(job, lookup);
     }
     if (w == NULL) {
         fn(arg, &a);

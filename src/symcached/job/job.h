@@ -60,19 +60,27 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
 void scheduler_keep_stores(struct scheduler *scheduler);
 
 /*
- * Asks for a key; name is its name as it was spelled.  via is a list as in
- * via.h, or "" for a client's own request; a request that has come through
- * this helper before starts no job and waits for none.  hints are those of
- * proto/hints.h, or "": a job has those of the first who asked, and if it makes
- * no file, each who waits with others gets a job of his own.  Either fn is
- * called at once and NULL is returned, or fn is called later, after at most
- * wait seconds, and the waiter is valid until then.
+ * What a lookup asks for; read by scheduler_ask() only.  A request that has
+ * come through this helper before starts no job and waits for none.  A job has
+ * the hints of the first who asked, and if it makes no file, each who waits
+ * with others gets a job of his own.
+ */
+struct scheduler_lookup {
+    const struct store_config *store;
+    const symcache_key_t *key;
+    const char *name; /* the key's, as it was spelled */
+    const symcache_ask_t *ask;
+    const char *via;   /* a list as in via.h, or "": a client's own request */
+    const char *hints; /* those of proto/hints.h, or "" */
+    unsigned wait;     /* seconds at most */
+};
+
+/*
+ * Either fn is called at once and NULL is returned, or fn is called later, when
+ * the wait is over at the latest, and the waiter is valid until then.
  */
 struct waiter *scheduler_ask(struct scheduler *scheduler,
-                             const struct store_config *store,
-                             const symcache_key_t *key, const char *name,
-                             const symcache_ask_t *ask, const char *via,
-                             const char *hints, unsigned wait,
+                             const struct scheduler_lookup *lookup,
                              scheduler_answer_fn fn, void *arg);
 
 /* Where a client gets an original by itself, see source/tier_redirect.h. */

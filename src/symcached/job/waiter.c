@@ -179,20 +179,19 @@ static void on_deadline(evutil_socket_t fd, short events, void *arg)
 }
 
 /* Returns a waiter that no job has yet, or NULL when out of memory. */
-static struct waiter *make(struct scheduler *scheduler, symcache_kind_e kind,
-                           const symcache_ask_t *ask, const char *name,
-                           const char *hints)
+static struct waiter *make(struct scheduler *scheduler,
+                           const struct scheduler_lookup *lookup)
 {
-    size_t len = strlen(name) + 1, size = strlen(hints) + 1;
+    size_t len = strlen(lookup->name) + 1, size = strlen(lookup->hints) + 1;
     struct waiter *w = calloc(1, sizeof(*w) + len + size);
 
     if (w != NULL) {
         w->scheduler = scheduler;
         evtimer_assign(&w->deadline, scheduler->base, on_deadline, w);
-        w->kind = kind;
-        w->ask = *ask;
-        memcpy(w->name, name, len);
-        w->hints = memcpy(w->name + len, hints, size);
+        w->kind = (symcache_kind_e)lookup->key->kind;
+        w->ask = *lookup->ask;
+        memcpy(w->name, lookup->name, len);
+        w->hints = memcpy(w->name + len, lookup->hints, size);
     }
     return w;
 }
@@ -205,13 +204,12 @@ static bool is_debuginfod(const struct job *job, symcache_kind_e kind)
            symcache_kind_is_original(kind);
 }
 
-struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
-                          const symcache_ask_t *ask, const char *name,
-                          const char *hints, unsigned wait,
+struct waiter *waiter_new(struct job *job,
+                          const struct scheduler_lookup *lookup,
                           scheduler_answer_fn fn, void *arg)
 {
-    struct waiter *w = may_wait(job, hints)
-                           ? make(job->scheduler, kind, ask, name, hints)
+    struct waiter *w = may_wait(job, lookup->hints)
+                           ? make(job->scheduler, lookup)
                            : NULL;
 
     if (w == NULL) {
@@ -219,8 +217,8 @@ struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
     }
     w->fn = fn;
     w->arg = arg;
-    w->until = clock_ms() + (uint64_t)wait * 1000;
-    w->is_search = is_debuginfod(job, kind);
+    w->until = clock_ms() + (uint64_t)lookup->wait * 1000;
+    w->is_search = is_debuginfod(job, w->kind);
     w->scheduler->waiters++;
     waiter_join(w, job);
     if (set_deadline(w) != 0) {
@@ -251,16 +249,14 @@ static bool is_seen_to(const struct job *job, symcache_kind_e kind,
     return n >= WANTED_MAX || !may_wait(job, hints);
 }
 
-void waiter_want(struct job *job, symcache_kind_e kind,
-                 const symcache_ask_t *ask, const char *name,
-                 const char *hints)
+void waiter_want(struct job *job, const struct scheduler_lookup *lookup)
 {
     struct waiter *w;
 
-    if (is_seen_to(job, kind, hints)) {
+    if (is_seen_to(job, (symcache_kind_e)lookup->key->kind, lookup->hints)) {
         return;
     }
-    w = make(job->scheduler, kind, ask, name, hints);
+    w = make(job->scheduler, lookup);
     if (w != NULL) {
         waiter_join(w, job);
     }

@@ -33,13 +33,12 @@ struct waiter {
 #define WAITER_PENDING_SECONDS 1
 
 /*
- * Waits for the job, at most `wait` seconds.  NULL when out of memory, or when
- * the hints are one too many: each takes a job of its own, and who says many
- * wrong ones must not delay those who say the right one for long.
+ * Waits for the job, as long as the lookup may.  NULL when out of memory, or
+ * when the hints are one too many: each takes a job of its own, and who says
+ * many wrong ones must not delay those who say the right one for long.
  */
-struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
-                          const symcache_ask_t *ask, const char *name,
-                          const char *hints, unsigned wait,
+struct waiter *waiter_new(struct job *job,
+                          const struct scheduler_lookup *lookup,
                           scheduler_answer_fn fn, void *arg);
 
 /*
@@ -47,9 +46,7 @@ struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
  * with other hints: it is made when the job has ended.  Done by waiters without
  * a client, of which a job has a few.
  */
-void waiter_want(struct job *job, symcache_kind_e kind,
-                 const symcache_ask_t *ask, const char *name,
-                 const char *hints);
+void waiter_want(struct job *job, const struct scheduler_lookup *lookup);
 
 /*
  * Orders the waiters of a job that ends, of whom the first ones get the next

@@ -118,9 +118,11 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
         waiting_lookup_proved(&own, &t.key)) {
         batch->open++;
         own.ask.reads_file = 1;
-        item->waiter =
-            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &own.ask,
-                          via, own.hints, own.wait, on_answer, item);
+        item->waiter = scheduler_ask(
+            scheduler,
+            &(struct scheduler_lookup){t.store, &t.key, t.segments[3],
+                                       &own.ask, via, own.hints, own.wait},
+            on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);

@@ -428,10 +428,13 @@ static void on_located(void *arg, const char *url)
         on_answer(lookup, &gone);
         return;
     }
-    waiter = scheduler_ask(question->scheduler, store, &question->key,
-                           question->name, &question->query.ask, question->via,
-                           question->query.hints, seconds_left(lookup),
-                           on_answer, lookup);
+    waiter = scheduler_ask(
+        question->scheduler,
+        &(struct scheduler_lookup){store, &question->key, question->name,
+                                   &question->query.ask, question->via,
+                                   question->query.hints,
+                                   seconds_left(lookup)},
+        on_answer, lookup);
     if (waiter != NULL) {
         lookup->waiter = waiter;
         free(lookup->question);
@@ -491,8 +494,11 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
                              SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";
     if (!locate(lookup, scheduler, store, key, name, q, via)) {
-        waiter = scheduler_ask(scheduler, store, key, name, &q->ask, via,
-                               q->hints, q->wait, on_answer, lookup);
+        waiter = scheduler_ask(
+            scheduler,
+            &(struct scheduler_lookup){store, key, name, &q->ask, via,
+                                       q->hints, q->wait},
+            on_answer, lookup);
         if (waiter == NULL) {
             return;
         }

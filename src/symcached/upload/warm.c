@@ -56,6 +56,11 @@ void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
     char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_ask_t ask = {.min = {.major = 1}};
     symcache_key_t key;
+    struct scheduler_lookup lookup = {.key = &key,
+                                      .name = place->module,
+                                      .ask = &ask,
+                                      .via = "",
+                                      .hints = hints};
     size_t i, j;
 
     set_hints(hints, place);
@@ -66,10 +71,10 @@ void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
              j++) {
             t = &store->transcoders[j];
             ask.version = t->version;
+            lookup.store = store;
             if ((t->inputs & 1u << place->format) &&
                 set_key(&key, t->makes, place)) {
-                (void)scheduler_ask(scheduler, store, &key, place->module,
-                                    &ask, "", hints, 0, ignore_answer, NULL);
+                (void)scheduler_ask(scheduler, &lookup, ignore_answer, NULL);
             }
         }
     }
