@@ -18,6 +18,7 @@
 
 #include "base/digest.h"
 #include "base/secret.h"
+#include "short_reply.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -26,7 +27,6 @@
 #define RETRY_MAX 60
 #define CONNECT_SECONDS 30
 #define STALL_SECONDS 600 /* of a server that stores what it has got */
-#define BODY_MAX 4096
 
 #define ID_BYTES 16
 #define ID_PART 4096 /* of the head and of the tail */
@@ -37,8 +37,7 @@ struct request {
     char url[2048];
     FILE *file; /* from which the part is read */
     off_t left; /* bytes of it that are to be sent */
-    char body[BODY_MAX]; /* of the answer */
-    size_t len;
+    struct short_reply reply;
 };
 
 /* the id -------------------------------------------------------------------
@@ -114,18 +113,6 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 /* one part -----------------------------------------------------------------
  */
 
-static size_t on_body(char *data, size_t size, size_t n, void *arg)
-{
-    struct request *r = arg;
-    size_t room = sizeof(r->body) - 1 - r->len;
-    size_t len = size * n < room ? size * n : room;
-
-    memcpy(r->body + r->len, data, len);
-    r->len += len;
-    r->body[r->len] = '\0';
-    return size * n;
-}
-
 /* libcurl would send a file to its end, whatever size it was told. */
 static size_t on_read(char *data, size_t size, size_t n, void *arg)
 {
@@ -194,8 +181,7 @@ static long post(struct request *r, FILE *file, off_t size, char *reason,
     curl_easy_reset(curl);
     r->file = file;
     r->left = size;
-    r->len = 0;
-    r->body[0] = '\0';
+    short_reply_clear(&r->reply);
     curl_easy_setopt(curl, CURLOPT_URL, r->url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, r->headers);
@@ -203,8 +189,8 @@ static long post(struct request *r, FILE *file, off_t size, char *reason,
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, short_reply_write);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &r->reply);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(curl, CURLOPT_READDATA, r);
@@ -222,7 +208,7 @@ static long post(struct request *r, FILE *file, off_t size, char *reason,
 static void read_reason(const struct request *r, long status, char *reason,
                         size_t size)
 {
-    cJSON *answer = cJSON_Parse(r->body);
+    cJSON *answer = cJSON_Parse(r->reply.text);
     const char *text = printable_field(cJSON_GetObjectItemCaseSensitive(
                                            answer, "error"), "Text");
     const char *uuid = printable_field(answer, "uuid");

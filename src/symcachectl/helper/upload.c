@@ -24,6 +24,7 @@
 #include "base/duration.h"
 #include "base/percent.h"
 #include "base/secret.h"
+#include "short_reply.h"
 #include "symcachectl/command.h"
 #include "symcachectl/files/examine.h"
 #include "symcachectl/options.h"
@@ -36,7 +37,6 @@
 #define RETRY_MAX 60
 #define CONNECT_SECONDS 30
 #define STALL_SECONDS 600 /* of a server that stores what it has got */
-#define BODY_MAX 4096
 
 /* With --watch: how often to look, and how long a file has been left alone
  * before it counts as whole. */
@@ -64,8 +64,7 @@ struct upload {
     struct bar bar;
     const char *file; /* that is sent now */
     size_t counts[OUTCOMES];
-    char body[BODY_MAX]; /* of the answer */
-    size_t len;
+    struct short_reply reply;
 };
 
 static void tell(struct upload *u, enum outcome outcome, const char *path,
@@ -98,18 +97,6 @@ static void tell(struct upload *u, enum outcome outcome, const char *path,
 }
 
 /* one request ------------------------------------------------------------ */
-
-static size_t on_body(char *data, size_t size, size_t n, void *arg)
-{
-    struct upload *u = arg;
-    size_t room = sizeof(u->body) - 1 - u->len;
-    size_t len = size * n < room ? size * n : room;
-
-    memcpy(u->body + u->len, data, len);
-    u->len += len;
-    u->body[u->len] = '\0';
-    return size * n;
-}
 
 static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
                        curl_off_t all, curl_off_t sent)
@@ -151,8 +138,7 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
     CURL *curl = u->curl;
 
     curl_easy_reset(curl);
-    u->len = 0;
-    u->body[0] = '\0';
+    short_reply_clear(&u->reply);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, u->headers);
@@ -160,8 +146,8 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, u);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, short_reply_write);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &u->reply);
     if (file == NULL) {
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
         return;
@@ -209,7 +195,7 @@ static const char *guess_reason(long status)
 static void read_reason(const struct upload *u, long status, char *reason,
                         size_t size)
 {
-    cJSON *answer = cJSON_Parse(u->body);
+    cJSON *answer = cJSON_Parse(u->reply.text);
     const char *detail = printable_field(answer, "detail");
 
     if (detail[0] == '\0') {
