@@ -9,6 +9,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::DebugFile;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -18,18 +19,7 @@ plan skip_all => 'objcopy is needed'
     if system('command -v objcopy cc >/dev/null 2>&1') != 0;
 
 # A program, and its debug file, in which .eh_frame is only named.
-my $dir = $t->dir;
-$t->write_file('a.c', "int f(int x) { return x ? x * f(x - 1) : 1; }\n"
-    . "int main(int argc, char **argv) { return f(argc); }\n");
-system("cd $dir && cc -O1 -g -Wl,--build-id a.c -o program"
-    . ' && objcopy --only-keep-debug program program.debug'
-    . ' && objcopy --strip-debug program stripped') == 0 or die;
-my ($build) = `readelf -n $dir/program` =~ /Build ID: ([0-9a-f]+)/ or die;
-my $debug_id = do {
-    my @b = map { hex } substr($build, 0, 32) =~ /../g;
-    join '', map { sprintf '%02X', $_ }
-        @b[3, 2, 1, 0, 5, 4, 7, 6, 8 .. 15];
-} . '0';
+my ($build, $debug_id) = Test::DebugFile::make($t->dir);
 
 my %files = ("/buildid/$build/executable" => $t->read_file('stripped'),
              "/buildid/$build/debuginfo" => $t->read_file('program.debug'));

@@ -8,6 +8,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::DebugFile;
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
@@ -56,17 +57,7 @@ is warm("crash.pdb/$key/crash.pdb", $t->read_file($t->data('pdb/crash.pdb'))),
 
 # --- ELF: programs, and debug files in which .eh_frame is only named
 
-$t->write_file('a.c', "int f(int x) { return x ? x * f(x - 1) : 1; }\n"
-    . "int main(int argc, char **argv) { return f(argc); }\n");
-system("cd $dir && cc -O1 -g -Wl,--build-id a.c -o program"
-    . ' && objcopy --only-keep-debug program program.debug'
-    . ' && objcopy --strip-debug program stripped') == 0 or die;
-my ($build) = `readelf -n $dir/program` =~ /Build ID: ([0-9a-f]+)/ or die;
-my $debug_id = do {
-    my @b = map { hex } substr($build, 0, 32) =~ /../g;
-    join '', map { sprintf '%02X', $_ }
-        @b[3, 2, 1, 0, 5, 4, 7, 6, 8 .. 15];
-} . '0';
+my ($build, $debug_id) = Test::DebugFile::make($t->dir);
 
 is warm("program/$debug_id/program.dbg", $t->read_file('program.debug')),
     'program-v9.0.0.symcache', 'a SymCache of a debug file, of its module';
