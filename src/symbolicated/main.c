@@ -25,7 +25,7 @@
 #include "sandbox/sandbox.h"
 #include "worker/worker.h"
 #include "demangler.h"
-#include "symbolicated/calls/kept.h"
+#include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/exchange.h"
 #include "report.h"
 #include "worker.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "metrics/metrics.h"
-#include "symbolicated/calls/kept.h"
+#include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/files/files.h"
 
 /* Microseconds.  One frame takes a few, a thousand a millisecond or two, and

@@ -16,7 +16,7 @@
 #include "symbolicated/search/exchange.h"
 #include "pages.h"
 #include "symbolicated/api/protocols.h"
-#include "symbolicated/calls/kept.h"
+#include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/calls/request.h"
 
 /* How long answers may take to leave when we stop. */

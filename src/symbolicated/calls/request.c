@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "body.h"
-#include "kept.h"
+#include "pending_calls.h"
 #include "record.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
@@ -40,8 +40,8 @@ struct request {
     struct request_context *context;
     struct http_request *http; /* NULL: the call goes on without it */
     void *texts;               /* of the request, then */
-    struct kept *kept;         /* the same */
-    struct kept_poll poll;     /* if that is what the call is */
+    struct pending_call *kept; /* the same */
+    struct pending_poll poll;  /* if that is what the call is */
     struct settings *settings;
     struct api_request api;
     struct api_reply reply;
@@ -77,7 +77,7 @@ static void free_request(struct request *r)
         search_free(r->search);
     }
     if (r->call != NULL && r->call->poll != NULL) {
-        kept_poll_end(&r->poll);
+        pending_poll_end(&r->poll);
     }
     if (r->call != NULL) {
         r->call->free(r->call);
@@ -171,12 +171,12 @@ static struct http_reply http_reply_of(const struct api_reply *reply,
 static void keep_answer(struct request *r)
 {
     struct request_context *context = r->context;
-    char id[KEPT_ID_SIZE];
+    char id[PENDING_CALL_ID_SIZE];
 
-    memcpy(id, kept_id(r->kept), sizeof(id));
+    memcpy(id, pending_call_id(r->kept), sizeof(id));
     record_end(context, &r->record, r->call, &r->reply, id);
-    if (!kept_end(r->kept, &r->reply,
-                  r->settings->symbolication->symbolicator.kept_size)) {
+    if (!pending_call_end(r->kept, &r->reply,
+                          r->settings->symbolication->symbolicator.kept_size)) {
         stats_add(&context->stats.lost, 1);
         log_warn(0,
                  "the answer of call %s has %zu bytes, for which "
@@ -327,17 +327,18 @@ static void leave_connection(struct request *r)
 
     r->texts = http_request_take(http);
     if (r->texts != NULL) {
-        r->kept = kept_new(config->node, config->kept_size);
+        r->kept = pending_call_new(config->node, config->kept_size);
     }
     reset_reply(r);
-    r->call->say_pending(&r->reply, r->kept != NULL ? kept_id(r->kept) : NULL);
+    r->call->say_pending(&r->reply,
+                         r->kept != NULL ? pending_call_id(r->kept) : NULL);
     if (r->kept == NULL || r->reply.body->has_failed) {
         send_reply(r);
         return;
     }
     stats_add(&r->context->stats.pending, 1);
     record_pending(r->context, &r->record, r->call, &r->reply,
-                   kept_id(r->kept));
+                   pending_call_id(r->kept));
     reply = http_reply_of(&r->reply, fields);
     r->http = NULL;
     wait_on(r);
@@ -474,7 +475,7 @@ static void on_polled(void *arg)
 {
     struct request *r = arg;
 
-    r->call->poll->answer = kept_poll_answer(&r->poll);
+    r->call->poll->answer = pending_poll_answer(&r->poll);
     r->call->poll->news = API_POLL_ENDED;
     go_on(r);
 }
@@ -484,9 +485,9 @@ static void poll_call(struct request *r)
 {
     struct api_poll *poll = r->call->poll;
 
-    poll->news = kept_poll_start(&r->poll, r->context->inbox, poll->id,
-                                 on_polled, r);
-    poll->answer = kept_poll_answer(&r->poll);
+    poll->news =
+        pending_poll_start(&r->poll, r->context->inbox, poll->id, on_polled, r);
+    poll->answer = pending_poll_answer(&r->poll);
     if (poll->news != API_POLL_RUNS || r->context->is_stopping) {
         r->call->is_stopped = r->context->is_stopping;
         go_on(r);
@@ -637,7 +638,7 @@ int request_context_init(struct request_context *context,
     context->searcher.mapped = mapped;
     context->searcher.cache = module_cache_new(mapped);
     context->searcher.uses = usage_report_new(base);
-    context->inbox = kept_inbox_new(base);
+    context->inbox = pending_inbox_new(base);
     context->settings = settings_ref(settings);
     context->flush = evtimer_new(base, on_flush, context);
     if (spawner != -1) {
@@ -658,7 +659,7 @@ void request_context_clear(struct request_context *context)
         event_free(context->flush);
     }
     work_pool_free(context->pool);
-    kept_inbox_free(context->inbox);
+    pending_inbox_free(context->inbox);
     usage_report_free(context->searcher.uses);
     module_cache_free(context->searcher.cache);
     settings_unref(context->settings);

@@ -24,7 +24,7 @@ struct request_context {
     struct json_writer writer;
     struct stats stats;
     struct work_pool *pool; /* NULL: no call has a work */
-    struct kept_inbox *inbox;
+    struct pending_inbox *inbox;
     LIST_HEAD(, request) waiting; /* for modules, works, other calls */
     bool is_stopping;
     struct event *flush; /* writes the lines */

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "kept.h"
+#include "pending_calls.h"
 
 #include <event2/event.h>
 #include <pthread.h>
@@ -15,24 +15,24 @@
 #include "base/clock.h"
 #include "base/table.h"
 
-struct kept_answer {
+struct pending_answer {
     struct api_answer answer;
     unsigned refs;
     char data[];
 };
 
-LIST_HEAD(polls, kept_poll);
+LIST_HEAD(polls, pending_poll);
 
-struct kept {
-    TAILQ_ENTRY(kept) entry; /* of those that have ended */
+struct pending_call {
+    TAILQ_ENTRY(pending_call) entry; /* of those that have ended */
     uint64_t hash;
     uint64_t ended;             /* clock_ms(); 0: the call goes on */
-    struct kept_answer *answer; /* or NULL: there was no room */
+    struct pending_answer *answer; /* or NULL: there was no room */
     struct polls polls;         /* that wait for the end */
-    char id[KEPT_ID_SIZE];
+    char id[PENDING_CALL_ID_SIZE];
 };
 
-struct kept_inbox {
+struct pending_inbox {
     struct polls polls; /* that are to be told */
     struct event *event;
     int fd; /* an eventfd */
@@ -41,27 +41,27 @@ struct kept_inbox {
 static struct {
     pthread_mutex_t lock;
     struct table table;
-    TAILQ_HEAD(, kept) ended; /* the first one to end first */
+    TAILQ_HEAD(, pending_call) ended; /* the first one to end first */
     size_t size;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER,
          .ended = TAILQ_HEAD_INITIALIZER(all.ended)};
 
 /* under the lock ----------------------------------------------------------- */
 
-static void unref(struct kept_answer *answer)
+static void unref(struct pending_answer *answer)
 {
     if (answer != NULL && --answer->refs == 0) {
         free(answer);
     }
 }
 
-static size_t size_of(const struct kept *kept)
+static size_t size_of(const struct pending_call *kept)
 {
     return sizeof(*kept) +
            (kept->answer != NULL ? kept->answer->answer.size : 0);
 }
 
-static void drop(struct kept *kept)
+static void drop(struct pending_call *kept)
 {
     all.size -= size_of(kept);
     TAILQ_REMOVE(&all.ended, kept, entry);
@@ -73,10 +73,10 @@ static void drop(struct kept *kept)
 static void evict(void)
 {
     uint64_t now = clock_ms();
-    struct kept *kept;
+    struct pending_call *kept;
 
     while ((kept = TAILQ_FIRST(&all.ended)) != NULL &&
-           now - kept->ended > KEPT_ANSWERED_MS) {
+           now - kept->ended > PENDING_CALL_ANSWERED_MS) {
         drop(kept);
     }
 }
@@ -86,13 +86,14 @@ static bool has_room(size_t size, size_t most)
     return size <= most && all.size <= most - size;
 }
 
-static struct kept *find(const char *id)
+static struct pending_call *find(const char *id)
 {
     uint64_t hash = table_hash_text(&all.table, id);
-    struct kept *kept;
+    struct pending_call *kept;
     size_t at = 0;
 
-    while ((kept = (struct kept *)table_next(&all.table, hash, &at)) != NULL &&
+    while ((kept = (struct pending_call *)table_next(&all.table, hash, &at)) !=
+               NULL &&
            strcmp(kept->id, id) != 0) {
     }
     return kept;
@@ -101,7 +102,7 @@ static struct kept *find(const char *id)
 /* calls -------------------------------------------------------------------- */
 
 /* A random UUID (RFC 9562, version 4) but for the digits of the node. */
-static int make_id(char id[KEPT_ID_SIZE], unsigned node)
+static int make_id(char id[PENDING_CALL_ID_SIZE], unsigned node)
 {
     uint8_t b[16];
 
@@ -113,16 +114,16 @@ static int make_id(char id[KEPT_ID_SIZE], unsigned node)
     b[6] = (uint8_t)(0x40 | (b[6] & 0x0F));
     b[8] = (uint8_t)(0x80 | (b[8] & 0x3F));
     snprintf(
-        id, KEPT_ID_SIZE,
+        id, PENDING_CALL_ID_SIZE,
         "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
         b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
         b[11], b[12], b[13], b[14], b[15]);
     return 0;
 }
 
-struct kept *kept_new(unsigned node, size_t most)
+struct pending_call *pending_call_new(unsigned node, size_t most)
 {
-    struct kept *kept = calloc(1, sizeof(*kept));
+    struct pending_call *kept = calloc(1, sizeof(*kept));
     bool is_in = false;
 
     if (kept == NULL || make_id(kept->id, node) != 0) {
@@ -146,15 +147,14 @@ struct kept *kept_new(unsigned node, size_t most)
     return kept;
 }
 
-const char *kept_id(const struct kept *kept)
+const char *pending_call_id(const struct pending_call *kept)
 {
     return kept->id;
 }
 
-static struct kept_answer *copy(const struct api_reply *reply)
+static struct pending_answer *copy(const struct api_reply *reply)
 {
-    struct kept_answer *answer =
-        malloc(sizeof(*answer) + reply->body->size);
+    struct pending_answer *answer = malloc(sizeof(*answer) + reply->body->size);
 
     if (answer != NULL) {
         answer->refs = 1;
@@ -169,10 +169,11 @@ static struct kept_answer *copy(const struct api_reply *reply)
     return answer;
 }
 
-bool kept_end(struct kept *kept, const struct api_reply *reply, size_t most)
+bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
+                      size_t most)
 {
-    struct kept_answer *answer = copy(reply);
-    struct kept_poll *poll;
+    struct pending_answer *answer = copy(reply);
+    struct pending_poll *poll;
     bool is_kept;
 
     pthread_mutex_lock(&all.lock);
@@ -203,8 +204,8 @@ bool kept_end(struct kept *kept, const struct api_reply *reply, size_t most)
 
 static void on_ended(evutil_socket_t fd, short what, void *arg)
 {
-    struct kept_inbox *inbox = arg;
-    struct kept_poll *poll;
+    struct pending_inbox *inbox = arg;
+    struct pending_poll *poll;
     eventfd_t n;
 
     eventfd_read(fd, &n);
@@ -222,9 +223,9 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
     } while (poll != NULL);
 }
 
-struct kept_inbox *kept_inbox_new(struct event_base *base)
+struct pending_inbox *pending_inbox_new(struct event_base *base)
 {
-    struct kept_inbox *inbox = calloc(1, sizeof(*inbox));
+    struct pending_inbox *inbox = calloc(1, sizeof(*inbox));
 
     if (inbox == NULL) {
         return NULL;
@@ -235,13 +236,13 @@ struct kept_inbox *kept_inbox_new(struct event_base *base)
         event_new(base, inbox->fd, EV_READ | EV_PERSIST, on_ended, inbox);
     if (inbox->fd == -1 || inbox->event == NULL ||
         event_add(inbox->event, NULL) != 0) {
-        kept_inbox_free(inbox);
+        pending_inbox_free(inbox);
         return NULL;
     }
     return inbox;
 }
 
-void kept_inbox_free(struct kept_inbox *inbox)
+void pending_inbox_free(struct pending_inbox *inbox)
 {
     if (inbox == NULL) {
         return;
@@ -255,12 +256,13 @@ void kept_inbox_free(struct kept_inbox *inbox)
     free(inbox);
 }
 
-enum api_poll_news kept_poll_start(struct kept_poll *poll,
-                                   struct kept_inbox *inbox, const char *id,
-                                   void (*told)(void *arg), void *arg)
+enum api_poll_news pending_poll_start(struct pending_poll *poll,
+                                      struct pending_inbox *inbox,
+                                      const char *id, void (*told)(void *arg),
+                                      void *arg)
 {
     enum api_poll_news news = API_POLL_UNKNOWN;
-    struct kept *kept;
+    struct pending_call *kept;
 
     poll->told = told;
     poll->arg = arg;
@@ -282,12 +284,12 @@ enum api_poll_news kept_poll_start(struct kept_poll *poll,
     return news;
 }
 
-const struct api_answer *kept_poll_answer(const struct kept_poll *poll)
+const struct api_answer *pending_poll_answer(const struct pending_poll *poll)
 {
     return poll->answer != NULL ? &poll->answer->answer : NULL;
 }
 
-void kept_poll_end(struct kept_poll *poll)
+void pending_poll_end(struct pending_poll *poll)
 {
     pthread_mutex_lock(&all.lock);
     if (poll->inbox != NULL) {
@@ -310,7 +312,7 @@ void kept_evict(void)
 
 void kept_clear(void)
 {
-    struct kept *kept;
+    struct pending_call *kept;
 
     pthread_mutex_lock(&all.lock);
     while ((kept = TAILQ_FIRST(&all.ended)) != NULL) {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "symbolicated/calls/kept.h"
+#include "symbolicated/calls/pending_calls.h"
 
 #define MUCH 100000
 #define THREADS 4
@@ -26,20 +26,20 @@ uint64_t clock_usec(void) { return now * 1000; }
 uint64_t clock_ms(void) { return now; }
 unsigned clock_since(uint64_t start) { return (unsigned)(now - start); }
 
-static bool end_with(struct kept *kept, const char *text, size_t most)
+static bool end_with(struct pending_call *kept, const char *text, size_t most)
 {
     struct json_writer body = {.data = (char *)text, .size = strlen(text)};
     struct api_reply reply = {.status = 200, .type = "a/b", .body = &body};
 
-    return kept_end(kept, &reply, most);
+    return pending_call_end(kept, &reply, most);
 }
 
-static struct kept *begin(char id[KEPT_ID_SIZE])
+static struct pending_call *begin(char id[PENDING_CALL_ID_SIZE])
 {
-    struct kept *kept = kept_new(0xbeef, MUCH);
+    struct pending_call *kept = pending_call_new(0xbeef, MUCH);
 
     assert_non_null(kept);
-    memcpy(id, kept_id(kept), KEPT_ID_SIZE);
+    memcpy(id, pending_call_id(kept), PENDING_CALL_ID_SIZE);
     return kept;
 }
 
@@ -53,9 +53,9 @@ static void no_call(void *arg)
     fail_msg("a poll was told that had found its answer");
 }
 
-static bool has_text(const struct kept_poll *poll, const char *text)
+static bool has_text(const struct pending_poll *poll, const char *text)
 {
-    const struct api_answer *answer = kept_poll_answer(poll);
+    const struct api_answer *answer = pending_poll_answer(poll);
 
     return answer != NULL && answer->status == 200 &&
            strcmp(answer->type, "a/b") == 0 && answer->size == strlen(text) &&
@@ -65,94 +65,94 @@ static bool has_text(const struct kept_poll *poll, const char *text)
 static void times(void **state)
 {
     struct event_base *base = event_base_new();
-    struct kept_inbox *inbox = kept_inbox_new(base);
-    struct kept_poll poll = {0};
-    char id[KEPT_ID_SIZE], other[KEPT_ID_SIZE];
-    struct kept *kept = begin(id);
+    struct pending_inbox *inbox = pending_inbox_new(base);
+    struct pending_poll poll = {0};
+    char id[PENDING_CALL_ID_SIZE], other[PENDING_CALL_ID_SIZE];
+    struct pending_call *kept = begin(id);
 
     assert_memory_equal(id, "beef", 4);
     memcpy(other, id, sizeof(id));
     other[35] ^= 1;
-    assert_int_equal(kept_poll_start(&poll, inbox, other, no_call, NULL),
+    assert_int_equal(pending_poll_start(&poll, inbox, other, no_call, NULL),
                      API_POLL_UNKNOWN);
 
-    now += 10 * KEPT_ANSWERED_MS; /* it runs for as long as it takes */
+    now += 10 * PENDING_CALL_ANSWERED_MS; /* it runs for as long as it takes */
     assert_true(end_with(kept, "hello", MUCH));
-    now += KEPT_ANSWERED_MS;
-    assert_int_equal(kept_poll_start(&poll, inbox, id, no_call, NULL),
+    now += PENDING_CALL_ANSWERED_MS;
+    assert_int_equal(pending_poll_start(&poll, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
     now++;
     kept_evict();
     assert_int_equal(kept_bytes(), 0);
     assert_true(has_text(&poll, "hello")); /* while it is read */
-    kept_poll_end(&poll);
-    assert_int_equal(kept_poll_start(&poll, inbox, id, no_call, NULL),
+    pending_poll_end(&poll);
+    assert_int_equal(pending_poll_start(&poll, inbox, id, no_call, NULL),
                      API_POLL_UNKNOWN);
-    kept_inbox_free(inbox);
+    pending_inbox_free(inbox);
     event_base_free(base);
 }
 
 static void room(void **state)
 {
     struct event_base *base = event_base_new();
-    struct kept_inbox *inbox = kept_inbox_new(base);
-    struct kept_poll poll = {0}, late = {0};
-    char id[KEPT_ID_SIZE];
-    struct kept *kept = begin(id);
+    struct pending_inbox *inbox = pending_inbox_new(base);
+    struct pending_poll poll = {0}, late = {0};
+    char id[PENDING_CALL_ID_SIZE];
+    struct pending_call *kept = begin(id);
     size_t size = kept_bytes();
     int told = 0;
 
-    assert_null(kept_new(0, size)); /* of which that one has all */
-    assert_int_equal(kept_poll_start(&poll, inbox, id, count, &told),
+    assert_null(pending_call_new(0, size)); /* of which that one has all */
+    assert_int_equal(pending_poll_start(&poll, inbox, id, count, &told),
                      API_POLL_RUNS);
     assert_false(end_with(kept, "hello", size + 4));
     assert_int_equal(kept_bytes(), size);
-    assert_int_equal(kept_poll_start(&late, inbox, id, no_call, NULL),
+    assert_int_equal(pending_poll_start(&late, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
-    assert_null(kept_poll_answer(&late));
+    assert_null(pending_poll_answer(&late));
     event_base_loop(base, EVLOOP_NONBLOCK);
     assert_int_equal(told, 1); /* it had waited */
     assert_true(has_text(&poll, "hello"));
-    kept_poll_end(&poll);
-    kept_poll_end(&late);
+    pending_poll_end(&poll);
+    pending_poll_end(&late);
     kept_clear();
-    kept_inbox_free(inbox);
+    pending_inbox_free(inbox);
     event_base_free(base);
 }
 
 static void polls_that_end(void **state)
 {
     struct event_base *base = event_base_new();
-    struct kept_inbox *inbox = kept_inbox_new(base);
-    struct kept_poll before = {0}, after = {0};
-    char id[KEPT_ID_SIZE];
-    struct kept *kept = begin(id);
+    struct pending_inbox *inbox = pending_inbox_new(base);
+    struct pending_poll before = {0}, after = {0};
+    char id[PENDING_CALL_ID_SIZE];
+    struct pending_call *kept = begin(id);
 
-    kept_poll_start(&before, inbox, id, no_call, NULL);
-    kept_poll_start(&after, inbox, id, no_call, NULL);
-    kept_poll_end(&before);
+    pending_poll_start(&before, inbox, id, no_call, NULL);
+    pending_poll_start(&after, inbox, id, no_call, NULL);
+    pending_poll_end(&before);
     assert_true(end_with(kept, "", MUCH));
-    kept_poll_end(&after);
+    pending_poll_end(&after);
     event_base_loop(base, EVLOOP_NONBLOCK);
     kept_clear();
-    kept_inbox_free(inbox);
+    pending_inbox_free(inbox);
     event_base_free(base);
 }
 
 /* threads ------------------------------------------------------------------ */
 
-static char ids[CALLS][KEPT_ID_SIZE];
+static char ids[CALLS][PENDING_CALL_ID_SIZE];
 
 static void *poll_all(void *arg)
 {
-    static struct kept_poll polls[THREADS][CALLS];
-    struct kept_poll *mine = polls[*(int *)arg];
+    static struct pending_poll polls[THREADS][CALLS];
+    struct pending_poll *mine = polls[*(int *)arg];
     struct event_base *base = event_base_new();
-    struct kept_inbox *inbox = kept_inbox_new(base);
+    struct pending_inbox *inbox = pending_inbox_new(base);
     int told = 0, ended = 0, wrong = 0, i;
 
     for (i = 0; i < CALLS; i++) {
-        ended += kept_poll_start(&mine[i], inbox, ids[i], count, &told) ==
+        ended += pending_poll_start(&mine[i], inbox, ids[i], count, &told) ==
                  API_POLL_ENDED;
     }
     while (told + ended < CALLS) {
@@ -160,9 +160,9 @@ static void *poll_all(void *arg)
     }
     for (i = 0; i < CALLS; i++) {
         wrong += !has_text(&mine[i], ids[i]);
-        kept_poll_end(&mine[i]);
+        pending_poll_end(&mine[i]);
     }
-    kept_inbox_free(inbox);
+    pending_inbox_free(inbox);
     event_base_free(base);
     *(int *)arg = wrong;
     return NULL;
@@ -170,13 +170,13 @@ static void *poll_all(void *arg)
 
 static void threads(void **state)
 {
-    static struct kept *calls[CALLS];
+    static struct pending_call *calls[CALLS];
     pthread_t thread[THREADS];
     int results[THREADS], i;
 
     for (i = 0; i < CALLS; i++) {
-        calls[i] = kept_new(i, 1 << 20);
-        memcpy(ids[i], kept_id(calls[i]), KEPT_ID_SIZE);
+        calls[i] = pending_call_new(i, 1 << 20);
+        memcpy(ids[i], pending_call_id(calls[i]), PENDING_CALL_ID_SIZE);
     }
     for (i = 0; i < THREADS; i++) {
         results[i] = i;
