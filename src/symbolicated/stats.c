@@ -207,6 +207,10 @@ static void print_workers(const struct printer *p)
     print_number(p, "symbolicated_bodies_total", "counter",
                  "Crash reports that were given to such a process.",
                  sum(p, offsetof(struct stats, works.bodies)));
+    print_number(p, "symbolicated_files_given_total", "counter",
+                 "Files that were sent to such a process, as it had not mapped "
+                 "them.",
+                 sum(p, offsetof(struct stats, works.given)));
     print_number(p, "symbolicated_spool_bytes", "gauge",
                  "Bytes of crash reports in memory.", spool_bytes());
 }

@@ -602,6 +602,7 @@ static bool give(struct giving *giving, const struct work_gift *gift,
             process->held[process->nheld++] =
                 (struct held){gift->device, gift->inode};
             giving->fds[giving->nfds++] = fd;
+            atomic_fetch_add(&process->pool->counts->given, 1);
             file.is_new = 1;
         } else {
             file.slot = WORK_NO_SLOT;

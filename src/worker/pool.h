@@ -27,6 +27,7 @@ struct work_counts {
     atomic_uint_least64_t started; /* workers */
     atomic_uint_least64_t bodies;
     atomic_uint_least64_t died;    /* works, with their workers */
+    atomic_uint_least64_t given;   /* descriptors of files */
     atomic_uint_least64_t workers; /* that there are */
 };
 

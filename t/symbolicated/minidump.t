@@ -237,6 +237,7 @@ $t->stop_symbolicated;
 $t->stop_symcached;
 $config{stores} = { default => { %{ $config{stores}{'sym-windows-mini.sym'} },
     root => $t->path('made/late') } };
+$config{symbolication}{threads} = 1;
 my $symcached = $t->start_symcached(\%config);
 $t->start_symbolicated;
 kill STOP => $symcached;
@@ -255,6 +256,11 @@ is scalar @{ $answer->{stacktraces} }, 4, 'it is whole';
 is $t->symbolicated_metric('symbolicated_bodies_total'), 1,
     'a worker has read it once';
 is $t->symbolicated_metric('symbolicated_spool_bytes'), 0, 'and it is gone';
+my $given = $t->symbolicated_metric('symbolicated_files_given_total');
+cmp_ok $given, '>', 0, 'the worker got a file';
+is send_form('', $windows)->{answer}{status}, 'completed', 'the same dump';
+is $t->symbolicated_metric('symbolicated_files_given_total'), $given,
+    'needs no file again';
 
 # --- limits
 
