@@ -4,11 +4,13 @@
 #include "record.h"
 
 #include <event2/event.h>
+#include <stdio.h>
 #include "base/clock.h"
 #include "base/log.h"
 
 #define LINE_MAX_BYTES 256
 #define FLUSH_MS 100
+#define WHAT_MAX 64 /* of which a line is */
 
 /* Of the modules of all rounds. */
 struct counts {
@@ -56,9 +58,8 @@ static struct counts counts_of(const struct api_call *call)
     return counts;
 }
 
-/* what: of which the line is, with an id or none. */
 static void add_line(struct request_context *context, const char *what,
-                     const char *id, const struct api_call *call,
+                     const struct api_call *call,
                      const struct api_reply *reply, const struct counts *counts,
                      uint64_t usec)
 {
@@ -72,9 +73,9 @@ static void add_line(struct request_context *context, const char *what,
     }
     context->lines_size += log_print(
         context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
-        "%s%s protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
+        "%s protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
         "failed=%zu us=%llu",
-        what, id, api_protocol_name(reply->protocol), reply->status,
+        what, api_protocol_name(reply->protocol), reply->status,
         call != NULL ? call->nframes : 0, counts->modules,
         counts->states[API_MODULE_MISSING] +
             counts->states[API_MODULE_UNSUPPORTED] +
@@ -133,7 +134,7 @@ void record_answer(struct request_context *context, const struct record *record,
     count_call(&context->stats, record, call, reply, &counts, now);
     stats_request(&context->stats, reply->protocol, reply->status,
                   now - record->started);
-    add_line(context, "request", "", call, reply, &counts,
+    add_line(context, "request", call, reply, &counts,
              now - record->started);
 }
 
@@ -143,9 +144,11 @@ void record_pending(struct request_context *context,
 {
     uint64_t usec = clock_usec() - record->started;
     const struct counts none = {0};
+    char what[WHAT_MAX];
 
+    snprintf(what, sizeof(what), "request pending=%s", id);
     stats_request(&context->stats, reply->protocol, reply->status, usec);
-    add_line(context, "request pending=", id, call, reply, &none, usec);
+    add_line(context, what, call, reply, &none, usec);
 }
 
 void record_end(struct request_context *context, const struct record *record,
@@ -154,8 +157,9 @@ void record_end(struct request_context *context, const struct record *record,
 {
     struct counts counts = counts_of(call);
     uint64_t now = clock_usec();
+    char what[WHAT_MAX];
 
+    snprintf(what, sizeof(what), "call id=%s", id);
     count_call(&context->stats, record, call, reply, &counts, now);
-    add_line(context, "call id=", id, call, reply, &counts,
-             now - record->started);
+    add_line(context, what, call, reply, &counts, now - record->started);
 }
