@@ -2,7 +2,8 @@
 
 # samply gives the Firefox Profiler its own server of /symbolicate/v5, which
 # reads PDBs by itself: what it answers the Profiler, symbolicated answers
-# behind nginx.
+# behind nginx; and it answers the same of a PDB that it has from a symbol
+# server, which is this one (conf-examples/symbols.conf).
 
 use strict;
 use warnings;
@@ -10,6 +11,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use Test::Example;
 use Test::Front;
 use Test::More;
 use Test::Peer;
@@ -26,18 +28,25 @@ my ($front) = Test::Front::start($t);
 
 # samply, with a profile of nothing
 
-mkdir $t->path('home') or die $!;
 my $profile = $t->write_file('profile.json',
     '{"meta": {"version": 24}, "libs": [], "threads": []}');
-my $port = Test::Symcache::free_port();
-my $pid = $t->spawn('samply.out', { HOME => $t->path('home') }, $samply,
-    'load', '--no-open', '--port', $port, '--symbol-dir', $t->data('pdb'),
-    $profile);
-my $prefix = $t->wait_until('samply listens', sub {
-    my $out = $t->read_file('samply.out') // '';
-    die $out unless Test::Symcache::alive($pid);
-    $out =~ m{symbolServer=http%3A%2F%2F127\.0\.0\.1%3A$port%2F(\w+)} && $1;
-});
+
+# Starts it: its process, its address and the path before its endpoints.
+sub samply {
+    my ($home, @options) = @_;
+    mkdir $t->path($home) or die $!;
+    my $port = Test::Symcache::free_port();
+    my $pid = $t->spawn("$home.out", { HOME => $t->path($home) }, $samply,
+        'load', '--no-open', '--port', $port, @options, $profile);
+    my $prefix = $t->wait_until('samply listens', sub {
+        my $out = $t->read_file("$home.out") // '';
+        die $out unless Test::Symcache::alive($pid);
+        $out =~ m{symbolServer=http%3A%2F%2F127\.0\.0\.1%3A$port%2F(\w+)} && $1;
+    });
+    return ($pid, "127.0.0.1:$port", $prefix);
+}
+
+my ($pid, $address, $prefix) = samply('home', '--symbol-dir', $t->data('pdb'));
 
 # The same request to both, in the Profiler's form.
 my @addresses = map { 0x1000 + 5 * $_ } 0 .. 2035;
@@ -55,7 +64,7 @@ sub answer {
     return $json->decode($r->{body})->{results};
 }
 
-my $theirs = answer("127.0.0.1:$port", "/$prefix/symbolicate/v5");
+my $theirs = answer($address, "/$prefix/symbolicate/v5");
 my $ours = answer($front, '/symbolicate/v5');
 is_deeply [map { $_->{found_modules} } @$ours],
     [map { $_->{found_modules} } @$theirs], 'the same modules are found';
@@ -88,6 +97,28 @@ for my $i (0 .. $#addresses) {
 cmp_ok $both, '>', 1900, "$both of " . @addresses . ' addresses are in functions';
 is_deeply \@differ, [], 'both say the same of them';
 
-$t->stop_pid($pid, 'INT');
+# --- a PDB from the symbol server
+
+my $server = Test::Symcache->new;
+my $files = $server->symbol_store('symbols');
+my $config = $server->default_config('http://127.0.0.1:1');
+$config->{sources} = { upstream => { type => 'filesystem', path => $files } };
+$config->{downloads} = $server->path('downloads');
+$server->start_symcached($config);
+my $listen = '127.0.0.1:' . Test::Symcache::free_port();
+Test::Example::start($server, 'symbols.conf', address => $listen, put => {
+    'listen 80;' => "listen $listen;",
+    '/var/cache/symcached/downloads' => $server->path('downloads') });
+my ($asking, $its_address, $its_prefix) = samply('asking',
+    '--windows-symbol-server', "http://$listen/symbols",
+    '--breakpad-symbol-server', "http://$listen/symbols");
+my $asked = answer($its_address, "/$its_prefix/symbolicate/v5");
+is_deeply $asked->[0]{stacks}, $theirs->[0]{stacks},
+    'with this symbol server it says the same';
+like $server->access_log, qr{"GET /symbols/crash\.pdb/$key/crash\.pdb \S+" 200},
+    'of the file that it got there';
+
+$t->stop_pid($_, 'INT') for $pid, $asking;
+$server->finish;
 $t->finish;
 done_testing;
