@@ -13,6 +13,7 @@ use lib "$FindBin::Bin/../lib";
 use Test::Ctl;
 use Test::File;
 use Test::More;
+use Test::Socorro;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -118,17 +119,21 @@ $ctl->is($ctl->run('minidump', '--url', "http://127.0.0.1:$port/other", $dump),
 my ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
     '--root', $t->path('store'), $dump));
 is $object->{status}, 'OK', 'socorro: done';
-is_deeply $object->{crash_info}, { type => 'EXCEPTION_ACCESS_VIOLATION_WRITE',
-    address => '0x00000045', crashing_thread => 0, assertion => undef },
-    'socorro: the reason';
-my $frame = $object->{threads}[0]{frames}[0];
-is_deeply [@$frame{qw(frame trust offset module module_offset line)}],
-    [0, 'context', '0x0040429e', 'test_app.exe', '0x0000429e', 58],
-    'socorro: a frame';
-like $frame->{file}, qr/test_app\.cc\z/, 'socorro: its file';
-is $object->{crashing_thread}{frames}[0]{registers}{eip}, '0x0040429e',
-    'socorro: registers of the thread that crashed';
-is $object->{modules}[0]{debug_id}, $id, "socorro: Breakpad's debug id";
+is_deeply [grep { exists $object->{crash_info}{$_} } qw(instruction
+    memory_accesses)], [qw(instruction memory_accesses)],
+    'socorro: members that we do not know are null';
+
+# what minidump-stackwalk 0.26.1 wrote of the same dumps and symbols
+for my $name (qw(test_app null_read_av)) {
+    my ($gz) = glob "$data/symbols/*/*/$name.sym.gz";
+    my $root = make_store($t->path("socorro/$name"),
+        $t->program('pdb2symcache'), $gz);
+    ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro',
+        '--root', $root, "$data/$name.dmp"));
+    is_deeply comparable($object),
+        comparable(JSON::PP->new->decode(slurp("$data/$name.stackwalk.json"))),
+        "socorro: $name";
+}
 
 # --- what is wrong
 

@@ -15,6 +15,7 @@ use POSIX ();
 use Test::More;
 use Test::Peer;
 use Test::ScriptedServer;
+use Test::Socorro;
 use Test::Symcache;
 
 my $stackwalk = Test::Peer::folder('minidump-stackwalk')
@@ -40,6 +41,60 @@ my %packed = map { $_ => do {
 for my $path (keys %packed) {
     $t->write_file("symbols/$path", Compress::Zlib::memGunzip(my $copy = $packed{$path}));
 }
+
+# --- random stacks without symbols: both find the same frames in the same way
+
+# Words of the stacks of a dump become addresses of its modules and stacks, or
+# anything, and so do registers of the first thread.
+sub shuffle_stacks {
+    my ($dump) = @_;
+    my ($n, $at) = unpack 'x8 V V', $dump;
+    my %stream = map { my ($type, $size, $offset) =
+        unpack 'V3', substr $dump, $at + 12 * $_, 12; ($type => $offset) }
+        0 .. $n - 1;
+    my $word = unpack('v', substr $dump, $stream{7}, 2) == 9 ? 8 : 4;
+    my ($modules, @modules) = unpack 'V', substr $dump, $stream{4}, 4;
+    @modules = map { [unpack 'Q< V', substr $dump, $stream{4} + 4 + 108 * $_,
+        12] } 0 .. $modules - 1;
+    my $threads = unpack 'V', substr $dump, $stream{3}, 4;
+    for my $i (0 .. $threads - 1) {
+        my ($start, $size, $offset) = unpack 'x24 Q< V V', substr $dump,
+            $stream{3} + 4 + 48 * $i, 48;
+        for (1 .. $size / $word / 4) {
+            my ($base, $length) = @{ $modules[rand @modules] };
+            my $value = (sub { $base + int rand $length },
+                sub { $start + $word * int rand($size / $word) },
+                sub { int rand 2**31 })[rand 3]->();
+            substr $dump, $offset + $word * int rand($size / $word), $word,
+                pack $word == 8 ? 'Q<' : 'V', $value;
+        }
+    }
+    return $dump;
+}
+
+sub frames {
+    my ($said) = @_;
+    return [map { [map { "$_->{offset} $_->{trust}" } @{ $_->{frames} }] }
+        @{ $said->{threads} }];
+}
+
+my $seed = $ENV{SEED} // int rand 1e6;
+srand $seed;
+my %different;
+mkdir "$dir/empty" or die;
+for my $round (1 .. 40) {
+    for my $dump (sort keys %dumps) {
+        my $file = $t->write_file("random.dmp", shuffle_stacks(
+            $t->read_file($t->data("minidump/$dump.dmp"))));
+        my ($peer, $ours) = map { frames(JSON::PP::decode_json(`$_ $file`)) }
+            "$stackwalk --json --no-interactive",
+            $t->program('symcachectl')
+                . " minidump --schema socorro --root $dir/empty";
+        $different{"$dump $round"} = [$peer, $ours]
+            if JSON::PP::encode_json($peer) ne JSON::PP::encode_json($ours);
+    }
+}
+is_deeply \%different, {}, "random stacks, SEED=$seed";
 
 # --- the server
 
@@ -142,6 +197,15 @@ for my $dump (sort keys %dumps) {
     my $unknown = says(start($dump));
     is place($known), $place, "$dump: with the file at hand";
     is place($unknown), 'unknown', '- and without it';
+
+    my $root = make_store($t->path("ours/$dump"), $t->program('pdb2symcache'),
+        $t->data("minidump/symbols/$path.gz"));
+    my $ours = $t->program('symcachectl');
+    my $json = `$ours minidump --schema socorro --root $root @{[
+        $t->data("minidump/$dump.dmp") ]}`;
+    is_deeply comparable(JSON::PP::decode_json($json)),
+        comparable(says(start($dump, '--symbols-path', $t->path('symbols')))),
+        '- symcachectl minidump --schema socorro says the same';
 
     begin('60s', 'open');
     is_deeply says(start_asking($dump, "$dump.a")), $known,

@@ -156,12 +156,34 @@ static const char *read_threads(struct minidump *dump)
     return NULL;
 }
 
+/* Linux' /proc/PID/status has a line "Pid:" and a number. */
+static void read_status(struct minidump *dump)
+{
+    static const char name[] = "\nPid:";
+    struct minidump_bytes stream = bytes_stream(dump, STREAM_LINUX_STATUS);
+    const uint8_t *p, *end = stream.data + stream.size;
+
+    if (stream.data == NULL) {
+        return;
+    }
+    p = memmem(stream.data, stream.size, name, sizeof(name) - 1);
+    for (p = p != NULL ? p + sizeof(name) - 1 : end;
+         p < end && (*p == ' ' || *p == '\t'); p++) {
+    }
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        dump->has_process = true;
+        dump->process = dump->process * 10 + (*p - '0');
+    }
+}
+
 /* MiscInfo has the process's id, if bit 0 of its flags is set. */
 static void read_process(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_MISC);
 
-    if (stream.size >= 24 && (get32(dump, stream.data + 4) & 1) != 0) {
+    if (stream.size < 24) {
+        read_status(dump);
+    } else if ((get32(dump, stream.data + 4) & 1) != 0) {
         dump->has_process = true;
         dump->process = get32(dump, stream.data + 8);
     }
@@ -175,7 +197,6 @@ const char *minidump_read(struct minidump *dump, const void *data, size_t size)
     dump->data = data;
     dump->size = size;
     dump->requesting = SIZE_MAX;
-    dump->main_module = SIZE_MAX;
     error = read_header(dump);
     if (error != NULL) {
         return error;

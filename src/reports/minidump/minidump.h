@@ -49,6 +49,7 @@ struct minidump_bytes {
 
 /* All strings are UTF-8, and live as long as the dump. */
 struct minidump_module {
+    uint32_t number; /* in the dump's list; the first one is the program */
     uint64_t base;
     uint32_t size;
     uint32_t checksum;
@@ -67,6 +68,7 @@ struct minidump_module {
 struct minidump_unloaded {
     uint64_t base;
     uint32_t size;
+    uint32_t time;
     const char *code_file;
 };
 
@@ -112,6 +114,7 @@ struct minidump {
     const char *os_version;
     const char *os_build; /* "" if there is none */
     unsigned num_cpus;
+    char cpu_info[64]; /* of x86 and amd64; or "" */
     uint32_t process; /* its id, if has_process */
     bool has_process;
 
@@ -124,7 +127,6 @@ struct minidump {
     struct minidump_module *modules; /* ascending, without overlaps */
     struct stackwalk_module *ranges; /* the same for the walk */
     size_t num_modules;
-    size_t main_module; /* the first one of the list; SIZE_MAX: none */
     struct minidump_unloaded *unloaded; /* ascending */
     size_t num_unloaded;
 

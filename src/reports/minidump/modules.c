@@ -205,14 +205,16 @@ static int compare(const void *a, const void *b)
     if (x->base != y->base) {
         return x->base < y->base ? -1 : 1;
     }
-    return x->size < y->size ? -1 : x->size > y->size;
+    if (x->size != y->size) {
+        return x->size < y->size ? -1 : 1;
+    }
+    return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* Of modules that overlap, the one that begins first stays. */
 static void sort(struct minidump *dump, size_t count)
 {
     size_t i, n = 0;
-    uint64_t first = dump->modules[0].base;
     struct minidump_module *m = dump->modules;
 
     qsort(m, count, sizeof(*m), compare);
@@ -223,9 +225,6 @@ static void sort(struct minidump *dump, size_t count)
         m[n] = m[i];
         dump->ranges[n].base = m[n].base;
         dump->ranges[n].size = m[n].size;
-        if (m[n].base == first) {
-            dump->main_module = n;
-        }
         n++;
     }
     dump->num_modules = n;
@@ -253,6 +252,7 @@ bool modules_read(struct minidump *dump)
         if (!read_module(dump, m, p)) {
             return true; /* the crate gives the whole list up, too */
         }
+        m->number = (uint32_t)i;
         if (m->size > 0 && m->base + (m->size - 1) >= m->base) {
             n++;
         }
@@ -282,6 +282,7 @@ bool unloaded_read(struct minidump *dump)
         u = &dump->unloaded[i];
         u->base = get64(dump, p);
         u->size = get32(dump, p + 8);
+        u->time = get32(dump, p + 16);
         u->code_file = bytes_string(dump, get32(dump, p + 20));
         if (u->code_file == NULL) {
             return true;

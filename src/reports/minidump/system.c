@@ -121,6 +121,23 @@ static bool read_version(struct minidump *dump, const uint8_t *p)
     return true;
 }
 
+/* As the crate describes a processor. */
+static void read_cpu(struct minidump *dump, const uint8_t *p)
+{
+    char vendor[14] = "";
+    unsigned i, level = get16(dump, p + 2), revision = get16(dump, p + 4);
+
+    for (i = 0; i < 12 && dump->cpu == STACKWALK_X86; i++) {
+        vendor[i] = p[32 + i] >= ' ' && p[32 + i] < 127 ? (char)p[32 + i] : ' ';
+        vendor[i + 1] = ' ';
+    }
+    if (dump->cpu == STACKWALK_X86 || dump->cpu == STACKWALK_AMD64) {
+        snprintf(dump->cpu_info, sizeof(dump->cpu_info),
+                 "%sfamily %u model %u stepping %u", vendor, level,
+                 revision >> 8, revision & 0xff);
+    }
+}
+
 bool system_read(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_SYSTEM);
@@ -144,5 +161,6 @@ bool system_read(struct minidump *dump)
             dump->os = systems[i].os;
         }
     }
+    read_cpu(dump, stream.data);
     return read_version(dump, stream.data);
 }

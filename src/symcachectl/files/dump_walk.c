@@ -206,6 +206,7 @@ static cJSON *describe_module(const struct minidump *dump,
     }
     add_hex(object, "image_addr", m->base);
     add_number(object, "image_size", m->size);
+    add_number(object, "number", m->number);
     if (m->version[0] != '\0') {
         add_text(object, "version", m->version);
     }
@@ -216,6 +217,7 @@ static cJSON *describe_module(const struct minidump *dump,
 static cJSON *describe_more(const struct minidump *dump)
 {
     cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray(), *u;
+    char code_id[24];
     size_t i;
 
     add_number(object, "word",
@@ -232,13 +234,16 @@ static cJSON *describe_more(const struct minidump *dump)
         add_text(object, "reason", dump->reason);
         add_hex(object, "address", dump->crash_address);
     }
-    if (dump->main_module != SIZE_MAX) {
-        add_number(object, "main_module", (double)dump->main_module);
+    if (dump->cpu_info[0] != '\0') {
+        add_text(object, "cpu_info", dump->cpu_info);
     }
     for (i = 0; i < dump->num_unloaded; i++) {
         u = cJSON_CreateObject();
         add_hex(u, "image_addr", dump->unloaded[i].base);
         add_number(u, "image_size", dump->unloaded[i].size);
+        snprintf(code_id, sizeof(code_id), "%08x%x", dump->unloaded[i].time,
+                 dump->unloaded[i].size);
+        add_text(u, "code_id", code_id);
         add_text(u, "code_file", dump->unloaded[i].code_file);
         cJSON_AddItemToArray(list, u);
     }

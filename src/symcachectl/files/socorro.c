@@ -67,6 +67,14 @@ static const char *last_part(const char *path)
     return name;
 }
 
+/* Members that minidump-stackwalk has, and we do not know. */
+static void add_nulls(cJSON *object, const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        add(object, *keys, cJSON_CreateNull());
+    }
+}
+
 /* A function, its file and its line, of a frame with names or NULL. */
 static void add_place(cJSON *object, const cJSON *named)
 {
@@ -135,6 +143,7 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
         add_text(object, "function_offset", NULL);
     }
     add(object, "missing_symbols", cJSON_CreateBool(!has_name));
+    add(object, "unloaded_modules", cJSON_CreateNull());
     add_text(object, "trust",
              strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
     return object;
@@ -155,6 +164,7 @@ static cJSON *describe_thread(const struct report *r, const cJSON *thread,
     add(object, "frame_count", cJSON_CreateNumber(n));
     add_copy(object, "thread_name", get(thread, "thread_name"));
     add_copy(object, "thread_id", get(thread, "thread_id"));
+    add(object, "last_error_value", cJSON_CreateNull());
     add(object, "frames", frames);
     return object;
 }
@@ -184,6 +194,7 @@ static void add_debug_id(cJSON *object, const char *id)
 static cJSON *describe_module(const struct report *r, const cJSON *module,
                               const cJSON *named)
 {
+    static const char *const unknown[] = {"cert_subject", "symbol_url", NULL};
     cJSON *object = cJSON_CreateObject();
     const char *status = printable_field(named, "debug_status");
     uint64_t base = number(module, "image_addr");
@@ -206,6 +217,7 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
                          strcmp(status, "unused") != 0));
     add(object, "corrupt_symbols",
         cJSON_CreateBool(strcmp(status, "malformed") == 0));
+    add_nulls(object, unknown);
     return object;
 }
 
@@ -232,12 +244,17 @@ static cJSON *describe_system(const cJSON *walked)
     add_text(object, "os", os);
     add_text(object, "os_ver", version);
     add_text(object, "cpu_arch", arch);
+    add_copy(object, "cpu_info", get(get(walked, "socorro"), "cpu_info"));
     add_copy(object, "cpu_count", get(get(walked, "socorro"), "cpu_count"));
+    add(object, "cpu_microcode_version", cJSON_CreateNull());
     return object;
 }
 
 static cJSON *describe_crash(const struct report *r, const cJSON *more)
 {
+    static const char *const unknown[] = {
+        "adjusted_address",           "instruction",       "memory_accesses",
+        "instruction_pointer_update", "possible_bit_flips", NULL};
     cJSON *object = cJSON_CreateObject();
 
     add_copy(object, "type", get(more, "reason"));
@@ -248,6 +265,10 @@ static cJSON *describe_crash(const struct report *r, const cJSON *more)
     }
     add_copy(object, "crashing_thread", get(more, "crashing_thread"));
     add_text(object, "assertion", NULL);
+    add(object, "crash_inconsistencies",
+        get(more, "reason") != NULL ? cJSON_CreateArray()
+                                    : cJSON_CreateNull());
+    add_nulls(object, unknown);
     return object;
 }
 
@@ -265,6 +286,8 @@ static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
         add_address(r, object, "end_addr",
                     base + (uint64_t)printable_number(module, "image_size"));
         add_text(object, "filename", printable_field(module, "code_file"));
+        add_copy(object, "code_id", get(module, "code_id"));
+        add(object, "cert_subject", cJSON_CreateNull());
         cJSON_AddItemToArray(array, object);
     }
     return array;
@@ -295,24 +318,59 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
     add(object, "crashing_thread", thread);
 }
 
+struct described {
+    double number;
+    cJSON *object;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct described *x = a, *y = b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Modules as the dump lists them. */
+static cJSON *describe_modules(const struct report *r, const cJSON *answer)
+{
+    const cJSON *module, *named = get(answer, "modules");
+    cJSON *array = cJSON_CreateArray();
+    size_t i, n = (size_t)cJSON_GetArraySize(r->modules);
+    struct described *list = calloc(n + 1, sizeof(list[0]));
+
+    if (list == NULL) {
+        command_no_memory();
+    }
+    n = 0;
+    named = named != NULL ? named->child : NULL;
+    cJSON_ArrayForEach(module, r->modules)
+    {
+        list[n].number = printable_number(module, "number");
+        list[n++].object = describe_module(r, module, named);
+        named = named != NULL ? named->next : NULL;
+    }
+    qsort(list, n, sizeof(list[0]), compare_numbers);
+    for (i = 0; i < n; i++) {
+        cJSON_AddItemToArray(array, list[i].object);
+    }
+    free(list);
+    return array;
+}
+
 cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
 {
+    static const char *const unknown[] = {
+        "handles",       "linux_memory_map_count", "lsb_release",
+        "mac_boot_args", "mac_crash_info",         "proc_limits",
+        "soft_errors",   NULL};
     const cJSON *more = get(walked, "socorro"), *from, *named;
     struct report r = {walked, get(walked, "modules"),
                        printable_number(more, "word") == 4 ? 8 : 16};
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
-    cJSON *modules = cJSON_CreateArray();
 
     add_text(object, "status", "OK");
     add(object, "system_info", describe_system(walked));
     add(object, "crash_info", describe_crash(&r, more));
-    named = get(answer, "modules");
-    named = named != NULL ? named->child : NULL;
-    cJSON_ArrayForEach(from, r.modules)
-    {
-        cJSON_AddItemToArray(modules, describe_module(&r, from, named));
-        named = named != NULL ? named->next : NULL;
-    }
     named = get(answer, "stacktraces");
     named = named != NULL ? named->child : NULL;
     cJSON_ArrayForEach(from, get(walked, "stacktraces"))
@@ -320,14 +378,16 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
         cJSON_AddItemToArray(threads, describe_thread(&r, from, named));
         named = named != NULL ? named->next : NULL;
     }
-    add_copy(object, "main_module", get(more, "main_module"));
-    add(object, "modules", modules);
+    add(object, "main_module", cJSON_CreateNumber(0));
+    add(object, "modules", describe_modules(&r, answer));
+    add(object, "modules_contains_cert_info", cJSON_CreateFalse());
     add_copy(object, "pid", get(more, "pid"));
     add(object, "thread_count",
         cJSON_CreateNumber(cJSON_GetArraySize(threads)));
     add(object, "threads", threads);
     add(object, "unloaded_modules",
         describe_unloaded(&r, get(more, "unloaded")));
+    add_nulls(object, unknown);
     if (get(more, "crashing_thread") != NULL) {
         add_crashing_thread(&r, object, threads,
                             (int)printable_number(more, "crashing_thread"));
