@@ -4,6 +4,7 @@
 #include "duration.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t unit_seconds(char unit)
 {
@@ -41,4 +42,24 @@ bool duration_parse(const char *text, uint64_t *seconds)
 
     *seconds = sum;
     return *text == '\0' && previous != UINT64_MAX;
+}
+
+bool duration_parse_since(const char *text, time_t *since)
+{
+    time_t now = time(NULL);
+    uint64_t seconds;
+    char *end;
+
+    if (duration_parse(text, &seconds)) {
+        *since = seconds < (uint64_t)now ? now - (time_t)seconds : 0;
+        return true;
+    }
+    /* A number of few digits was meant as hours or days, with the unit
+     * forgotten. */
+    if (text[0] < '0' || text[0] > '9' || strlen(text) < 10 ||
+        strlen(text) > 15) {
+        return false;
+    }
+    *since = (time_t)strtoll(text, &end, 10);
+    return *end == '\0' && *since <= now;
 }

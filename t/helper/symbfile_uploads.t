@@ -55,6 +55,38 @@ sub refused {
         "... which the log has with its uuid";
 }
 
+# --- what is missing
+
+my $path = "/v1/symcache/default/_/hash-$hex";
+my $build = '9a2b77f0c1d35ec6a86f0ba5aa3cde21f2a7a001';
+sub missing {
+    my ($query, $key) = @_;
+    return $u->request('GET', "/api/symbols/missing$query", '',
+                       $key // key($secret));
+}
+sub listed { map { join ' ', $_->{file_id} // $_->{build_id}, $_->{count},
+                   $_->{name} } @{ missing(@_)->{json}{missing} } }
+
+is_deeply missing('')->{json}, { success => JSON::PP::true(), status => 200,
+    missing => [] }, 'nothing is missing';
+for (1 .. 3) {
+    is $t->helper('GET', "$path?version=9.0.0&wait=30")->{status}, 404,
+        'nobody has the file id';
+}
+$t->helper('GET', "/v1/debuginfo/default/_/buildid-$build?version=1.0.0&wait=30");
+$t->helper('GET', '/v1/symcache/default/libx.so/' .
+    uc('f0772b9ad3c1c65ea86f0ba5aa3cde210') .
+    "?version=9.0.0&wait=30&code_id=buildid-$build");
+$t->helper('GET', '/v1/symcache/default/crash.pdb/'
+    . "$Test::Symcache::key{'crash.pdb'}?version=9.0.0&wait=30");
+is_deeply [listed('')], ["$build 2 libx.so", "$id 3 "],
+    'by file ids and build ids, the latest first, with how often';
+is_deeply [listed('?since=1h')], ["$build 2 libx.so", "$id 3 "], 'since an hour ago';
+refused(missing("?since=$_"), 400, qr/since=/, "since=$_")
+    for '', 'x', time + 3600;
+refused(missing('?x=1'), 400, qr/since=/, 'another query');
+refused(missing('', 'X: 1'), 401, qr/APIKey/, 'without a key');
+
 # --- a whole one
 
 my $r = whole($ranges);
@@ -71,7 +103,7 @@ is whole($ranges, id => "$id==")->{status}, 200, 'an id with its padding';
 
 # --- and its SymCache
 
-my $path = "/v1/symcache/default/_/hash-$hex";
+is_deeply [listed('')], ["$build 2 libx.so"], 'it is no longer missing';
 $t->wait_until('a SymCache', sub {
     $t->helper('GET', "$path?version=9.0.0&wait=30")->{status} == 200
 });

@@ -216,6 +216,10 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     }
     if (decision_answer(&d, lookup->store, lookup->key, &a)) {
         answer_decided(scheduler, lookup, &d, &a);
+        if (a.kind == SCHEDULER_ABSENT) {
+            missing_note(scheduler->missing, lookup->key, lookup->name,
+                         lookup->hints);
+        }
         fn(arg, &a);
         return NULL;
     }

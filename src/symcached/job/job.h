@@ -129,6 +129,7 @@ cJSON *scheduler_sources(const struct scheduler *scheduler);
 void scheduler_print_sources(const struct scheduler *scheduler,
                              struct evbuffer *buf);
 cJSON *scheduler_tiers(const struct scheduler *scheduler);
+cJSON *scheduler_missing(const struct scheduler *scheduler, time_t since);
 cJSON *scheduler_misses(const struct scheduler *scheduler);
 cJSON *scheduler_why(const struct scheduler *scheduler,
                      const struct store_config *store,

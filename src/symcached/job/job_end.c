@@ -350,6 +350,14 @@ static bool start_another(struct job *job, const symcache_key_t *key,
     return true;
 }
 
+static void note_missing(const struct waiter *w, const symcache_key_t *key,
+                         const struct scheduler_answer *a)
+{
+    if (w->fn != NULL && a->kind == SCHEDULER_ABSENT) {
+        missing_note(w->scheduler->missing, key, w->name, w->hints);
+    }
+}
+
 /*
  * Each waiter is answered by a new decision, from what is on disk now.  One
  * that asked for another kind or version than the job made, or in another
@@ -372,6 +380,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
                   w->name, w->hints, &w->ask);
     if (decision_answer(&d, job->store, &key, &a)) {
         a.key = &key;
+        note_missing(w, &key, &a);
         waiter_answer(w, &a);
         return;
     }
@@ -387,6 +396,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
         a.reason = "error";
         a.seconds = SCHEDULER_BUSY_SECONDS;
     }
+    note_missing(w, &key, &a);
     waiter_answer(w, &a);
 }
 

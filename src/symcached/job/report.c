@@ -115,6 +115,11 @@ cJSON *scheduler_tiers(const struct scheduler *scheduler)
     return tiers_json(scheduler->tiers);
 }
 
+cJSON *scheduler_missing(const struct scheduler *scheduler, time_t since)
+{
+    return missing_json(scheduler->missing, since);
+}
+
 cJSON *scheduler_misses(const struct scheduler *scheduler)
 {
     return misses_json(scheduler->misses);

@@ -445,6 +445,7 @@ bool scheduler_discard(struct scheduler *scheduler,
     if (store->tier != NULL) {
         discard_in_tier(scheduler, store, key);
     }
+    missing_drop(scheduler->missing, key);
     /* First the files: whoever waits for a job that ends begins another. */
     store_discard(store->root, key);
     discard_downloads(scheduler, store, key);
@@ -508,12 +509,13 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->gzip_files = gzip_files_new(base);
     scheduler->tiers = tiers;
     scheduler->misses = misses_new();
+    scheduler->missing = missing_new();
     scheduler->trusts = trusts_new();
 
     if (scheduler->pump == NULL || scheduler->negcache == NULL ||
         scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
         scheduler->gzip_files == NULL || scheduler->misses == NULL ||
-        scheduler->trusts == NULL) {
+        scheduler->missing == NULL || scheduler->trusts == NULL) {
         scheduler_free(scheduler);
         return NULL;
     }
@@ -569,6 +571,7 @@ void scheduler_free(struct scheduler *scheduler)
     }
     trusts_free(scheduler->trusts);
     misses_free(scheduler->misses);
+    missing_free(scheduler->missing);
     source_stats_free(scheduler->source_stats);
     attempt_logs_free(scheduler->attempt_logs);
     negcache_free(scheduler->negcache);

@@ -9,6 +9,7 @@
 
 #include "base/table.h"
 #include "misses.h"
+#include "missing.h"
 #include "state.h"
 
 /* A client that is answered "busy" may ask again after so many seconds. */
@@ -31,6 +32,7 @@ struct scheduler {
     struct gzip_files *gzip_files;
     struct tiers *tiers;
     struct misses *misses;
+    struct missing *missing;
     struct trusts *trusts;
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
     bool stopping;

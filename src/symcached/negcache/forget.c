@@ -32,27 +32,6 @@ struct forget {
     void *arg;
 };
 
-/* Returns false for text that is no time, and for a time in the future. */
-static bool parse_time(const char *text, time_t *since)
-{
-    time_t now = time(NULL);
-    uint64_t seconds;
-    char *end;
-
-    if (duration_parse(text, &seconds)) {
-        *since = seconds < (uint64_t)now ? now - (time_t)seconds : 0;
-        return true;
-    }
-    /* A number of few digits was meant as hours or days, with the unit
-     * forgotten. */
-    if (text[0] < '0' || text[0] > '9' || strlen(text) < 10 ||
-        strlen(text) > 15) {
-        return false;
-    }
-    *since = (time_t)strtoll(text, &end, 10);
-    return *end == '\0' && *since <= now;
-}
-
 const char *forget_parse(const char *query, time_t *since)
 {
     const char *wrong = "malformed_since= must be Unix seconds, or a duration "
@@ -66,7 +45,7 @@ const char *forget_parse(const char *query, time_t *since)
     pair = TAILQ_FIRST(&pairs);
     if (pair != NULL && TAILQ_NEXT(pair, next) == NULL &&
         strcmp(pair->key, "malformed_since") == 0 &&
-        parse_time(pair->value, since)) {
+        duration_parse_since(pair->value, since)) {
         wrong = NULL;
     }
     evhttp_clear_headers(&pairs);

@@ -383,6 +383,16 @@ static void page_symbfile(struct server *s, struct target *t,
     symbfile_page(s->uploads, scheduler_config(s->scheduler), t, req);
 }
 
+static void page_missing(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    if (t->n != 3 || strcmp(t->segments[2], "missing") != 0) {
+        target_refuse(req, 404, "not-found", "no such page");
+        return;
+    }
+    missing_page(s->scheduler, query, req);
+}
+
 static void page_discard(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
@@ -419,6 +429,7 @@ static const struct page {
     {2, "uploads", RIGHT_UPLOAD, true, true, true, page_uploads},
     {2, "symbols-ranges", RIGHT_UPLOAD, true, false, false, page_symbfile},
     {2, "symbols-returnpads", RIGHT_UPLOAD, true, false, false, page_symbfile},
+    {2, "symbols", RIGHT_UPLOAD, false, true, true, page_missing},
     {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, true, true, true, page_changed},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},

@@ -11,11 +11,13 @@
 #include <sys/random.h>
 #include <event2/http.h>
 #include "base/control.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "proto/file_id.h"
+#include "symcached/job/job.h"
 #include "symcached/upload/upload.h"
 #include "target.h"
 #include "upload_page.h"
@@ -39,13 +41,18 @@ static const char *header_of(struct evhttp_request *req, const char *name)
 
 /* answers ----------------------------------------------------------------- */
 
-static void answer_done(const struct symbfile *s, int status)
+/* list: a member of that name, or NULL. */
+static void answer_done(const struct symbfile *s, const char *name,
+                        cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
 
     cJSON_AddBoolToObject(object, "success", true);
-    cJSON_AddNumberToObject(object, "status", status);
-    reply_object(s->req, status, object);
+    cJSON_AddNumberToObject(object, "status", 200);
+    if (list != NULL) {
+        cJSON_AddItemToObject(object, name, list);
+    }
+    reply_object(s->req, 200, object);
 }
 
 /* A random one (RFC 9562), by which a line of the log is found. */
@@ -92,7 +99,7 @@ static void on_done(void *arg, const struct upload_result *result)
     struct symbfile *s = arg;
 
     if (result->status < 300) {
-        answer_done(s, 200);
+        answer_done(s, NULL, NULL);
     } else {
         answer_refused(s, result->status, result->text);
     }
@@ -162,7 +169,7 @@ static void note_label(struct symbfile *s, const char *user, const char *label)
 
 /* Returns 0, or the status of a refusal with a sentence. */
 static int check_key(struct symbfile *s, const struct config *config,
-                     struct upload_request *request, const char **wrong)
+                     bool *only_try, const char **wrong)
 {
     const char *encoded = after_scheme(header_of(s->req, "Authorization"),
                                        "APIKey");
@@ -190,7 +197,7 @@ static int check_key(struct symbfile *s, const struct config *config,
         return 403;
     }
     note_label(s, found->user, secret != NULL ? key : "");
-    request->only_try = found->only_try;
+    *only_try = found->only_try;
     return 0;
 }
 
@@ -258,7 +265,7 @@ void symbfile_page(struct uploads *uploads, const struct config *config,
     s->req = req;
     snprintf(s->user, sizeof(s->user), "-");
     if (config->uploads.root != NULL) {
-        status = check_key(s, config, &request, &wrong);
+        status = check_key(s, config, &request.only_try, &wrong);
     }
     if (status == 0) {
         wrong = read_headers(s, &key, &request);
@@ -276,4 +283,40 @@ void symbfile_page(struct uploads *uploads, const struct config *config,
                        ? SYMCACHE_NAME_NONE ".symbfile"
                        : SYMCACHE_NAME_NONE ".returnpads";
     uploads_take(uploads, &request, on_done, s);
+}
+
+/* Returns what is wrong with the query, or NULL. */
+static const char *read_since(const char *query, time_t *since)
+{
+    static const char name[] = "since=";
+
+    *since = 0;
+    if (query == NULL || query[0] == '\0') {
+        return NULL;
+    }
+    return strncmp(query, name, sizeof(name) - 1) == 0 &&
+                   duration_parse_since(query + sizeof(name) - 1, since)
+               ? NULL
+               : "since= must be Unix seconds, or a duration such as 24h";
+}
+
+void missing_page(const struct scheduler *scheduler, const char *query,
+                  struct evhttp_request *req)
+{
+    const struct config *config = scheduler_config(scheduler);
+    struct symbfile s = {.req = req, .user = "-"};
+    const char *wrong;
+    bool only_try;
+    time_t since;
+    int status = check_key(&s, config, &only_try, &wrong);
+
+    if (status == 0) {
+        wrong = read_since(query, &since);
+        status = wrong != NULL ? 400 : 0;
+    }
+    if (status != 0) {
+        answer_refused(&s, status, wrong);
+        return;
+    }
+    answer_done(&s, "missing", scheduler_missing(scheduler, since));
 }

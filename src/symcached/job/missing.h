@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Modules that were asked for and had no symbols, by ids that a build machine
+ * knows: the hash of a profiler, and the build id.  What is uploaded leaves the
+ * list.  It is in memory, and begins anew with the process.
+ */
+#ifndef SYMCACHED_JOB_MISSING_H
+#define SYMCACHED_JOB_MISSING_H
+
+#include <time.h>
+#include <cjson/cJSON.h>
+#include "proto/key.h"
+
+struct missing;
+
+/* NULL when out of memory. */
+struct missing *missing_new(void);
+void missing_free(struct missing *missing);
+
+/*
+ * Somebody was told that the file is absent.  Of a debug id, the hints may have
+ * the build id; what has no such id is not noted.  name: of the module.  The
+ * one that was asked for longest ago is dropped if there are too many.
+ */
+void missing_note(struct missing *missing, const symcache_key_t *key,
+                  const char *name, const char *hints);
+
+/* A file of this id has come. */
+void missing_drop(struct missing *missing, const symcache_key_t *key);
+
+/* An array of those that were asked for since then, the latest first; NULL when
+ * out of memory. */
+cJSON *missing_json(const struct missing *missing, time_t since);
+
+#endif
