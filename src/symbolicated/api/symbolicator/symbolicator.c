@@ -147,7 +147,10 @@ static struct api_call *post(const struct api_request *request,
     int status;
     char error[256];
     struct symbolicator_call *call;
-    struct symbolicator_limits limits;
+    const struct symbolicator_limits limits = {
+        .frames = request->config->limits.frames,
+        .modules = request->config->limits.modules,
+    };
 
     if (!is_json_type(request->header(request, "Content-Type"))) {
         say(reply, 415,
@@ -177,8 +180,6 @@ static struct api_call *post(const struct api_request *request,
         return NULL;
     }
     call->running = &running;
-    limits.frames = request->config->limits.frames;
-    limits.modules = request->config->limits.modules;
     status = symbolicator_parse(&call->request, request->body, request->size,
                                 &limits, error, sizeof(error));
     if (status == 0 && !read_scope(request, call->request.scope, reply)) {
