@@ -165,7 +165,7 @@ for (["crash.pdb/${\ ($key =~ s/.$/2/r)}/crash.pdb", qr/has the id $key, and/],
 }
 is put("../../../v1/drain", $pdb)->{status}, 400, 'no way out of the path';
 is put("x/%2e%2e/%2e%2e/drain", $pdb)->{status}, 405, 'nor a hidden one';
-for (['', qr/no body/, 'nothing'], ["MZ\0\0", qr/no PE image/, 'a part of an image'],
+for (['', qr/no body/, 'nothing'], ["MZ\0\0", qr/not a PE image/, 'a part of an image'],
      [substr($pdb, 0, 5000), qr/crash\.pdb /, 'half of it'],
      ['<!DOCTYPE html>', qr/identity/, 'a page']) {
     my ($body, $why, $what) = @$_;

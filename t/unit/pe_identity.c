@@ -155,7 +155,7 @@ static void test_none(void **state)
     put32(header, 0x454E); /* NE */
     is_refused("DOS");
     image.data[0] = 'Z';
-    is_refused("no PE image");
+    is_refused("not a PE image");
 }
 
 static void test_damaged(void **state)
@@ -223,7 +223,7 @@ static void test_code(void **state)
     assert_false(code.debug_id.is_known);
     assert_int_equal(code.debug_id.age, 0);
     assert_int_equal(pe_code_read(image.data, 100, &code, error, 200), -1);
-    assert_non_null(strstr(error, "no PE image"));
+    assert_non_null(strstr(error, "not a PE image"));
 }
 
 /* Wherever the file ends, there is no identity, or the right one. */
