@@ -264,7 +264,8 @@ static void texts_of_kinds(void **state)
 {
     static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
                                   "sym",      "debuginfo",  "executable",
-                                  "sourcebundle", "source", "section"};
+                                  "sourcebundle", "source", "section",
+                                  "symbfile"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);
@@ -312,7 +313,10 @@ static void texts_of_keys(void **state)
         {SYMCACHE_KIND_SOURCE, "a.example", "hash-" B16,
          "source:a.example/hash-" B16, 1},
         {SYMCACHE_KIND_SYMCACHE, "a.example", "hash-" B16,
-         "a.example/hash-" B16, 0},
+         "a.example/hash-" B16, 1},
+        {SYMCACHE_KIND_PPDBCACHE, "a.example", "hash-" B16,
+         "ppdbcache:a.example/hash-" B16, 0},
+        {SYMCACHE_KIND_SYMBFILE, "_", "hash-" B16, "symbfile:_/hash-" B16, 1},
         {SYMCACHE_KIND_SECTION, "a.example", "hash-" B16,
          "section:a.example/hash-" B16, 0},
         {SYMCACHE_KIND_EXECUTABLE, "a.exe", "5AB380779000",
