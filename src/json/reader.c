@@ -113,7 +113,7 @@ static char *escape(struct reader *r, char *out)
     }
     c = r->end - r->p >= 2 && r->p[1] == 'u' ? hex4(r->p + 2, r->end) : -1;
     if (c < 0) {
-        fail(r, "not an escape");
+        fail(r, "invalid escape");
         return NULL;
     }
     if (c >= 0xD800 && c < 0xE000) {
@@ -122,7 +122,7 @@ static char *escape(struct reader *r, char *out)
                   : 0;
         c = (int)utf16_pair((uint32_t)c, (uint32_t)low);
         if (c == 0) {
-            fail(r, "a surrogate without its other half");
+            fail(r, "lone surrogate in hex escape");
             return NULL;
         }
         r->p += 6;
@@ -142,10 +142,11 @@ static size_t character(struct reader *r)
     }
     n = utf8_decode(r->p, (size_t)(r->end - r->p), &c);
     if (n < 0) {
-        fail(r, "not UTF-8");
+        fail(r, "invalid unicode code point");
     } else if (c < 0x20) {
         n = -1;
-        fail(r, "a control character in a string");
+        fail(r, "control character (\\u0000-\\u001F) found while "
+                "parsing a string");
     }
     return n < 0 ? 0 : (size_t)n;
 }
@@ -178,7 +179,7 @@ static bool string(struct reader *r)
         r->p += n;
     }
     if (r->p == r->end) {
-        return fail(r, "a string is not closed");
+        return fail(r, "EOF while parsing a string");
     }
     r->p++;
     return add(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
@@ -196,7 +197,7 @@ static bool digits(struct reader *r)
     for (p = r->p; p < r->end && *p >= '0' && *p <= '9'; p++) {
     }
     if (p == r->p) {
-        return fail(r, "a digit is missing");
+        return fail(r, "invalid number");
     }
     r->p = p;
     return true;
@@ -211,7 +212,7 @@ static bool number(struct reader *r)
     if (peek(r) == '0') {
         r->p++;
         if (is_digit(r)) {
-            return fail(r, "a number begins with a zero");
+            return fail(r, "invalid number");
         }
     } else if (!digits(r)) {
         return false;
@@ -238,7 +239,7 @@ static bool word(struct reader *r, const char *text, enum json_type type)
 
     n = strlen(text);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
-        return fail(r, "not a value");
+        return fail(r, "expected ident");
     }
     r->p += n;
     return add(r, type, r->p - n, 0) != NULL;
@@ -273,7 +274,7 @@ static bool nan_or_number(struct reader *r)
 static bool opened(struct reader *r, enum json_type type)
 {
     if (r->depth == JSON_DEPTH_MAX) {
-        return fail(r, "too deep");
+        return fail(r, "recursion limit exceeded");
     }
     r->open[r->depth++] = (uint32_t)r->json->count;
     return add(r, type, r->p++, 0) != NULL;
@@ -298,12 +299,12 @@ static bool value(struct reader *r)
     case '-':
         return nan_or_number(r);
     case -1:
-        return fail(r, "the text ends early");
+        return fail(r, "EOF while parsing a value");
     default:
         if (is_digit(r)) {
             return number(r);
         }
-        return nan_size(r) > 0 ? nan_or_number(r) : fail(r, "not a value");
+        return nan_size(r) > 0 ? nan_or_number(r) : fail(r, "expected value");
     }
 }
 
@@ -311,14 +312,14 @@ static bool value(struct reader *r)
 static bool member(struct reader *r)
 {
     if (peek(r) != '"') {
-        return fail(r, "the name of a member is missing");
+        return fail(r, "key must be a string");
     }
     if (!string(r)) {
         return false;
     }
     skip_blanks(r);
     if (peek(r) != ':') {
-        return fail(r, "\":\" is missing");
+        return fail(r, "expected `:`");
     }
     r->p++;
     skip_blanks(r);
@@ -343,10 +344,14 @@ static bool proceed(struct reader *r, bool is_first)
             is_first = false;
             continue;
         }
+        if (peek(r) == -1) {
+            return fail(r, is_object ? "EOF while parsing an object"
+                                     : "EOF while parsing a list");
+        }
         if (!is_first) {
             if (peek(r) != ',') {
-                return fail(r, is_object ? "\",\" or \"}\" is missing"
-                                         : "\",\" or \"]\" is missing");
+                return fail(r, is_object ? "expected `,` or `}`"
+                                         : "expected `,` or `]`");
             }
             r->p++;
             skip_blanks(r);

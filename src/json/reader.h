@@ -47,7 +47,7 @@ struct json {
 };
 
 struct json_error {
-    const char *reason; /* static: "a string is not closed" */
+    const char *reason; /* static, in the words of serde_json */
     size_t at;          /* bytes from the beginning of the text */
     unsigned line;      /* from 1 */
     size_t column;      /* in bytes, from 1 */

@@ -147,9 +147,9 @@ is_refused('no part', 400, qr/^missing minidump$/);
 is_refused('sources that are no JSON', 400, qr/at line 1 column/,
     ['sources', '[{'], $dump);
 is_refused('more than JSON', 400, qr/trailing/, ['sources', '[] []'], $dump);
-is_refused('sources that are no list', 400, qr/^sources: /,
+is_refused('sources that are no list', 400, qr/^invalid type: map, expected a sequence/,
     ['sources', '{}'], $dump);
-is_refused('options of another type', 400, qr/^options\.dif_candidates: /,
+is_refused('options of another type', 400, qr/^invalid type: integer `3`, expected a boolean/,
     ['options', '{"dif_candidates":3}'], $dump);
 is_refused('a platform without quotes', 400, qr/at line 1 column/,
     ['platform', 'native'], $dump);

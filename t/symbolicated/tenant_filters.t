@@ -204,13 +204,13 @@ for ([{ layout => { type => 'slashsymbols' } }, 'layout.type: slashsymbols is no
      [{ type => 'gcs', bucket => 'b', layout => { type => 'debuginfod' } },
       'layout.type: debuginfod is not'],
      [{ accept_invalid_certs => \1 }, 'accept_invalid_certs: certificates are'],
-     [{ is_public => 1 }, 'is_public: expected a boolean'],
-     [{ has_index => 'yes' }, 'has_index: expected a boolean'],
-     [{ filters => { path_patterns => 'a' } }, 'filters.path_patterns: expected a list'],
+     [{ is_public => 1 }, 'is_public: invalid type: integer `1`, expected a boolean'],
+     [{ has_index => 'yes' }, 'has_index: invalid type: string "yes", expected a boolean'],
+     [{ filters => { path_patterns => 'a' } }, 'filters.path_patterns: invalid type: string "a", expected '],
      [{ filters => { path_patterns => ['a[b'] } }, 'filters.path_patterns: is too'],
      [{ filters => { path_patterns => ['a' x 200] } }, 'filters.path_patterns: is too'],
      [{ filters => { path_patterns => [('a') x 65] } }, 'too many path_patterns'],
-     [{ filters => { requires_checksum => 1 } }, 'filters.requires_checksum: expected'],
+     [{ filters => { requires_checksum => 1 } }, 'filters.requires_checksum: invalid type'],
      [{ filters => [] , layout => { casing => 'x' } }, 'layout.casing: unknown variant']) {
     my ($wrong, $said) = @$_;
     my $r = post($modules{crash}, [web(%$wrong)]);

@@ -630,6 +630,7 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
 
     memset(request, 0, sizeof(*request));
     walk.json = &request->json;
+    walk.is_bare = limits->takes_report; /* its parts are of several texts */
     walk.error = error;
     walk.error_size = error_size;
     snprintf(error, error_size, "out of memory");

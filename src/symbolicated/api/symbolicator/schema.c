@@ -25,7 +25,8 @@ bool schema_fail(struct schema_walk *walk, const char *reason)
     size_t i, n;
 
     walk->error[0] = '\0';
-    for (i = n = 0; i < walk->depth && i < SCHEMA_PATH_MAX; i++) {
+    for (i = n = 0;
+         !walk->is_bare && i < walk->depth && i < SCHEMA_PATH_MAX; i++) {
         n = strlen(walk->error);
         if (walk->path[i].name != NULL) {
             snprintf(walk->error + n, walk->error_size - n, "%s%s",
@@ -134,6 +135,38 @@ bool schema_is_one_of(const struct json *json, uint32_t value,
     return false;
 }
 
+/* What a value is. */
+static void describe(char *text, size_t size, const struct json *json,
+                     uint32_t value)
+{
+    const struct json_value *v = &json->values[value];
+    int n = (int)(v->size < 32 ? v->size : 32);
+
+    switch (v->type) {
+    case JSON_NULL:
+        snprintf(text, size, "null");
+        break;
+    case JSON_FALSE:
+    case JSON_TRUE:
+        snprintf(text, size, "boolean `%s`",
+                 v->type == JSON_TRUE ? "true" : "false");
+        break;
+    case JSON_NUMBER:
+        snprintf(text, size, "%s `%.*s`",
+                 memchr(json_text(json, value), '.', v->size) != NULL
+                     ? "floating point"
+                     : "integer",
+                 n, json_text(json, value));
+        break;
+    case JSON_STRING:
+        snprintf(text, size, "string \"%.*s\"", n, json_text(json, value));
+        break;
+    default:
+        snprintf(text, size, "%s",
+                 v->type == JSON_ARRAY ? "sequence" : "map");
+    }
+}
+
 /* NULL, or what was expected instead. */
 static const char *mismatch(const struct json *json, uint32_t value,
                             const struct schema_member *member)
@@ -146,35 +179,35 @@ static const char *mismatch(const struct json *json, uint32_t value,
     case SCHEMA_ANY:
         return NULL;
     case SCHEMA_STRING:
-        return type == JSON_STRING ? NULL : "expected a string";
+        return type == JSON_STRING ? NULL : "a string";
     case SCHEMA_STRINGS:
-        return is_strings(json, value) ? NULL : "expected a list of strings";
+        return is_strings(json, value) ? NULL : "a list of strings";
     case SCHEMA_BOOL:
         return type == JSON_TRUE || type == JSON_FALSE ? NULL
-                                                       : "expected a boolean";
+                                                       : "a boolean";
     case SCHEMA_U32:
         return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE &&
                        n <= UINT32_MAX
                    ? NULL
-                   : "expected a number of 32 bits";
+                   : "u32";
     case SCHEMA_U64:
         return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE
                    ? NULL
-                   : "expected a number of 64 bits";
+                   : "u64";
     case SCHEMA_HEX:
         return schema_hex(json, value, &n) ? NULL
-                                           : "expected a number or hex string";
+                                          : "a number or hex string";
     case SCHEMA_LIST:
-        return type == JSON_ARRAY ? NULL : "expected a list";
+        return type == JSON_ARRAY ? NULL : "a sequence";
     case SCHEMA_OBJECT:
         return type == JSON_OBJECT || type == JSON_ARRAY
                    ? NULL
-                   : "expected an object";
+                   : "a map";
     case SCHEMA_MAP:
-        return type == JSON_OBJECT ? NULL : "expected an object";
+        return type == JSON_OBJECT ? NULL : "a map";
     case SCHEMA_ENUMERATION:
         return schema_is_one_of(json, value, member->texts) ? NULL
-                                                            : "unknown variant";
+                                                     : "another text";
     }
     return NULL;
 }
@@ -182,17 +215,24 @@ static const char *mismatch(const struct json *json, uint32_t value,
 static bool take(struct schema_walk *walk, uint32_t value,
                  const struct schema_member *member, uint32_t *found)
 {
-    const char *reason;
+    const char *expected;
+    char reason[160], found_text[64];
 
     if (member->presence == SCHEMA_NULLABLE &&
         walk->json->values[value].type == JSON_NULL) {
         return true;
     }
-    reason = mismatch(walk->json, value, member);
-    if (reason == NULL) {
+    expected = mismatch(walk->json, value, member);
+    if (expected == NULL) {
         *found = value;
         return true;
     }
+    if (member->type == SCHEMA_ENUMERATION) {
+        return schema_fail_member(walk, member->name, "unknown variant");
+    }
+    describe(found_text, sizeof(found_text), walk->json, value);
+    snprintf(reason, sizeof(reason), "invalid type: %s, expected %s",
+             found_text, expected);
     return schema_fail_member(walk, member->name, reason);
 }
 
@@ -278,7 +318,7 @@ bool schema_object(struct schema_walk *walk, uint32_t value,
     memset(found, 0, count * sizeof(*found));
     type = walk->json->values[value].type;
     if (type != JSON_OBJECT && type != JSON_ARRAY) {
-        return schema_fail(walk, "expected an object");
+        return schema_fail(walk, "expected a map");
     }
     if (!(type == JSON_OBJECT ? take_members : take_items)(
             walk, value, members, count, found)) {

@@ -44,6 +44,7 @@ struct schema_walk {
         size_t index;
     } path[SCHEMA_PATH_MAX];
     size_t depth;
+    bool is_bare; /* errors have no place */
     char *error;
     size_t error_size;
 };
