@@ -110,9 +110,10 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
     . ' debuginfo/wasm derived/symcache';
 my %above = (
-    server => 'job negcache space store tenant upload',
+    server => 'job negcache once space store tenant upload',
     upload => 'job fetch tier intake space',
     tenant => '',
+    once => 'fetch tenant',
     job => 'source negcache transcode intake store space tier',
     tier => 'fetch store transcode',
     source => 'tier transcode intake fetch space',

@@ -37,6 +37,26 @@ struct spool *spool_new(void)
     return spool;
 }
 
+struct spool *spool_adopt(int fd)
+{
+    struct spool *spool = calloc(1, sizeof(*spool));
+    off_t size = lseek(fd, 0, SEEK_END);
+
+    if (spool == NULL || size == -1) {
+        free(spool);
+        close(fd);
+        return NULL;
+    }
+    atomic_init(&spool->refs, 1);
+    spool->fd = fd;
+    spool->size = (uint64_t)size;
+    if (spool_count(spool, spool->size) != 0) {
+        spool_unref(spool);
+        return NULL;
+    }
+    return spool;
+}
+
 int spool_count(struct spool *spool, uint64_t size)
 {
     uint64_t others = atomic_fetch_add(&bytes, size);

@@ -27,6 +27,10 @@ uint64_t spool_bytes(void);
 /* Makes an empty one, with a reference.  NULL without memory or descriptors. */
 struct spool *spool_new(void);
 
+/* The same of a file without a name, which is taken over.  NULL without memory,
+ * or room; then the file is closed. */
+struct spool *spool_adopt(int fd);
+
 /* Returns 0, or -1: there is no room. */
 int spool_write(struct spool *spool, const void *data, size_t size);
 

@@ -4,8 +4,11 @@
 
 #include "pending_reply.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <event2/bufferevent.h>
 #include <event2/event_struct.h>
@@ -103,6 +106,34 @@ void pending_reply_answer(struct pending_reply *detached,
     /* nothing else waits in the socket's buffer, so it has enough room */
     if (!pending_reply_send(detached, answer)) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
+    }
+    pending_reply_free(detached);
+}
+
+void pending_reply_hand(struct pending_reply *detached,
+                        struct evbuffer *answer, int fd)
+{
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.room = {0}};
+    size_t size = evbuffer_get_length(answer);
+    struct iovec piece = {evbuffer_pullup(answer, -1), size};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    struct cmsghdr *head;
+
+    if (fd != -1) {
+        message.msg_control = control.room;
+        message.msg_controllen = sizeof(control.room);
+        head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(head), &fd, sizeof(int));
+    }
+    if (sendmsg(event_get_fd(&detached->readable), &message, MSG_NOSIGNAL) !=
+        (ssize_t)size) {
+        log_info(errno, "an answer cannot be sent");
     }
     pending_reply_free(detached);
 }

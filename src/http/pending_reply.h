@@ -35,6 +35,11 @@ bool pending_reply_send(struct pending_reply *detached, struct evbuffer *part);
 void pending_reply_answer(struct pending_reply *detached,
                           struct evbuffer *answer);
 
+/* The same; with its first byte goes a descriptor, on a Unix socket.  It stays
+ * the caller's; -1: there is none. */
+void pending_reply_hand(struct pending_reply *detached,
+                        struct evbuffer *answer, int fd);
+
 /* Closes the connection and frees it. */
 void pending_reply_free(struct pending_reply *detached);
 

@@ -157,6 +157,7 @@ enum api_news {
     API_WORK_ENDED,   /* with a result */
     API_WORK_REFUSED, /* detail: why */
     API_WORK_DIED,
+    API_WORK_UNFETCHED, /* its body cannot be fetched; the text says why */
     API_WORK_LATE     /* the time of the call is over */
 };
 
@@ -175,6 +176,9 @@ struct api_work {
     const char *domain; /* whose body it is; NULL: of a stranger */
     const char *text;
     struct spool *body;
+    const char *url;   /* NULL, or the body is to be fetched there first... */
+    const char *token; /* ...with this, or NULL; the line "coding" is added to
+                          the text then */
     enum api_news news; /* since the step before */
     uint32_t detail;
     char *said; /* with a NUL; the call takes it and frees it; or NULL */

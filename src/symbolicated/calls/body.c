@@ -3,14 +3,21 @@
  */
 #include "body.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "download.h"
 
 /* That a worker may compute for, between two messages. */
 #define SILENCE_MS 60000
 
 struct body {
     struct api_call *call;
-    struct work *work;
+    struct work_pool *pool;
+    size_t most;
+    struct download *download; /* or NULL */
+    struct work *work;         /* NULL: the body is not there yet */
     void (*told)(void *arg);
     void *arg;
     const struct search *search; /* while files are given */
@@ -34,29 +41,79 @@ static void on_news(void *arg, enum work_news news)
     body->told(body->arg);
 }
 
-struct body *body_start(struct work_pool *pool, struct api_call *call,
-                        size_t most, void (*told)(void *arg), void *arg)
+/* Returns 0, or -1 without memory. */
+static int begin(struct body *body, const char *text)
 {
-    const struct api_work *work = call->work;
+    const struct api_work *work = body->call->work;
     struct work_order order = {
         .kind = work->kind,
         .limit = work->limit,
         .domain = work->domain,
         .body = work->body->fd,
-        .text = work->text,
-        .most = most,
+        .text = text,
+        .most = body->most,
         .ms = SILENCE_MS,
     };
+
+    body->work = work_start(body->pool, &order, on_news, body);
+    return body->work != NULL ? 0 : -1;
+}
+
+/* There is no body. */
+static void fail(struct body *body, const char *reason)
+{
+    struct api_work *work = body->call->work;
+
+    work->news = API_WORK_UNFETCHED;
+    free(work->said);
+    work->said = strdup(reason);
+    body->told(body->arg);
+}
+
+static void on_fetched(void *arg, struct spool *spool, const char *text)
+{
+    struct body *body = arg;
+    char *order = NULL;
+
+    if (spool == NULL) {
+        fail(body, text);
+        return;
+    }
+    body->call->work->body = spool;
+    if (asprintf(&order, "%s\ncoding %s", body->call->work->text, text) < 0) {
+        order = NULL;
+    }
+    if (order == NULL || begin(body, order) != 0) {
+        fail(body, "out of memory");
+    }
+    free(order);
+}
+
+struct body *body_start(struct event_base *base, struct work_pool *pool,
+                        const struct exchange_address *helper,
+                        struct api_call *call, size_t most,
+                        void (*told)(void *arg), void *arg)
+{
+    const struct api_work *work = call->work;
     struct body *body = calloc(1, sizeof(*body));
+    bool is_begun;
 
     if (body == NULL) {
         return NULL;
     }
     body->call = call;
+    body->pool = pool;
+    body->most = most;
     body->told = told;
     body->arg = arg;
-    body->work = work_start(pool, &order, on_news, body);
-    if (body->work == NULL) {
+    if (work->body != NULL) {
+        is_begun = begin(body, work->text) == 0;
+    } else {
+        body->download = download_start(base, helper, work->url, work->token,
+                                        on_fetched, body);
+        is_begun = body->download != NULL;
+    }
+    if (!is_begun) {
         free(body);
         return NULL;
     }
@@ -97,6 +154,7 @@ void body_give(struct body *body, const struct search *search)
 void body_free(struct body *body)
 {
     if (body != NULL) {
+        download_free(body->download);
         work_free(body->work);
         free(body);
     }

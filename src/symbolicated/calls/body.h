@@ -14,10 +14,13 @@ struct body;
 
 /*
  * For a call with a work.  told is called when the call's work has news.  most
- * is how many bytes it may say.  Returns NULL without memory.
+ * is how many bytes it may say.  helper is asked for a body that is elsewhere.
+ * Returns NULL without memory, or if there is no helper.
  */
-struct body *body_start(struct work_pool *pool, struct api_call *call,
-                        size_t most, void (*told)(void *arg), void *arg);
+struct body *body_start(struct event_base *base, struct work_pool *pool,
+                        const struct exchange_address *helper,
+                        struct api_call *call, size_t most,
+                        void (*told)(void *arg), void *arg);
 
 /* Gives it files, of modules of the rounds of a search and those before; NULL:
  * there is none. */

@@ -460,7 +460,8 @@ static void work(struct request *r)
     }
     r->worked = clock_usec();
     if (r->body == NULL) {
-        r->body = body_start(r->context->pool, r->call,
+        r->body = body_start(r->context->searcher.base, r->context->pool,
+                             &r->settings->helper, r->call,
                              r->settings->symbolication->limits.body_size,
                              on_work, r);
     } else {

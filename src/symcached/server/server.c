@@ -20,6 +20,7 @@
 #include "base/release.h"
 #include "metrics/metrics.h"
 #include "endpoint.h"
+#include "handover.h"
 #include "lookup_batch.h"
 #include "metrics_page.h"
 #include "ready.h"
@@ -44,6 +45,7 @@ struct server {
     struct event_base *base;
     struct scheduler *scheduler;
     struct tenants *tenants; /* or NULL */
+    struct once *once;       /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
@@ -371,6 +373,13 @@ static void page_tenants(struct server *s, struct target *t, const char *query,
                 on_tenant, req);
 }
 
+static void page_fetch(struct server *s, struct target *t, const char *query,
+                       struct evhttp_request *req)
+{
+    handover_start(s->base, s->once, scheduler_config(s->scheduler), req,
+                   on_ended, s);
+}
+
 static void page_uploads(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
@@ -433,6 +442,7 @@ static const struct page {
     {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, true, true, true, page_changed},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
+    {2, "fetch", RIGHT_READ, true, false, false, page_fetch},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
     {1, "readyz", RIGHT_LOOKUP, false, false, false, page_readyz},
@@ -641,7 +651,8 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->uploads = uploads_new(base, scheduler);
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->drain == NULL || listen_on(s, config, error, size) != 0) {
+        s->drain == NULL || (tenants && !(s->once = once_new(base))) ||
+        listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
     }
@@ -665,6 +676,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     server->done = done;
     server->arg = arg;
     server->tenants = NULL; /* they have ended already */
+    handovers_stop();
     if (server->forget != NULL) {
         forget_cancel(server->forget);
         server->forget = NULL;
@@ -691,6 +703,7 @@ void server_free(struct server *server)
     if (server->drain != NULL) {
         event_free(server->drain);
     }
+    once_free(server->once);
     uploads_free(server->uploads);
     reports_free(server->reports);
     ready_free(server->ready);

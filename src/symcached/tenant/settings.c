@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tenant.h"
+
 #define SOURCES_MAX 64 /* a client's 32, each in up to two parts */
 
 static void add_path(cJSON *object, const char *name, const char *scheme,
@@ -29,8 +31,7 @@ static void add_text(cJSON *object, const char *name, const char *format,
     cJSON_AddStringToObject(object, name, text);
 }
 
-/* Whether the operator lets the host of a URL be at an internal address. */
-static bool is_listed(const struct tenants_config *config, const char *url)
+bool tenants_may_reach(const struct tenants_config *config, const char *url)
 {
     const char *host = strstr(url, "://");
     size_t i, n;
@@ -158,7 +159,7 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     if (!add_members(item, source)) {
         return false;
     }
-    if (url != NULL && is_listed(config, url)) {
+    if (url != NULL && tenants_may_reach(config, url)) {
         cJSON_AddStringToObject(item, "internal", "origin");
     }
     if (strcmp(type, "s3") == 0 &&

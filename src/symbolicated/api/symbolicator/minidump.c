@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/secret.h"
 #include "reports/crash/crash.h"
 #include "symbolicated/api/request_limit.h"
 #include "call.h"
@@ -22,7 +23,8 @@ struct minidump_call {
     struct api_call api; /* first */
     const struct symbolication_config *config;
     struct api_work work;
-    char *order; /* work.text */
+    char *order;                   /* work.text */
+    struct minidump_stored stored; /* its url is NULL: it is in a form */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
     char domain[SYMBOLICATOR_SCOPE_MAX + 3];
     /* What the worker has asked, as requests; their rounds have the files. */
@@ -76,7 +78,13 @@ static enum api_next say_refused(struct minidump_call *call,
         say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
         break;
     case CRASH_BAD_PART:
-        say_detail(reply, 400, text);
+        if (call->stored.url != NULL) {
+            say(reply, 422,
+                "Failed to deserialize the JSON body into the target type: "
+                "symbolicate.rewrite_first_module: %s", text);
+        } else {
+            say_detail(reply, 400, text);
+        }
         break;
     case CRASH_LARGE_PART:
         say_detail(reply, 413, text);
@@ -92,6 +100,28 @@ static enum api_next say_refused(struct minidump_call *call,
 }
 
 /* requests ----------------------------------------------------------------- */
+
+/* What the client said beside a dump that was stored goes before what the
+ * worker says of the dump.  Returns 0, or -1 without memory. */
+static int add_members(struct minidump_call *call)
+{
+    const struct json_writer *members = &call->stored.members;
+    char *said = call->work.said;
+    int n;
+
+    if (call->stored.url == NULL) {
+        return 0;
+    }
+    n = asprintf(&call->work.said, "%.*s,%.*s", (int)members->size - 1,
+                 members->data, (int)call->work.size - 1, said + 1);
+    free(said);
+    if (n < 0) {
+        call->work.said = NULL;
+        return -1;
+    }
+    call->work.size = (size_t)n;
+    return 0;
+}
 
 /* Makes a call of what the worker has said.  Returns NULL when it has
  * answered. */
@@ -109,7 +139,7 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
     char error[256] = "out of memory";
     int status = 503;
 
-    if (inner != NULL && call->work.said != NULL) {
+    if (inner != NULL && call->work.said != NULL && add_members(call) == 0) {
         inner->text = call->work.said;
         call->work.said = NULL;
         status =
@@ -306,6 +336,8 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
         return say_refused(call, reply);
     case API_WORK_DIED:
         return say_failed(reply, "internal error");
+    case API_WORK_UNFETCHED:
+        return say_failed(reply, call->work.said);
     case API_WORK_LATE:
         return say_late(call, reply);
     default:
@@ -344,6 +376,7 @@ static void release(struct api_call *api)
     free(call->work.said);
     free(call->gifts);
     free(call->order);
+    minidump_stored_free(&call->stored);
     free(call);
 }
 
@@ -363,7 +396,8 @@ static void set_domain(struct minidump_call *call)
     }
 }
 
-/* Says what is to be done with the body.  Returns 0, or -1 without memory. */
+/* Says what is to be done with the body, which is a form if there is a
+ * boundary.  Returns 0, or -1 without memory. */
 static int write_order(struct minidump_call *call, const char *boundary,
                        const char *coding)
 {
@@ -383,8 +417,10 @@ static int write_order(struct minidump_call *call, const char *boundary,
         set |= (wanted >> words[i].from & 1) != 0 ? words[i].to : 0;
     }
     if (asprintf(&call->order,
-                 "boundary %s\ncoding %s\ncorrections %u\nunpacked %llu",
-                 boundary, coding, set,
+                 "%s %s\ncoding %s\ncorrections %u\nunpacked %llu",
+                 boundary != NULL ? "boundary" : "rewrite",
+                 boundary != NULL ? boundary : call->stored.rewrite, coding,
+                 set,
                  (unsigned long long)call->config->limits.crash_size) < 0) {
         call->order = NULL;
         return -1;
@@ -393,10 +429,8 @@ static int write_order(struct minidump_call *call, const char *boundary,
     return 0;
 }
 
-/* Takes a reference to the body. */
 static struct minidump_call *new_call(const struct symbolication_config *config,
-                                      struct spool *body, const char *boundary,
-                                      const char *coding, const char *scope)
+                                      const char *scope)
 {
     struct minidump_call *call = calloc(1, sizeof(*call));
 
@@ -413,12 +447,7 @@ static struct minidump_call *new_call(const struct symbolication_config *config,
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
     call->work.kind = CRASH_MINIDUMP;
     call->work.limit = config->limits.frames;
-    call->work.body = spool_ref(body);
     set_domain(call);
-    if (write_order(call, boundary, coding) != 0) {
-        release(&call->api);
-        return NULL;
-    }
     return call;
 }
 
@@ -444,6 +473,22 @@ static bool read_boundary(const char *type, char boundary[BOUNDARY_MAX + 1])
     return false;
 }
 
+/* The last step of a begin: counts the call among those that run.  NULL: it
+ * may not run, and is gone. */
+static struct api_call *begun(struct minidump_call *call, const char *boundary,
+                              const char *coding, struct api_reply *reply)
+{
+    call->is_counted =
+        request_limit_begin(&running, call->config->symbolicator.minidump.requests,
+                      0, SIZE_MAX);
+    if (call->is_counted && write_order(call, boundary, coding) == 0) {
+        return &call->api;
+    }
+    release(&call->api);
+    say_busy(reply);
+    return NULL;
+}
+
 struct api_call *minidump_begin(const struct api_request *request,
                                 const char *scope, struct api_reply *reply)
 {
@@ -466,17 +511,54 @@ struct api_call *minidump_begin(const struct api_request *request,
         say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
         return NULL;
     }
-    call = new_call(config, request->spool, boundary, coding, scope);
+    call = new_call(config, scope);
     if (call == NULL) {
         say(reply, 503, "out of memory");
         return NULL;
     }
-    call->is_counted = request_limit_begin(
-        &running, config->symbolicator.minidump.requests, 0, SIZE_MAX);
-    if (!call->is_counted) {
-        release(&call->api);
-        say_busy(reply);
+    call->work.body = spool_ref(request->spool);
+    return begun(call, boundary, coding, reply);
+}
+
+void minidump_stored_free(struct minidump_stored *stored)
+{
+    secret_free(stored->token);
+    free(stored->url);
+    free(stored->rewrite);
+    if (stored->members.data != NULL) {
+        explicit_bzero(stored->members.data, stored->members.size);
+    }
+    free(stored->members.data);
+}
+
+/* A URL that is relative is not asked for. */
+static bool has_scheme(const char *url)
+{
+    size_t n = strspn(url, "abcdefghijklmnopqrstuvwxyz"
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+
+    return n > 0 && url[n] == ':';
+}
+
+struct api_call *
+minidump_begin_stored(const struct symbolication_config *config,
+                      struct minidump_stored *stored, const char *scope,
+                      struct api_reply *reply)
+{
+    struct minidump_call *call = new_call(config, scope);
+
+    if (call == NULL) {
+        minidump_stored_free(stored);
+        say(reply, 503, "out of memory");
         return NULL;
     }
-    return &call->api;
+    call->stored = *stored;
+    call->work.url = stored->url;
+    call->work.token = stored->token;
+    if (!has_scheme(stored->url)) {
+        say_failed(reply, "download failed: relative URL without a base");
+        release(&call->api);
+        return NULL;
+    }
+    return begun(call, NULL, "", reply);
 }

@@ -11,6 +11,7 @@
 
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
+#include "any.h"
 #include "call.h"
 #include "minidump.h"
 #include "poll.h"
@@ -18,6 +19,7 @@
 #include "sources.h"
 
 #define REQUESTS "/requests/"
+#define ANY "/symbolicate-any"
 
 static request_count running; /* requests that are posted */
 
@@ -72,7 +74,7 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
         if (!parse_timeout(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
             say(reply, 400,
                 "Failed to deserialize query string: timeout: "
-                "expected a number of seconds");
+                "invalid digit found in string");
             return false;
         }
         *wait = seconds < SYMBOLICATOR_LIMIT_MS / 1000 ? seconds * 1000
@@ -205,11 +207,33 @@ static struct api_call *post_minidump(const struct api_request *request,
                : NULL;
 }
 
+/* A report that is somewhere else. */
+static struct api_call *post_any(const struct api_request *request,
+                                 struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_MINIDUMP;
+    if (!is_json_type(request->header(request, "Content-Type"))) {
+        say(reply, 415,
+            "Expected request with `Content-Type: application/json`");
+        return NULL;
+    }
+    if (api_is_encoded(request)) {
+        say(reply, 415, "Content-Encoding is not supported");
+        return NULL;
+    }
+    return read_scope(request, scope, reply)
+               ? any_begin(request, scope, reply)
+               : NULL;
+}
+
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path)
 {
     return (config->symbolicator.minidump.enabled &&
-            strcmp(path, SYMBOLICATOR_MINIDUMP) == 0) ||
+            (strcmp(path, SYMBOLICATOR_MINIDUMP) == 0 ||
+             strcmp(path, ANY) == 0)) ||
             strcmp(path, "/symbolicate") == 0 ||
            strcmp(path, "/healthcheck") == 0 ||
            strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
@@ -219,6 +243,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply)
 {
     bool is_post, is_dump = strcmp(request->path, SYMBOLICATOR_MINIDUMP) == 0;
+    bool is_any = strcmp(request->path, ANY) == 0;
     struct api_call *call;
     uint64_t wait;
 
@@ -229,7 +254,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    is_post = is_dump || strcmp(request->path, "/symbolicate") == 0;
+    is_post = is_dump || is_any || strcmp(request->path, "/symbolicate") == 0;
     if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
         return NULL;
@@ -237,7 +262,9 @@ struct api_call *symbolicator_begin(const struct api_request *request,
     if (!is_post) {
         return poll_begin(request->path + strlen(REQUESTS), wait, reply);
     }
-    call = is_dump ? post_minidump(request, reply) : post(request, reply);
+    call = (is_dump  ? post_minidump
+            : is_any ? post_any
+                     : post)(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;
         call->say_pending = say_pending;

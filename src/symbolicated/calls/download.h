@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A body that symcached fetches and hands over (symcached/once/once.h).
+ */
+#ifndef SYMBOLICATED_CALLS_DOWNLOAD_H
+#define SYMBOLICATED_CALLS_DOWNLOAD_H
+
+#include "base/spool.h"
+#include "symbolicated/search/exchange.h"
+
+struct download;
+
+/* The answer: a body, which is taken over, and its Content-Encoding; or NULL,
+ * and why there is none.  The download is to be freed, perhaps in it. */
+typedef void (*download_fn)(void *arg, struct spool *body, const char *text);
+
+/*
+ * fn is not called from inside this function.  Returns NULL without memory, or
+ * when symcached cannot be asked: it is not there, or not on a Unix socket.
+ */
+struct download *download_start(struct event_base *base,
+                                const struct exchange_address *helper,
+                                const char *url, const char *token,
+                                download_fn fn, void *arg);
+
+void download_free(struct download *download); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One-time fetches: of files that a client of symbolicated names, such as the
+ * minidump of a crash, each into a file without a name.  Nothing is kept of
+ * them: no key, no download, no negative entry; a log has no more than the
+ * host.
+ *
+ * A URL from a client may lead anywhere.  So no private, loopback or link-local
+ * address is connected to, unless the configuration of tenants lists the host.
+ * Hosts and connections are not those of the operator's sources: a client can
+ * neither use their credentials nor make them fail.
+ */
+#ifndef SYMCACHED_ONCE_H
+#define SYMCACHED_ONCE_H
+
+#include "config/config.h"
+
+struct event_base;
+struct once;
+struct once_fetch;
+
+struct once_answer {
+    int fd;             /* -1: there is no file; else taken over */
+    const char *coding; /* its Content-Encoding, or "" */
+    const char *error;  /* why there is none, as Symbolicator says it */
+};
+
+typedef void (*once_fn)(void *arg, const struct once_answer *answer);
+
+struct once *once_new(struct event_base *base);
+void once_free(struct once *once); /* no fetch may run; NULL is allowed */
+
+/*
+ * Fetches a file, with "Authorization: Bearer" if there is a token.  fn is
+ * called once, and never from inside this function.  NULL without memory.
+ */
+struct once_fetch *once_start(struct once *once, const struct config *config,
+                              const char *url, const char *token, once_fn fn,
+                              void *arg);
+
+/* fn is not called any more. */
+void once_cancel(struct once_fetch *fetch);
+
+#endif
