@@ -104,8 +104,10 @@ static void refused(void **state)
         {"1e+", "invalid number", 3},
         {"'a'", "expected value", 0},
         {"\"a", "EOF while parsing a string", 2},
-        {"\"a\tb\"", "control character (\\u0000-\\u001F) found while parsing a string", 2},
-        {"\"12345678\n\"", "control character (\\u0000-\\u001F) found while parsing a string", 9},
+        {"\"a\tb\"", "control character (\\u0000-\\u001F) found "
+                     "while parsing a string", 2},
+        {"\"12345678\n\"", "control character (\\u0000-\\u001F) found "
+                     "while parsing a string", 9},
         {"\"\\x\"", "invalid escape", 1},
         {"\"\\", "invalid escape", 1},
         {"\"\\u12", "invalid escape", 1},
@@ -133,7 +135,9 @@ static void refused(void **state)
         }
     }
     assert_int_equal(read_bytes("[\"a\0b\"]", 7, 10), 0);
-    assert_string_equal(error.reason, "control character (\\u0000-\\u001F) found while parsing a string");
+    assert_string_equal(error.reason,
+                        "control character (\\u0000-\\u001F) found "
+                     "while parsing a string");
     assert_int_equal(read_bytes("\0", 1, 10), 0);
 }
 
