@@ -479,8 +479,9 @@ static struct api_call *begun(struct minidump_call *call, const char *boundary,
                               const char *coding, struct api_reply *reply)
 {
     call->is_counted =
-        request_limit_begin(&running, call->config->symbolicator.minidump.requests,
-                      0, SIZE_MAX);
+        request_limit_begin(&running,
+                            call->config->symbolicator.minidump.requests, 0,
+                            SIZE_MAX);
     if (call->is_counted && write_order(call, boundary, coding) == 0) {
         return &call->api;
     }
