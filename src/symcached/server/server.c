@@ -29,6 +29,7 @@
 #include "status.h"
 #include "symbfile_page.h"
 #include "target.h"
+#include "tenant_page.h"
 #include "upload_page.h"
 #include "waiting_lookup.h"
 
@@ -345,32 +346,10 @@ static void page_version(struct server *s, struct target *t, const char *query,
     reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
-static void on_tenant(void *arg, const struct tenant_answer *answer)
-{
-    struct evhttp_request *req = arg;
-
-    if (answer->status != 200) {
-        reply_error(req, answer->status, "no-tenant", answer->detail);
-        return;
-    }
-    reply_value(req, "tenant", cJSON_CreateString(answer->name));
-}
-
-/* A client that goes away meanwhile is answered all the same, as above. */
 static void page_tenants(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    struct evbuffer *body = evhttp_request_get_input_buffer(req);
-    size_t size = evbuffer_get_length(body);
-
-    if (s->tenants == NULL) {
-        target_refuse(req, 403, "no-tenants",
-                      "the configuration does not allow them");
-        return;
-    }
-    tenants_ask(s->tenants,
-                size > 0 ? (char *)evbuffer_pullup(body, -1) : "", size,
-                on_tenant, req);
+    tenant_page(s->tenants, req);
 }
 
 static void page_fetch(struct server *s, struct target *t, const char *query,
