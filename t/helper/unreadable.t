@@ -27,7 +27,8 @@ sub put { $t->write_file("$_[0]/$_[1]/$_[2]/$_[1]", $_[3]) }
 
 put('one', $_, $id, $msfz) for 'msfz.pdb', 'both.pdb', 'sent.pdb';
 put('two', 'both.pdb', $id, $crash);
-put('one', 'span.pdb', $id, Test::Cabinet::cabinet($crash, flags => 2));
+put('one', 'span.pdb', $id,
+    (Test::Cabinet::set($crash, ['span.pdb', 'span.pdb']))[1]);
 put('one', 'cut.pdb', $id,
     substr Compress::Zlib::memGzip($crash), 0, 100_000);
 

@@ -239,11 +239,10 @@ static enum body_status body_zstd(int in, struct limited_writer *writer,
 }
 
 enum body_status body_unpack(enum body_kind kind, int in,
+                             const struct cabinet_parts *parts,
                              struct limited_writer *writer, char *error,
                              size_t size)
 {
-    int rc;
-
     /* After the body was received, the offset is at its end. */
     if (lseek(in, 0, SEEK_SET) != 0) {
         return read_failed(error, size);
@@ -251,12 +250,7 @@ enum body_status body_unpack(enum body_kind kind, int in,
 
     switch (kind) {
     case BODY_CABINET:
-        rc = cabinet_unpack(in, writer, error, size);
-        if (rc >= 0) {
-            return rc == 0 ? BODY_OK : BODY_UNREADABLE;
-        }
-        return writer->error != 0 && writer->error != EFBIG ? BODY_SYSTEM
-                                                            : BODY_BAD;
+        return cabinet_unpack(in, parts, writer, error, size);
     case BODY_GZIP:
         return body_inflate(true, in, writer, error, size);
     case BODY_ZLIB:

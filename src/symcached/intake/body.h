@@ -35,6 +35,8 @@ enum body_status {
     BODY_SYSTEM /* ours: disk full, read error, out of memory */
 };
 
+struct cabinet_parts;
+
 /*
  * Looks at the first BODY_HEAD bytes, or at all if there are fewer.  *what is
  * set to an English name of the kind, such as "an HTML page".
@@ -43,9 +45,11 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
 
 /*
  * Unpacks a body of a packed kind from `in`, beginning with its first byte, to
- * the writer.  On failure, error contains a sentence.
+ * the writer.  parts are those of a cabinet, see cabinet.h, or NULL.  On
+ * failure, error contains a sentence.
  */
 enum body_status body_unpack(enum body_kind kind, int in,
+                             const struct cabinet_parts *parts,
                              struct limited_writer *writer, char *error,
                              size_t size);
 

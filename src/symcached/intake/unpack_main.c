@@ -2,7 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The child process that unpacks.  It opens everything first, then enters the
- * sandbox, and only then looks at the first byte.
+ * sandbox, and only then looks at the first byte; except for the header of a
+ * cabinet, which names the file that it goes on in.
  */
 #include "intake.h"
 
@@ -18,10 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "body.h"
+#include "cabinet_parts.h"
 #include "checksum.h"
 #include "child/child.h"
-#include "flat.h"
 #include "config/config.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "sandbox/sandbox.h"
@@ -54,6 +54,8 @@ struct unpack_job {
     int growing; /* a file of a directory, which may be written yet; or -1 */
     struct flat *flat;  /* replaces the first place; or NULL */
     struct dir_places places;
+    struct cabinet_parts parts[UNPACK_PLACES]; /* beside the places */
+    const struct cabinet_parts *beside; /* the file that is unpacked; or NULL */
 };
 
 static void say(size_t place, char letter, const char *format, ...)
@@ -244,7 +246,7 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
     uint8_t head[BODY_HEAD];
     ssize_t n;
 
-    status = body_unpack(kind, fd, &writer, detail, size);
+    status = body_unpack(kind, fd, job->beside, &writer, detail, size);
     if (status != BODY_OK) {
         return failed(job, status, &writer, fd, true);
     }
@@ -505,6 +507,7 @@ static void unpack_places(struct unpack_job *job)
         }
 
         job->growing = job->received ? -1 : places->fds[i];
+        job->beside = &job->parts[i];
         letter = unpack_here(job, &places->in_place[i], detail, sizeof(detail));
         if (letter == 0) {
             letter = places->pointer[i]
@@ -577,6 +580,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
             search.is_flat ? UNPACK_FLAT_SOCKET_FD : UNPACK_SOCKET_FD;
     }
     dir_places_open(&job->places, &search);
+    cabinet_parts_open(job->parts, &job->places, &search);
     if (search.socket >= 0) {
         close(search.socket); /* nothing is said there from the sandbox */
     }
