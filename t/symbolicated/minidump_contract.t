@@ -30,7 +30,6 @@ my %files = (
 
 # What is answered otherwise, and why; docs/minidumps.md tells it, too.
 my %differs = (
-    'candidates-with-source' => 'candidates do not tell of unwinding',
     'timeout-0' => 'a request whose symbols are known is answered at once');
 
 my @contract = @{ $json->decode(slurp($t->data('minidump/contract.json'))) };

@@ -29,6 +29,7 @@ struct candidate {
     enum outcome outcome;
     char details[512];
     bool is_chosen; /* the answer is from what was there */
+    bool is_unwind; /* stacks were walked with what was there */
 };
 
 struct candidates {
@@ -38,6 +39,8 @@ struct candidates {
     struct candidate *list;
     size_t count;
     size_t room;
+    bool is_walked; /* its CFI was needed */
+    size_t good; /* the last one where there was a file, from 1; 0: none */
     bool has_failed; /* no memory */
 };
 
@@ -286,19 +289,20 @@ static void add_other_form(struct candidates *all, const struct json *json,
     }
 }
 
-/* Whether the same has been told of the same place in another spelling. */
-static bool is_known(const struct candidates *all, const struct candidate *c)
+/* The same that was told of the same place before, perhaps in another spelling;
+ * c itself if nothing was. */
+static struct candidate *known(struct candidates *all, struct candidate *c)
 {
-    const struct candidate *other;
+    struct candidate *other;
 
     for (other = all->list; other != c; other++) {
         if (other->outcome == c->outcome &&
             strcmp(other->source, c->source) == 0 &&
             strcasecmp(other->location, c->location) == 0) {
-            return true;
+            break;
         }
     }
-    return false;
+    return other;
 }
 
 /* A source of a tenant and a place there, as the client knows them. */
@@ -320,7 +324,7 @@ static void translate(const struct symbolicator_request *request,
 static void add_attempt(struct candidates *all, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
-    struct candidate *c;
+    struct candidate *c, *other;
     char *source, *place;
 
     source = text_of(json, attempt, "source");
@@ -345,7 +349,11 @@ static void add_attempt(struct candidates *all, const struct json *json,
         is_member(json, attempt, "outcome", "wrong format")) {
         c->outcome = OUTCOME_UNSUPPORTED;
     }
-    if (is_known(all, c)) {
+    other = known(all, c);
+    if (c->outcome == OUTCOME_OK) {
+        all->good = (size_t)(other - all->list) + 1;
+    }
+    if (other != c) {
         free(c->source);
         free(c->location);
         all->count--;
@@ -424,6 +432,24 @@ static void add_attempts(struct candidates *all,
     }
 }
 
+static void collect_cfi(struct candidates *all,
+                        const struct symbolicator_result *result)
+{
+    bool is_found = false;
+    unsigned i;
+
+    all->good = 0;
+    for (i = 0; i < 2; i++) {
+        if (result->cfi[i] != NULL) {
+            add_attempts(all, result->cfi[i]->attempts);
+            is_found = is_found || result->cfi[i]->state == API_MODULE_FOUND;
+        }
+    }
+    if (is_found && all->good > 0) {
+        all->list[all->good - 1].is_unwind = true;
+    }
+}
+
 static void collect(struct candidates *all,
                     const struct symbolicator_result *result)
 {
@@ -435,6 +461,9 @@ static void collect(struct candidates *all,
         choose(all, OUTCOME_MALFORMED);
     } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
         choose(all, OUTCOME_UNSUPPORTED);
+    }
+    if (all->is_walked) {
+        collect_cfi(all, result);
     }
     if (all->request->wants_context) {
         add_empty(all);
@@ -529,11 +558,16 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     json_write_key(w, "download");
     write_status(w, c);
     if (c->outcome == OUTCOME_OK) {
-        symbolicator_features_write(w, result, false);
+        symbolicator_features_write(w, result, c->is_unwind);
     } else if (c->outcome == OUTCOME_UNSUPPORTED) {
         write_features_of_pdb(w);
     }
     json_write_close(w, '}');
+    if (c->is_unwind) {
+        json_write_key(w, "unwind");
+        write_status(w, c);
+        json_write_close(w, '}');
+    }
     if (c->is_chosen) {
         write_debug(w, c);
     }
@@ -563,10 +597,10 @@ static void write_all(struct json_writer *w, const struct candidates *all,
 void symbolicator_candidates_write(
     struct json_writer *w, const struct symbolication_config *config,
     const struct symbolicator_request *request,
-    const struct symbolicator_result *result)
+    const struct symbolicator_result *result, bool is_walked)
 {
     size_t i;
-    struct candidates all = {0};
+    struct candidates all = {.is_walked = is_walked};
 
     all.result = result;
     all.config = config;

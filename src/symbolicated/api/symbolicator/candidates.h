@@ -18,11 +18,12 @@ symbolicator_failure(const struct symbolicator_result *result);
 
 /*
  * Writes the member, unless there is nothing in it: each place that was looked
- * in for one of the sources that count, by source and location.
+ * in for one of the sources that count, by source and location.  is_walked:
+ * also for the module's CFI.
  */
 void symbolicator_candidates_write(
     struct json_writer *w, const struct symbolication_config *config,
     const struct symbolicator_request *request,
-    const struct symbolicator_result *result);
+    const struct symbolicator_result *result, bool is_walked);
 
 #endif

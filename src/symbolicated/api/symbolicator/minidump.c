@@ -242,7 +242,9 @@ static enum api_next begin_question(struct minidump_call *call,
         return give(call, reply);
     }
     take_over(call, inner);
-    call->api.attempts = API_ATTEMPTS_OF_NONE;
+    call->api.attempts = inner->api.attempts == API_ATTEMPTS_OF_ALL
+                             ? API_ATTEMPTS_OF_ALL
+                             : API_ATTEMPTS_OF_NONE;
     return API_WANTS;
 }
 
@@ -293,6 +295,45 @@ static void count_walk(struct minidump_call *call)
     call->api.walk = &call->walk;
 }
 
+/* Finds the answer's module at the address of a question's; or NULL. */
+static struct symbolicator_result *
+result_at(const struct symbolicator_call *answer, uint64_t address)
+{
+    size_t i;
+
+    for (i = 0; i < answer->request.nmodules; i++) {
+        if (answer->request.modules[i].image_addr == address) {
+            return &answer->results[i];
+        }
+    }
+    return NULL;
+}
+
+/* Candidates tell of CFI, too. */
+static void take_cfi(struct minidump_call *call)
+{
+    const struct symbolicator_call *question;
+    const struct api_module *module;
+    struct symbolicator_result *result;
+    size_t i, k;
+
+    if (call->answer->api.attempts != API_ATTEMPTS_OF_ALL) {
+        return;
+    }
+    for (i = 0; i < call->nquestions; i++) {
+        question = call->questions[i];
+        for (k = 0; k < question->api.first.nmodules; k++) {
+            module = &question->api.first.modules[k];
+            result = result_at(
+                call->answer,
+                question->request.modules[question->wanted[k]].image_addr);
+            if (result != NULL && module->key.kind == SYMCACHE_KIND_CFICACHE) {
+                result->cfi[module->key.id_type == SYMCACHE_ID_PE] = module;
+            }
+        }
+    }
+}
+
 static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
 {
     struct symbolicator_call *inner = call->answer;
@@ -305,6 +346,7 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
         }
         count_walk(call);
         take_over(call, inner);
+        take_cfi(call);
         call->api.attempts = inner->api.attempts;
         call->api.nframes = inner->api.nframes;
         if (inner->api.first.nmodules > 0) {

@@ -124,7 +124,10 @@ void symbolicator_module_write(struct json_writer *w,
         [SYMBOLICATOR_TIMEOUT] = "timeout",
         [SYMBOLICATOR_OTHER] = "other",
     };
+    bool is_walked;
 
+    is_walked = module->unwind_status != 0 &&
+                !json_is(json, module->unwind_status, "unused");
     json_write_open(w, '{');
     json_write_key(w, "debug_status");
     json_write_text(w, statuses[result->status]);
@@ -150,9 +153,9 @@ void symbolicator_module_write(struct json_writer *w,
         json_write_number(w, module->image_size);
     }
     if (request->has_candidates && config->symbolicator.candidates &&
-        result->status != SYMBOLICATOR_UNUSED && !w->has_failed &&
-        w->size <= config->limits.answer_size) {
-        symbolicator_candidates_write(w, config, request, result);
+        (result->status != SYMBOLICATOR_UNUSED || is_walked) &&
+        !w->has_failed && w->size <= config->limits.answer_size) {
+        symbolicator_candidates_write(w, config, request, result, is_walked);
     }
     json_write_close(w, '}');
 }
