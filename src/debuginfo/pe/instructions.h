@@ -6,7 +6,7 @@
 #ifndef DEBUGINFO_PE_INSTRUCTIONS_H
 #define DEBUGINFO_PE_INSTRUCTIONS_H
 
-#include "debuginfo/code.h"
+#include "debuginfo/machine_code.h"
 
 /* Reads a whole file in memory.  A damaged one, or a debug file, has no parts.
  * Returns 0, or -1 when out of memory.  The code is to be freed in any case. */

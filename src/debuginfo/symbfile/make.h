@@ -7,8 +7,8 @@
 #ifndef DEBUGINFO_SYMBFILE_MAKE_H
 #define DEBUGINFO_SYMBFILE_MAKE_H
 
-#include "debuginfo/code.h"
 #include "debuginfo/failure.h"
+#include "debuginfo/machine_code.h"
 
 /* Writes the ranges of all functions to the sink.  base is added to addresses.
  * Returns 0, or -1 with failure set. */

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "code.h"
+#include "machine_code.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  *
  * The instructions of an image, at the addresses that its SymCache has.
  */
-#ifndef DEBUGINFO_CODE_H
-#define DEBUGINFO_CODE_H
+#ifndef DEBUGINFO_MACHINE_CODE_H
+#define DEBUGINFO_MACHINE_CODE_H
 
 #include <stddef.h>
 #include <stdint.h>
