@@ -8,7 +8,7 @@
 #define SYMBOLICATION_H
 
 #include "call_site.h"
-#include "chain.h"
+#include "inline_chain.h"
 #include "symbolication/demangle/demangle.h"
 #include "images.h"
 #include "source_path.h"

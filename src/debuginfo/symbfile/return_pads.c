@@ -12,7 +12,7 @@
 
 #include <capstone/capstone.h>
 
-#include "chain.h"
+#include "inline_chain.h"
 #include "writer.h"
 
 struct pads {

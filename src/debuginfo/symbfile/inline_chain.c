@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "chain.h"
+#include "inline_chain.h"
 
 #include <ctype.h>
 #include <string.h>

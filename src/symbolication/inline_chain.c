@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "chain.h"
+#include "inline_chain.h"
 
 #define RANGES_MAX 4096 /* of a function whose size is told */
 

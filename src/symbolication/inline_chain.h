@@ -5,8 +5,8 @@
  * first, and the one that has the code.  Files must have passed
  * symfile_verify().
  */
-#ifndef SYMBOLICATION_CHAIN_H
-#define SYMBOLICATION_CHAIN_H
+#ifndef SYMBOLICATION_INLINE_CHAIN_H
+#define SYMBOLICATION_INLINE_CHAIN_H
 
 #include "derived/symcache/symcache.h"
 
