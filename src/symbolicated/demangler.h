@@ -3,7 +3,7 @@
  *
  * A process that makes names of linkers readable, for demangle().  Such names
  * are from files of anybody, and what takes them apart may crash or find no
- * end (see symbolication/demangle/linkage.h).
+ * end (see symbolication/demangle/linkage_name.h).
  *
  *   threads  --name-->  supervisor  --name-->  worker, without rights
  *

@@ -3,14 +3,14 @@
  *
  * Names of functions and data in readable form: as Microsoft's compilers
  * decorate them ("?f@C@@QAEHPBD@Z" is "C::f(char const*)"), and as linkers of
- * Unix know them (linkage.h).
+ * Unix know them (linkage_name.h).
  */
 #ifndef SYMBOLICATION_DEMANGLE_H
 #define SYMBOLICATION_DEMANGLE_H
 
 #include <stdbool.h>
 
-#include "linkage.h"
+#include "linkage_name.h"
 #include "derived/symcache/symcache.h"
 
 /* What one name may take; it bounds the time, too. */

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "linkage.h"
+#include "linkage_name.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -10,8 +10,8 @@
  * anybody.  So who demangles says who calls it: a daemon has it called in
  * another process.
  */
-#ifndef SYMBOLICATION_LINKAGE_H
-#define SYMBOLICATION_LINKAGE_H
+#ifndef SYMBOLICATION_LINKAGE_NAME_H
+#define SYMBOLICATION_LINKAGE_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
