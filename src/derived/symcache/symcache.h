@@ -11,7 +11,7 @@
 #include "path.h"
 #include "reader.h"
 #include "string.h"
-#include "strings.h"
+#include "string_table.h"
 #include "unstable_sort.h"
 #include "verify.h"
 #include "writer.h"

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "ranges.h"
-#include "set.h"
-#include "strings.h"
+#include "record_set.h"
+#include "string_table.h"
 
 #define SYMFILE_NO_SIZE UINT64_MAX
 

@@ -4,8 +4,8 @@
  * An ordered set of records, each a few 32-bit words: it has each distinct
  * record once, in order of first insertion, and finds it by its words.
  */
-#ifndef DERIVED_SYMCACHE_SET_H
-#define DERIVED_SYMCACHE_SET_H
+#ifndef DERIVED_SYMCACHE_RECORD_SET_H
+#define DERIVED_SYMCACHE_RECORD_SET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "set.h"
+#include "record_set.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * itself is the only copy, or, if it refers, there is none; an index of offsets
  * is used to find a string.
  */
-#ifndef DERIVED_SYMCACHE_STRINGS_H
-#define DERIVED_SYMCACHE_STRINGS_H
+#ifndef DERIVED_SYMCACHE_STRING_TABLE_H
+#define DERIVED_SYMCACHE_STRING_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "strings.h"
+#include "string_table.h"
 
 #include <stdbool.h>
 #include <string.h>
