@@ -18,9 +18,9 @@
 #include "call.h"
 #include "page.h"
 #include "presign.h"
+#include "s3_headers.h"
 #include "tier.h"
 
-#define META "x-amz-meta-symcache-"
 #define LIST_MAX (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
 /* What a request is sent again for when the keys have been renewed. */
@@ -392,55 +392,6 @@ static int get(struct tier_call *call)
     return fetch(call, object_url(call), on_fetched);
 }
 
-void tier_s3_add(struct s3_headers *headers, char *name, char *value)
-{
-    if (headers->n < S3_HEADERS_MAX) {
-        headers->list[headers->n].name = name;
-        headers->list[headers->n++].value = value;
-    }
-}
-
-void tier_s3_add_body(struct s3_headers *headers,
-                      const struct tier_call *call, const char *sha256)
-{
-    if (call->config->transport.sigv4 != NULL) {
-        tier_s3_add(headers, BUCKET_BODY_HEADER, (char *)sha256);
-    }
-}
-
-/* Writes a text of len bytes behind the others.  There is room for all lines,
- * as each name has less than 40 bytes before it. */
-static char *add_text(struct s3_headers *headers, size_t *used,
-                      const char *before, const char *text, size_t len)
-{
-    char *p = headers->text + *used;
-    size_t left = sizeof(headers->text) - *used;
-    int n = snprintf(p, left, "%s%.*s", before, (int)len, text);
-
-    *used += n >= 0 && (size_t)n < left ? (size_t)n + 1 : left - 1;
-    return p;
-}
-
-/* Turns the lines of the metadata into headers. */
-static void add_meta(struct s3_headers *headers, const char *lines)
-{
-    const char *colon, *end;
-    size_t used = 0;
-    char *name;
-
-    for (; *lines != '\0'; lines = end + 1) {
-        end = lines + strcspn(lines, "\n");
-        colon = memchr(lines, ':', (size_t)(end - lines));
-        if (colon == NULL || *end == '\0' || end - colon < 2) {
-            return;
-        }
-        name = add_text(headers, &used, META, lines, (size_t)(colon - lines));
-        tier_s3_add(headers, name,
-            add_text(headers, &used, "", colon + 2,
-                     (size_t)(end - colon - 2)));
-    }
-}
-
 struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
                           send_done_fn done, void *arg)
 {
@@ -483,25 +434,6 @@ static int send_request(struct tier_call *call, const char *method,
     return call->task != NULL ? 0 : -1;
 }
 
-static void add_type(struct s3_headers *headers, const struct tier_call *call)
-{
-    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
-
-    symcache_version_print(version, &call->version);
-    snprintf(headers->type, sizeof(headers->type),
-             call->is_original ? "application/octet-stream"
-                               : "application/vnd.ms-symcache; version=%s",
-             version);
-    tier_s3_add(headers, "Content-Type", headers->type);
-}
-
-void tier_s3_describe(struct s3_headers *headers,
-                      const struct tier_call *call)
-{
-    add_type(headers, call);
-    add_meta(headers, call->lines);
-}
-
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_response *answer)
 {
@@ -515,12 +447,12 @@ static int put(struct tier_call *call)
     if (call->size > call->config->part_size) {
         return tier_s3_put_parts(call);
     }
-    add_type(&headers, call);
-    tier_s3_add_body(&headers, call, call->body_sha256);
+    s3_headers_add_type(&headers, call);
+    s3_headers_add_body(&headers, call, call->body_sha256);
     if (!call->replace) {
-        tier_s3_add(&headers, "If-None-Match", "*");
+        s3_headers_add(&headers, "If-None-Match", "*");
     }
-    add_meta(&headers, call->lines);
+    s3_headers_add_meta(&headers, call->lines);
     return send_request(call, "PUT", &headers, call->fd, call->size,
                         on_stored);
 }
@@ -531,7 +463,7 @@ static int send_empty(struct tier_call *call, const char *method,
 {
     struct s3_headers headers = {.n = 0};
 
-    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
+    s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
     return send_request(call, method, &headers, -1, 0, done);
 }
 
@@ -561,11 +493,11 @@ static int copy(struct tier_call *call)
     percent_encode_path(name, call->name);
     snprintf(from, sizeof(from), "/%s%.700s/%s", bucket->name,
              bucket->prefix != NULL ? bucket->prefix : "", name);
-    add_type(&headers, call);
-    tier_s3_add(&headers, "x-amz-copy-source", from);
-    tier_s3_add(&headers, "x-amz-metadata-directive", "REPLACE");
-    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
-    add_meta(&headers, call->lines);
+    s3_headers_add_type(&headers, call);
+    s3_headers_add(&headers, "x-amz-copy-source", from);
+    s3_headers_add(&headers, "x-amz-metadata-directive", "REPLACE");
+    s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
+    s3_headers_add_meta(&headers, call->lines);
     return send_request(call, "PUT", &headers, -1, 0, on_copied);
 }
 

@@ -8,24 +8,7 @@
 
 #include "call.h"
 
-#define S3_HEADERS_MAX 12
-
-struct s3_headers {
-    struct header_config list[S3_HEADERS_MAX];
-    size_t n;
-    char type[64];
-    char text[TIER_META_MAX + 512]; /* names and values of the metadata */
-};
-
-void tier_s3_add(struct s3_headers *headers, char *name, char *value);
-
-/* The digest of the body, where the request is signed. */
-void tier_s3_add_body(struct s3_headers *headers,
-                      const struct tier_call *call, const char *sha256);
-
-/* The type of the object, and its metadata. */
-void tier_s3_describe(struct s3_headers *headers,
-                      const struct tier_call *call);
+struct s3_headers;
 
 struct s3_send {
     const char *method;

@@ -23,6 +23,7 @@
 #include "base/task.h"
 #include "config/config.h"
 #include "checksum.h"
+#include "s3_headers.h"
 
 #define ID_MAX 512 /* bytes of the id of an upload */
 #define PARTS_MAX 10000
@@ -149,9 +150,9 @@ static int send_about(struct parts *parts, const char *method, int fd,
                            .waits_for = size > 0 ? parts->call->size : 0};
 
     snprintf(query, sizeof(query), "?uploadId=%s", parts->id);
-    tier_s3_add_body(&headers, parts->call, sha256);
+    s3_headers_add_body(&headers, parts->call, sha256);
     if (size > 0 && !parts->call->replace) {
-        tier_s3_add(&headers, "If-None-Match", "*");
+        s3_headers_add(&headers, "If-None-Match", "*");
     }
     parts->send = tier_s3_send(parts->call, &send, done, parts);
     return parts->send != NULL ? 0 : -1;
@@ -234,7 +235,7 @@ static void on_sum(void *arg, const struct checksum *sum)
     snprintf(query, sizeof(query), "?partNumber=%u&uploadId=%s", ++parts->n,
              parts->id);
     memcpy(parts->sha256, sum->sha256[0], sizeof(parts->sha256));
-    tier_s3_add_body(&headers, call, parts->sha256);
+    s3_headers_add_body(&headers, call, parts->sha256);
     parts->send = tier_s3_send(call, &send, on_part, parts);
     if (parts->send == NULL) {
         fail(parts, TIER_REPLY_FAILED, strerror(errno));
@@ -311,8 +312,9 @@ int tier_s3_put_parts(struct tier_call *call)
     parts->size =
         call->config->part_size > least ? call->config->part_size : least;
     parts->list = open_memstream(&parts->text, &parts->text_size);
-    tier_s3_describe(&headers, call);
-    tier_s3_add_body(&headers, call, BUCKET_BODY_EMPTY);
+    s3_headers_add_type(&headers, call);
+    s3_headers_add_meta(&headers, call->lines);
+    s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
     call->renewals = call->config->transport.renewals;
     if (parts->list != NULL) {
         fputs("<CompleteMultipartUpload>", parts->list);

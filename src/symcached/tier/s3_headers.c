@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "s3_headers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define META "x-amz-meta-symcache-"
+
+void s3_headers_add(struct s3_headers *headers, char *name, char *value)
+{
+    if (headers->n < S3_HEADERS_MAX) {
+        headers->list[headers->n].name = name;
+        headers->list[headers->n++].value = value;
+    }
+}
+
+void s3_headers_add_body(struct s3_headers *headers,
+                         const struct tier_call *call, const char *sha256)
+{
+    if (call->config->transport.sigv4 != NULL) {
+        s3_headers_add(headers, BUCKET_BODY_HEADER, (char *)sha256);
+    }
+}
+
+/* Writes a text of len bytes behind the others.  There is room for all lines,
+ * as each name has less than 40 bytes before it. */
+static char *add_text(struct s3_headers *headers, size_t *used,
+                      const char *before, const char *text, size_t len)
+{
+    char *p = headers->text + *used;
+    size_t left = sizeof(headers->text) - *used;
+    int n = snprintf(p, left, "%s%.*s", before, (int)len, text);
+
+    *used += n >= 0 && (size_t)n < left ? (size_t)n + 1 : left - 1;
+    return p;
+}
+
+void s3_headers_add_type(struct s3_headers *headers,
+                         const struct tier_call *call)
+{
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    symcache_version_print(version, &call->version);
+    snprintf(headers->type, sizeof(headers->type),
+             call->is_original ? "application/octet-stream"
+                               : "application/vnd.ms-symcache; version=%s",
+             version);
+    s3_headers_add(headers, "Content-Type", headers->type);
+}
+
+void s3_headers_add_meta(struct s3_headers *headers, const char *lines)
+{
+    const char *colon, *end;
+    size_t used = 0;
+    char *name;
+
+    for (; *lines != '\0'; lines = end + 1) {
+        end = lines + strcspn(lines, "\n");
+        colon = memchr(lines, ':', (size_t)(end - lines));
+        if (colon == NULL || *end == '\0' || end - colon < 2) {
+            return;
+        }
+        name = add_text(headers, &used, META, lines, (size_t)(colon - lines));
+        s3_headers_add(headers, name,
+                       add_text(headers, &used, "", colon + 2,
+                                (size_t)(end - colon - 2)));
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Headers of a request to a bucket of S3, beside those of its signature.
+ */
+#ifndef SYMCACHED_TIER_S3_HEADERS_H
+#define SYMCACHED_TIER_S3_HEADERS_H
+
+#include "call.h"
+
+#define S3_HEADERS_MAX 12 /* more are left out */
+
+/* {.n = 0} has none.  It is not copied: the list points into it. */
+struct s3_headers {
+    struct header_config list[S3_HEADERS_MAX];
+    size_t n;
+    char type[64];
+    char text[TIER_META_MAX + 512]; /* names and values of the metadata */
+};
+
+/* name and value must outlive the headers. */
+void s3_headers_add(struct s3_headers *headers, char *name, char *value);
+
+/* The digest of the body, which must outlive the headers, where the request is
+ * signed. */
+void s3_headers_add_body(struct s3_headers *headers,
+                         const struct tier_call *call, const char *sha256);
+
+/* The type of the call's object. */
+void s3_headers_add_type(struct s3_headers *headers,
+                         const struct tier_call *call);
+
+/* The metadata of an object, lines of "<name>: <value>".  At most once. */
+void s3_headers_add_meta(struct s3_headers *headers, const char *lines);
+
+#endif
