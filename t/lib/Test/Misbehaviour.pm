@@ -338,14 +338,16 @@ sub sick {
         $self->rows;
 }
 
-# Puts a negative entry back by the time for which it is believed.
+# Puts a negative entry back by the time for which it is believed, as symcached
+# writes one: what it remembers of a folder holds while that does not change.
 sub grow_old {
     my ($self, $row) = @_;
     my $pdb = lc $row->{pdb};
     my $file = "$row->{store}/$pdb/$row->{key}/$pdb-v9.0.0.absent";
     my $entry = $self->t->read_file($file);
     $entry =~ s/^(\w+) (\d+)/"$1 " . ($2 - $row->{seconds})/e or die $file;
-    $self->t->write_file($file, $entry);
+    rename $self->t->write_file("$file.new", $entry), $self->t->path($file)
+        or die "$file: $!";
 }
 
 # Every fault ends, where that is up to the server.  What is remembered is
