@@ -4,14 +4,15 @@
 #include "request.h"
 
 #include <event2/event.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "body.h"
+#include "large_step.h"
 #include "pending_calls.h"
 #include "record.h"
+#include "reply.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -30,13 +31,17 @@
 /* The same of the values of a request. */
 #define VALUES_KEPT 65536
 
+/* A step that reads more of what a worker has said, some thousands of frames,
+ * is not taken in the loop. */
+#define SAID_LARGE (256 * 1024)
+
 #define BROKEN_TRIES 3
 
 /* In the log and the metrics, as nginx has it: the client did not wait. */
 #define CLIENT_GONE 499
 
 struct request {
-    LIST_ENTRY(request) entry; /* of those that wait */
+    LIST_ENTRY(request) entry; /* of those that wait, or of those with a step */
     struct request_context *context;
     struct http_request *http; /* NULL: the call goes on without it */
     void *texts;               /* of the request, then */
@@ -49,6 +54,8 @@ struct request {
     struct search *search; /* for the newest round; search_before() */
     struct body *body;   /* its work, if a worker does it; or NULL */
     struct event *timer; /* NULL: it does not wait */
+    struct large_step *step; /* in another thread; NULL: there is none */
+    bool is_gone;            /* its client, meanwhile */
     unsigned tries;
     struct record record;
     uint64_t worked; /* its worker got the body, or files, the last time */
@@ -62,16 +69,22 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 /* the answer ----------------------------------------------------------------
  */
 
+static void stop_waiting(struct request *r)
+{
+    if (r->timer != NULL) {
+        LIST_REMOVE(r, entry);
+        event_free(r->timer);
+        r->timer = NULL;
+    }
+}
+
 static void free_request(struct request *r)
 {
     struct search *before;
 
     stats_add(&r->context->stats.running, (uint64_t)-1);
     body_free(r->body);
-    if (r->timer != NULL) {
-        LIST_REMOVE(r, entry);
-        event_free(r->timer);
-    }
+    stop_waiting(r);
     for (; r->search != NULL; r->search = before) {
         before = search_before(r->search);
         search_free(r->search);
@@ -99,34 +112,6 @@ static void reset_reply(struct request *r)
     writer->is_python = false;
 }
 
-/* Bytes of large answers that clients have not taken yet, of all threads. */
-static atomic_uint_least64_t unsent;
-
-static void on_taken(char *data, size_t size)
-{
-    atomic_fetch_sub(&unsent, size);
-    free(data);
-}
-
-/*
- * Gives away a large answer.  Clients that do not read may keep no more of
- * them than one answer can have.  Returns false if there is no room for it.
- */
-static bool give_large(const struct request *r, struct http_reply *reply)
-{
-    struct json_writer *writer = r->reply.body;
-    uint64_t most = r->settings->symbolication->limits.answer_size;
-    uint64_t others = atomic_fetch_add(&unsent, writer->size);
-
-    if (others > 0 && others + writer->size > most) {
-        atomic_fetch_sub(&unsent, writer->size);
-        return false;
-    }
-    reply->release = on_taken;
-    memset(writer, 0, sizeof(*writer));
-    return true;
-}
-
 /* What a large request has left behind. */
 static void trim(struct request_context *context)
 {
@@ -137,34 +122,6 @@ static void trim(struct request_context *context)
     if (context->json.room > VALUES_KEPT) {
         json_free(&context->json);
     }
-}
-
-/* There is no memory, or no room for the answer. */
-static void set_failed(struct api_reply *reply)
-{
-    reply->status = 503;
-    reply->type = NULL;
-    reply->nheaders = 0;
-    api_reply_header(reply, "Retry-After", "1");
-    json_write_reset(reply->body);
-}
-
-/* fields is the room of those of the reply. */
-static struct http_reply http_reply_of(const struct api_reply *reply,
-                                       struct http_field *fields)
-{
-    unsigned i;
-
-    for (i = 0; i < reply->nheaders; i++) {
-        fields[i].name = reply->headers[i].name;
-        fields[i].value = reply->headers[i].value;
-    }
-    return (struct http_reply){.status = reply->status,
-                               .type = reply->type,
-                               .fields = fields,
-                               .nfields = reply->nheaders,
-                               .body = reply->body->data,
-                               .size = reply->body->size};
 }
 
 /* Gives the answer to the polls of a call that went on. */
@@ -196,7 +153,7 @@ static void send_reply(struct request *r)
     struct http_reply reply;
 
     if (writer->has_failed) {
-        set_failed(&r->reply);
+        reply_set_failed(&r->reply);
     }
     if (http == NULL) {
         keep_answer(r);
@@ -204,10 +161,13 @@ static void send_reply(struct request *r)
         trim(context);
         return;
     }
-    reply = http_reply_of(&r->reply, fields);
-    if (writer->size > WRITER_KEPT && !give_large(r, &reply)) {
-        set_failed(&r->reply);
-        reply = http_reply_of(&r->reply, fields);
+    reply = reply_http(&r->reply, fields);
+    if (writer->size > WRITER_KEPT &&
+        !reply_give_large(&r->reply,
+                          r->settings->symbolication->limits.answer_size,
+                          &reply)) {
+        reply_set_failed(&r->reply);
+        reply = reply_http(&r->reply, fields);
     }
     record_answer(context, &r->record, r->call, &r->reply);
     /* first: who has the answer may ask again at once, and there may be a
@@ -267,6 +227,10 @@ static void on_gone(void *arg)
 {
     struct request *r = arg;
 
+    r->is_gone = true;
+    if (r->step != NULL) {
+        return; /* until on_stepped() */
+    }
     r->reply.status = CLIENT_GONE;
     r->record.searched = clock_usec();
     record_answer(r->context, &r->record, r->call, &r->reply);
@@ -305,7 +269,9 @@ static int wait_until(struct request *r, uint64_t ms)
             return -1;
         }
         LIST_INSERT_HEAD(&r->context->waiting, r, entry);
-        http_request_watch(r->http, on_gone, r);
+        if (r->http != NULL) {
+            http_request_watch(r->http, on_gone, r);
+        }
     }
     return event_add(r->timer, &limit);
 }
@@ -339,7 +305,7 @@ static void leave_connection(struct request *r)
     stats_add(&r->context->stats.pending, 1);
     record_pending(r->context, &r->record, r->call, &r->reply,
                    pending_call_id(r->kept));
-    reply = http_reply_of(&r->reply, fields);
+    reply = reply_http(&r->reply, fields);
     r->http = NULL;
     wait_on(r);
     http_reply(http, &reply);
@@ -498,34 +464,81 @@ static void poll_call(struct request *r)
 }
 
 /*
- * Takes the call's steps until one has to wait.  A file that is cut short while
- * it is read gives nonsense; then the step is taken again, without it.
+ * A step was taken.  A file that is cut short while it is read gives nonsense;
+ * then the step is taken again, without it.  Returns whether there is a step to
+ * take now; if not, the request waits or has been answered.
  */
+static bool take_step(struct request *r, enum api_next next)
+{
+    if (r->search != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
+        stats_add(&r->context->stats.cut, 1);
+    } else if (next == API_FINISHED) {
+        send_reply(r);
+        return false;
+    } else if (next == API_WORKS) {
+        work(r);
+        return false;
+    } else if (next == API_POLLS) {
+        poll_call(r);
+        return false;
+    }
+    if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
+        give_up(r);
+        return false;
+    }
+    return search(r);
+}
+
+/* A step has ended that was taken in another thread. */
+static void on_stepped(void *arg, enum api_next next,
+                       struct json_writer *written)
+{
+    struct request *r = arg;
+    struct json_writer *writer = &r->context->writer;
+
+    free(writer->data);
+    *writer = *written;
+    memset(written, 0, sizeof(*written));
+    r->reply.body = writer;
+    r->step = NULL;
+    LIST_REMOVE(r, entry);
+    if (r->is_gone) {
+        on_gone(r);
+    } else if (take_step(r, next)) {
+        go_on(r);
+    }
+}
+
+/*
+ * Has a step taken in another thread that would take long here.  Returns false
+ * if it is none.  What such a call reads is its own: its client may go.
+ */
+static bool step_elsewhere(struct request *r)
+{
+    const struct api_work *work = r->call->work;
+
+    if (work == NULL || work->news != API_WORK_ENDED ||
+        work->size < SAID_LARGE) {
+        return false;
+    }
+    r->step = large_step_start(r->context->searcher.base, r->call, &r->reply,
+                               on_stepped, r);
+    if (r->step == NULL) {
+        return false;
+    }
+    stop_waiting(r); /* it ends, whatever the time is */
+    LIST_INSERT_HEAD(&r->context->stepping, r, entry);
+    return true;
+}
+
+/* Takes the call's steps until one has to wait. */
 static void go_on(struct request *r)
 {
-    enum api_next next;
-
     do {
         r->record.searched = clock_usec();
         reset_reply(r);
-        next = r->call->step(r->call, &r->reply);
-        if (r->search != NULL && is_broken(r) && ++r->tries < BROKEN_TRIES) {
-            stats_add(&r->context->stats.cut, 1);
-        } else if (next == API_FINISHED) {
-            send_reply(r);
-            return;
-        } else if (next == API_WORKS) {
-            work(r);
-            return;
-        } else if (next == API_POLLS) {
-            poll_call(r);
-            return;
-        }
-        if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
-            give_up(r);
-            return;
-        }
-    } while (search(r));
+    } while (!step_elsewhere(r) &&
+             take_step(r, r->call->step(r->call, &r->reply)));
 }
 
 /* The process stops: this answer is the last one. */
@@ -545,6 +558,10 @@ void request_context_stop(struct request_context *context)
     while ((r = LIST_FIRST(&context->waiting)) != NULL) {
         n += r->http == NULL;
         stop(r);
+    }
+    while ((r = LIST_FIRST(&context->stepping)) != NULL) {
+        n += r->http == NULL;
+        large_step_wait(r->step);
     }
     if (n > 0) {
         log_warn(0, "calls that were pending are gone: %zu", n);

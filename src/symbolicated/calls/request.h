@@ -26,6 +26,7 @@ struct request_context {
     struct work_pool *pool; /* NULL: no call has a work */
     struct pending_inbox *inbox;
     LIST_HEAD(, request) waiting; /* for modules, works, other calls */
+    LIST_HEAD(, request) stepping; /* in threads of their own */
     bool is_stopping;
     struct event *flush; /* writes the lines */
     char lines[REQUEST_LINES_MAX]; /* of the log */

@@ -1,0 +1,84 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "large_step.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "base/task.h"
+
+struct large_step {
+    struct task *task;
+    struct api_call *call;
+    struct api_reply *reply;
+    struct json_writer writer;
+    enum api_next next;
+    sem_t end; /* next is known */
+    void (*ended)(void *arg, enum api_next next, struct json_writer *written);
+    void *arg;
+};
+
+static void run(void *arg)
+{
+    struct large_step *step = arg;
+
+    step->next = step->call->step(step->call, step->reply);
+    sem_post(&step->end);
+}
+
+static void done(void *arg, bool late)
+{
+    struct large_step *step = arg;
+
+    step->ended(step->arg, step->next, &step->writer);
+}
+
+static void drop(void *arg)
+{
+    struct large_step *step = arg;
+
+    sem_destroy(&step->end);
+    free(step->writer.data);
+    free(step);
+}
+
+struct large_step *large_step_start(struct event_base *base,
+                                    struct api_call *call,
+                                    struct api_reply *reply,
+                                    void (*ended)(void *arg, enum api_next next,
+                                                  struct json_writer *written),
+                                    void *arg)
+{
+    static const struct task_calls calls = {run, done, drop};
+    struct json_writer *before = reply->body;
+    struct large_step *step = calloc(1, sizeof(*step));
+    struct task *task;
+
+    if (step == NULL) {
+        return NULL;
+    }
+    sem_init(&step->end, 0, 0);
+    step->call = call;
+    step->reply = reply;
+    step->ended = ended;
+    step->arg = arg;
+    reply->body = &step->writer;
+    task = task_start(base, 0, &calls, step);
+    if (task == NULL) {
+        reply->body = before;
+        return NULL;
+    }
+    step->task = task; /* the thread does not need it */
+    return step;
+}
+
+void large_step_wait(struct large_step *step)
+{
+    while (sem_wait(&step->end) != 0 && errno == EINTR) {
+        continue;
+    }
+    done(step, false);
+    task_cancel(step->task);
+}

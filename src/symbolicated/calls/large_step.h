@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A step that takes long, in a thread of its own: the loop goes on with other
+ * calls meanwhile.
+ */
+#ifndef SYMBOLICATED_CALLS_LARGE_STEP_H
+#define SYMBOLICATED_CALLS_LARGE_STEP_H
+
+#include "symbolicated/api/api.h"
+
+struct event_base;
+struct large_step;
+
+/*
+ * Has the next step of a call taken, which writes into a buffer that the reply
+ * gets for it.  ended is called from the loop, once: until then, the call and
+ * the reply must stay, and nothing else may use them.  What was written is the
+ * callee's if it takes it.  NULL: there is no thread, and nothing has changed.
+ */
+struct large_step *large_step_start(struct event_base *base,
+                                    struct api_call *call,
+                                    struct api_reply *reply,
+                                    void (*ended)(void *arg, enum api_next next,
+                                                  struct json_writer *written),
+                                    void *arg);
+
+/* Waits for the end of a step whose end was not told, and tells it. */
+void large_step_wait(struct large_step *step);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * From what a call has written to what its connection sends.
+ */
+#ifndef SYMBOLICATED_CALLS_REPLY_H
+#define SYMBOLICATED_CALLS_REPLY_H
+
+#include "http/http.h"
+#include "symbolicated/api/api.h"
+
+/* There is no memory, or no room for the answer. */
+void reply_set_failed(struct api_reply *reply);
+
+/* fields is the room of those of the reply: API_HEADERS_MAX. */
+struct http_reply reply_http(const struct api_reply *reply,
+                             struct http_field *fields);
+
+/*
+ * Gives away a large answer, whose buffer is the connection's then.  Clients
+ * that do not read may keep no more of them than most bytes, which one answer
+ * can have.  Returns false if there is no room for it.
+ */
+bool reply_give_large(struct api_reply *from, uint64_t most,
+                      struct http_reply *reply);
+
+#endif
