@@ -60,7 +60,7 @@ CANARIES = canary.pdb canary-portable.pdb
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
-PARTS    = sandboxed workers symcached symbolicated worker symcachectl \
+PARTS    = sandboxed workers symcached symbolicated worker_pool symcachectl \
            converter http child metrics config symbolication json debuginfo \
            reports stackwalk derived sandbox base proto
 ROOM_symcached    = symcached
@@ -71,9 +71,9 @@ ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo reports derived sandbox base proto
-USES_symbolicated = http metrics config symbolication json derived worker \
+USES_symbolicated = http metrics config symbolication json derived worker_pool \
                     sandbox base proto
-USES_symbolicated-worker = worker reports stackwalk json derived sandbox base \
+USES_symbolicated-worker = worker_pool reports stackwalk json derived sandbox base \
                     proto
 USES_pdb2symcache = debuginfo json derived sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
@@ -225,7 +225,7 @@ $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
              src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
-               src/symbolicated/calls/*.c src/symbolicated/files/*.c src/worker/*.c \
+               src/symbolicated/calls/*.c src/symbolicated/files/*.c src/worker_pool/*.c \
                src/symbolicated/search/*.c src/base/*.c src/config/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 

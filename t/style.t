@@ -46,7 +46,7 @@ my %may = (    # room => rooms that it may include from
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
     json => 'base',
-    worker => 'base',
+    worker_pool => 'base',
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
     'reports/multipart' => '',
@@ -99,8 +99,8 @@ $may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =
     'base proto derived json symbolicated symbolicated/api symbolicated/files';
 $may{'symbolicated/calls'} =
-    "$common http worker symbolicated symbolicated/api symbolicated/search";
-$may{symbolicated} = "$common http metrics sandbox worker symbolicated/api"
+    "$common http worker_pool symbolicated symbolicated/api symbolicated/search";
+$may{symbolicated} = "$common http metrics sandbox worker_pool symbolicated/api"
     . ' symbolicated/calls symbolicated/files symbolicated/search';
 
 # symcached: who stands above whom; all may use what both daemons share
@@ -128,7 +128,7 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{workers} = 'sandbox worker base json derived/cficache derived/symcache'
+$may{workers} = 'sandbox worker_pool base json derived/cficache derived/symcache'
     . ' reports/crash reports/minidump reports/multipart';
 $may{sandboxed} = 'child symcached/intake symcached/store symcached/transcode';
 

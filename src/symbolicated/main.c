@@ -23,7 +23,7 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "sandbox/sandbox.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 #include "demangler.h"
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/exchange.h"

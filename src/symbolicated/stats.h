@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 #include "symbolicated/api/api.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 #define STATS_HUNDREDS 6 /* 0 has the statuses that are none */
 #define STATS_BUCKETS 12 /* of the histogram; the last has no bound */

@@ -11,7 +11,7 @@
 
 #include "reports/crash/crash.h"
 #include "sandbox/sandbox.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 #include "minidump.h"
 
 #define NAME "symbolicated-worker"

@@ -7,7 +7,7 @@
 #ifndef WORKERS_MINIDUMP_H
 #define WORKERS_MINIDUMP_H
 
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 /* A body of the kind CRASH_MINIDUMP.  Its limit is the number of frames. */
 void minidump_work(const struct work_body *body);

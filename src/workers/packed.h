@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 enum packing { PACKED_NOT, PACKED_GZIP, PACKED_ZSTD, PACKED_OTHER };
 

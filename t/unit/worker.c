@@ -31,7 +31,7 @@
 
 #include "base/log.h"
 #include "sandbox/sandbox.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 #define ECHO 7
 #define MEMORY (64 << 20)

@@ -169,7 +169,7 @@ struct api_gift {
     const struct api_module *module; /* found; or NULL: there is no file */
 };
 
-/* What a worker does for a call, with a body (worker/worker.h). */
+/* What a worker does for a call, with a body (worker_pool/worker_pool.h). */
 struct api_work {
     uint32_t kind;
     uint32_t limit;

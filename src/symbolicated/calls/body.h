@@ -8,7 +8,7 @@
 #define SYMBOLICATED_CALLS_BODY_H
 
 #include "symbolicated/search/search.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 struct body;
 

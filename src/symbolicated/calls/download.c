@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "json/json.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 #define ANSWER_MAX 4096
 #define FAILED "download failed: symcached did not answer"

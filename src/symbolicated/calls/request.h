@@ -10,7 +10,7 @@
 #include "http/http.h"
 #include "symbolicated/search/search.h"
 #include "symbolicated/stats.h"
-#include "worker/worker.h"
+#include "worker_pool/worker_pool.h"
 
 #define REQUEST_LINES_MAX 16384
 

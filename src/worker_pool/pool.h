@@ -5,8 +5,8 @@
  * anything yet are kept ready, as starting a program takes a millisecond; one
  * that has read a body waits for the next one of its domain, for a while.
  */
-#ifndef WORKER_POOL_H
-#define WORKER_POOL_H
+#ifndef WORKER_POOL_POOL_H
+#define WORKER_POOL_POOL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  *
  * The worker's side: a program that reads bodies.
  */
-#ifndef WORKER_SERVE_H
-#define WORKER_SERVE_H
+#ifndef WORKER_POOL_SERVE_H
+#define WORKER_POOL_SERVE_H
 
 #include <stdint.h>
 

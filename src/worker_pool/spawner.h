@@ -5,8 +5,8 @@
  * gives up its rights, as that cannot start processes any more, and ends with
  * it.
  */
-#ifndef WORKER_SPAWNER_H
-#define WORKER_SPAWNER_H
+#ifndef WORKER_POOL_SPAWNER_H
+#define WORKER_POOL_SPAWNER_H
 
 #include <stddef.h>
 #include <sys/types.h>

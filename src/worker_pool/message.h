@@ -13,8 +13,8 @@
  * A descriptor of a file is sent once; the worker keeps the file mapped under
  * the number of its slot.
  */
-#ifndef WORKER_MESSAGE_H
-#define WORKER_MESSAGE_H
+#ifndef WORKER_POOL_MESSAGE_H
+#define WORKER_POOL_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  * more.  So it serves one domain (a customer) and no other, and goes after so
  * many bodies.
  */
-#ifndef WORKER_H
-#define WORKER_H
+#ifndef WORKER_POOL_H
+#define WORKER_POOL_H
 
 #include "message.h"
 #include "pool.h"
