@@ -60,13 +60,14 @@ CANARIES = canary.pdb canary-portable.pdb
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
-PARTS    = sandboxed workers symcached symbolicated worker_pool symcachectl \
-           converter http child metrics config symbolication json debuginfo \
-           reports stackwalk derived sandbox base proto
+PARTS    = symcached_sandboxed symbolicated_worker symcached symbolicated \
+           worker_pool symcachectl converter http child metrics config \
+           symbolication json debuginfo reports stackwalk derived sandbox base \
+           proto
 ROOM_symcached    = symcached
-ROOM_symcached-sandboxed = sandboxed
+ROOM_symcached-sandboxed = symcached_sandboxed
 ROOM_symbolicated = symbolicated
-ROOM_symbolicated-worker = workers
+ROOM_symbolicated-worker = symbolicated_worker
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto

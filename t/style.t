@@ -128,9 +128,11 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{workers} = 'sandbox worker_pool base json derived/cficache derived/symcache'
+$may{symbolicated_worker} = 'sandbox worker_pool base json'
+    . ' derived/cficache derived/symcache'
     . ' reports/crash reports/minidump reports/multipart';
-$may{sandboxed} = 'child symcached/intake symcached/store symcached/transcode';
+$may{symcached_sandboxed} =
+    'child symcached/intake symcached/store symcached/transcode';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself

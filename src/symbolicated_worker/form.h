@@ -3,8 +3,8 @@
  *
  * The form of a crash report: a file, and parts that are JSON.
  */
-#ifndef WORKERS_FORM_H
-#define WORKERS_FORM_H
+#ifndef SYMBOLICATED_WORKER_FORM_H
+#define SYMBOLICATED_WORKER_FORM_H
 
 #include "reports/crash/crash.h"
 #include "order.h"

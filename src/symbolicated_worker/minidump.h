@@ -4,8 +4,8 @@
  * Minidumps, as a form has them: read, and walked with the files that
  * symbolicated has of their modules.
  */
-#ifndef WORKERS_MINIDUMP_H
-#define WORKERS_MINIDUMP_H
+#ifndef SYMBOLICATED_WORKER_MINIDUMP_H
+#define SYMBOLICATED_WORKER_MINIDUMP_H
 
 #include "worker_pool/worker_pool.h"
 

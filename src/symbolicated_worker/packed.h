@@ -3,8 +3,8 @@
  *
  * Bodies and parts of them that are packed with gzip or zstd.
  */
-#ifndef WORKERS_PACKED_H
-#define WORKERS_PACKED_H
+#ifndef SYMBOLICATED_WORKER_PACKED_H
+#define SYMBOLICATED_WORKER_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * looked for.  Patterns are PCRE2's, with limits, which has the syntax of
  * Symbolicator's patterns, and more.
  */
-#ifndef WORKERS_REWRITE_H
-#define WORKERS_REWRITE_H
+#ifndef SYMBOLICATED_WORKER_REWRITE_H
+#define SYMBOLICATED_WORKER_REWRITE_H
 
 #include "packed.h"
 
