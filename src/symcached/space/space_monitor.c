@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "space.h"
+#include "disk_space.h"
 
 #define MONITOR_MS 250
 #define MONITOR_PAUSE_MS 3000 /* pause before another monitor is told */

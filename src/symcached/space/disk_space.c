@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "space.h"
+#include "disk_space.h"
 
 #include <errno.h>
 #include <fcntl.h>
