@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "total.h"
+#include "total_size.h"
 
 #define SINK_LOOK (1024 * 1024) /* bytes between two checks of free space */
 

@@ -10,6 +10,6 @@
 #include "limited_writer.h"
 #include "space_monitor.h"
 #include "space_request.h"
-#include "total.h"
+#include "total_size.h"
 
 #endif

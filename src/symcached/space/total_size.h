@@ -5,8 +5,8 @@
  * stores and downloads, as large as the last pass of cleaning found them, and
  * what is under way in its work folders, as large as that is now.
  */
-#ifndef SYMCACHED_SPACE_TOTAL_H
-#define SYMCACHED_SPACE_TOTAL_H
+#ifndef SYMCACHED_SPACE_TOTAL_SIZE_H
+#define SYMCACHED_SPACE_TOTAL_SIZE_H
 
 #include <stdint.h>
 #include "config/config.h"

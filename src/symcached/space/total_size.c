@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "total.h"
+#include "total_size.h"
 
 #include "space_request.h"
 
