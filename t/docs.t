@@ -285,7 +285,7 @@ my %exits = (
     'symcachectl.1' => [in_code(qr/\b(?:COMMAND|EXIT)_\w+ = (\d+)/,
                                 qr{src/symcachectl/})],
     'symcached.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                                 qr{src/(?:base/daemon|symcached/tier/command)\.})],
+                                 qr{src/(?:base/daemon|symcached/tier/tier_command)\.})],
     'symbolicated.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
                                     qr{src/base/daemon\.})],
 );

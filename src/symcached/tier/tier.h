@@ -34,7 +34,7 @@
 #include "config/config.h"
 #include "proto/key.h"
 #include "proto/version.h"
-#include "command.h"
+#include "tier_command.h"
 
 struct event_base;
 struct tiers;

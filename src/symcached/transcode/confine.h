@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "command.h"
+#include "command_line.h"
 
 /* Processes and threads of a confined transcoder, if Linux counts them for each
  * namespace (since 5.14); otherwise of all processes of the user. */

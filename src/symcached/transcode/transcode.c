@@ -28,7 +28,7 @@
 
 #include "base/fd_readable.h"
 #include "child/child.h"
-#include "command.h"
+#include "command_line.h"
 #include "confine.h"
 #include "output.h"
 #include "proof.h"

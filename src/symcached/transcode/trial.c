@@ -20,7 +20,7 @@
 
 #include "base/workdir.h"
 #include "child/child.h"
-#include "command.h"
+#include "command_line.h"
 #include "good_pdb.h"
 #include "transcode.h"
 

@@ -3,8 +3,8 @@
  *
  * "symcached --tier", for an operator: it has the secrets that a tier needs.
  */
-#ifndef SYMCACHED_TIER_COMMAND_H
-#define SYMCACHED_TIER_COMMAND_H
+#ifndef SYMCACHED_TIER_TIER_COMMAND_H
+#define SYMCACHED_TIER_TIER_COMMAND_H
 
 #include "config/config.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "command.h"
+#include "command_line.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,8 +3,8 @@
  *
  * The program, arguments and environment that a transcoder is started with.
  */
-#ifndef SYMCACHED_TRANSCODE_COMMAND_H
-#define SYMCACHED_TRANSCODE_COMMAND_H
+#ifndef SYMCACHED_TRANSCODE_COMMAND_LINE_H
+#define SYMCACHED_TRANSCODE_COMMAND_LINE_H
 
 #include <limits.h>
 #include <stdbool.h>
