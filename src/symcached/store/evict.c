@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
-#include "evict_main.h"
+#include "evict_process.h"
 #include "uptime.h"
 
 /* Seconds until the first pass, so that a helper that is restarted often

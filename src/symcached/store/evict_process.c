@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "evict_main.h"
+#include "evict_process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * The processes that run a pass of cleaning: the child process of the helper,
  * and the command symcached --clean.
  */
-#ifndef SYMCACHED_STORE_EVICT_MAIN_H
-#define SYMCACHED_STORE_EVICT_MAIN_H
+#ifndef SYMCACHED_STORE_EVICT_PROCESS_H
+#define SYMCACHED_STORE_EVICT_PROCESS_H
 
 #include <sys/types.h>
 #include "child/child.h"
