@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config.h"
-#include "secret.h"
+#include "secret_field.h"
 
 #define BUCKET_MAX 222 /* a GCS name with dots */
 #define REGION_MAX 64

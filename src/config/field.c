@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <event2/util.h>
-#include "secret.h"
+#include "secret_field.h"
 #include "base/duration.h"
 #include "base/percent.h"
 #include "proto/version.h"

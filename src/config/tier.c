@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "secret.h"
+#include "secret_field.h"
 #include "transport.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "secret.h"
+#include "secret_field.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "secret.h"
+#include "secret_field.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -22,7 +22,7 @@
  *   original.c uploaded files: stored while somebody waits, and removed
  *   call.h     what a type does: s3.c, filesystem.c, symcache.c
  *   object.h   names, metadata and MAC of objects
- *   command.h  "symcached --tier", which lists and cleans; list.h
+ *   tier_command.h  "symcached --tier", which lists and cleans; list.h
  */
 #ifndef SYMCACHED_TIER_H
 #define SYMCACHED_TIER_H

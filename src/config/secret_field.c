@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "secret.h"
+#include "secret_field.h"
 
 #include <string.h>
 

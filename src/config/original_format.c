@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "format.h"
+#include "original_format.h"
 
 #include <stdio.h>
 #include <string.h>

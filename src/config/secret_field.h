@@ -4,8 +4,8 @@
  * Texts of the configuration that may be secrets: passwords, tokens, header
  * values.
  */
-#ifndef CONFIG_SECRET_H
-#define CONFIG_SECRET_H
+#ifndef CONFIG_SECRET_FIELD_H
+#define CONFIG_SECRET_FIELD_H
 
 #include "base/secret.h"
 #include "field.h"

@@ -5,8 +5,8 @@
  * code that depends on the format is a table with a row for each;
  * docs/internals/adding-a-debug-format.md lists these tables.
  */
-#ifndef CONFIG_FORMAT_H
-#define CONFIG_FORMAT_H
+#ifndef CONFIG_ORIGINAL_FORMAT_H
+#define CONFIG_ORIGINAL_FORMAT_H
 
 #include "proto/key.h"
 
