@@ -12,7 +12,7 @@
 
 #include "total_size.h"
 
-#define SINK_LOOK (1024 * 1024) /* bytes between two checks of free space */
+#define CHECK_BYTES (1024 * 1024) /* between two checks of free space */
 
 static bool exceeds_lent(const struct limited_writer *writer, size_t len)
 {
@@ -37,7 +37,8 @@ static int look(struct limited_writer *writer, size_t len)
     if (left < len) {
         return ENOSPC;
     }
-    writer->space = left < SINK_LOOK || len > SINK_LOOK ? left : SINK_LOOK;
+    writer->space =
+        left < CHECK_BYTES || len > CHECK_BYTES ? left : CHECK_BYTES;
     return 0;
 }
 
