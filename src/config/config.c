@@ -10,7 +10,7 @@
 #include "field.h"
 #include "json_file.h"
 #include "source_fingerprint.h"
-#include "source.h"
+#include "source_config.h"
 #include "symbolication.h"
 #include "tier.h"
 #include "transcoder.h"

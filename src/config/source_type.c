@@ -9,7 +9,7 @@
 #include <string.h>
 #include "config.h"
 #include "layout.h"
-#include "pattern.h"
+#include "name_pattern.h"
 #include "sympath_folders.h"
 #include "transport.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "source.h"
+#include "source_config.h"
 #include "source_fingerprint.h"
 #include "tier.h"
 #include "tokens.h"

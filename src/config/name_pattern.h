@@ -3,8 +3,8 @@
  *
  * The keys "only" and "except" of a source, which are patterns for names.
  */
-#ifndef CONFIG_PATTERN_H
-#define CONFIG_PATTERN_H
+#ifndef CONFIG_NAME_PATTERN_H
+#define CONFIG_NAME_PATTERN_H
 
 #include "config.h"
 #include "field.h"

@@ -3,8 +3,8 @@
  *
  * The "sources" object of the configuration.
  */
-#ifndef CONFIG_SOURCE_H
-#define CONFIG_SOURCE_H
+#ifndef CONFIG_SOURCE_CONFIG_H
+#define CONFIG_SOURCE_CONFIG_H
 
 #include "config.h"
 #include "field.h"

@@ -4,7 +4,7 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 
-#include "pattern.h"
+#include "name_pattern.h"
 
 #include <pcre2.h>
 #include <stdlib.h>

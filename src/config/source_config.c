@@ -2,13 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "source.h"
+#include "source_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "layout.h"
-#include "pattern.h"
+#include "name_pattern.h"
 #include "source_fingerprint.h"
 #include "sympath_folders.h"
 #include "transport.h"
