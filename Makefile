@@ -193,7 +193,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c spool.c table.c thread.c utf8.c) \
              $(addprefix src/config/,location_map.c sympath.c tokens.c) src/base/secret.c \
-             $(addprefix src/http/,chunked.c head.c) \
+             $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
                  report.c zip.c)) \

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "http/chunked.h"
-#include "http/head.h"
+#include "http/request_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

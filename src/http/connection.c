@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "chunked.h"
-#include "input.h"
+#include "input_buffer.h"
 #include "output.h"
 #include "reply_head.h"
 

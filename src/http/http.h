@@ -9,7 +9,7 @@
 #define HTTP_H
 
 #include "pending_reply.h"
-#include "gate.h"
+#include "evhttp_gate.h"
 #include "listener.h"
 #include "reply.h"
 #include "server.h"

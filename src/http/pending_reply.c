@@ -14,7 +14,7 @@
 #include <event2/event_struct.h>
 #include "base/log.h"
 #include "base/fd_readable.h"
-#include "gate.h"
+#include "evhttp_gate.h"
 #include "peer.h"
 
 struct pending_reply {

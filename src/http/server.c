@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "connection.h"
-#include "input.h"
+#include "input_buffer.h"
 
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <event2/event.h>
 #include "base/spool.h"
-#include "head.h"
+#include "request_head.h"
 
 struct http_server;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "http/chunked.h"
-#include "http/head.h"
+#include "http/request_head.h"
 
 #define GET "GET / HTTP/1.1\r\n"
 #define HOST "Host: h\r\n"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "input.h"
+#include "input_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * it is refused: lines end in CR LF, no field is folded, and one thing only
  * tells how long the body is.
  */
-#ifndef HTTP_HEAD_H
-#define HTTP_HEAD_H
+#ifndef HTTP_REQUEST_HEAD_H
+#define HTTP_REQUEST_HEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

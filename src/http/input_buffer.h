@@ -3,8 +3,8 @@
  *
  * What a connection has read.  For connection.c and server.c only.
  */
-#ifndef HTTP_INPUT_H
-#define HTTP_INPUT_H
+#ifndef HTTP_INPUT_BUFFER_H
+#define HTTP_INPUT_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

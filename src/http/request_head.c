@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "head.h"
+#include "request_head.h"
 
 #include <string.h>
 #include <strings.h>

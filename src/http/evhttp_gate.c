@@ -6,7 +6,7 @@
  * is wrong with a head.  evhttp may still take such a head for a request, which
  * is then answered here.
  */
-#include "gate.h"
+#include "evhttp_gate.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/fd_readable.h"
 #include "base/table.h"
-#include "head.h"
+#include "request_head.h"
 #include "peer.h"
 #include "reply.h"
 

@@ -1,12 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Watches the connections of an evhttp.  What they send is also read by head.h:
- * a request that a proxy could understand in another way is refused, and one
- * that is not whole in time ends its connection.
+ * Watches the connections of an evhttp.  What they send is also read by
+ * request_head.h: a request that a proxy could understand in another way is
+ * refused, and one that is not whole in time ends its connection.
  */
-#ifndef HTTP_GATE_H
-#define HTTP_GATE_H
+#ifndef HTTP_EVHTTP_GATE_H
+#define HTTP_EVHTTP_GATE_H
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
