@@ -5,7 +5,7 @@
  * One question to the helper, while it is under way: a lookup, or its status
  * page.  ngx_symcache_helper.c builds the question and receives its end,
  * ngx_symcache_upstream_conn.c sends it to a server of the upstream,
- * ngx_symcache_reply.c parses what comes back, and
+ * ngx_symcache_helper_reply.c parses what comes back, and
  * ngx_symcache_upstream_state.c records each server for the access log.
  */
 
@@ -93,7 +93,7 @@ void ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper);
 void ngx_symcache_upstream_conn_close(ngx_symcache_helper_t *helper);
 
 
-/* ngx_symcache_reply.c */
+/* ngx_symcache_helper_reply.c */
 
 /* Forgets the reply of the last server before another one is asked. */
 void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
