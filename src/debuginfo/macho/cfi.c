@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-#include "accept.h"
 #include "compact.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
 #include "sections.h"
 #include "symbols.h"
+#include "validate.h"
 
 #define TRAMPOLINE "_sigtramp" /* without the underscore of C */
 
@@ -87,7 +87,7 @@ int macho_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
     }
-    if (macho_accept(&image, failure) != 0) {
+    if (macho_validate(&image, failure) != 0) {
         return -1;
     }
     macho_image_uuid(&image, cfi->identity.guid);

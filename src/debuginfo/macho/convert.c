@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "accept.h"
+#include "validate.h"
 #include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
@@ -52,7 +52,7 @@ static int convert(const uint8_t *data, size_t size,
     if (macho_image_open(&image, data, size, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
     }
-    return macho_accept(&image, failure) != 0
+    return macho_validate(&image, failure) != 0
                ? -1
                : convert_image(&image, sink, result, failure);
 }

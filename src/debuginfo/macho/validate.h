@@ -4,8 +4,8 @@
  * What the reference refuses about a Mach-O image as a whole, before it looks
  * at its symbols.
  */
-#ifndef DEBUGINFO_MACHO_ACCEPT_H
-#define DEBUGINFO_MACHO_ACCEPT_H
+#ifndef DEBUGINFO_MACHO_VALIDATE_H
+#define DEBUGINFO_MACHO_VALIDATE_H
 
 #include "debuginfo/failure.h"
 #include "image.h"
@@ -13,6 +13,6 @@
 /* Returns 0, or -1 with failure set if a load command cannot be used or refers
  * to what is outside of the file, or if many segments claim the same sections.
  */
-int macho_accept(const struct macho_image *image, struct failure *failure);
+int macho_validate(const struct macho_image *image, struct failure *failure);
 
 #endif

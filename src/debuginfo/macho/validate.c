@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "accept.h"
+#include "validate.h"
 
 #include <string.h>
 
@@ -135,7 +135,7 @@ static const char *check(struct accept *a, const struct macho_command *command)
     }
 }
 
-int macho_accept(const struct macho_image *image, struct failure *failure)
+int macho_validate(const struct macho_image *image, struct failure *failure)
 {
     const char *wrong;
     struct accept a = {.image = image};
