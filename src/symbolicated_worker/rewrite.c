@@ -18,10 +18,16 @@
 #define PATTERN_MAX 4096
 #define NAME_MAX_BYTES 4096 /* of the name that a rule makes */
 
-/* Steps, nested groups and KiB of memory of a match. */
+/* Steps from one place of the name, nested groups and KiB of memory of a
+ * match. */
 #define MATCH_LIMIT 100000
 #define DEPTH_LIMIT 1000
 #define HEAP_LIMIT 4096
+
+/* Of all rules together, from all places.  An item of a pattern costs as many
+ * as the name has bytes, which is what one item may look at. */
+#define COST_MAX 500000000
+#define ITEM_COST 64
 
 struct rule {
     pcre2_code *code;
@@ -97,7 +103,8 @@ static int read_rule(struct rewrite *rewrite, uint32_t value,
              json_text(json, from));
     rule->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
                                PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY |
-                                   PCRE2_NEVER_BACKSLASH_C,
+                                   PCRE2_NEVER_BACKSLASH_C |
+                                   PCRE2_AUTO_CALLOUT,
                                &code, &offset, NULL);
     if (rule->code == NULL) {
         return fail_pattern(error, pattern, code, offset);
@@ -259,10 +266,24 @@ static char *replace(const struct rewrite *rewrite, const struct match *match)
     return strndup(text.data, text.size);
 }
 
+/* An item of a pattern is to be matched.  Returns 0, or what ends the match. */
+static int pay(pcre2_callout_block *item, void *arg)
+{
+    uint64_t *left = arg, cost = ITEM_COST + item->subject_length;
+
+    if (cost > *left) {
+        *left = 0;
+        return PCRE2_ERROR_CALLOUT;
+    }
+    *left -= cost;
+    return 0;
+}
+
 char *rewrite_name(const struct rewrite *rewrite, const char *name)
 {
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
     struct match match = {.name = name};
+    uint64_t left = COST_MAX;
     char *rewritten = NULL;
     size_t i;
 
@@ -272,6 +293,7 @@ char *rewrite_name(const struct rewrite *rewrite, const char *name)
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     pcre2_set_depth_limit(limits, DEPTH_LIMIT);
     pcre2_set_heap_limit(limits, HEAP_LIMIT);
+    pcre2_set_callout(limits, pay, &left);
     for (i = 0; rewritten == NULL && i < rewrite->count; i++) {
         match.rule = &rewrite->rules[i];
         match.data = pcre2_match_data_create_from_pattern(match.rule->code,

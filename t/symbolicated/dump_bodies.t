@@ -152,6 +152,25 @@ for my $case (['of other threads', stacks([[5, 0, 2]], \@frames, $text)],
     is frames_of($case->[1])->[0]{trust}, 'context', "stacks $case->[0]";
 }
 
+# --- a rule that looks at all of a long name from all of its places
+
+# The debug file of the first module.
+sub with_name {
+    my ($bytes, $name) = @_;
+    my ($count, $at) = unpack 'x8VV', $bytes;
+    my $pdb = 'RSDS' . pack('x16V', 1) . "$name\0";
+    my ($modules) = map { $_->[0] == 4 ? $_->[2] : () }
+        map { [unpack 'VVV', substr $bytes, $at + 12 * $_] } 0 .. $count - 1;
+    substr $bytes, $modules + 4 + 76, 8, pack 'VV', length $pdb, length $bytes;
+    return $bytes . $pdb;
+}
+
+has_stacks(ask(form(['sources', '[]'], ['rewrite_first_module', $json->encode(
+        [{ from => '(?:a{0,90}(?=(?:a*+)[ab!])){2}[cd]', to => '' }])],
+    [$file, with_name($dump, 'a' x 4000 . '!'), 'a'])), 'it ends soon');
+is $t->symbolicated_metric('symbolicated_workers_died_total'), 0,
+    '... and its worker lives';
+
 # --- names of configuration
 
 $t->stop_symbolicated;
