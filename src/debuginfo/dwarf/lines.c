@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "rows.h"
+#include "line_program.h"
 
 enum {
     DW_LNCT_path = 1,

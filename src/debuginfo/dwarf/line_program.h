@@ -3,8 +3,8 @@
  *
  * Entries of the list of files, which the program may extend.
  */
-#ifndef DEBUGINFO_DWARF_ROWS_H
-#define DEBUGINFO_DWARF_ROWS_H
+#ifndef DEBUGINFO_DWARF_LINE_PROGRAM_H
+#define DEBUGINFO_DWARF_LINE_PROGRAM_H
 
 #include "lines.h"
 

@@ -4,7 +4,7 @@
  * The state machine of line number programs (DWARF 5, section 6.2.5), and what
  * becomes of its rows.
  */
-#include "rows.h"
+#include "line_program.h"
 
 #include <stdlib.h>
 
