@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Lookups, from begin to end, and what is remembered of sources.
+ * Lookups, from begin to end.
  */
 #include "lookup.h"
 
@@ -20,108 +20,6 @@
 #include "base/origin.h"
 #include "base/task.h"
 #include "symcached/tier/tier.h"
-
-static void sources_on_freed(void *arg)
-{
-    struct sources *sources = arg;
-
-    if (sources->freed != NULL) {
-        sources->freed(sources->freed_arg);
-    }
-}
-
-void sources_watch(struct sources *sources, void (*freed)(void *arg),
-                   void *arg)
-{
-    sources->freed = freed;
-    sources->freed_arg = arg;
-}
-
-struct sources *sources_new(struct event_base *base, struct tiers *tiers)
-{
-    struct sources *sources = calloc(1, sizeof(*sources));
-
-    if (sources == NULL) {
-        return NULL;
-    }
-
-    sources->base = base;
-    sources->tiers = tiers;
-    sources->hosts = hosts_new(base, sources_on_freed, sources);
-    if (sources->hosts != NULL) {
-        sources->fetcher = fetcher_new(base, sources->hosts);
-    }
-    if (sources->fetcher == NULL) {
-        sources_free(sources);
-        return NULL;
-    }
-
-    return sources;
-}
-
-static const char *source_place(const struct source_config *source)
-{
-    return source->url != NULL ? source->url : source->path;
-}
-
-static void memory_drop(struct source_memory **at)
-{
-    struct source_memory *memory = *at;
-
-    *at = memory->next;
-    if (memory->index >= 0) {
-        close(memory->index);
-    }
-    free(memory);
-}
-
-/* Compares name and place, since a name may be given to another server. */
-static bool memory_is_of(const struct source_memory *memory,
-                         const struct source_config *source)
-{
-    return strcmp(memory->name, source->name) == 0 &&
-           strcmp(memory->place, source_place(source)) == 0;
-}
-
-static bool memory_is_wanted(const struct source_memory *memory,
-                             const struct config *config)
-{
-    size_t i;
-
-    for (i = 0; i < config->nsources; i++) {
-        if (memory_is_of(memory, &config->sources[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void sources_keep(struct sources *sources, const struct config *config)
-{
-    struct source_memory **at = &sources->memories;
-
-    while (*at != NULL) {
-        if (memory_is_wanted(*at, config)) {
-            at = &(*at)->next;
-        } else {
-            memory_drop(at);
-        }
-    }
-    hosts_keep(sources->hosts, config);
-    fetcher_keep(sources->fetcher, config);
-}
-
-void sources_free(struct sources *sources)
-{
-    while (sources->memories != NULL) {
-        memory_drop(&sources->memories);
-    }
-    if (sources->fetcher != NULL) {
-        fetcher_free(sources->fetcher);
-    }
-    hosts_free(sources->hosts);
-    free(sources);
-}
 
 void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task)
 {
@@ -187,32 +85,6 @@ static void lookup_free(struct lookup *lookup)
     free(lookup->part);
     free(lookup->out);
     free(lookup);
-}
-
-struct source_memory *lookup_memory(struct lookup *lookup)
-{
-    const struct source_config *source = lookup->source;
-    const char *place = source_place(source);
-    struct sources *sources = lookup->sources;
-    struct source_memory *memory;
-    size_t size = strlen(source->name) + strlen(place) + 2;
-
-    for (memory = sources->memories; memory != NULL; memory = memory->next) {
-        if (memory_is_of(memory, source)) {
-            return memory;
-        }
-    }
-
-    memory = calloc(1, sizeof(*memory) + size);
-    if (memory != NULL) {
-        snprintf(memory->name, size, "%s", source->name);
-        memory->place = memory->name + strlen(source->name) + 1;
-        memcpy(memory->place, place, strlen(place) + 1);
-        memory->index = -1;
-        memory->next = sources->memories;
-        sources->memories = memory;
-    }
-    return memory;
 }
 
 void *lookup_state(struct lookup *lookup, size_t size)
@@ -612,23 +484,4 @@ const char *source_place_asked(const struct lookup *lookup)
 void source_cancel(struct lookup *lookup)
 {
     lookup_free(lookup);
-}
-
-bool source_busy(const struct sources *sources, const struct config *config,
-                 const struct source_config *source)
-{
-    return source->origin != NULL &&
-           host_busy(sources->hosts, source->origin, &config->limits);
-}
-
-cJSON *source_host(const struct sources *sources,
-                   const struct source_config *source)
-{
-    return source->origin != NULL ? host_json(sources->hosts, source->origin)
-                                  : NULL;
-}
-
-void sources_print(const struct sources *sources, struct evbuffer *buf)
-{
-    hosts_print(sources->hosts, buf);
 }

@@ -11,8 +11,6 @@
 #ifndef SYMCACHED_SOURCE_LOOKUP_H
 #define SYMCACHED_SOURCE_LOOKUP_H
 
-#include <cjson/cJSON.h>
-#include <event2/buffer.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -73,28 +71,8 @@ struct source_callbacks {
     void (*unverified)(void *arg, const char *here);
 };
 
-/* The types that a source may have, for config_read(). */
-extern const struct source_type *const source_types[];
-
-struct sources; /* curl multi, per-source memory; one for the process */
+struct sources;
 struct lookup;
-struct tiers;
-
-/* tiers has what the disk of "uploads" lacks; it lives longer. */
-struct sources *sources_new(struct event_base *base, struct tiers *tiers);
-
-/* Calls freed whenever a source that was busy may be free again. */
-void sources_watch(struct sources *sources, void (*freed)(void *arg),
-                   void *arg);
-
-void sources_free(struct sources *sources); /* no lookup may be running */
-
-/*
- * Forgets what is known of sources that config does not have, and of their
- * hosts, and closes connections of former configurations.  No lookup in one of
- * these may be running.
- */
-void sources_keep(struct sources *sources, const struct config *config);
 
 /*
  * Starts a lookup.  The PDB is left in `file`, an absolute path that does not
@@ -158,19 +136,5 @@ const char *source_place_asked(const struct lookup *lookup);
 
 /* No callback comes afterwards. */
 void source_cancel(struct lookup *lookup);
-
-/*
- * Has the source's host or directory as many lookups as it may have, so that
- * another one would be too many?
- */
-bool source_busy(const struct sources *sources, const struct config *config,
-                 const struct source_config *source);
-
-/* What is known of the source's host or directory, as an object; or NULL. */
-cJSON *source_host(const struct sources *sources,
-                   const struct source_config *source);
-
-/* Appends the metrics of hosts. */
-void sources_print(const struct sources *sources, struct evbuffer *buf);
 
 #endif

@@ -227,7 +227,8 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result);
 static int lookup_set_index(struct lookup *lookup,
                             struct unpack_request *request)
 {
-    struct source_memory *memory = lookup_memory(lookup);
+    struct source_memory *memory =
+        sources_memory(lookup->sources, lookup->source);
 
     lookup->dir.new_index = memfd_create("index", MFD_CLOEXEC);
     if (memory == NULL || lookup->dir.new_index < 0) {
@@ -244,7 +245,8 @@ static int lookup_set_index(struct lookup *lookup,
 /* Keeps the new index, unless the child died before it wrote any of it. */
 static void lookup_keep_index(struct lookup *lookup)
 {
-    struct source_memory *memory = lookup_memory(lookup);
+    struct source_memory *memory =
+        sources_memory(lookup->sources, lookup->source);
     struct stat st;
 
     if (lookup->dir.new_index < 0) {

@@ -15,6 +15,7 @@
 #include "original_id.h"
 #include "proto/header.h"
 #include "proto/hints.h"
+#include "sources.h"
 #include "symcached/intake/intake.h"
 #include "via.h"
 
@@ -42,6 +43,10 @@ struct sources {
     void (*freed)(void *arg);
     void *freed_arg;
 };
+
+/* What is known of a source; NULL when out of memory. */
+struct source_memory *sources_memory(struct sources *sources,
+                                     const struct source_config *source);
 
 /*
  * What a lookup waits for.  lookup_set_step() is the only place that changes
@@ -157,9 +162,6 @@ struct lookup_dir {
 
 /* task is what runs in this step, see enum lookup_step, or NULL. */
 void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task);
-
-/* What is known of the lookup's source; NULL when out of memory. */
-struct source_memory *lookup_memory(struct lookup *lookup);
 
 /* Reports the attempt at lookup->place to the lookup's owner, and remembers the
  * most serious outcome. */

@@ -11,6 +11,7 @@
 #include "tier_redirect.h"
 #include "lookup.h"
 #include "source_stats.h"
+#include "sources.h"
 #include "via.h"
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sources.h"
+
 #define OUTCOMES (SOURCE_PENDING + 1)
 #define NAME_MAX_LEN 64
 
@@ -152,8 +154,7 @@ cJSON *source_stats_json(const struct source_stats *source_stats,
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "name", source->name);
         cJSON_AddStringToObject(object, "type", source->type->name);
-        cJSON_AddStringToObject(
-            object, "place", source->url != NULL ? source->url : source->path);
+        cJSON_AddStringToObject(object, "place", source_place(source));
         add_patterns(object, "only", &source->only);
         add_patterns(object, "except", &source->except);
         for (outcome = 0; outcome < OUTCOMES; outcome++) {

@@ -4,7 +4,7 @@
  * The types that a source may have, in the order in which they are named; each
  * stands at the end of its file.
  */
-#include "lookup.h"
+#include "sources.h"
 
 extern const struct source_type source_filesystem, source_http, source_s3,
     source_gcs, source_azure, source_symcache;

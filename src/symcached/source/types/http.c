@@ -351,7 +351,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
         return;
     }
     http->judge = judge_answer;
-    http->memory = lookup_memory(lookup);
+    http->memory = sources_memory(lookup->sources, lookup->source);
     if (http->memory == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED_HERE, "out of memory");
         lookup_end(lookup);
