@@ -205,6 +205,22 @@ ok -e "$dir/uploads/.try/_/hash-$hex/_.symbfile" &&
     !-e "$folder/_.symbfile", '... stores there';
 refused(whole("symbfile\0\1" . "\x80\x80\x80\x04\x09" . "\0" x (17 << 20)),
         413, qr/max_size/, 'too much');
+clear();
+is push_part(0, 2, $ranges . "\0" x (9 << 20))->{status}, 200, 'half of it';
+refused(push_part(1, 2, "\0" x (9 << 20)), 413, qr/together.*max_size/,
+        'parts that are too much together');
+
+# two clients at once that cut the file differently
+clear();
+my @sets = ([substr($ranges, 0, 9), substr $ranges, 9],
+    [substr($ranges, 0, 9), substr($ranges, 9, 9), substr $ranges, 18]);
+my @codes = map { $u->read($_, 'POST')->{status} }
+    map { begin(0, scalar @$_, $_->[0]) } @sets;
+is "@{[sort @codes]}", '200 409', 'one of two numbers of parts is refused';
+my ($set) = map { $sets[$_] } grep { $codes[$_] == 200 } 0, 1;
+is push_part($_, scalar @$set, $set->[$_])->{status}, 200, '... and not both'
+    for 1 .. $#$set;
+is stored(), $ranges, '... for good';
 
 # --- our own client
 

@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "config/config.h"
+#include "symcached/space/space.h"
 #include "parts.h"
 #include "sharing.h"
 #include "upload_state.h"
@@ -21,6 +22,12 @@ static void on_joined(void *arg, enum parts_state state, int errnum)
     char path[PATH_MAX];
 
     u->join = NULL;
+    if (state == PARTS_FAILED && errnum == EFBIG) {
+        upload_refuse(u, 413,
+                      "the parts together: there is more than "
+                      "\"uploads.max_size\" allows");
+        return;
+    }
     if (state == PARTS_FAILED) {
         upload_refuse_errno(u, errnum, "the parts cannot be joined");
         return;
@@ -49,6 +56,7 @@ static void on_joined(void *arg, enum parts_state state, int errnum)
 static void start_join(struct upload *u)
 {
     char folder[PATH_MAX], output[PATH_MAX];
+    int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     u->joins = true;
     u->waits = false;
@@ -57,7 +65,13 @@ static void start_join(struct upload *u)
              u->request.name, u->request.id);
     snprintf(output, sizeof(output), "%s/joined", u->work);
     u->join = parts_join(u->uploads->base, folder, u->request.file,
-                         u->request.parts, output, on_joined, u);
+                         u->request.parts, output,
+                         u->config->uploads.max_size,
+                         disk_space_kept(work, &u->config->cache), on_joined,
+                         u);
+    if (work >= 0) {
+        close(work);
+    }
     if (u->join == NULL) {
         upload_refuse_errno(u, errno, "no thread to join parts");
     }
@@ -98,6 +112,25 @@ void joining_next(struct uploads *uploads)
     }
 }
 
+/* The number of parts of another upload of the same file, if it is another
+ * number; or 0.  What it brings is perhaps not in the folder yet. */
+static unsigned parts_running(const struct upload *u)
+{
+    const struct upload *other;
+
+    LIST_FOREACH(other, &u->uploads->running, entry)
+    {
+        if (other->part[0] != '\0' &&
+            other->request.parts != u->request.parts &&
+            other->request.only_try == u->request.only_try &&
+            strcmp(other->request.id, u->request.id) == 0 &&
+            strcmp(other->request.file, u->request.file) == 0) {
+            return other->request.parts;
+        }
+    }
+    return 0;
+}
+
 /* Returns false when it is refused: another number of parts is coming in. */
 bool joining_check(struct upload *u)
 {
@@ -109,6 +142,7 @@ bool joining_check(struct upload *u)
              u->request.only_try ? "/" UPLOADS_TRY : "", u->request.name,
              u->request.id);
     other = parts_other(folder, u->request.file, u->request.parts);
+    other = other != 0 ? other : parts_running(u);
     if (other != 0) {
         upload_refuse(u, 409,
                       "the file is being sent in %u parts, and not in %u",

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/task.h"
+#include "symcached/space/space.h"
 #include "upload.h"
 
 #define SECONDS 600
@@ -25,6 +26,8 @@ struct join {
     char *file;
     char *output;
     unsigned parts;
+    uint64_t max;
+    uint64_t keep;
     enum parts_state state;
     int errnum;
     parts_done_fn done;
@@ -85,34 +88,20 @@ unsigned parts_other(const char *folder, const char *file, unsigned parts)
 
 /* the thread -------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t size)
+static int copy(int in, struct limited_writer *out, char *chunk)
 {
     ssize_t n;
-
-    while (size > 0) {
-        n = write(fd, data, size);
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-static int copy(int in, int out, char *chunk)
-{
-    ssize_t n;
-    int rc = 0;
 
     do {
         n = read(in, chunk, CHUNK);
         if (n < 0 && errno != EINTR) {
             return errno;
         }
-        rc = n > 0 ? write_all(out, chunk, (size_t)n) : 0;
-    } while (n != 0 && rc == 0);
-    return rc;
+        if (n > 0 && limited_writer_write(out, chunk, (size_t)n) != 0) {
+            return out->error;
+        }
+    } while (n != 0);
+    return 0;
 }
 
 static int open_part(const struct join *join, unsigned part)
@@ -140,8 +129,10 @@ static bool has_all(const struct join *join)
     return true;
 }
 
-static int join_all(struct join *join, int out, char *chunk)
+static int join_all(struct join *join, int fd_out, char *chunk)
 {
+    struct limited_writer out = {
+        .fd = fd_out, .max = join->max, .keep = join->keep};
     unsigned part;
     int fd, rc = 0;
 
@@ -150,7 +141,7 @@ static int join_all(struct join *join, int out, char *chunk)
         if (fd < 0) {
             return errno;
         }
-        rc = copy(fd, out, chunk);
+        rc = copy(fd, &out, chunk);
         close(fd);
     }
     return rc;
@@ -199,7 +190,8 @@ static void drop(void *arg)
 
 struct task *parts_join(struct event_base *base, const char *folder,
                         const char *file, unsigned parts, const char *output,
-                        parts_done_fn done, void *arg)
+                        uint64_t max, uint64_t keep, parts_done_fn done,
+                        void *arg)
 {
     static const struct task_calls calls = {run, on_done, drop};
     struct join *join = calloc(1, sizeof(*join));
@@ -211,6 +203,8 @@ struct task *parts_join(struct event_base *base, const char *folder,
     join->file = strdup(file);
     join->output = strdup(output);
     join->parts = parts;
+    join->max = max;
+    join->keep = keep;
     join->done = done;
     join->arg = arg;
     if (join->folder == NULL || join->file == NULL || join->output == NULL) {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct event_base;
 struct task;
@@ -34,11 +35,13 @@ enum parts_state {
 typedef void (*parts_done_fn)(void *arg, enum parts_state state, int errnum);
 
 /*
- * Copies all parts of a file to the output, in a thread.  done is called once,
- * never from inside.  Returns NULL with errno.
+ * Copies all parts of a file to the output, in a thread.  That fails with EFBIG
+ * if they have more than max bytes, and with ENOSPC if fewer than keep would be
+ * free then.  done is called once, never from inside.  Returns NULL with errno.
  */
 struct task *parts_join(struct event_base *base, const char *folder,
                         const char *file, unsigned parts, const char *output,
-                        parts_done_fn done, void *arg);
+                        uint64_t max, uint64_t keep, parts_done_fn done,
+                        void *arg);
 
 #endif
