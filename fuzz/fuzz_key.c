@@ -9,6 +9,7 @@
 #include "proto/hints.h"
 #include "proto/key.h"
 #include "proto/path.h"
+#include "proto/request.h"
 #include "proto/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -21,6 +21,7 @@
 #include "proto/hints.h"
 #include "proto/key.h"
 #include "proto/path.h"
+#include "proto/request.h"
 #include "proto/symbol_path.h"
 #include "proto/version.h"
 

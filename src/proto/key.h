@@ -3,8 +3,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * What a file of the cache is made for: a kind of artefact, a name and an id.
- * All that clients, disks and the helper's socket write of it is read and
- * printed here.
+ * All that disks and the helper's socket write of it is read and printed here.
+ * What clients write is read with it, see request.h and symbol_path.h.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  *
  * Text of an id, which is also the name of its folder:
@@ -36,7 +36,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "kind.h"
-#include "version.h"
 
 
 #define SYMCACHE_NAME_MAX       255
@@ -103,19 +102,6 @@ typedef struct {
 
 
 /*
- * What a client asked for: v<major>.<minor>.<patch>/<name>/<GUID>[/<age>], and
- * "ppdb/" in front of it for a PpdbCache.  Of that the age 1, as without one,
- * is FFFFFFFF: both are ages of a portable PDB.
- */
-typedef struct {
-    symcache_version_t   version;
-    const char          *name;   /* the key's in the client's own case: a part
-                                    of the path, key.name_len bytes */
-    symcache_key_t       key;    /* last: may be allocated in part */
-} symcache_request_t;
-
-
-/*
  * Returns 1 if files with this type of id, or for this key are made and
  * stored.  The other ones are only defined so far, and the helper refuses them.
  */
@@ -173,13 +159,6 @@ int symcache_key_same_id(const symcache_key_t *a, const symcache_key_t *b);
 
 /* Returns 1 if both have the same kind, name and id. */
 int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
-
-/*
- * Reads a decoded request path that follows the location, with or without a
- * slash at the beginning and at the end.  On an error *req is undefined.
- */
-symcache_status_e symcache_request_parse(const char *p, size_t len,
-    symcache_request_t *req);
 
 /*
  * Orders keys by kind and id.  Negative, 0 or positive; 0: the same, whatever

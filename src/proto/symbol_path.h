@@ -30,7 +30,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "key.h"
+#include "request.h"
 
 
 typedef enum {
