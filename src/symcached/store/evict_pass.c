@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "evict_for_space.h"
+#include "evict_unit.h"
 #include "uptime.h"
 #include "store.h"
 #include "proto/path.h"
@@ -31,22 +31,7 @@
 #define FRESH_STORE (STORE_TOUCH_EVERY + FRESH)
 
 #define UNITS 64 /* of one folder that are handled together */
-#define FILES 3  /* of one unit, indexed by enum symcache_file_e */
 #define ENTRIES_PER_PAUSE 500
-
-/* The name of a file while it is being removed, see remove_file(). */
-#define GONE_PREFIX ".removed-"
-
-/* Files that go together: one kind with its .gz, or a negative entry. */
-struct unit {
-    symcache_version_t version;
-    symcache_kind_e kind;
-    bool negcache;
-    time_t used;
-    uint64_t size;
-    uint64_t disk;
-    struct stat files[FILES]; /* st_nlink is 0 if there is no such file */
-};
 
 struct evict_pass {
     struct evict_pass_rules rules;
@@ -68,7 +53,7 @@ struct evict_pass {
 
     struct evict_tree *tree;   /* in which the walk is */
     const struct uptime *uptime; /* by which its files have ages */
-    struct unit units[UNITS];
+    struct evict_unit units[UNITS];
     unsigned nunits;
 };
 
@@ -80,129 +65,38 @@ const char *evict_pass_reason_name(enum evict_pass_reason reason)
     return reason_names[reason];
 }
 
-/* removing -------------------------------------------------------------- */
+/* units ----------------------------------------------------------------- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static void count(struct evict_pass_count *to, const struct evict_unit *unit)
 {
-    return a->st_ino == b->st_ino && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/*
- * Removes the file that was seen, and no other: one that was published in its
- * place, or used in the meantime, gets its name back.  Returns 0 when the file
- * is gone, whoever removed it; 1 when it stays; -1 with errno.
- */
-static int remove_file(struct evict_pass *evict_pass, int dir,
-                       const char *name, const struct stat *seen)
-{
-    char gone[NAME_MAX + 1];
-    struct stat st;
-    bool stays;
-
-    snprintf(gone, sizeof(gone), GONE_PREFIX "%ld-%llu", (long)getpid(),
-             ++evict_pass->serial);
-    if (renameat(dir, name, dir, gone) != 0) {
-        return errno == ENOENT ? 0 : -1;
-    }
-    stays = fstatat(dir, gone, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            !same_file(&st, seen);
-    if (stays && linkat(dir, gone, dir, name, 0) != 0 && errno != EEXIST &&
-        renameat(dir, gone, dir, name) == 0) {
-        return 1; /* without hard links on this file system */
-    }
-    return unlinkat(dir, gone, 0) == 0 || errno == ENOENT ? stays : -1;
-}
-
-static void count(struct evict_pass_count *to, const struct unit *unit,
-                  unsigned files)
-{
-    to->files += files;
+    to->files += evict_unit_files(unit);
     to->bytes += unit->size;
-}
-
-static void add_sizes(struct unit *unit, const struct stat *st)
-{
-    unit->size += (uint64_t)st->st_size;
-    unit->disk += (uint64_t)st->st_blocks * 512;
-}
-
-static unsigned unit_files(const struct unit *unit)
-{
-    unsigned n = 0;
-    int i;
-
-    for (i = 0; i < FILES; i++) {
-        n += unit->files[i].st_nlink > 0;
-    }
-    return n;
-}
-
-static void unit_name(const struct evict_tree *tree, const struct unit *unit,
-                      const symcache_key_t *key, symcache_file_e kind,
-                      char name[SYMCACHE_PATH_MAX + 1])
-{
-    if (tree->downloads) {
-        symcache_path_original_name(name, key);
-    } else {
-        symcache_path_name(name, key, &unit->version, kind);
-    }
-}
-
-/* A last use in the future was noted while the clock was wrong.  It is
- * replaced by the present time, or the file would stay until then. */
-static void use_now(struct evict_pass *evict_pass, int dir,
-                    const struct unit *unit, const symcache_key_t *key)
-{
-    /* The gzip file last, so that it never looks older than its file. */
-    static const symcache_file_e order[FILES] = {
-        SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT, SYMCACHE_FILE_GZIP};
-    char name[SYMCACHE_PATH_MAX + 1];
-    int i;
-
-    for (i = 0; i < FILES && !evict_pass->rules.dry_run; i++) {
-        if (unit->files[order[i]].st_nlink > 0) {
-            unit_name(evict_pass->tree, unit, key, order[i], name);
-            (void)utimensat(dir, name, NULL, AT_SYMLINK_NOFOLLOW);
-        }
-    }
-    evict_pass->tree->future += unit_files(unit);
 }
 
 /* Returns false if the unit stays. */
 static bool remove_unit(struct evict_pass *evict_pass, int dir,
-                        const struct unit *unit, const symcache_key_t *key,
+                        const struct evict_unit *unit,
+                        const symcache_key_t *key,
                         enum evict_pass_reason reason)
 {
-    /* The gzip file first, so that it never stays alone. */
-    static const symcache_file_e order[FILES] = {
-        SYMCACHE_FILE_GZIP, SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT};
-    char name[SYMCACHE_PATH_MAX + 1];
     struct evict_tree *tree = evict_pass->tree;
-    int i, rc = 0;
+    int rc = evict_pass->rules.dry_run
+                 ? 0
+                 : evict_unit_remove(unit, dir, tree->downloads, key,
+                                     &evict_pass->serial);
 
-    for (i = 0; i < FILES && rc == 0 && !evict_pass->rules.dry_run; i++) {
-        if (unit->files[order[i]].st_nlink == 0) {
-            continue;
-        }
-        unit_name(tree, unit, key, order[i], name);
-        rc = remove_file(evict_pass, dir, name, &unit->files[order[i]]);
-    }
     if (rc != 0) {
         tree->failed += rc < 0;
         return false;
     }
-
-    count(&tree->removed[reason], unit, unit_files(unit));
+    count(&tree->removed[reason], unit);
     tree->part->freed += unit->disk;
     evict_pass->gone++;
     return true;
 }
 
-/* units ----------------------------------------------------------------- */
-
 static bool too_old(const struct evict_pass *evict_pass,
-                    const struct unit *unit, long long age,
+                    const struct evict_unit *unit, long long age,
                     enum evict_pass_reason *reason)
 {
     const struct evict_pass_rules *rules = &evict_pass->rules;
@@ -222,7 +116,8 @@ static bool is_fresh(const struct evict_tree *tree, long long age)
 
 /* Must it go to make space?  The size of its store is checked first. */
 static bool in_the_way(const struct evict_tree *tree, long long age,
-                       const struct unit *unit, enum evict_pass_reason *reason)
+                       const struct evict_unit *unit,
+                       enum evict_pass_reason *reason)
 {
     struct evict_pass_part *part = tree->part;
     uint64_t *quota;
@@ -239,7 +134,7 @@ static bool in_the_way(const struct evict_tree *tree, long long age,
 }
 
 static void judge_unit(struct evict_pass *evict_pass, int dir,
-                       const struct unit *unit, const symcache_key_t *key)
+                       const struct evict_unit *unit, const symcache_key_t *key)
 {
     struct evict_tree *tree = evict_pass->tree;
     struct evict_pass_part *part = tree->part;
@@ -248,7 +143,11 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
     enum evict_pass_reason reason;
 
     if (age < -UPTIME_DRIFT && !evict_pass->second) {
-        use_now(evict_pass, dir, unit, key);
+        /* noted while the clock was wrong: it would stay until then */
+        if (!evict_pass->rules.dry_run) {
+            evict_unit_use(unit, dir, tree->downloads, key);
+        }
+        tree->future += evict_unit_files(unit);
     }
     if (too_old(evict_pass, unit, age, &reason)) {
         /* The second walk of a dry run sees the same unit again. */
@@ -258,7 +157,7 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
         }
     }
     if (!evict_pass->second) {
-        count(&tree->kept, unit, unit_files(unit));
+        count(&tree->kept, unit);
         part->disk += unit->disk;
         if (!is_fresh(tree, age)) {
             age_histogram_add(&part->age_histogram, age, unit->disk);
@@ -267,60 +166,44 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
     }
     if (in_the_way(tree, age, unit, &reason) &&
         remove_unit(evict_pass, dir, unit, key, reason)) {
-        tree->kept.files -= unit_files(unit);
+        tree->kept.files -= evict_unit_files(unit);
         tree->kept.bytes -= unit->size;
     }
 }
 
-/* Is it the gzip file of a file that is gone or was replaced? */
-static bool useless_gzip(const struct unit *unit)
-{
-    const struct stat *gzip = &unit->files[SYMCACHE_FILE_GZIP];
-    const struct stat *plain = &unit->files[SYMCACHE_FILE_PLAIN];
-
-    return gzip->st_nlink > 0 &&
-           (plain->st_nlink == 0 || gzip->st_mtime < plain->st_mtime);
-}
-
 static void judge_gzip(struct evict_pass *evict_pass, int dir,
-                       struct unit *unit, const symcache_key_t *key)
+                       struct evict_unit *unit, const symcache_key_t *key)
 {
-    struct unit alone = {.kind = unit->kind, .version = unit->version};
+    struct evict_unit gzip;
 
-    alone.files[SYMCACHE_FILE_GZIP] = unit->files[SYMCACHE_FILE_GZIP];
-    add_sizes(&alone, &alone.files[SYMCACHE_FILE_GZIP]);
-    unit->files[SYMCACHE_FILE_GZIP].st_nlink = 0;
-    unit->size -= alone.size;
-    unit->disk -= alone.disk;
-    if (!evict_pass->second) {
-        remove_unit(evict_pass, dir, &alone, key, EVICT_UNUSED);
+    if (evict_unit_split_gzip(unit, &gzip) && !evict_pass->second) {
+        remove_unit(evict_pass, dir, &gzip, key, EVICT_UNUSED);
     }
 }
 
 static void judge_units(struct evict_pass *evict_pass, int dir,
                         symcache_key_t *key)
 {
-    struct unit *unit;
+    struct evict_unit *unit;
     unsigned i;
 
     for (i = 0; i < evict_pass->nunits; i++) {
         unit = &evict_pass->units[i];
         key->kind = (uint8_t)unit->kind;
-        if (useless_gzip(unit)) {
-            judge_gzip(evict_pass, dir, unit, key);
-        }
-        if (unit_files(unit) > 0) {
+        judge_gzip(evict_pass, dir, unit, key);
+        if (evict_unit_files(unit) > 0) {
             judge_unit(evict_pass, dir, unit, key);
         }
     }
     evict_pass->nunits = 0;
 }
 
-static struct unit *find_unit(struct evict_pass *evict_pass,
-                              symcache_kind_e kind,
-                              const symcache_version_t *version, bool negcache)
+static struct evict_unit *find_unit(struct evict_pass *evict_pass,
+                                    symcache_kind_e kind,
+                                    const symcache_version_t *version,
+                                    bool negcache)
 {
-    struct unit *unit;
+    struct evict_unit *unit;
     unsigned i;
 
     for (i = 0; i < evict_pass->nunits; i++) {
@@ -331,7 +214,7 @@ static struct unit *find_unit(struct evict_pass *evict_pass,
         }
     }
     unit = &evict_pass->units[evict_pass->nunits++];
-    *unit = (struct unit){
+    *unit = (struct evict_unit){
         .kind = kind, .version = *version, .negcache = negcache};
     return unit;
 }
@@ -345,9 +228,9 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
     symcache_file_e file = SYMCACHE_FILE_PLAIN;
     symcache_kind_e kind;
     struct stat st;
-    struct unit *unit;
+    struct evict_unit *unit;
 
-    if (strncmp(name, GONE_PREFIX, strlen(GONE_PREFIX)) == 0) {
+    if (evict_unit_is_removed(name)) {
         if (!evict_pass->rules.dry_run && !evict_pass->second &&
             !evict_pass->is_looking &&
             fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -383,11 +266,7 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
     }
     unit = find_unit(evict_pass, kind, &version,
                      file == SYMCACHE_FILE_ABSENT);
-    unit->files[file] = st;
-    add_sizes(unit, &st);
-    if (file != SYMCACHE_FILE_GZIP) {
-        unit->used = st.st_mtime;
-    }
+    evict_unit_add(unit, file, &st);
 }
 
 /* the walk -------------------------------------------------------------- */
