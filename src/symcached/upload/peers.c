@@ -1,10 +1,5 @@
 /*
  * Copyright (C) the ngx_symcache authors
- *
- * A message is the target of a request, POST /v1/changed/<name>/<id>/<file>,
- * see server/upload_page.h, with its query but for "from", which is another one
- * in the next process.  A machine gets one after the other.  One that it
- * refuses is put aside: the others need not wait for it.
  */
 #include "peers.h"
 
@@ -22,58 +17,21 @@
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
 #include "symcached/intake/report.h"
+#include "peer.h"
+#include "telling.h"
 
-#define CONNECT_SECONDS 1
-#define SECONDS 3 /* and then it is not waited for any more */
-#define MS_PER_FILE 10 /* the same of one that answers, but slowly */
-#define RETRY_SECONDS 5
-#define REFUSED_SECONDS 3600 /* then a message that is refused is dropped */
-#define MESSAGES_MAX 10000 /* for one machine; more are dropped */
+#define MS_PER_FILE 10 /* beside PEER_SECONDS, of one that answers slowly */
 
-#define UNTOLD_FILE ".untold" /* "<address> <message>[ <refused since>]" */
-#define MESSAGE_MAX                                                            \
-    (3 * (2 * SYMCACHE_NAME_MAX + SYMSTORE_ID_SIZE) + REPORT_IDS_SIZE + 100)
-
-struct telling {
-    LIST_ENTRY(telling) entry;
-    struct peers *peers;
-    struct event *ended; /* or it has lasted too long */
-    size_t left; /* messages that are waited for */
-    char untold[PEERS_UNTOLD];
-    peers_done_fn done; /* NULL: nobody waits */
-    void *arg;
-};
-
-struct message {
-    TAILQ_ENTRY(message) entry;
-    struct telling *telling; /* NULL: nobody waits, and a restart must know */
-    time_t refused; /* since when it is, or 0 */
-    char text[];
-};
-
-TAILQ_HEAD(messages, message);
-
-struct peer {
-    LIST_ENTRY(peer) entry;
-    struct peers *peers;
-    char *address;
-    struct messages messages; /* the first one is being sent */
-    struct messages aside;
-    size_t n; /* in both */
-    struct send *send;
-    struct event *retry;
-    struct event *retry_aside;
-    bool fails; /* nobody waits for it */
-};
+#define UNTOLD_FILE ".untold" /* lines of peer_print() */
 
 struct peers {
-    struct event_base *base;
     struct scheduler *scheduler;
     struct hosts *hosts;
     struct fetcher *fetcher;
+    struct peer_owner owner;
     struct event *save;
     char *root; /* what is kept lies there */
-    LIST_HEAD(, peer) all;
+    struct peer_list all;
     LIST_HEAD(, telling) tellings;
 };
 
@@ -91,72 +49,16 @@ bool peers_is_self(const char *from)
 
 /* who waits --------------------------------------------------------------- */
 
-static void telling_free(struct telling *telling)
-{
-    LIST_REMOVE(telling, entry);
-    event_free(telling->ended);
-    free(telling);
-}
-
-/* An address may be the beginning of another one. */
-static bool has_address(const char *list, const char *address)
-{
-    size_t n = strlen(address);
-
-    while (strncmp(list, address, n) != 0 ||
-           (list[n] != ',' && list[n] != '\0')) {
-        list = strchr(list, ',');
-        if (list == NULL) {
-            return false;
-        }
-        list++;
-    }
-    return true;
-}
-
-static void save_later(struct peers *peers)
-{
-    event_active(peers->save, 0, 0);
-}
-
-/* After answers, of which thousands may come in a second, each with all that
- * is kept to be written.  What a kill loses of it is told again. */
-static void save_after_answers(struct peers *peers)
-{
-    static const struct timeval pause = {.tv_sec = 1};
-
-    if (!event_pending(peers->save, EV_TIMEOUT, NULL)) {
-        event_add(peers->save, &pause);
-    }
-}
-
-static void note_untold(struct telling *telling, const char *address)
-{
-    size_t len = strlen(telling->untold);
-
-    if (!has_address(telling->untold, address)) {
-        snprintf(telling->untold + len, sizeof(telling->untold) - len,
-                 "%s%s", len > 0 ? "," : "", address);
-    }
-}
-
 static void keep_untold(struct peers *peers);
 
 static void on_told(evutil_socket_t fd, short events, void *arg)
 {
     struct telling *telling = arg;
-    struct message *message;
     struct peer *peer;
 
     LIST_FOREACH(peer, &telling->peers->all, entry)
     {
-        TAILQ_FOREACH(message, &peer->messages, entry)
-        {
-            if (message->telling == telling) {
-                note_untold(telling, peer->address);
-                message->telling = NULL;
-            }
-        }
+        peer_detach(peer, telling);
     }
     if (telling->untold[0] != '\0') {
         keep_untold(telling->peers); /* before anybody relies on it */
@@ -167,313 +69,11 @@ static void on_told(evutil_socket_t fd, short events, void *arg)
     telling_free(telling);
 }
 
-/* A message has been heard, or is not waited for. */
-static void leave(struct telling *telling)
-{
-    if (--telling->left == 0) {
-        event_active(telling->ended, 0, 0);
-    }
-}
-
-void telling_cancel(struct telling *telling)
-{
-    telling->done = NULL;
-}
-
-/* messages ---------------------------------------------------------------- */
-
-static void drop_first(struct peer *peer, struct messages *list)
-{
-    struct message *message = TAILQ_FIRST(list);
-
-    if (message->telling != NULL) {
-        leave(message->telling);
-    }
-    TAILQ_REMOVE(list, message, entry);
-    peer->n--;
-    free(message);
-}
-
-/* Nobody waits for it any more. */
-static void give_up(const struct peer *peer, struct message *message)
-{
-    if (message->telling != NULL) {
-        note_untold(message->telling, peer->address);
-        leave(message->telling);
-        message->telling = NULL;
-    }
-}
-
-/* Returns false when out of memory, or if there are too many. */
-static bool add(struct peer *peer, const char *text, struct telling *telling)
-{
-    size_t size = strlen(text) + 1;
-    struct message *message;
-
-    /* an archive has more files, but of a machine that hears them there are
-     * never so many at a time */
-    if (peer->n >= MESSAGES_MAX &&
-        (peer->fails || !TAILQ_EMPTY(&peer->aside))) {
-        log_error(0, "uploads: %s is never told of %s", peer->address, text);
-        return false;
-    }
-    message = malloc(sizeof(*message) + size);
-    if (message == NULL) {
-        return false;
-    }
-    memcpy(message->text, text, size);
-    message->telling = NULL;
-    message->refused = 0;
-    if (telling != NULL && peer->fails) {
-        note_untold(telling, peer->address);
-    } else if (telling != NULL) {
-        message->telling = telling;
-        telling->left++;
-    }
-    TAILQ_INSERT_TAIL(&peer->messages, message, entry);
-    peer->n++;
-    if (message->telling == NULL) {
-        save_later(peer->peers);
-    }
-    return true;
-}
-
-static void send_next(struct peer *peer);
-
-static void fail(struct peer *peer, const char *why)
-{
-    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
-    struct message *message;
-
-    if (!peer->fails) {
-        log_warn(0, "uploads: %s is not told of %zu files: %s; it is tried "
-                 "again", peer->address, peer->n, why);
-    }
-    peer->fails = true;
-    TAILQ_FOREACH(message, &peer->messages, entry)
-    {
-        give_up(peer, message);
-    }
-    event_add(peer->retry, &pause);
-    save_later(peer->peers);
-}
-
-/* Does the answer say that this message is at fault, and not the machine? */
-static bool is_refusal(long status)
-{
-    return status >= 400 && status < 500 && status != 408 && status != 429;
-}
-
-static void put_aside(struct peer *peer, const char *why)
-{
-    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
-    struct message *message = TAILQ_FIRST(&peer->messages);
-    time_t now = time(NULL);
-
-    give_up(peer, message);
-    if (message->refused == 0 || message->refused > now) {
-        message->refused = now;
-        if (TAILQ_EMPTY(&peer->aside)) {
-            log_warn(0, "uploads: %s refuses to be told of %s: %s; it is "
-                     "tried again", peer->address, message->text, why);
-        }
-    }
-    TAILQ_REMOVE(&peer->messages, message, entry);
-    TAILQ_INSERT_TAIL(&peer->aside, message, entry);
-    if (now - message->refused >= REFUSED_SECONDS) {
-        log_error(0, "uploads: %s is never told of %s: %s", peer->address,
-                  message->text, why);
-        TAILQ_REMOVE(&peer->aside, message, entry);
-        peer->n--;
-        free(message);
-    }
-    if (!TAILQ_EMPTY(&peer->aside)) {
-        event_add(peer->retry_aside, &pause);
-    }
-    save_after_answers(peer->peers);
-}
-
-/* One of them shows whether the others may be taken now. */
-static void take_back(struct peer *peer)
-{
-    struct message *message = TAILQ_FIRST(&peer->aside);
-
-    if (message != NULL) {
-        TAILQ_REMOVE(&peer->aside, message, entry);
-        TAILQ_INSERT_TAIL(&peer->messages, message, entry);
-    }
-}
-
-static void on_sent(void *arg, const struct send_result *result)
-{
-    struct peer *peer = arg;
-    struct message *message = TAILQ_FIRST(&peer->messages);
-    long status = result->answer->status;
-
-    peer->send = NULL;
-    if (is_refusal(status)) {
-        put_aside(peer, result->detail);
-    } else if (status != 200) {
-        fail(peer, result->detail);
-        return;
-    } else {
-        if (message->telling == NULL) {
-            save_after_answers(peer->peers);
-        }
-        if (message->refused != 0) {
-            take_back(peer);
-        }
-        drop_first(peer, &peer->messages);
-    }
-    if (peer->fails && TAILQ_EMPTY(&peer->messages)) {
-        log_info(0, "uploads: %s has been told", peer->address);
-        peer->fails = false;
-    }
-    send_next(peer);
-}
-
-static void send_next(struct peer *peer)
-{
-    static const struct transport_config transport = {
-        .internal = TRANSPORT_INTERNAL_ORIGIN};
-    static char name[] = "Content-Length", value[] = "0";
-    const struct header_config length = {name, value};
-    bool is_unix = strncmp(peer->address, "unix:", 5) == 0;
-    struct send_request request = {.method = "POST",
-                                   .transport = &transport,
-                                   .extra = &length,
-                                   .nextra = 1,
-                                   .fd = -1,
-                                   .connect = CONNECT_SECONDS,
-                                   .seconds = SECONDS};
-    char url[MESSAGE_MAX + 200];
-    const char *text;
-
-    if (peer->send != NULL || TAILQ_EMPTY(&peer->messages)) {
-        return;
-    }
-    text = TAILQ_FIRST(&peer->messages)->text;
-    snprintf(url, sizeof(url), "http://%.150s%s%cfrom=%s",
-             is_unix ? "localhost" : peer->address, text,
-             strchr(text, '?') != NULL ? '&' : '?', self());
-    request.url = url;
-    request.socket = is_unix ? peer->address + 5 : NULL;
-    peer->send = send_start(peer->peers->fetcher, &request, on_sent, peer);
-    if (peer->send == NULL) {
-        fail(peer, strerror(ENOMEM));
-    }
-}
-
-/* machines ---------------------------------------------------------------- */
-
-static bool is_wanted(const struct peer *peer)
-{
-    const struct uploads_config *uploads =
-        &scheduler_config(peer->peers->scheduler)->uploads;
-    size_t i;
-
-    for (i = 0; i < uploads->npeers; i++) {
-        if (strcmp(uploads->peers[i], peer->address) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void peer_free(struct peer *peer)
-{
-    if (peer->send != NULL) {
-        send_cancel(peer->send);
-    }
-    while (!TAILQ_EMPTY(&peer->messages)) {
-        drop_first(peer, &peer->messages);
-    }
-    while (!TAILQ_EMPTY(&peer->aside)) {
-        drop_first(peer, &peer->aside);
-    }
-    if (peer->retry != NULL) {
-        event_free(peer->retry);
-    }
-    if (peer->retry_aside != NULL) {
-        event_free(peer->retry_aside);
-    }
-    LIST_REMOVE(peer, entry);
-    free(peer->address);
-    free(peer);
-}
-
-static void on_retry(evutil_socket_t fd, short events, void *arg)
-{
-    struct peer *peer = arg;
-
-    if (is_wanted(peer)) {
-        send_next(peer);
-        return;
-    }
-    save_later(peer->peers);
-    peer_free(peer);
-}
-
-static void on_retry_aside(evutil_socket_t fd, short events, void *arg)
-{
-    struct peer *peer = arg;
-
-    take_back(peer);
-    if (!peer->fails) {
-        on_retry(fd, events, peer);
-    }
-}
-
-/* Returns NULL when out of memory. */
-static struct peer *find(struct peers *peers, const char *address)
-{
-    struct peer *peer;
-
-    LIST_FOREACH(peer, &peers->all, entry)
-    {
-        if (strcmp(peer->address, address) == 0) {
-            return peer;
-        }
-    }
-    peer = calloc(1, sizeof(*peer));
-    if (peer == NULL) {
-        return NULL;
-    }
-    peer->peers = peers;
-    TAILQ_INIT(&peer->messages);
-    TAILQ_INIT(&peer->aside);
-    LIST_INSERT_HEAD(&peers->all, peer, entry);
-    peer->address = strdup(address);
-    peer->retry = evtimer_new(peers->base, on_retry, peer);
-    peer->retry_aside = evtimer_new(peers->base, on_retry_aside, peer);
-    if (peer->address == NULL || peer->retry == NULL ||
-        peer->retry_aside == NULL) {
-        peer_free(peer);
-        return NULL;
-    }
-    return peer;
-}
-
 /* what is kept ------------------------------------------------------------ */
 
 static void print_path(char path[PATH_MAX], const char *root, const char *end)
 {
     snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s", root, end);
-}
-
-static void print_messages(FILE *f, const struct peer *peer,
-                           const struct messages *messages)
-{
-    const struct message *message;
-
-    TAILQ_FOREACH(message, messages, entry)
-    {
-        if (message->telling == NULL) {
-            fprintf(f, message->refused != 0 ? "%s %s %lld\n" : "%s %s\n",
-                    peer->address, message->text,
-                    (long long)message->refused);
-        }
-    }
 }
 
 /* It is not synced: after a power failure the machines are told of the last
@@ -493,8 +93,7 @@ static void keep_untold(struct peers *peers)
     LIST_FOREACH(peer, &peers->all, entry)
     {
         if (f != NULL) {
-            print_messages(f, peer, &peer->messages);
-            print_messages(f, peer, &peer->aside);
+            peer_print(f, peer);
         }
     }
     if (f != NULL && ftell(f) == 0) {
@@ -512,10 +111,60 @@ static void on_save(evutil_socket_t fd, short events, void *arg)
     keep_untold(arg);
 }
 
+static void save(void *arg)
+{
+    const struct peers *peers = arg;
+
+    event_active(peers->save, 0, 0);
+}
+
+/* After answers, of which thousands may come in a second, each with all that
+ * is kept to be written.  What a kill loses of it is told again. */
+static void save_later(void *arg)
+{
+    static const struct timeval pause = {.tv_sec = 1};
+    const struct peers *peers = arg;
+
+    if (!event_pending(peers->save, EV_TIMEOUT, NULL)) {
+        event_add(peers->save, &pause);
+    }
+}
+
+/* machines ---------------------------------------------------------------- */
+
+static bool is_wanted(void *arg, const char *address)
+{
+    const struct peers *peers = arg;
+    const struct uploads_config *uploads =
+        &scheduler_config(peers->scheduler)->uploads;
+    size_t i;
+
+    for (i = 0; i < uploads->npeers; i++) {
+        if (strcmp(uploads->peers[i], address) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns NULL when out of memory. */
+static struct peer *find(struct peers *peers, const char *address)
+{
+    struct peer *peer;
+
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        if (strcmp(peer->address, address) == 0) {
+            return peer;
+        }
+    }
+    return peer_new(&peers->owner, &peers->all, address);
+}
+
 /* What an earlier process could not tell. */
 static void load(struct peers *peers)
 {
-    char path[PATH_MAX], line[MESSAGE_MAX + 200], *text, *refused;
+    char path[PATH_MAX], line[PEER_MESSAGE_MAX + 200], *text, *refused;
     struct peer *peer;
     FILE *f;
 
@@ -533,11 +182,9 @@ static void load(struct peers *peers)
             *refused++ = '\0';
         }
         peer = find(peers, line);
-        if (peer != NULL && add(peer, text, NULL)) {
-            TAILQ_LAST(&peer->messages, messages)->refused =
-                refused != NULL ? strtoll(refused, NULL, 10) : 0;
-            peer->fails = true;
-            event_active(peer->retry, 0, 0);
+        if (peer != NULL) {
+            peer_add_former(peer, text,
+                            refused != NULL ? strtoll(refused, NULL, 10) : 0);
         }
     }
     if (f != NULL) {
@@ -583,7 +230,6 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     }
     LIST_INIT(&peers->all);
     LIST_INIT(&peers->tellings);
-    peers->base = base;
     peers->scheduler = scheduler;
     peers->hosts = hosts_new(base, host_freed, NULL);
     peers->fetcher =
@@ -593,13 +239,19 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
         peers_free(peers);
         return NULL;
     }
+    peers->owner = (struct peer_owner){.base = base,
+                                       .fetcher = peers->fetcher,
+                                       .self = self(),
+                                       .is_wanted = is_wanted,
+                                       .save = save,
+                                       .save_later = save_later,
+                                       .arg = peers};
     peers_look(peers);
     return peers;
 }
 
 void peers_free(struct peers *peers)
 {
-    struct message *message;
     struct peer *peer;
 
     if (peers == NULL) {
@@ -607,10 +259,7 @@ void peers_free(struct peers *peers)
     }
     LIST_FOREACH(peer, &peers->all, entry)
     {
-        TAILQ_FOREACH(message, &peer->messages, entry)
-        {
-            message->telling = NULL;
-        }
+        peer_detach(peer, NULL);
     }
     if (!LIST_EMPTY(&peers->all)) {
         keep_untold(peers);
@@ -632,7 +281,7 @@ void peers_free(struct peers *peers)
     free(peers);
 }
 
-static void print_message(char text[MESSAGE_MAX],
+static void print_message(char text[PEER_MESSAGE_MAX],
                           const struct upload_file *file, bool is_try)
 {
     bool is_same = file->fate == UPLOAD_SAME && !file->is_recent;
@@ -647,7 +296,7 @@ static void print_message(char text[MESSAGE_MAX],
     if (ids[0] != '\0') {
         ids[0] = '?';
     }
-    snprintf(end, (size_t)(text + MESSAGE_MAX - end), "%s%s%s%s", ids,
+    snprintf(end, (size_t)(text + PEER_MESSAGE_MAX - end), "%s%s%s%s", ids,
              is_try ? "&try=1" : "", is_same ? "&same=1" : "",
              file->is_unsure ? "&keep=1" : "");
 }
@@ -659,8 +308,8 @@ struct telling *peers_tell(struct peers *peers,
     const struct config *config = scheduler_config(peers->scheduler);
     struct telling *telling = calloc(1, sizeof(*telling));
     const struct timeval limit = {
-        .tv_sec = SECONDS + (time_t)(n * MS_PER_FILE / 1000)};
-    char text[MESSAGE_MAX];
+        .tv_sec = PEER_SECONDS + (time_t)(n * MS_PER_FILE / 1000)};
+    char text[PEER_MESSAGE_MAX];
     struct peer *peer;
     size_t i, j;
 
@@ -669,7 +318,7 @@ struct telling *peers_tell(struct peers *peers,
     }
     *telling = (struct telling){.peers = peers, .done = done, .arg = arg};
     telling->left = 1; /* until all have been added */
-    telling->ended = event_new(peers->base, -1, 0, on_told, telling);
+    telling->ended = event_new(peers->owner.base, -1, 0, on_told, telling);
     if (telling->ended == NULL) {
         free(telling);
         return NULL;
@@ -680,21 +329,21 @@ struct telling *peers_tell(struct peers *peers,
             if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {
                 if (peer == NULL || peer->fails) { /* it may wait for this */
-                    note_untold(telling, config->uploads.peers[i]);
+                    telling_note_untold(telling, config->uploads.peers[i]);
                 }
                 continue;
             }
             print_message(text, &files[j], is_try);
-            if (peer == NULL || !add(peer, text, telling)) {
-                note_untold(telling, config->uploads.peers[i]);
+            if (peer == NULL || !peer_add(peer, text, telling)) {
+                telling_note_untold(telling, config->uploads.peers[i]);
             }
         }
         if (peer != NULL && !peer->fails) {
-            send_next(peer);
+            peer_send(peer);
         }
     }
     LIST_INSERT_HEAD(&peers->tellings, telling, entry);
     event_add(telling->ended, &limit);
-    leave(telling);
+    telling_leave(telling);
     return telling;
 }

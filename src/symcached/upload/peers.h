@@ -36,14 +36,11 @@ void peers_free(struct peers *peers);
 /*
  * Tells all of them of those of n files that were stored, or have come here
  * from another machine.  The files may go at once.  done is called once, never
- * from inside.  Returns NULL when out of memory.
+ * from inside, unless telling_cancel() is.  Returns NULL when out of memory.
  */
 struct telling *peers_tell(struct peers *peers,
                            const struct upload_file *files, size_t n,
                            bool is_try, peers_done_fn done, void *arg);
-
-/* done is not called any more; they are told all the same. */
-void telling_cancel(struct telling *telling);
 
 /* Is this the id that a message of this machine has? */
 bool peers_is_self(const char *from);

@@ -19,6 +19,7 @@
 #include "peers.h"
 #include "publication.h"
 #include "sharing.h"
+#include "telling.h"
 
 struct recovery {
     LIST_ENTRY(recovery) entry;

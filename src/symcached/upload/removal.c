@@ -20,6 +20,7 @@
 #include "symcached/intake/report.h"
 #include "retention.h"
 #include "sharing.h"
+#include "telling.h"
 
 struct removal {
     LIST_ENTRY(removal) entry;

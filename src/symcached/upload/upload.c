@@ -49,6 +49,7 @@
 #include "symcached/intake/report.h"
 #include "sharing.h"
 #include "spool.h"
+#include "telling.h"
 #include "warm.h"
 
 /* Uploads that are worked on; others are told to come again. */

@@ -1,0 +1,315 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "peer.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "config/config.h"
+#include "symcached/fetch/fetch.h"
+#include "telling.h"
+
+#define CONNECT_SECONDS 1
+#define RETRY_SECONDS 5
+#define REFUSED_SECONDS 3600 /* then a message that is refused is dropped */
+#define MESSAGES_MAX 10000 /* for one machine; more are dropped */
+
+struct message {
+    TAILQ_ENTRY(message) entry;
+    struct telling *telling; /* NULL: nobody waits, and a restart must know */
+    time_t refused; /* since when it is, or 0 */
+    char text[];
+};
+
+static void drop_first(struct peer *peer, struct messages *list)
+{
+    struct message *message = TAILQ_FIRST(list);
+
+    if (message->telling != NULL) {
+        telling_leave(message->telling);
+    }
+    TAILQ_REMOVE(list, message, entry);
+    peer->n--;
+    free(message);
+}
+
+/* Nobody waits for it any more. */
+static void give_up(const struct peer *peer, struct message *message)
+{
+    if (message->telling != NULL) {
+        telling_note_untold(message->telling, peer->address);
+        telling_leave(message->telling);
+        message->telling = NULL;
+    }
+}
+
+bool peer_add(struct peer *peer, const char *text, struct telling *telling)
+{
+    size_t size = strlen(text) + 1;
+    struct message *message;
+
+    /* an archive has more files, but of a machine that hears them there are
+     * never so many at a time */
+    if (peer->n >= MESSAGES_MAX &&
+        (peer->fails || !TAILQ_EMPTY(&peer->aside))) {
+        log_error(0, "uploads: %s is never told of %s", peer->address, text);
+        return false;
+    }
+    message = malloc(sizeof(*message) + size);
+    if (message == NULL) {
+        return false;
+    }
+    memcpy(message->text, text, size);
+    message->telling = NULL;
+    message->refused = 0;
+    if (telling != NULL && peer->fails) {
+        telling_note_untold(telling, peer->address);
+    } else if (telling != NULL) {
+        message->telling = telling;
+        telling_join(telling);
+    }
+    TAILQ_INSERT_TAIL(&peer->messages, message, entry);
+    peer->n++;
+    if (message->telling == NULL) {
+        peer->owner->save(peer->owner->arg);
+    }
+    return true;
+}
+
+static void fail(struct peer *peer, const char *why)
+{
+    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
+    struct message *message;
+
+    if (!peer->fails) {
+        log_warn(0, "uploads: %s is not told of %zu files: %s; it is tried "
+                 "again", peer->address, peer->n, why);
+    }
+    peer->fails = true;
+    TAILQ_FOREACH(message, &peer->messages, entry)
+    {
+        give_up(peer, message);
+    }
+    event_add(peer->retry, &pause);
+    peer->owner->save(peer->owner->arg);
+}
+
+/* Does the answer say that this message is at fault, and not the machine? */
+static bool is_refusal(long status)
+{
+    return status >= 400 && status < 500 && status != 408 && status != 429;
+}
+
+static void put_aside(struct peer *peer, const char *why)
+{
+    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
+    struct message *message = TAILQ_FIRST(&peer->messages);
+    time_t now = time(NULL);
+
+    give_up(peer, message);
+    if (message->refused == 0 || message->refused > now) {
+        message->refused = now;
+        if (TAILQ_EMPTY(&peer->aside)) {
+            log_warn(0, "uploads: %s refuses to be told of %s: %s; it is "
+                     "tried again", peer->address, message->text, why);
+        }
+    }
+    TAILQ_REMOVE(&peer->messages, message, entry);
+    TAILQ_INSERT_TAIL(&peer->aside, message, entry);
+    if (now - message->refused >= REFUSED_SECONDS) {
+        log_error(0, "uploads: %s is never told of %s: %s", peer->address,
+                  message->text, why);
+        TAILQ_REMOVE(&peer->aside, message, entry);
+        peer->n--;
+        free(message);
+    }
+    if (!TAILQ_EMPTY(&peer->aside)) {
+        event_add(peer->retry_aside, &pause);
+    }
+    peer->owner->save_later(peer->owner->arg);
+}
+
+/* One of them shows whether the others may be taken now. */
+static void take_back(struct peer *peer)
+{
+    struct message *message = TAILQ_FIRST(&peer->aside);
+
+    if (message != NULL) {
+        TAILQ_REMOVE(&peer->aside, message, entry);
+        TAILQ_INSERT_TAIL(&peer->messages, message, entry);
+    }
+}
+
+static void on_sent(void *arg, const struct send_result *result)
+{
+    struct peer *peer = arg;
+    struct message *message = TAILQ_FIRST(&peer->messages);
+    long status = result->answer->status;
+
+    peer->send = NULL;
+    if (is_refusal(status)) {
+        put_aside(peer, result->detail);
+    } else if (status != 200) {
+        fail(peer, result->detail);
+        return;
+    } else {
+        if (message->telling == NULL) {
+            peer->owner->save_later(peer->owner->arg);
+        }
+        if (message->refused != 0) {
+            take_back(peer);
+        }
+        drop_first(peer, &peer->messages);
+    }
+    if (peer->fails && TAILQ_EMPTY(&peer->messages)) {
+        log_info(0, "uploads: %s has been told", peer->address);
+        peer->fails = false;
+    }
+    peer_send(peer);
+}
+
+void peer_send(struct peer *peer)
+{
+    static const struct transport_config transport = {
+        .internal = TRANSPORT_INTERNAL_ORIGIN};
+    static char name[] = "Content-Length", value[] = "0";
+    const struct header_config length = {name, value};
+    bool is_unix = strncmp(peer->address, "unix:", 5) == 0;
+    struct send_request request = {.method = "POST",
+                                   .transport = &transport,
+                                   .extra = &length,
+                                   .nextra = 1,
+                                   .fd = -1,
+                                   .connect = CONNECT_SECONDS,
+                                   .seconds = PEER_SECONDS};
+    char url[PEER_MESSAGE_MAX + 200];
+    const char *text;
+
+    if (peer->send != NULL || TAILQ_EMPTY(&peer->messages)) {
+        return;
+    }
+    text = TAILQ_FIRST(&peer->messages)->text;
+    snprintf(url, sizeof(url), "http://%.150s%s%cfrom=%s",
+             is_unix ? "localhost" : peer->address, text,
+             strchr(text, '?') != NULL ? '&' : '?', peer->owner->self);
+    request.url = url;
+    request.socket = is_unix ? peer->address + 5 : NULL;
+    peer->send = send_start(peer->owner->fetcher, &request, on_sent, peer);
+    if (peer->send == NULL) {
+        fail(peer, strerror(ENOMEM));
+    }
+}
+
+void peer_free(struct peer *peer)
+{
+    if (peer->send != NULL) {
+        send_cancel(peer->send);
+    }
+    while (!TAILQ_EMPTY(&peer->messages)) {
+        drop_first(peer, &peer->messages);
+    }
+    while (!TAILQ_EMPTY(&peer->aside)) {
+        drop_first(peer, &peer->aside);
+    }
+    if (peer->retry != NULL) {
+        event_free(peer->retry);
+    }
+    if (peer->retry_aside != NULL) {
+        event_free(peer->retry_aside);
+    }
+    LIST_REMOVE(peer, entry);
+    free(peer->address);
+    free(peer);
+}
+
+static void on_retry(evutil_socket_t fd, short events, void *arg)
+{
+    struct peer *peer = arg;
+
+    if (peer->owner->is_wanted(peer->owner->arg, peer->address)) {
+        peer_send(peer);
+        return;
+    }
+    peer->owner->save(peer->owner->arg);
+    peer_free(peer);
+}
+
+static void on_retry_aside(evutil_socket_t fd, short events, void *arg)
+{
+    struct peer *peer = arg;
+
+    take_back(peer);
+    if (!peer->fails) {
+        on_retry(fd, events, peer);
+    }
+}
+
+struct peer *peer_new(const struct peer_owner *owner, struct peer_list *list,
+                      const char *address)
+{
+    struct peer *peer = calloc(1, sizeof(*peer));
+
+    if (peer == NULL) {
+        return NULL;
+    }
+    peer->owner = owner;
+    TAILQ_INIT(&peer->messages);
+    TAILQ_INIT(&peer->aside);
+    LIST_INSERT_HEAD(list, peer, entry);
+    peer->address = strdup(address);
+    peer->retry = evtimer_new(owner->base, on_retry, peer);
+    peer->retry_aside = evtimer_new(owner->base, on_retry_aside, peer);
+    if (peer->address == NULL || peer->retry == NULL ||
+        peer->retry_aside == NULL) {
+        peer_free(peer);
+        return NULL;
+    }
+    return peer;
+}
+
+void peer_add_former(struct peer *peer, const char *text, time_t refused)
+{
+    if (peer_add(peer, text, NULL)) {
+        TAILQ_LAST(&peer->messages, messages)->refused = refused;
+        peer->fails = true;
+        event_active(peer->retry, 0, 0);
+    }
+}
+
+void peer_detach(struct peer *peer, const struct telling *telling)
+{
+    struct message *message;
+
+    TAILQ_FOREACH(message, &peer->messages, entry)
+    {
+        if (message->telling != NULL &&
+            (telling == NULL || message->telling == telling)) {
+            telling_note_untold(message->telling, peer->address);
+            message->telling = NULL;
+        }
+    }
+}
+
+static void print_messages(FILE *f, const struct peer *peer,
+                           const struct messages *messages)
+{
+    const struct message *message;
+
+    TAILQ_FOREACH(message, messages, entry)
+    {
+        if (message->telling == NULL) {
+            fprintf(f, message->refused != 0 ? "%s %s %lld\n" : "%s %s\n",
+                    peer->address, message->text,
+                    (long long)message->refused);
+        }
+    }
+}
+
+void peer_print(FILE *f, const struct peer *peer)
+{
+    print_messages(f, peer, &peer->messages);
+    print_messages(f, peer, &peer->aside);
+}
