@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/le.h"
+#include "pdata.h"
 
 #define FUNCTION 12    /* bytes: start, end and unwind information */
 #define CHAIN_MAX 128  /* parts of one function */
@@ -208,16 +209,6 @@ static void read_function(const uint8_t *p, struct function *function)
     function->info = le32(p + 8);
 }
 
-/* Returns size bytes from an address on, or NULL. */
-static const uint8_t *at(const struct reader *r, uint32_t address,
-                         uint32_t size)
-{
-    uint64_t offset = pe_image_offset(r->image, address);
-
-    return offset == PE_NO_OFFSET ? NULL
-                                  : pe_image_at(r->image, offset, size);
-}
-
 /* Reads the part that an entry leads to; *left bounds how many others are
  * followed on the way. */
 static bool read_info(const struct reader *r, struct function function,
@@ -227,14 +218,16 @@ static bool read_info(const struct reader *r, struct function function,
     const uint8_t *p;
 
     while (function.info % 2 != 0) { /* another entry has it */
-        p = *left == 0 ? NULL : at(r, function.info - 1, FUNCTION);
+        p = *left == 0
+                ? NULL
+                : pe_pdata_at(r->image, function.info - 1, FUNCTION);
         if (p == NULL) {
             return false;
         }
         read_function(p, &function);
         (*left)--;
     }
-    p = at(r, function.info, 4);
+    p = pe_pdata_at(r->image, function.info, 4);
     if (p == NULL) {
         return false;
     }
@@ -244,10 +237,10 @@ static bool read_info(const struct reader *r, struct function function,
     info->frame_offset = (uint32_t)(p[3] >> 4) * 16;
     info->has_next = (p[0] >> 3 & HAS_CHAIN) != 0;
     size = 4 + (info->count + 1) / 2 * 4;
-    p = at(r, function.info,
-           info->has_next                        ? size + FUNCTION
-           : (p[0] >> 3 & HAS_HANDLER) != 0 ? size + 4
-                                                 : 4 + 2 * info->count);
+    p = pe_pdata_at(r->image, function.info,
+                    info->has_next                   ? size + FUNCTION
+                    : (p[0] >> 3 & HAS_HANDLER) != 0 ? size + 4
+                                                     : 4 + 2 * info->count);
     if (p == NULL || (info->version != 1 && info->version != 2)) {
         return false;
     }
@@ -338,13 +331,14 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
                     struct failure *failure)
 {
     int rc;
-    uint32_t address, size = 0, i;
+    uint32_t size, i;
     const uint8_t *p;
     struct function function;
     struct reader *r;
 
-    if (!pe_image_directory(image, PE_EXCEPTIONS, &address, &size)) {
-        return 0;
+    rc = pe_pdata(image, &p, &size, failure);
+    if (rc <= 0) {
+        return rc;
     }
     r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -354,8 +348,7 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
     r->cfi = cfi;
     r->failure = failure;
     rc = open_registers(r);
-    p = at(r, address, size);
-    if (rc == 0 && (p == NULL || size % FUNCTION != 0)) {
+    if (rc == 0 && size % FUNCTION != 0) {
         rc = damaged(r, 0, "bad table of functions");
     }
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/le.h"
+#include "pdata.h"
 
 #define FUNCTION 8 /* bytes: start, and where the codes are */
 #define CODES 1024 /* bytes of codes at most: 255 words */
@@ -286,23 +287,12 @@ static int correct_function(struct reader *r, const struct function *f,
     return 0;
 }
 
-static const uint8_t *at(const struct reader *r, uint64_t address,
-                         uint32_t size)
-{
-    uint64_t offset = address > UINT32_MAX
-                          ? PE_NO_OFFSET
-                          : pe_image_offset(r->image, (uint32_t)address);
-
-    return offset == PE_NO_OFFSET ? NULL
-                                  : pe_image_at(r->image, offset, size);
-}
-
 /* Finds the codes of a function. */
 static bool read_info(const struct reader *r, struct function *f)
 {
     uint32_t word, epilogs, words;
     uint64_t address = f->info;
-    const uint8_t *p = at(r, address, 4);
+    const uint8_t *p = pe_pdata_at(r->image, address, 4);
 
     if (p == NULL) {
         return false;
@@ -313,7 +303,7 @@ static bool read_info(const struct reader *r, struct function *f)
     words = word >> 27;
     address += 4;
     if (epilogs == 0 && words == 0) { /* their numbers have a word */
-        p = at(r, address, 4);
+        p = pe_pdata_at(r->image, address, 4);
         if (p == NULL) {
             return false;
         }
@@ -325,7 +315,7 @@ static bool read_info(const struct reader *r, struct function *f)
         address += (uint64_t)epilogs * 4;
     }
     f->size = words * 4;
-    f->codes = at(r, address, f->size);
+    f->codes = pe_pdata_at(r->image, address, f->size);
     return f->codes != NULL && (word >> 18 & 3) == 0; /* the version */
 }
 
@@ -380,13 +370,14 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
                     struct failure *failure)
 {
     int rc;
-    uint32_t address, size = 0, i;
+    uint32_t size, i;
     const uint8_t *p;
     struct function f;
     struct reader *r;
 
-    if (!pe_image_directory(image, PE_EXCEPTIONS, &address, &size)) {
-        return 0;
+    rc = pe_pdata(image, &p, &size, failure);
+    if (rc <= 0) {
+        return rc;
     }
     r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -396,11 +387,6 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
     r->cfi = cfi;
     r->failure = failure;
     rc = open_registers(r);
-    p = at(r, address, size);
-    if (rc == 0 && p == NULL) {
-        rc = failure_set(failure, FAILURE_DAMAGED,
-                         "is damaged: bad table of functions");
-    }
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
         f.start = le32(p + (size_t)i * FUNCTION);
         f.info = le32(p + (size_t)i * FUNCTION + 4);
