@@ -196,7 +196,7 @@ $r = tier({ %bucket, lifetime => '36h', prefix => 'a&b' }, 'rule');
 is $r->{out}, '<LifecycleConfiguration><Rule><ID>symcache-1</ID><Status>Enabled'
     . '</Status><Filter><Prefix>a&#38;b/1/</Prefix></Filter><Expiration><Days>2'
     . "</Days></Expiration></Rule></LifecycleConfiguration>\n", 'and as XML';
-for my $case ([\%folder, 'rule', qr/is no bucket/],
+for my $case ([\%folder, 'rule', qr/is not a bucket/],
               [{ type => 'symcache', url => 'http://127.0.0.1:1' }, 'ls',
                qr/is a SymCache server/]) {
     $r = tier($case->[0], $case->[1]);
