@@ -161,11 +161,12 @@ static void read_status(struct minidump *dump)
 {
     static const char name[] = "\nPid:";
     struct minidump_bytes stream = bytes_stream(dump, STREAM_LINUX_STATUS);
-    const uint8_t *p, *end = stream.data + stream.size;
+    const uint8_t *p, *end;
 
     if (stream.data == NULL) {
         return;
     }
+    end = stream.data + stream.size;
     p = memmem(stream.data, stream.size, name, sizeof(name) - 1);
     for (p = p != NULL ? p + sizeof(name) - 1 : end;
          p < end && (*p == ' ' || *p == '\t'); p++) {
