@@ -226,12 +226,8 @@ static int parse(struct reading *reading, int fd)
         n = read(fd, buf, sizeof(buf));
         status = XML_Parse(reading->parser, buf, n > 0 ? (int)n : 0, n <= 0);
     } while (status == XML_STATUS_OK && n > 0);
-    if (status != XML_STATUS_OK && reading->error[0] == '\0') {
-        snprintf(reading->error, reading->error_size,
-                 "the list of objects: line %lu: %s",
-                 (unsigned long)XML_GetCurrentLineNumber(reading->parser),
-                 XML_ErrorString(XML_GetErrorCode(reading->parser)));
-    }
+    if (status != XML_STATUS_OK && reading->error[0] == '\0')
+        refuse(reading, XML_ErrorString(XML_GetErrorCode(reading->parser)));
     XML_ParserFree(reading->parser);
     return reading->error[0] == '\0' ? 0 : -1;
 }
