@@ -98,7 +98,7 @@ static void says_what_it_cannot_express(void **state)
         {"cache*", "names no place"},
         {"srv*", "own folder"},
         {"srv***", "own folder"},
-        {"srv", "no * behind"},
+        {"srv", "no * after"},
         {"symsrv*", "only symsrv.dll"},
         {"symsrv*symsrv.dll", "names no store"},
         {"symsrv*other.dll*https://a", "only symsrv.dll"},
