@@ -42,7 +42,7 @@ static void on_joined(void *arg, enum parts_state state, int errnum)
     u->part[0] = '\0';
     u->shares = sharing_is_wanted(u->config);
     u->shared = false;
-    u->left = u->config->uploads.max_size;
+    u->unpacking.left = u->config->uploads.max_size;
     snprintf(path, sizeof(path), "%s/joined", u->work);
     close(u->in);
     u->in = open(path, O_RDONLY | O_CLOEXEC);
@@ -50,7 +50,7 @@ static void on_joined(void *arg, enum parts_state state, int errnum)
         upload_refuse_errno(u, errno, "the parts cannot be read");
         return;
     }
-    upload_unpack(u);
+    unpacking_start(u);
 }
 
 static void start_join(struct upload *u)

@@ -4,7 +4,7 @@
  * The steps of an upload:
  *
  *   1. Child processes unpack the body into a work folder, so many files at a
- *      time as one has descriptors for.
+ *      time as one has descriptors for (unpacking.h).
  *   2. A thread gives the files their names (publication.h).  Before, they are
  *      stored in the tier, if there is one (sharing.h).
  *   3. What was known of their keys is dropped, here (invalidation.h) and on
@@ -19,34 +19,26 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "base/workdir.h"
-#include "child/child.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
-#include "symcached/space/space.h"
 #include "cleaner.h"
 #include "invalidation.h"
-#include "symcached/intake/form.h"
 #include "joining.h"
 #include "peers.h"
 #include "recovery.h"
-#include "symcached/intake/report.h"
 #include "sharing.h"
 #include "spool.h"
 #include "telling.h"
@@ -55,39 +47,13 @@
 /* Uploads that are worked on; others are told to come again. */
 #define UPLOADS_MAX 4
 
-/* One process may work so long on its part of an archive. */
-#define CHILD_SECONDS 1800
-
-#define REPORT_MAX (256 * 1024)
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-}
-
-static void close_outputs(struct upload *u)
-{
-    int i;
-
-    for (i = 0; i < UPLOAD_OUTS; i++) {
-        close_fd(&u->outs[i]);
-    }
-    close_fd(&u->report);
-    close_fd(&u->scratch);
-}
-
 /* the end ---------------------------------------------------------------- */
 
 static void upload_free(struct upload *u)
 {
     struct uploads *uploads = u->uploads;
 
-    if (u->child != NULL) {
-        child_cancel(u->child);
-    }
+    unpacking_cancel(&u->unpacking);
     if (u->join != NULL) {
         task_cancel(u->join);
     }
@@ -105,8 +71,9 @@ static void upload_free(struct upload *u)
     if (u->telling != NULL) {
         telling_cancel(u->telling);
     }
-    close_outputs(u);
-    close_fd(&u->in);
+    if (u->in >= 0) {
+        close(u->in);
+    }
     if (u->work[0] != '\0') {
         async_unlink_add(u->work);
     }
@@ -224,8 +191,6 @@ static void drop_all(struct upload *u)
 
 /* 2: files get their names ------------------------------------------------ */
 
-static void publish(struct upload *u);
-
 static void on_shared(void *arg, const struct upload_file *other,
                       const char *failure)
 {
@@ -241,7 +206,7 @@ static void on_shared(void *arg, const struct upload_file *other,
                "%s/%s/%s is there with other content", other->place.name,
                other->place.id, other->place.file);
     } else {
-        publish(u);
+        upload_publish(u);
     }
 }
 
@@ -298,9 +263,7 @@ static void on_published(void *arg, bool late)
     drop_all(u);
 }
 
-/* Gives the files their names; or with "shares" only looks whether they may
- * have them. */
-static void publish(struct upload *u)
+void upload_publish(struct upload *u)
 {
     u->publication->compares = u->shares;
     u->publication->replace = u->request.replace || u->shared;
@@ -313,176 +276,6 @@ static void publish(struct upload *u)
     if (u->task == NULL) {
         u->publication = NULL;
         upload_refuse_errno(u, errno, "no thread to store files");
-    }
-}
-
-/* 1: the body is unpacked -------------------------------------------------- */
-
-static void print_out(const struct upload *u, unsigned out,
-                      char path[PATH_MAX])
-{
-    snprintf(path, PATH_MAX, "%s/%u.%u", u->work, u->batch, out);
-}
-
-static int make_file(const char *path)
-{
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-}
-
-/* Makes the files that the next process writes.  Returns 0, or -1. */
-static int make_outputs(struct upload *u, int n)
-{
-    char path[PATH_MAX];
-    int i;
-
-    u->batch++;
-    u->report = memfd_create("report", MFD_CLOEXEC);
-    snprintf(path, sizeof(path), "%s/%u.scratch", u->work, u->batch);
-    u->scratch = make_file(path);
-    if (u->report < 0 || u->scratch < 0) {
-        return -1;
-    }
-    for (i = 0; i < n; i++) {
-        print_out(u, (unsigned)i, path);
-        u->outs[i] = make_file(path);
-        if (u->outs[i] < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static void read_report(struct upload *u, struct report *report)
-{
-    char *text = malloc(REPORT_MAX + 1);
-    ssize_t n = text != NULL ? pread(u->report, text, REPORT_MAX + 1, 0) : -1;
-
-    if (n < 0 || n > REPORT_MAX) {
-        n = 0;
-    }
-    if (text != NULL) {
-        text[n] = '\0';
-    }
-    report_read(report, text, (size_t)n);
-    free(text);
-}
-
-/* Adds the files of a process to those of the upload.  Returns 0, or -1. */
-static int add_files(struct upload *u, const struct report *report)
-{
-    struct upload_file *file;
-    char path[PATH_MAX];
-    struct stat st;
-    size_t i;
-
-    for (i = 0; i < report->nfiles; i++) {
-        print_out(u, report->files[i].out, path);
-        if (stat(path, &st) != 0 || u->publication->nfiles ==
-                                        UPLOAD_FILES_MAX) {
-            errno = EINVAL;
-            return -1;
-        }
-        file = publication_add(u->publication, &report->files[i].place, path,
-                               report->files[i].member);
-        if (file == NULL) {
-            return -1;
-        }
-        file->size = (uint64_t)st.st_size;
-        u->left -= file->size < u->left ? file->size : u->left;
-    }
-    return 0;
-}
-
-/* Where a file goes is known when the first process has read the form. */
-static int place_files(struct upload *u, bool is_try)
-{
-    char root[PATH_MAX];
-
-    u->result.is_try = is_try;
-    snprintf(root, sizeof(root), "%s%s", u->config->uploads.root,
-             is_try ? "/" UPLOADS_TRY : "");
-    u->publication = publication_new(root);
-    return u->publication != NULL ? 0 : -1;
-}
-
-static void on_child(void *arg, struct child_result *child)
-{
-    struct upload *u = arg;
-    struct report report;
-
-    u->child = NULL;
-    read_report(u, &report);
-    if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
-        WEXITSTATUS(child->status) != 0) {
-        log_error(child->error, "upload: the process that looks at it ended "
-                  "with %s %d", WIFSIGNALED(child->status) ? "signal" : "code",
-                  WIFSIGNALED(child->status) ? WTERMSIG(child->status)
-                                             : WEXITSTATUS(child->status));
-        upload_refuse(u, 500, "the process that looks at uploads ended early");
-        return;
-    }
-    u->result.archive_size = report.archive_size;
-    snprintf(u->archive, sizeof(u->archive), "%s", report.archive);
-    if (report.status != 0) {
-        upload_refuse(u, report.status, "%s", report.text);
-        return;
-    }
-    if ((u->publication == NULL &&
-         place_files(u, u->request.only_try || report.is_try) != 0) ||
-        add_files(u, &report) != 0) {
-        upload_refuse_errno(u, errno, "files cannot be listed");
-        return;
-    }
-    close_outputs(u);
-    snprintf(u->next, sizeof(u->next), "%s", report.next);
-    if (report.next[0] != '\0') {
-        upload_unpack(u);
-    } else {
-        publish(u);
-    }
-}
-
-static const char *mode_of(const struct upload *u)
-{
-    if (u->request.is_symbfile) {
-        return u->part[0] == '\0'    ? "symbfile"
-               : u->request.part == 0 ? "first"
-                                      : "part";
-    }
-    return u->request.name != NULL ? "file"
-           : u->request.is_package ? "package"
-                                   : "zip";
-}
-
-void upload_unpack(struct upload *u)
-{
-    char max[48];
-    const char *argv[8] = {SANDBOX_PROGRAM, "--upload", mode_of(u), max};
-    char *env[] = {NULL};
-    int fds[3 + UPLOAD_OUTS];
-    struct child_options options = {.argv = (char *const *)argv,
-                                    .env = env,
-                                    .fds = fds,
-                                    .seconds = CHILD_SECONDS};
-    int n = u->request.name != NULL ? 1 : UPLOAD_OUTS;
-
-    if (make_outputs(u, n) != 0) {
-        upload_refuse_errno(u, errno, "no file to unpack into");
-        return;
-    }
-    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, u->left,
-             disk_space_kept(u->outs[0], &u->config->cache));
-    argv[4] = u->request.name != NULL ? u->request.name : u->next;
-    argv[5] = u->request.name != NULL ? u->request.id : u->request.boundary;
-    argv[6] = u->part[0] != '\0' ? u->part : u->request.file;
-    fds[0] = u->in;
-    fds[1] = u->report;
-    fds[2] = u->scratch;
-    memcpy(fds + 3, u->outs, sizeof(u->outs));
-    options.nfds = 3 + (size_t)n;
-    u->child = child_start(u->uploads->base, &options, on_child, u);
-    if (u->child == NULL) {
-        upload_refuse_errno(u, errno, "no process to look at the upload");
     }
 }
 
@@ -546,7 +339,6 @@ static struct upload *upload_new(struct uploads *uploads,
 {
     struct upload *u = calloc(1, sizeof(*u));
     char *at;
-    int i;
 
     if (u == NULL) {
         return NULL;
@@ -568,12 +360,8 @@ static struct upload *upload_new(struct uploads *uploads,
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
     u->shares = sharing_is_wanted(u->config);
-    u->left = u->config->uploads.max_size;
-    u->in = u->report = u->scratch = -1;
-    for (i = 0; i < UPLOAD_OUTS; i++) {
-        u->outs[i] = -1;
-    }
-    snprintf(u->next, sizeof(u->next), "-");
+    u->in = -1;
+    unpacking_init(&u->unpacking, u->config->uploads.max_size);
     LIST_INSERT_HEAD(&uploads->running, u, entry);
     uploads->n++;
     return u;
@@ -609,7 +397,7 @@ void uploads_take(struct uploads *uploads,
         return;
     }
     if (!u->request.is_symbfile || joining_check(u)) {
-        upload_unpack(u);
+        unpacking_start(u);
     }
 }
 

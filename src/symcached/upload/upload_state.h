@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What upload.c and joining.c share: an upload that is worked on, and its
- * steps.
+ * What files of steps share: an upload that is worked on, and what comes next.
  */
 #ifndef SYMCACHED_UPLOAD_STATE_H
 #define SYMCACHED_UPLOAD_STATE_H
@@ -12,7 +11,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include "base/workdir.h"
-#include "symcached/intake/report.h"
+#include "unpacking.h"
 #include "upload.h"
 
 struct upload {
@@ -22,14 +21,8 @@ struct upload {
     struct upload_request request;
     char *texts; /* of the request */
     char work[WORKDIR_PATH_MAX];
-    char next[48]; /* where the next process begins */
-    uint64_t left; /* bytes that may still come out */
-    unsigned batch;
-    int in;
-    int report;
-    int scratch;
-    int outs[UPLOAD_OUTS];
-    struct child *child;
+    int in; /* the body */
+    struct unpacking unpacking;
     struct publication *publication; /* the thread's, once it runs */
     struct task *task;
     bool shares; /* files go into the tier before they have their names, */
@@ -63,8 +56,9 @@ struct uploads {
     struct cleaner *cleaner;
 };
 
-/* Begins with step 1: child processes unpack what u->in is open for. */
-void upload_unpack(struct upload *u);
+/* Step 2: gives the files their names; or with "shares" only looks whether they
+ * may have them. */
+void upload_publish(struct upload *u);
 
 /* Answers, and frees the upload. */
 void upload_finish(struct upload *u, int status);

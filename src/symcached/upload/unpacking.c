@@ -1,0 +1,237 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "unpacking.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "child/child.h"
+#include "config/config.h"
+#include "publication.h"
+#include "symcached/intake/form.h"
+#include "symcached/space/space.h"
+#include "upload_state.h"
+
+/* One process may work so long on its part of an archive. */
+#define CHILD_SECONDS 1800
+
+#define REPORT_MAX (256 * 1024)
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+static void close_outputs(struct unpacking *unpacking)
+{
+    int i;
+
+    for (i = 0; i < UPLOAD_OUTS; i++) {
+        close_fd(&unpacking->outs[i]);
+    }
+    close_fd(&unpacking->report);
+    close_fd(&unpacking->scratch);
+}
+
+void unpacking_init(struct unpacking *unpacking, uint64_t max)
+{
+    int i;
+
+    *unpacking = (struct unpacking){.left = max, .report = -1, .scratch = -1};
+    for (i = 0; i < UPLOAD_OUTS; i++) {
+        unpacking->outs[i] = -1;
+    }
+    snprintf(unpacking->next, sizeof(unpacking->next), "-");
+}
+
+void unpacking_cancel(struct unpacking *unpacking)
+{
+    if (unpacking->child != NULL) {
+        child_cancel(unpacking->child);
+    }
+    close_outputs(unpacking);
+}
+
+static void print_out(const struct upload *u, unsigned out,
+                      char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/%u.%u", u->work, u->unpacking.batch, out);
+}
+
+static int make_file(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+
+/* Makes the files that the next process writes.  Returns 0, or -1. */
+static int make_outputs(struct upload *u, int n)
+{
+    char path[PATH_MAX];
+    int i;
+
+    u->unpacking.batch++;
+    u->unpacking.report = memfd_create("report", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "%s/%u.scratch", u->work, u->unpacking.batch);
+    u->unpacking.scratch = make_file(path);
+    if (u->unpacking.report < 0 || u->unpacking.scratch < 0) {
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        print_out(u, (unsigned)i, path);
+        u->unpacking.outs[i] = make_file(path);
+        if (u->unpacking.outs[i] < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void read_report(struct upload *u, struct report *report)
+{
+    char *text = malloc(REPORT_MAX + 1);
+    ssize_t n = text != NULL
+                    ? pread(u->unpacking.report, text, REPORT_MAX + 1, 0)
+                    : -1;
+
+    if (n < 0 || n > REPORT_MAX) {
+        n = 0;
+    }
+    if (text != NULL) {
+        text[n] = '\0';
+    }
+    report_read(report, text, (size_t)n);
+    free(text);
+}
+
+/* Adds the files of a process to those of the upload.  Returns 0, or -1. */
+static int add_files(struct upload *u, const struct report *report)
+{
+    uint64_t *left = &u->unpacking.left;
+    struct upload_file *file;
+    char path[PATH_MAX];
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < report->nfiles; i++) {
+        print_out(u, report->files[i].out, path);
+        if (stat(path, &st) != 0 || u->publication->nfiles ==
+                                        UPLOAD_FILES_MAX) {
+            errno = EINVAL;
+            return -1;
+        }
+        file = publication_add(u->publication, &report->files[i].place, path,
+                               report->files[i].member);
+        if (file == NULL) {
+            return -1;
+        }
+        file->size = (uint64_t)st.st_size;
+        *left -= file->size < *left ? file->size : *left;
+    }
+    return 0;
+}
+
+/* Where a file goes is known when the first process has read the form. */
+static int place_files(struct upload *u, bool is_try)
+{
+    char root[PATH_MAX];
+
+    u->result.is_try = is_try;
+    snprintf(root, sizeof(root), "%s%s", u->config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "");
+    u->publication = publication_new(root);
+    return u->publication != NULL ? 0 : -1;
+}
+
+static void on_child(void *arg, struct child_result *child)
+{
+    struct upload *u = arg;
+    struct report report;
+
+    u->unpacking.child = NULL;
+    read_report(u, &report);
+    if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
+        WEXITSTATUS(child->status) != 0) {
+        log_error(child->error, "upload: the process that looks at it ended "
+                  "with %s %d", WIFSIGNALED(child->status) ? "signal" : "code",
+                  WIFSIGNALED(child->status) ? WTERMSIG(child->status)
+                                             : WEXITSTATUS(child->status));
+        upload_refuse(u, 500, "the process that looks at uploads ended early");
+        return;
+    }
+    u->result.archive_size = report.archive_size;
+    snprintf(u->archive, sizeof(u->archive), "%s", report.archive);
+    if (report.status != 0) {
+        upload_refuse(u, report.status, "%s", report.text);
+        return;
+    }
+    if ((u->publication == NULL &&
+         place_files(u, u->request.only_try || report.is_try) != 0) ||
+        add_files(u, &report) != 0) {
+        upload_refuse_errno(u, errno, "files cannot be listed");
+        return;
+    }
+    close_outputs(&u->unpacking);
+    snprintf(u->unpacking.next, sizeof(u->unpacking.next), "%s", report.next);
+    if (report.next[0] != '\0') {
+        unpacking_start(u);
+    } else {
+        upload_publish(u);
+    }
+}
+
+static const char *mode_of(const struct upload *u)
+{
+    if (u->request.is_symbfile) {
+        return u->part[0] == '\0'    ? "symbfile"
+               : u->request.part == 0 ? "first"
+                                      : "part";
+    }
+    return u->request.name != NULL ? "file"
+           : u->request.is_package ? "package"
+                                   : "zip";
+}
+
+void unpacking_start(struct upload *u)
+{
+    char max[48];
+    const char *argv[8] = {SANDBOX_PROGRAM, "--upload", mode_of(u), max};
+    char *env[] = {NULL};
+    int fds[3 + UPLOAD_OUTS];
+    struct child_options options = {.argv = (char *const *)argv,
+                                    .env = env,
+                                    .fds = fds,
+                                    .seconds = CHILD_SECONDS};
+    int n = u->request.name != NULL ? 1 : UPLOAD_OUTS;
+
+    if (make_outputs(u, n) != 0) {
+        upload_refuse_errno(u, errno, "no file to unpack into");
+        return;
+    }
+    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, u->unpacking.left,
+             disk_space_kept(u->unpacking.outs[0], &u->config->cache));
+    argv[4] = u->request.name != NULL ? u->request.name : u->unpacking.next;
+    argv[5] = u->request.name != NULL ? u->request.id : u->request.boundary;
+    argv[6] = u->part[0] != '\0' ? u->part : u->request.file;
+    fds[0] = u->in;
+    fds[1] = u->unpacking.report;
+    fds[2] = u->unpacking.scratch;
+    memcpy(fds + 3, u->unpacking.outs, sizeof(u->unpacking.outs));
+    options.nfds = 3 + (size_t)n;
+    u->unpacking.child = child_start(u->uploads->base, &options, on_child, u);
+    if (u->unpacking.child == NULL) {
+        upload_refuse_errno(u, errno, "no process to look at the upload");
+    }
+}
