@@ -135,9 +135,15 @@ void fetch_cancel(struct fetch *fetch)
 static void finish(struct fetch *fetch, const struct classification *class)
 {
     struct fetch_result result = {
-        class->outcome, class->detail, fetch->received,
-        clock_since(fetch->started), class->retry_after,
-        fetch->answer.status, class->errnum, &fetch->answer};
+        .outcome = class->outcome,
+        .detail = class->detail,
+        .bytes = fetch->received,
+        .ms = clock_since(fetch->started),
+        .retry_after = class->retry_after,
+        .status = fetch->answer.status,
+        .errnum = class->errnum,
+        .answer = &fetch->answer,
+    };
 
     fetch->done(fetch->arg, &result);
     fetch_cancel(fetch);
@@ -557,7 +563,9 @@ static void on_hop_done(void *arg, CURLcode code)
     if (restarts(fetch, &class)) {
         metrics_add(METRIC_RESUME_REFUSED, 1);
     }
-    fetch->tries -= body_file_awaits_space(&fetch->body_file);
+    if (body_file_awaits_space(&fetch->body_file)) {
+        fetch->tries--; /* the source is not at fault */
+    }
     pause = fetch_pause(fetch);
     if (class.transient && fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {

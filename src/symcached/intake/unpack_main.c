@@ -491,8 +491,11 @@ static void unpack_places(struct unpack_job *job)
     const char *why;
     size_t i = places->first;
 
-    if (job->flat != NULL && (i++, unpack_flat(job))) {
-        return;
+    if (job->flat != NULL) {
+        if (unpack_flat(job)) {
+            return;
+        }
+        i++;
     }
 
     for (; i < places->n; i++) {
