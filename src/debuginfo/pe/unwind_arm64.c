@@ -17,6 +17,7 @@
 
 #define FUNCTION 8 /* bytes: start, and where the codes are */
 #define CODES 1024 /* bytes of codes at most: 255 words */
+#define PACKED_CODES 24
 #define REGISTERS 36 /* that codes can name */
 #define FLOATS 17
 #define FP 29
@@ -27,6 +28,7 @@ enum effect {
     NONE,
     ALLOCATE,  /* the stack grows by size */
     SAVE,      /* registers are saved at offset, after it grew by size */
+    SAVE_NEXT, /* as the code before it, the next pair behind that */
     SET_FRAME, /* x29 is the stack pointer plus offset */
     END
 };
@@ -60,6 +62,14 @@ struct function {
     uint32_t length;
     const uint8_t *codes;
     unsigned size;
+    bool is_fragment; /* its prolog is elsewhere */
+};
+
+/* What the codes up to one have done. */
+struct frame {
+    int64_t stack; /* bytes */
+    bool is_set;   /* x29 is the CFA less base */
+    int64_t base;
 };
 
 static void set_pair(struct code *code, uint32_t growth, uint32_t offset,
@@ -154,6 +164,8 @@ static bool read_code(const uint8_t *codes, unsigned at, unsigned size,
     } else if (p[0] == 0xE1 || p[0] == 0xE2) {
         code->effect = SET_FRAME;
         code->offset = p[0] == 0xE1 ? 0 : (uint32_t)p[1] * 8;
+    } else if (p[0] == 0xE6) {
+        code->effect = SAVE_NEXT;
     } else if (p[0] == 0xE4 || p[0] == 0xE5) {
         code->effect = END;
     }
@@ -173,9 +185,11 @@ static int write_saved(struct reader *r, unsigned set, const struct code *code,
     return cfi_rule(r->cfi, reg, &r->cfa, offset, CFI_PLUS, true);
 }
 
-static bool saves_return_address(const struct code *code)
+/* The library does not see that LR is saved alone. */
+static bool saves_return_address(const struct code *code, unsigned set)
 {
-    return code->effect == SAVE && !code->is_float && code->second == LR;
+    return code->effect == SAVE && !code->is_float &&
+           (code->second == LR || (set == 1 && code->first == LR));
 }
 
 static int write_saves(struct reader *r, unsigned set, const struct code *code,
@@ -190,8 +204,11 @@ static int write_saves(struct reader *r, unsigned set, const struct code *code,
         write_saved(r, set, code, code->second, offset + 8) != 0) {
         return -1;
     }
-    return saves_return_address(code)
-               ? cfi_rule(r->cfi, &r->ra, &r->cfa, offset + 8, CFI_PLUS, true)
+    if (code->second == LR) {
+        offset += 8;
+    }
+    return saves_return_address(code, set)
+               ? cfi_rule(r->cfi, &r->ra, &r->cfa, offset, CFI_PLUS, true)
                : 0;
 }
 
@@ -242,7 +259,7 @@ static int write_function(struct reader *r, const struct function *f,
         if (rc == 0 && i == 0 && !has_cfa) {
             rc = cfi_rule(r->cfi, &r->cfa, &r->sp[0], 0, CFI_BARE, false);
         }
-        if (rc == 0 && i == 0 && !saves_return_address(code)) {
+        if (rc == 0 && i == 0 && !saves_return_address(code, 0)) {
             rc = cfi_rule(r->cfi, &r->ra, &r->general[0][LR], 0, CFI_BARE,
                           false);
         }
@@ -250,37 +267,97 @@ static int write_function(struct reader *r, const struct function *f,
     return rc;
 }
 
+/* What follows from the codes before. */
+static void resolve_codes(struct code *codes, unsigned count)
+{
+    unsigned i;
+
+    for (i = 1; i < count; i++) {
+        if (codes[i].effect != SAVE_NEXT || codes[i - 1].effect != SAVE) {
+            continue;
+        }
+        codes[i] = codes[i - 1];
+        codes[i].size = 0;
+        codes[i].offset += 16;
+        if (!codes[i].is_float && codes[i].second == FP - 1) {
+            codes[i].is_float = true;
+            codes[i].first = 8 - 2;
+        }
+        codes[i].first += 2;
+        codes[i].second = codes[i].first + 1;
+    }
+}
+
+static void apply(struct frame *frame, const struct code *code)
+{
+    frame->stack += code->size;
+    if (code->effect == SET_FRAME) {
+        frame->is_set = true;
+        frame->base = frame->stack - (int64_t)code->offset;
+    }
+}
+
+static int write_cfa(struct reader *r, const struct frame *frame)
+{
+    return cfi_rule(r->cfi, &r->cfa,
+                    frame->is_set ? &r->general[1][FP] : &r->sp[1],
+                    frame->is_set ? frame->base : frame->stack, CFI_PLUS,
+                    false);
+}
+
+/* Adds what is right of a part without a prolog: that of the function has been
+ * executed. */
+static int correct_fragment(struct reader *r, const struct function *f,
+                            const struct code *codes, unsigned count)
+{
+    unsigned i;
+    bool has_ra = false;
+    struct frame frame = {0}, last = {0};
+
+    for (i = 0; i < count; i++) {
+        apply(&last, &codes[i]);
+        has_ra = has_ra || saves_return_address(&codes[i], 1);
+    }
+    if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
+        write_cfa(r, &last) != 0 ||
+        (!has_ra && cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE,
+                             false) != 0)) {
+        return -1;
+    }
+    for (i = 0; i < count; i++) {
+        apply(&frame, &codes[i]);
+        if (write_saves(r, 1, &codes[i], frame.stack) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Adds what is right: a row behind each instruction of the prolog. */
 static int correct_function(struct reader *r, const struct function *f,
                             const struct code *codes, unsigned count)
 {
     unsigned i;
-    bool has_frame = false;
-    int64_t stack = 0, frame = 0;
-    const struct code *code;
+    struct frame frame = {0};
 
+    if (f->is_fragment) {
+        return correct_fragment(r, f, codes, count);
+    }
     if (cfi_correction(r->cfi, f->start, f->length) != 0 ||
-        cfi_rule(r->cfi, &r->cfa, &r->sp[1], 0, CFI_PLUS, false) != 0 ||
+        write_cfa(r, &frame) != 0 ||
         cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE, false) !=
             0) {
         return -1;
     }
     for (i = 0; i < count; i++) {
-        code = &codes[i];
-        stack += code->size;
-        if (code->effect == SET_FRAME) {
-            has_frame = true;
-            frame = stack - (int64_t)code->offset;
-        }
-        if (code->effect == NONE) {
+        apply(&frame, &codes[i]);
+        if (codes[i].effect == NONE) {
             continue;
         }
         if (cfi_correction_row(r->cfi, f->start + 4 * ((uint64_t)i + 1)) !=
                 0 ||
-            cfi_rule(r->cfi, &r->cfa,
-                     has_frame ? &r->general[1][FP] : &r->sp[1],
-                     has_frame ? frame : stack, CFI_PLUS, false) != 0 ||
-            write_saves(r, 1, code, stack) != 0) {
+            write_cfa(r, &frame) != 0 ||
+            write_saves(r, 1, &codes[i], frame.stack) != 0) {
             return -1;
         }
     }
@@ -330,10 +407,104 @@ static int take_function(struct reader *r, struct function *f)
                            "0x%lx)",
                            (unsigned long)f->start);
     }
+    f->is_fragment = false;
     count = read_codes(f, codes);
-    return write_function(r, f, codes, count) != 0
-               ? -1
-               : correct_function(r, f, codes, count);
+    if (write_function(r, f, codes, count) != 0) {
+        return -1;
+    }
+    resolve_codes(codes, count);
+    return correct_function(r, f, codes, count);
+}
+
+/* Adds the code that makes room, or those of two instructions, as one cannot
+ * make more than 4080 bytes.  Returns how many there are now. */
+static unsigned add_allocation(struct code *codes, unsigned n, uint32_t size)
+{
+    if (size > 4080) {
+        codes[n].effect = ALLOCATE;
+        codes[n++].size = 4080;
+        size -= 4080;
+    }
+    codes[n].effect = ALLOCATE;
+    codes[n++].size = size;
+    return n;
+}
+
+/*
+ * Adds the codes of registers that a packed entry has saved.  The first
+ * instruction makes room for all of them.
+ */
+static unsigned add_saves(struct code *codes, unsigned n, uint32_t word,
+                          uint32_t room)
+{
+    unsigned i, general = word >> 16 & 15, floats = word >> 13 & 7;
+    bool has_lr = (word >> 21 & 3) == 1, has_homes = (word >> 20 & 1) != 0;
+    uint32_t floats_at = (general + has_lr) * 8;
+
+    for (i = 0; i < general; i += 2, room = 0) {
+        if (i + 1 == general && has_lr && i == 0) { /* there is no such code */
+            n = add_allocation(codes, n, room);
+            room = 0;
+        }
+        set_pair(&codes[n++], room, i * 8, 19 + i,
+                 i + 1 < general ? 20 + i : has_lr ? LR : REGISTERS);
+    }
+    if (has_lr && general % 2 == 0) {
+        set_pair(&codes[n++], room, general * 8, LR, REGISTERS);
+        room = 0;
+    }
+    floats += floats > 0; /* one alone cannot be packed */
+    for (i = 0; i < floats; i += 2, room = 0) {
+        codes[n].is_float = true;
+        set_pair(&codes[n++], room, floats_at + i * 8, 8 + i,
+                 i + 1 < floats ? 9 + i : REGISTERS);
+    }
+    if (has_homes) { /* of x0 to x7, two each */
+        codes[n].effect = room > 0 ? ALLOCATE : NONE;
+        codes[n].size = room;
+        n += 4;
+    }
+    return n;
+}
+
+/* Makes the codes of which a packed entry has the numbers, in the order in
+ * which they are executed.  Returns how many, or -1: there are no such. */
+static int unpack(uint32_t word, struct code *codes)
+{
+    unsigned n = 0, chain = word >> 21 & 3, floats = word >> 13 & 7;
+    uint32_t size = (word >> 23) * 16;
+    uint32_t saved = (word >> 16 & 15) * 8 + (chain == 1 ? 8 : 0) +
+                     (floats > 0 ? floats * 8 + 8 : 0) +
+                     ((word >> 20 & 1) != 0 ? 64 : 0);
+
+    saved = (saved + 15) & ~15u;
+    if (saved > size || (word >> 16 & 15) > 10) {
+        return -1;
+    }
+    n += chain == 2; /* pacibsp */
+    n = add_saves(codes, n, word, saved);
+    size -= saved;
+    if (chain < 2) {
+        return (int)(size > 0 ? add_allocation(codes, n, size) : n);
+    }
+    if (size > 512) {
+        n = add_allocation(codes, n, size);
+        size = 0;
+    }
+    set_pair(&codes[n++], size, 0, FP, LR);
+    codes[n++].effect = SET_FRAME;
+    return (int)n;
+}
+
+/* The library leaves them out. */
+static int take_packed(struct reader *r, struct function *f)
+{
+    struct code codes[PACKED_CODES] = {0};
+    int count = unpack(f->info, codes);
+
+    f->length = (f->info >> 2 & 0x7ff) * 4;
+    f->is_fragment = (f->info & 3) == 2;
+    return count >= 0 ? correct_function(r, f, codes, (unsigned)count) : 0;
 }
 
 static int open_registers(struct reader *r)
@@ -390,7 +561,9 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
     for (i = 0; rc == 0 && i < size / FUNCTION; i++) {
         f.start = le32(p + (size_t)i * FUNCTION);
         f.info = le32(p + (size_t)i * FUNCTION + 4);
-        if (f.info != 0 && (f.info & 3) == 0) {
+        if ((f.info & 3) != 0) {
+            rc = (f.info & 3) != 3 ? take_packed(r, &f) : 0;
+        } else if (f.info != 0) {
             rc = take_function(r, &f);
         }
     }
