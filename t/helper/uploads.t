@@ -409,7 +409,14 @@ is put($path, $pdb, @token, "X-Symcached-Body: $dir/tokens")->{status}, 201,
     "a client's header is replaced";
 is $t->helper('PUT', "/v1/uploads/$path", 'Content-Length: 0')->{status}, 403,
     'not on the socket for everybody';
-is $u->admin('GET', '/v1/uploads')->{status}, 405, 'no GET';
+for (['/v1/uploads', 'POST, PUT'], ["/v1/uploads/$path", 'HEAD, PUT']) {
+    my ($page, $methods) = @$_;
+    for my $method ('GET', 'DELETE') {
+        $r = $u->admin($method, $page, @token);
+        is $r->{status}, 405, "$page: no $method";
+        is header($r, 'Allow'), $methods, '... and what it takes instead';
+    }
+}
 
 # --- what a stranger reaches who gets to the socket of uploads
 

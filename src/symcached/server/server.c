@@ -457,6 +457,15 @@ static const struct page *find_page(const struct target *t)
     return NULL;
 }
 
+/* Returns the methods that a path of a page takes, for the header Allow. */
+static const char *methods(const struct page *page, const struct target *t)
+{
+    if (page->fn == page_uploads) {
+        return t->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
+    }
+    return page->post ? "POST" : "GET, HEAD";
+}
+
 static void run_page(struct server *s, const struct page *page,
                      enum rights_socket socket, struct target *t,
                      const char *query, struct evhttp_request *req)
@@ -471,7 +480,7 @@ static void run_page(struct server *s, const struct page *page,
                            method != EVHTTP_REQ_HEAD) ||
                           page->fn != page_uploads)
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
-        reply_header(req, "Allow", page->post ? "POST" : "GET, HEAD");
+        reply_header(req, "Allow", methods(page, t));
         target_refuse(req, 405, "method-not-allowed",
                       t->segments[page->prefix - 1]);
         return;
