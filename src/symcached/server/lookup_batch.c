@@ -175,8 +175,8 @@ static struct lookup_batch *batch_new(waiting_lookup_ended_fn ended, void *arg)
     return batch;
 }
 
-/* Whole lines, and not too many of them. */
-static bool is_body(struct evbuffer *body)
+/* Returns what is wrong with a body, or NULL. */
+static const char *check_body(struct evbuffer *body)
 {
     size_t size = evbuffer_get_length(body), n = 0, i;
     const unsigned char *text = evbuffer_pullup(body, -1);
@@ -184,7 +184,10 @@ static bool is_body(struct evbuffer *body)
     for (i = 0; i < size; i++) {
         n += text[i] == '\n';
     }
-    return n > 0 && n <= SYMCACHE_LOOKUPS_MAX && text[size - 1] == '\n';
+    return size == 0                  ? "no line: each has a lookup's path"
+           : text[size - 1] != '\n'  ? "the last line has no line feed"
+           : n > SYMCACHE_LOOKUPS_MAX ? "more than 64 lines"
+                                      : NULL;
 }
 
 static void begin_all(struct lookup_batch *batch, struct scheduler *scheduler,
@@ -208,11 +211,11 @@ void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
                         struct evhttp_request *req,
                         waiting_lookup_ended_fn ended, void *arg)
 {
+    const char *wrong = check_body(evhttp_request_get_input_buffer(req));
     struct lookup_batch *batch;
 
-    if (!is_body(evhttp_request_get_input_buffer(req))) {
-        target_refuse(req, 400, "bad-body",
-                      "one path of a lookup in each of at most 64 lines");
+    if (wrong != NULL) {
+        target_refuse(req, 400, "bad-body", wrong);
         return;
     }
     batch = batch_new(ended, arg);
