@@ -11,6 +11,7 @@
 #include "proto/header.h"
 #include "decision.h"
 #include "scheduler.h"
+#include "sibling.h"
 #include "waiter.h"
 
 /* The most jobs that nobody waits for; a later hit may start what is left. */
@@ -30,6 +31,7 @@ static bool start_background(struct scheduler *scheduler,
     if (scheduler->draining ||
         !order_has_way(lookup->store, lookup->key, &transcoder->version) ||
         scheduler_find(scheduler, lookup->store, lookup->key) != NULL ||
+        sibling_find(scheduler, lookup->store, lookup->key) != NULL ||
         via_loops(lookup->via, lookup->store->name)) {
         return false;
     }
@@ -161,7 +163,7 @@ static struct job *get_job(struct scheduler *scheduler,
     }
 
     a->seconds = SCHEDULER_BUSY_SECONDS;
-    job = scheduler_find(scheduler, store, lookup->key);
+    job = sibling_or_own(scheduler, store, lookup->key, lookup->hints);
     if (job == NULL && d->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
         id_print(id, store->name, lookup->key);

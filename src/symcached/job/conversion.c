@@ -78,7 +78,8 @@ static void malformed(struct job *job)
     if (job->id_at == 0) {
         job->source = order_next(&job->order);
     }
-    if (job->source == NULL && job->kept_work == NULL) {
+    if (job->source == NULL && job->kept_work == NULL &&
+        job->reach != JOB_ASKS_OWN) {
         job_end(job, FINDING_EXHAUSTED);
         return;
     }
@@ -87,7 +88,9 @@ static void malformed(struct job *job)
              "job %s: the original of \"%s\" is malformed, \"%s\" is asked: "
              "%s",
              job_id(job), job->original.from,
-             job->source != NULL ? job->source->name : job->kept.from,
+             job->source != NULL      ? job->source->name
+             : job->kept_work != NULL ? job->kept.from
+                                      : ORIGINAL_DOWNLOADS,
              job_text(job));
     job_remove_work(job);
     job_set_state(job, JOB_WAITS_SOURCE);

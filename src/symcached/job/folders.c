@@ -85,7 +85,8 @@ enum original_format job_format_of(const char *path)
  * Is a download known to lack what the kind needs?  Of old ones, nothing is
  * known, and then they are as good as they were before.  What has symbols only
  * is taken from the best slot, which a source has filled for this kind; from
- * others it would take the place of a file with debug information.
+ * others it would take the place of a file with debug information, unless no
+ * source has one.
  */
 static bool is_useless(const struct job *job, const char *path)
 {
@@ -97,7 +98,7 @@ static bool is_useless(const struct job *job, const char *path)
         return (kind->needs & SYMCACHE_HAS_SYMBOLS) == 0 &&
                kind->slots[1] != SYMCACHE_KINDS;
     }
-    if ((kind->needs & SYMCACHE_HAS_DEBUG) &&
+    if ((kind->needs & SYMCACHE_HAS_DEBUG) && job->reach != JOB_ASKS_REST &&
         job->key.id_type != SYMCACHE_ID_PE &&
         (int)job->original.slot != kind->slots[0]) {
         return !(provenance.features & SYMCACHE_HAS_DEBUG);

@@ -27,6 +27,7 @@
 #include "prefetch.h"
 #include "proto/header.h"
 #include "scheduler.h"
+#include "sibling.h"
 #include "waiter.h"
 
 static const char *const outcome_names[] = {
@@ -310,7 +311,7 @@ static void hand_over(struct job *job, struct job *next)
 {
     struct attempt_log *attempt_log = next->attempt_log;
 
-    if ((job->findings & FINDING_FORGOTTEN) ||
+    if ((job->findings & FINDING_FORGOTTEN) || job->reach != JOB_ASKS_ALL ||
         next->key.kind != SYMCACHE_KIND_SYMCACHE ||
         strcmp(job->name, next->name) != 0 ||
         strcmp(job_hints(job), job_hints(next)) != 0) {
@@ -319,8 +320,10 @@ static void hand_over(struct job *job, struct job *next)
     if (!looks_further(next) || next->key.kind == job->key.kind) {
         next->order.absent = job->order.absent;
     }
-    next->attempt_log = job->attempt_log; /* both have the same id */
-    job->attempt_log = attempt_log;
+    if (strcmp(job_id(job), job_id(next)) == 0) {
+        next->attempt_log = job->attempt_log;
+        job->attempt_log = attempt_log;
+    }
 }
 
 /* Makes the waiter wait for another job.  Returns false if there is none. */
@@ -334,7 +337,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
     if (scheduler->stopping || is_outdated(job)) {
         return false;
     }
-    next = scheduler_find(scheduler, job->store, key);
+    next = sibling_or_own(scheduler, job->store, key, w->hints);
     if (next == NULL) {
         next = scheduler_start(scheduler, job->store, d->transcoder, key,
                                w->name, w->hints, JOB_FOR_LOOKUP, 0,
@@ -491,6 +494,9 @@ void job_end(struct job *job, unsigned found)
 
     job_set_state(job, JOB_ENDED);
     scheduler_deregister(job);
+    if (sibling_find(scheduler, job->store, &job->key) != NULL) {
+        scheduler_host_freed(scheduler); /* it may be waiting for this */
+    }
     waiters_sort(job);
     while ((w = TAILQ_FIRST(&job->waiters)) != NULL) {
         waiter_detach(w);

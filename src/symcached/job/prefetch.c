@@ -158,6 +158,11 @@ void prefetch_watch(struct job *job)
     }
 }
 
+bool prefetch_runs(const struct job *job)
+{
+    return job->prefetch != NULL && job->prefetch->source != NULL;
+}
+
 bool prefetch_has(const struct job *job)
 {
     return job->prefetch != NULL && job->source != NULL &&

@@ -18,6 +18,9 @@ struct prefetch;
 /* The job's lookup begins: if it takes long, the next source is asked. */
 void prefetch_watch(struct job *job);
 
+/* Is a source asked before its turn, or was one? */
+bool prefetch_runs(const struct job *job);
+
 /* Was the job's source, whose turn it is now, asked before its turn? */
 bool prefetch_has(const struct job *job);
 

@@ -17,6 +17,7 @@
 #include "base/async_unlink.h"
 #include "base/log.h"
 #include "proto/header.h"
+#include "sibling.h"
 
 const struct config *scheduler_config(const struct scheduler *scheduler)
 {
@@ -293,6 +294,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
                                           &transcoder->version);
     scheduler->background += purpose != JOB_FOR_LOOKUP;
     LIST_INSERT_HEAD(&scheduler->all, job, all);
+    sibling_part(job);
     job_begin(job, better);
     return job;
 }

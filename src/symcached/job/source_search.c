@@ -16,6 +16,7 @@
 #include "prefetch.h"
 #include "symcached/intake/intake.h"
 #include "scheduler.h"
+#include "sibling.h"
 
 /* The longest Retry-After of a source that is obeyed, in seconds. */
 #define RETRY_AFTER_MAX 3600
@@ -34,6 +35,8 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     job->original.extent = attempt->extent;
     job->original.features = attempt->features;
     job->original.id_at = attempt->id_at;
+    job->is_beyond |= !source_id_is_among(&job->key, attempt->id_at,
+                                          source_first_ids(&job->key));
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -141,6 +144,9 @@ static void sources_exhausted(struct job *job)
         /* an operator says that there may be something new: ask all again */
         job_drop_kept(job);
         job->findings = 0;
+        job->reach = job->reach == JOB_ASKED_OWN   ? JOB_ASKS_OWN
+                     : job->reach == JOB_ASKS_REST ? JOB_ASKS_ALL
+                                                   : job->reach;
         order_rewind(&job->order);
         section_rewind(job);
         job_ask_source(job);
@@ -148,6 +154,9 @@ static void sources_exhausted(struct job *job)
     }
     if (job->kept_work != NULL) {
         use_kept(job);
+        return;
+    }
+    if (sibling_goes_on(job)) {
         return;
     }
 
@@ -454,7 +463,10 @@ bool job_may_ask(struct job *job)
     if (job->source == NULL) {
         job->source = order_next(&job->order);
     }
-    return job->source == NULL || prefetch_has(job) || section_is_near(job) ||
+    if (job->source == NULL) {
+        return !sibling_awaits(job);
+    }
+    return prefetch_has(job) || section_is_near(job) ||
            !source_busy(job->scheduler->sources, job->config, job->source);
 }
 

@@ -32,17 +32,25 @@ const char *job_state_name(enum job_state state)
     return state_names[state];
 }
 
+symcache_kind_e job_kind_of_id(const symcache_key_t *key)
+{
+    const symcache_kind_t *kind = symcache_kind((symcache_kind_e)key->kind);
+
+    if (key->id_type == SYMCACHE_ID_PE) {
+        return SYMCACHE_KIND_EXECUTABLE;
+    }
+    return kind->debuginfo && kind->slots[0] != SYMCACHE_KIND_EXECUTABLE
+               ? SYMCACHE_KIND_SYMCACHE
+               : (symcache_kind_e)key->kind;
+}
+
 void job_print_id(char id[ID_MAX], const char *store,
                   const symcache_key_t *key)
 {
     symcache_key_t original;
 
     symcache_key_copy(&original, key);
-    if (key->id_type == SYMCACHE_ID_PE) {
-        original.kind = SYMCACHE_KIND_EXECUTABLE;
-    } else if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
-        original.kind = SYMCACHE_KIND_SYMCACHE;
-    }
+    original.kind = (uint8_t)job_kind_of_id(key);
     id_print(id, store, &original);
 }
 

@@ -4,8 +4,9 @@
  * One job: it looks for the original of one key, makes of it what was asked
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
  * waiters answered.  There is one job at a time for all kinds that are made of
- * one original.  Who asks for another kind than the job makes waits with the
- * others; when the job ends, the next one makes that of the same download.
+ * one original; a module that has two may have two jobs, see sibling.h.  Who
+ * asks for another kind than the job makes waits with the others; when the job
+ * ends, the next one makes that of the same download.
  *
  * This header is for the files of this room only; job.h is for the others.
  *
@@ -13,6 +14,7 @@
  *
  *   state.c               begins it, and moves it from state to state
  *   source_search.c       asks its sources; prefetch.c asks the next one early
+ *   sibling.c             tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
  *   conversion.c          runs its transcoder, and publishes what that made
  *   section_search.c      cuts a section out of an ELF file
@@ -85,7 +87,8 @@ enum job_state {
     JOB_NEW,              /* is being set up */
     JOB_IN_TIER,          /* the tier is being asked; has no slot */
     JOB_WAITS_SOURCE,     /* for a download slot */
-    JOB_WAITS_HOST,       /* for the host of its next source, which is busy */
+    JOB_WAITS_HOST,       /* for the host of its next source, which is busy; or
+                             for its sibling */
     JOB_IN_SOURCE,        /* a source is being asked; has a download slot */
     JOB_WAITS_UPSTREAM,   /* to ask a SymCache server again; has no slot */
     JOB_WAITS_TRANSCODER, /* has the original; for a transcoder slot */
@@ -132,6 +135,14 @@ struct job_target {
     long long size;               /* of that file */
 };
 
+/* Which files of its module a job asks for, see sibling.h. */
+enum job_reach {
+    JOB_ASKS_ALL,
+    JOB_ASKS_OWN,  /* its sibling asks for the others */
+    JOB_ASKED_OWN, /* no source has that; its sibling may be running */
+    JOB_ASKS_REST
+};
+
 /* The run of the transcoder, see run_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
@@ -159,8 +170,10 @@ struct job {
     char *hints;      /* of the first who asked, see proto/hints.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;
+    enum job_reach reach;
     unsigned findings; /* so far */
     bool was_absent;   /* all sources said so the last time */
+    bool is_beyond;    /* it has asked for files of its sibling */
     unsigned nwaiters; /* with a client */
     char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
@@ -222,10 +235,19 @@ static inline const char *job_hints(const struct job *job)
 /* By which ids a source is asked, from one on. */
 static inline struct source_ids job_ids(const struct job *job, unsigned first)
 {
-    return (struct source_ids){first, job->purpose != JOB_FOR_DEBUG_FILE};
+    unsigned own = source_first_ids(&job->key);
+
+    return (struct source_ids){first, job->purpose != JOB_FOR_DEBUG_FILE,
+                               job->reach == JOB_ASKS_ALL    ? ~0u
+                               : job->reach == JOB_ASKS_REST ? ~own
+                                                             : own};
 }
 
 /* state.c --------------------------------------------------------------- */
+
+/* Jobs for one module and id are one job if this is the same: that for which
+ * programs are the best originals, or else any. */
+symcache_kind_e job_kind_of_id(const symcache_key_t *key);
 
 /* Writes the job_id() of the job that looks for the original of a key. */
 void job_print_id(char id[ID_MAX], const char *store,

@@ -368,7 +368,35 @@ static unsigned wanted_ids(const struct source_config *source,
                            const char *hints, struct source_ids ids)
 {
     return original_id_wanted(source, hints) &
-           (ids.programs ? ORIGINAL_IDS_ALL : ORIGINAL_IDS_NO_PROGRAMS);
+           (ids.programs ? ORIGINAL_IDS_ALL : ORIGINAL_IDS_NO_PROGRAMS) &
+           ids.among;
+}
+
+unsigned source_first_ids(const symcache_key_t *key)
+{
+    if (!original_id_has_several((symcache_kind_e)key->kind)) {
+        return 0;
+    }
+    return is_program(key, 0) ? ORIGINAL_IDS_ALL & ~ORIGINAL_IDS_NO_PROGRAMS
+                              : ORIGINAL_IDS_NO_PROGRAMS;
+}
+
+bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
+                        unsigned ids)
+{
+    return !original_id_has_several((symcache_kind_e)key->kind) ||
+           id_at >= ORIGINAL_IDS ||
+           (ids & 1u << original_id_at((symcache_kind_e)key->kind, id_at)) != 0;
+}
+
+bool source_asks_among(const struct lookup *lookup, unsigned ids)
+{
+    return source_id_is_among(&lookup->key, lookup->id_at, ids);
+}
+
+void source_narrow(struct lookup *lookup, unsigned ids)
+{
+    lookup->ids &= ids;
 }
 
 bool source_has_id(const struct source_config *source,

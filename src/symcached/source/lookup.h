@@ -54,6 +54,7 @@ struct source_symcache {
 struct source_ids {
     unsigned first; /* 0, or one more than that of an original that is bad */
     bool programs;  /* or only debug files */
+    unsigned among; /* a set, see source_first_ids() */
 };
 
 struct source_callbacks {
@@ -105,6 +106,14 @@ source_lookup(struct sources *sources, const struct config *config,
 symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
                                enum original_format format);
 
+/* The ids that lead to the best originals of the key's kind, a set: those of
+ * programs, or those of all else; 0 if there are no others. */
+unsigned source_first_ids(const symcache_key_t *key);
+
+/* Is an id of the key, source_attempt.id_at, among these? */
+bool source_id_is_among(const symcache_key_t *key, unsigned id_at,
+                        unsigned ids);
+
 /* Has the source places of such an id or of a later one? */
 bool source_has_id(const struct source_config *source,
                    const symcache_key_t *key, const char *hints,
@@ -116,6 +125,12 @@ bool source_has_id(const struct source_config *source,
  */
 void source_promote(struct lookup *lookup,
                     const struct source_callbacks *callbacks, void *arg);
+
+/* Does the lookup ask by one of these ids at the moment? */
+bool source_asks_among(const struct lookup *lookup, unsigned ids);
+
+/* The lookup is to ask by no other ids than these from now on. */
+void source_narrow(struct lookup *lookup, unsigned ids);
 
 /* The file is the right one, and as far as the source is concerned this is the
  * end: the attempt is reported, and the lookup is freed; done is not called. */

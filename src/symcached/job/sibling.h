@@ -1,0 +1,43 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Two jobs for one module: one for what is best made of its debug file, and one
+ * for what is best made of its program.  While both run, each asks only for the
+ * kind of file that is its own, so that these are received at the same time and
+ * each once.  When no source has it, the job waits for the end of the other one
+ * and then takes what that has left among the downloads, or asks for the rest.
+ */
+#ifndef SYMCACHED_JOB_SIBLING_H
+#define SYMCACHED_JOB_SIBLING_H
+
+#include <stdbool.h>
+#include "state.h"
+
+/* Returns the job that makes something of the other file of the key's module,
+ * or NULL. */
+struct job *sibling_find(const struct scheduler *scheduler,
+                         const struct store_config *store,
+                         const symcache_key_t *key);
+
+/*
+ * Returns the job that a lookup has to wait for, or NULL: that of its key, or
+ * its sibling, if that may be asking for any file of the module already.
+ */
+struct job *sibling_or_own(const struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const symcache_key_t *key, const char *hints);
+
+/* Call it for a job that begins: it and its sibling ask for their own files. */
+void sibling_part(struct job *job);
+
+/* All sources were asked.  Is the job to wait for the end of its sibling? */
+bool sibling_awaits(struct job *job);
+
+/*
+ * Call it when all sources were asked and there is nothing to wait for.
+ * Returns true if there were other files of the module: the job has taken one
+ * from the downloads, or asks for them.
+ */
+bool sibling_goes_on(struct job *job);
+
+#endif
