@@ -196,7 +196,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
-                 report.c zip.c)) \
+                 upload_report.c zip.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,helper/module_list.c files/identity.c))
 

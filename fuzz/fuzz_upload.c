@@ -14,7 +14,7 @@
 #include "base/control.h"
 #include "debuginfo/identity/identity.h"
 #include "symcached/intake/form.h"
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 #include "symcached/intake/zip.h"
 
 #define LIMIT 65536

@@ -27,7 +27,7 @@
 #include "demangler.h"
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/exchange.h"
-#include "report.h"
+#include "status_report.h"
 #include "worker.h"
 
 #define TRIM_SECONDS 60

@@ -14,7 +14,7 @@
 #include "reports/minidump/minidump.h"
 #include "form.h"
 #include "order.h"
-#include "report.h"
+#include "minidump_report.h"
 #include "rewrite.h"
 
 /* Files that a walk needs beyond those that its stacks point to are asked for

@@ -36,7 +36,7 @@
 #include "debuginfo/identity/identity.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "form.h"
-#include "report.h"
+#include "upload_report.h"
 #include "zip.h"
 
 #define MEMORY (512ull * 1024 * 1024) /* beside the mappings */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/workdir.h"
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 
 #define FOLDER ".changing"
 #define REMOVAL "removal\n"

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/queue.h>
 #include <time.h>
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 
 #define PEER_MESSAGE_MAX                                                       \
     (3 * (2 * SYMCACHE_NAME_MAX + SYMSTORE_ID_SIZE) + REPORT_IDS_SIZE + 100)

@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 #include "peer.h"
 #include "telling.h"
 

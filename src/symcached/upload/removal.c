@@ -17,7 +17,7 @@
 #include "intent.h"
 #include "invalidation.h"
 #include "peers.h"
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 #include "retention.h"
 #include "sharing.h"
 #include "telling.h"

@@ -9,7 +9,7 @@
 #define SYMCACHED_UPLOAD_UNPACKING_H
 
 #include <stdint.h>
-#include "symcached/intake/report.h"
+#include "symcached/intake/upload_report.h"
 
 struct upload;
 

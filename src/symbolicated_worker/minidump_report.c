@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "report.h"
+#include "minidump_report.h"
 
 #include <stdio.h>
 #include <string.h>

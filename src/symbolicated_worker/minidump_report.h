@@ -3,8 +3,8 @@
  *
  * A minidump that is walked, and what is written of it.
  */
-#ifndef SYMBOLICATED_WORKER_REPORT_H
-#define SYMBOLICATED_WORKER_REPORT_H
+#ifndef SYMBOLICATED_WORKER_MINIDUMP_REPORT_H
+#define SYMBOLICATED_WORKER_MINIDUMP_REPORT_H
 
 #include "derived/cficache/cficache.h"
 #include "derived/symcache/symcache.h"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "report.h"
+#include "upload_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

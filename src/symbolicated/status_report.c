@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "report.h"
+#include "status_report.h"
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>

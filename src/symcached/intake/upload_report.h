@@ -15,8 +15,8 @@
  * The process has read what strangers sent, so nothing that it says is
  * believed before it has been checked.
  */
-#ifndef SYMCACHED_INTAKE_REPORT_H
-#define SYMCACHED_INTAKE_REPORT_H
+#ifndef SYMCACHED_INTAKE_UPLOAD_REPORT_H
+#define SYMCACHED_INTAKE_UPLOAD_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

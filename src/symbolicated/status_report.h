@@ -3,8 +3,8 @@
  *
  * Tells symcached now and then that this daemon is there, for its status.
  */
-#ifndef SYMBOLICATED_REPORT_H
-#define SYMBOLICATED_REPORT_H
+#ifndef SYMBOLICATED_STATUS_REPORT_H
+#define SYMBOLICATED_STATUS_REPORT_H
 
 #include "settings.h"
 #include "worker.h"
