@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "json/json.h"
-#include "symbolicated/worker.h"
+#include "symbolicated/worker_thread.h"
 #include "../t/unit/symfile_example.h"
 
 /* Of the first byte: two bits of protocol, and headers. */

@@ -28,7 +28,7 @@
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/search/exchange.h"
 #include "status_report.h"
-#include "worker.h"
+#include "worker_thread.h"
 
 #define TRIM_SECONDS 60
 #define ROOTS_SECONDS 1

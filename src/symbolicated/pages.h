@@ -8,7 +8,7 @@
 #define SYMBOLICATED_PAGES_H
 
 #include "http/http.h"
-#include "worker.h"
+#include "worker_thread.h"
 
 /* Answers a request for a page; false: there is no such page. */
 bool page_reply(const struct workers *workers, struct http_request *request);

@@ -7,7 +7,7 @@
 #define SYMBOLICATED_STATUS_REPORT_H
 
 #include "settings.h"
-#include "worker.h"
+#include "worker_thread.h"
 
 struct event_base;
 

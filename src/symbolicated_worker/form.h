@@ -7,7 +7,7 @@
 #define SYMBOLICATED_WORKER_FORM_H
 
 #include "reports/crash/crash.h"
-#include "order.h"
+#include "work_order.h"
 #include "packed.h"
 
 /* Bytes of a part that is JSON. */

@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "reports/minidump/minidump.h"
 #include "form.h"
-#include "order.h"
+#include "work_order.h"
 #include "minidump_report.h"
 #include "rewrite.h"
 

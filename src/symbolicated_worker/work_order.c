@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "order.h"
+#include "work_order.h"
 
 #include <stdlib.h>
 #include <string.h>

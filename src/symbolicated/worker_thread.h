@@ -4,8 +4,8 @@
  * A thread with an event loop, which answers requests from their first byte to
  * the last.  Workers share the listening socket and the modules.
  */
-#ifndef SYMBOLICATED_WORKER_H
-#define SYMBOLICATED_WORKER_H
+#ifndef SYMBOLICATED_WORKER_THREAD_H
+#define SYMBOLICATED_WORKER_THREAD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

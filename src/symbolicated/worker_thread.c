@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "worker.h"
+#include "worker_thread.h"
 
 #include <event2/event.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  *
  * What a worker is ordered to do with a body: reports/crash/crash.h.
  */
-#ifndef SYMBOLICATED_WORKER_ORDER_H
-#define SYMBOLICATED_WORKER_ORDER_H
+#ifndef SYMBOLICATED_WORKER_WORK_ORDER_H
+#define SYMBOLICATED_WORKER_WORK_ORDER_H
 
 #include <stdint.h>
 
