@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/fd_readable.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "request_head.h"
 #include "peer.h"
 #include "reply.h"

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <event2/util.h>
-#include "base/service.h"
+#include "base/service_manager.h"
 
 /* When the backlog is full, Linux refuses connections to a Unix socket that do
  * not block.  The kernel limits this number to somaxconn. */

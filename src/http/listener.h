@@ -19,8 +19,8 @@ struct listener {
 /*
  * Listens on "unix:/path", whose file gets the mode, or on "address:port"; on
  * the socket that the service manager has there, if there is one
- * (base/service.h).  Returns 0, or -1 with a sentence in error; an address that
- * is in use costs half a second.
+ * (base/service_manager.h).  Returns 0, or -1 with a sentence in error; an
+ * address that is in use costs half a second.
  */
 int listener_open(struct listener *listener, const char *address, mode_t mode,
                   char *error, size_t size);

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 
 #define SHARE 3 /* times what is left */
 

@@ -18,7 +18,7 @@
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/release.h"
-#include "base/service.h"
+#include "base/service_manager.h"
 #include "base/signals.h"
 #include "http/http.h"
 #include "metrics/metrics.h"

@@ -22,7 +22,7 @@
 #include "symcached/job/job.h"
 #include "base/log.h"
 #include "base/release.h"
-#include "base/service.h"
+#include "base/service_manager.h"
 #include "metrics/metrics.h"
 #include "reload.h"
 #include "base/async_unlink.h"

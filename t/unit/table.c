@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 
 #define VALUES 2000
 #define STEPS 20000

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "base/utf8.h"
 #include "cfi.h"
 #include "debuginfo/function_builder.h"

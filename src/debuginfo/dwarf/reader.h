@@ -9,7 +9,7 @@
 
 #include "abbrev.h"
 #include "base/arena.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "debuginfo/failure.h"
 #include "dwarf.h"
 

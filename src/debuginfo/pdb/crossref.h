@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "dbi.h"
 #include "info_stream.h"
 #include "msf.h"

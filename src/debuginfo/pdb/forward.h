@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "leaf.h"
 #include "types.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "info_stream.h"
 #include "srcsrv.h"
 #include "derived/symcache/symcache.h"

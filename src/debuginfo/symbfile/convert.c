@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
 #include "search.h"

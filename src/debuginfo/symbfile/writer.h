@@ -12,7 +12,7 @@
 #define DEBUGINFO_SYMBFILE_WRITER_H
 
 #include "base/arena.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "debuginfo/failure.h"
 #include "reader.h"
 

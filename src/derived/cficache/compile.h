@@ -8,7 +8,7 @@
 #ifndef DERIVED_CFICACHE_COMPILE_H
 #define DERIVED_CFICACHE_COMPILE_H
 
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "program.h"
 #include "reader.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/table.h"
+#include "base/hash_table.h"
 
 /* Must be all zero at the beginning. */
 struct cficache_pool {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
 
 struct ppdbcache_file {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 
 struct pending_answer {
     struct api_answer answer;

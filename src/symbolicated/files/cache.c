@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "files.h"
 #include "proto/path.h"
 

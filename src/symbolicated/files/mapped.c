@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/hash_table.h"
 #include "base/log.h"
-#include "base/table.h"
 #include "sigbus.h"
 
 #define STALE_MAX 1000 /* looked at in one call: a millisecond or so */

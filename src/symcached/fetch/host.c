@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 
 /*
  * Redirects may lead to ever new names, so hosts of which nothing special is

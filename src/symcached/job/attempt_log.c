@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <time.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "proto/provenance.h"
 #include "symcached/source/source.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "proto/file_id.h"
 #include "proto/hints.h"
 

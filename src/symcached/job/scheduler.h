@@ -7,7 +7,7 @@
 #ifndef SYMCACHED_JOB_SCHEDULER_H
 #define SYMCACHED_JOB_SCHEDULER_H
 
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "misses.h"
 #include "missing.h"
 #include "state.h"

@@ -16,7 +16,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "base/id.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "entry_file.h"
 #include "recall.h"
 #include "symcached/store/store.h"

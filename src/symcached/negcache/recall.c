@@ -11,7 +11,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include "base/clock.h"
-#include "base/table.h"
+#include "base/hash_table.h"
 #include "proto/path.h"
 
 /* The oldest goes for the next one: some 14 MB, in a flood of absent keys. */

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/table.h"
+#include "base/hash_table.h"
 
 #define VIA_STEP (VIA_ID + 2)
 #define VIA_SEPARATORS ", \t"

@@ -9,8 +9,8 @@
  *
  * Without such a manager all of this does nothing.
  */
-#ifndef BASE_SERVICE_H
-#define BASE_SERVICE_H
+#ifndef BASE_SERVICE_MANAGER_H
+#define BASE_SERVICE_MANAGER_H
 
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -11,11 +11,11 @@
  *       }
  *   }
  *
- * src/symcache has tables of its own, because a conversion spends most of its
- * time in them: their slots have four bytes, and they prefetch memory.
+ * src/derived/symcache has tables of its own, because a conversion spends most
+ * of its time in them: their slots have four bytes, and they prefetch memory.
  */
-#ifndef BASE_TABLE_H
-#define BASE_TABLE_H
+#ifndef BASE_HASH_TABLE_H
+#define BASE_HASH_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "service.h"
+#include "service_manager.h"
 
 #include <errno.h>
 #include <event2/event.h>

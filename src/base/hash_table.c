@@ -4,7 +4,7 @@
  * Linear probing.  A removed entry leaves no mark; the entries after it move
  * up into the gap instead.
  */
-#include "table.h"
+#include "hash_table.h"
 
 #include <stdlib.h>
 #include <string.h>
