@@ -152,7 +152,7 @@ for my $case (['of other threads', stacks([[5, 0, 2]], \@frames, $text)],
     is frames_of($case->[1])->[0]{trust}, 'context', "stacks $case->[0]";
 }
 
-# --- a rule that looks at all of a long name from all of its places
+# --- rules that take long to compile, or look at all of a name from all places
 
 # The debug file of the first module.
 sub with_name {
@@ -168,6 +168,11 @@ sub with_name {
 has_stacks(ask(form(['sources', '[]'], ['rewrite_first_module', $json->encode(
         [{ from => '(?:a{0,90}(?=(?:a*+)[ab!])){2}[cd]', to => '' }])],
     [$file, with_name($dump, 'a' x 4000 . '!'), 'a'])), 'it ends soon');
+$r = ask(form(['sources', '[]'], ['rewrite_first_module', $json->encode(
+        [({ from => '(?i)' . '[\x{80}-\x{10ffff}]' x 200, to => '' }) x 64])],
+    [$file, $dump, 'a']));
+is $r->{status}, 400, 'long patterns';
+is $r->{answer}{detail}, 'the patterns are too long', '... are too much together';
 is $t->symbolicated_metric('symbolicated_workers_died_total'), 0,
     '... and its worker lives';
 
