@@ -75,6 +75,14 @@ my $why = $t->helper_json("/v1/why/default/program/$debug_id?kind=cficache");
 ok scalar(grep { $_->{detail} eq 'no unwind information' }
         @{ $why->{attempts} }), 'why says so'
     or diag explain $why->{attempts};
+{
+    my @command = ($t->program('symcachectl'), 'why', '--socket',
+        $t->helper_socket, '--kind', 'cficache', "program/$debug_id");
+    my $said = qx(@command 2>&1);
+    is $? >> 8, 1, 'symcachectl why: there is none';
+    like $said, qr/not cached/, 'it says so';
+    like $said, qr/no unwind information/, 'and why';
+}
 
 # --- our converter without a path makes every kind, without a line for each
 
