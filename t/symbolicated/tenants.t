@@ -326,8 +326,10 @@ is $json->decode($t->post($t->symbolicated_socket,
         sources => [web("http://127.0.0.1:$port/large/")],
     }), 'Content-Type: application/json')->{body})->{status}, 'pending',
     'three bodies of 600 KB where a tenant has 1 MB';
-my ($full) = @{ $t->helper_json('/v1/status')->{tenants} };
-my $socket = $full->{listen} =~ s/^unix://r;
+my $socket = $t->wait_until('the tenant runs', sub {
+    my ($full) = @{ $t->helper_json('/v1/status')->{tenants} };
+    return $full && $full->{listen} =~ s/^unix://r;
+});
 $t->wait_until('two of them are refused', sub {
     my $body = $t->http($socket, 'GET', '/metrics')->{body};
     $body =~ /^symcached_fetch_no_room_total (\d+)/m && $1 >= 2 });
