@@ -6,6 +6,8 @@
 use strict;
 use warnings;
 
+use File::Basename qw(dirname);
+use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::File;
@@ -31,6 +33,7 @@ sub copy {
     return system("mkdir -p '$to' && tar -C '$top' --exclude-vcs "
         . "--exclude=./build --exclude='./build-*' -cf - . | tar -C '$to' -xf -")
         if !$from && "@paths" eq '.';
+    make_path(dirname($to));
     my $base = $from ? $stage{$from}->path('') : "$top/";
     return system 'cp', '-r', (map { $base . s{^/}{}r } @paths), $to;
 }
@@ -75,10 +78,13 @@ $root->write('etc/symcached.json', <<'JSON');
 JSON
 my ($code, $said) = $root->offline(<<"SH");
 ip link set lo up
+trap 'cat /tmp/start.log' EXIT
 touch /srv/gate
 sed -i 's|symcache_pass .*|& symcache_async_after 65535.65535.65535;|' \\
     /etc/nginx/symcache.d/symcache.conf
-unshare --pid --fork --mount-proc $start >/tmp/start.log 2>&1 &
+# a root is no mount point; and what nohup has it ignore, bash cannot trap
+env --default-signal unshare --pid --fork --propagation unchanged --mount-proc \\
+    $start >/tmp/start.log 2>&1 &
 outer=\$!
 get() {
     perl -MIO::Socket::INET -e '
@@ -115,7 +121,6 @@ wait \$held
 echo "held \$(head -n 1 /tmp/held)"
 wait \$outer
 echo "ended with \$?"
-cat /tmp/start.log
 SH
 is $code, 0, 'it starts and stops';
 like $said, qr/^HTTP\S+ 200 /m, 'and has a SymCache between that';
