@@ -298,7 +298,11 @@ static void leave_connection(struct request *r)
     reset_reply(r);
     r->call->say_pending(&r->reply,
                          r->kept != NULL ? pending_call_id(r->kept) : NULL);
-    if (r->kept == NULL || r->reply.body->has_failed) {
+    if (r->kept != NULL && r->reply.body->has_failed) {
+        pending_call_end(r->kept, &r->reply, 0); /* its id is not known */
+        r->kept = NULL;
+    }
+    if (r->kept == NULL) {
         send_reply(r);
         return;
     }
