@@ -4,6 +4,7 @@
 
 #include "operands.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,8 +66,8 @@ int operands_identity(const char *command, int count, char **operands,
     return 0;
 }
 
-/* Reads the module of a file, if there is one of this path.  Returns 1, 0 if
- * there is none, or -1 after printing what is wrong. */
+/* Reads the module of a file.  Returns 1, 0 if the operand is no path of a
+ * file, or -1 after printing what is wrong. */
 static int from_file(const char *command, const char *path,
                      struct identity *identity)
 {
@@ -75,6 +76,12 @@ static int from_file(const char *command, const char *path,
     struct stat st;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
+    if (fd < 0 && strchr(path, '/') != NULL) {
+        command_usage(command, errno == ENOENT || errno == ENOTDIR
+                                   ? "no such file, and not PDB/GUIDAGE"
+                                   : strerror(errno), path);
+        return -1;
+    }
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         if (fd >= 0) {
             close(fd);
@@ -83,7 +90,7 @@ static int from_file(const char *command, const char *path,
     }
     found = module_file_read(path, fd, identity, error);
     close(fd);
-    if (found != MODULE_FILE_FOUND) {
+    if (found != MODULE_FILE_FOUND && found != MODULE_FILE_PORTABLE) {
         command_usage(command, error, path);
         return -1;
     }

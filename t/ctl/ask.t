@@ -137,6 +137,15 @@ $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
 $ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
     qr/belongs to no module/, 'why: a text');
+$ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
+    qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
+for my $kind ([], ['--kind', 'ppdbcache']) {
+    my ($line) = $ctl->run('why', @socket, '--json', @$kind,
+        $t->data('ppdb/plain.dll'))->{out};
+    my $is_pdb = $line =~ /"pdb": *"plain\.pdb"/;
+    ok $is_pdb, "why: an image with a portable PDB @$kind" or diag $line;
+    like $line, qr/FFFFFFFF"/, '... by the id of that';
+}
 $r = $ctl->run('why', @socket, '--kind', 'debuginfo', "crash.pdb/$id");
 $ctl->is($r, 0, qr{^  cached: crash\.pdb/$id/crash\.pdb, from upstream$}m, undef,
          'why: an original that is there');

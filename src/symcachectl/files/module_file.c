@@ -19,14 +19,20 @@ static const char *base_name(const char *path)
 
 /* Reads the module of an image or a PDB.  Returns NULL, or what is wrong. */
 static const char *from_binary(const char *name, int fd,
-                               struct identity *identity,
+                               struct identity *identity, bool *is_portable,
                                char error[MODULE_FILE_ERROR])
 {
     struct examine_result result;
+    const char *wrong;
 
     if (examine_file(fd, &result) != 0) {
         snprintf(error, MODULE_FILE_ERROR, "%s", result.error);
-        return error;
+        wrong = result.is_portable
+                    ? identity_set(identity, result.name, result.name_size,
+                                   result.guid, result.age)
+                    : error;
+        *is_portable = wrong == NULL;
+        return wrong != NULL ? wrong : error;
     }
     return result.kind == EXAMINE_PDB
                ? identity_set(identity, name, strlen(name), result.guid,
@@ -103,9 +109,10 @@ enum module_file module_file_read(const char *path, int fd,
 {
     const char *wrong, *name = base_name(path);
     enum examine_kind kind = examine_sniff(fd);
+    bool is_portable = false;
 
     if (kind == EXAMINE_IMAGE || kind == EXAMINE_PDB) {
-        wrong = from_binary(name, fd, identity, error);
+        wrong = from_binary(name, fd, identity, &is_portable, error);
     } else if (is_module(fd)) {
         wrong = from_module(name, fd, identity, error);
     } else {
@@ -117,5 +124,5 @@ enum module_file module_file_read(const char *path, int fd,
     if (wrong != error) {
         snprintf(error, MODULE_FILE_ERROR, "%s", wrong);
     }
-    return MODULE_FILE_WRONG;
+    return is_portable ? MODULE_FILE_PORTABLE : MODULE_FILE_WRONG;
 }

@@ -76,6 +76,7 @@ static bool from_file(struct gather *g, const char *path, int fd)
         modules_add(g->modules, &identity);
         return true;
     case MODULE_FILE_WRONG:
+    case MODULE_FILE_PORTABLE:
         complain(g, path, 0, error, NULL, 0);
         return true;
     default:

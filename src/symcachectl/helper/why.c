@@ -191,3 +191,5 @@ int why_command(int argc, char **argv)
     }
     return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
 }
+    } else if (kind == NULL && identity.key.age == UINT32_MAX) {
+        kind = symcache_kind_text(SYMCACHE_KIND_PPDBCACHE); /* as .NET says */
