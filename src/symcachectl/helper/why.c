@@ -64,7 +64,28 @@ static void print_variants(const cJSON *variants)
     putchar('\n');
 }
 
-static void print_transcoder(const cJSON *transcoder)
+/* Prints what is known against making a version.  The reason of a module that
+ * was not found lists the places of the attempts, which are printed below. */
+static void print_miss(const cJSON *transcoder, const cJSON *attempts)
+{
+    const char *outcome = printable_field(transcoder, "blocked");
+
+    fputs("  version ", stdout);
+    printable_put_field(stdout, transcoder, "version");
+    fputs(" is not made: ", stdout);
+    printable_put(stdout, outcome);
+    if (strcmp(outcome, "notfound") != 0 ||
+        cJSON_GetArraySize(attempts) == 0) {
+        fputs(": ", stdout);
+        printable_put_field(stdout, transcoder, "reason");
+    }
+    fputs("; known since ", stdout);
+    put_time(printable_number(transcoder, "since"));
+    printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
+    print_variants(get(transcoder, "spellings"));
+}
+
+static void print_transcoder(const cJSON *transcoder, const cJSON *attempts)
 {
     if (cJSON_IsNumber(get(transcoder, "not_run_for"))) {
         fputs("  the transcoder of version ", stdout);
@@ -74,19 +95,9 @@ static void print_transcoder(const cJSON *transcoder)
         printable_put_field(stdout, transcoder, "failure");
         putchar('\n');
     }
-    if (!cJSON_IsString(get(transcoder, "blocked"))) {
-        return;
+    if (cJSON_IsString(get(transcoder, "blocked"))) {
+        print_miss(transcoder, attempts);
     }
-    fputs("  version ", stdout);
-    printable_put_field(stdout, transcoder, "version");
-    fputs(" is not made: ", stdout);
-    printable_put_field(stdout, transcoder, "blocked");
-    fputs(": ", stdout);
-    printable_put_field(stdout, transcoder, "reason");
-    fputs("; known since ", stdout);
-    put_time(printable_number(transcoder, "since"));
-    printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
-    print_variants(get(transcoder, "spellings"));
 }
 
 static void print_attempts(const cJSON *attempts)
@@ -133,7 +144,7 @@ static void print(const cJSON *answer)
     }
     cJSON_ArrayForEach(item, get(answer, "transcoders"))
     {
-        print_transcoder(item);
+        print_transcoder(item, get(answer, "attempts"));
     }
     fputs("  next: ", stdout);
     printable_put_field(stdout, answer, "next");
@@ -185,11 +196,11 @@ int why_command(int argc, char **argv)
     }
     if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
         kind = symcache_kind_text(kind_of_id[identity.key.id_type]);
+    } else if (kind == NULL && identity.key.age == UINT32_MAX) {
+        kind = symcache_kind_text(SYMCACHE_KIND_PPDBCACHE); /* as .NET says */
     }
     if (kind != NULL) {
         client_query(path, "kind", kind);
     }
     return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
 }
-    } else if (kind == NULL && identity.key.age == UINT32_MAX) {
-        kind = symcache_kind_text(SYMCACHE_KIND_PPDBCACHE); /* as .NET says */
