@@ -250,6 +250,11 @@ static int symbolicate(const struct settings *settings, const char *file)
         code = client_send(settings, "/symbolicate", text, SECONDS,
                            print_answer, NULL);
     } else {
+        if (settings->root == NULL) {
+            fputs("symcachectl minidump: symbolicated is not reached: the "
+                  "dump is walked without symbols, and frames have no names\n",
+                  stderr);
+        }
         answer = store_reader_answer(settings->root, "/symbolicate", file,
                                      text, &code);
         if (answer != NULL) {
