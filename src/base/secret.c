@@ -174,16 +174,28 @@ static int check_controls(const struct reason *reason, const char *p,
     return 0;
 }
 
-int secret_expand(const char *text, char *buf, size_t size, char *error,
-                  size_t error_size)
+static int expand_line(const char *text, bool is_file, char *buf, size_t size,
+                       char *error, size_t error_size)
 {
     const struct reason reason = {error, error_size};
     int rc;
 
-    rc = strncmp(text, "@/", 2) == 0
-             ? read_first_line(&reason, text + 1, buf, size)
-             : read_text(&reason, text, buf, size);
+    rc = is_file ? read_first_line(&reason, text + 1, buf, size)
+                 : read_text(&reason, text, buf, size);
     return rc == 0 ? check_controls(&reason, buf, "\t") : rc;
+}
+
+int secret_expand(const char *text, char *buf, size_t size, char *error,
+                  size_t error_size)
+{
+    return expand_line(text, strncmp(text, "@/", 2) == 0, buf, size, error,
+                       error_size);
+}
+
+int secret_expand_option(const char *text, char *buf, size_t size, char *error,
+                         size_t error_size)
+{
+    return expand_line(text, text[0] == '@', buf, size, error, error_size);
 }
 
 int secret_expand_lines(const char *text, char *buf, size_t size, char *error,

@@ -23,6 +23,11 @@
 int secret_expand(const char *text, char *buf, size_t size, char *error,
                   size_t error_size);
 
+/* The same of the value of an option on a command line, where a file after "@"
+ * can also have a path relative to the working directory. */
+int secret_expand_option(const char *text, char *buf, size_t size, char *error,
+                         size_t error_size);
+
 /* The same of a secret that may have several lines: a file stands for all of
  * it. */
 int secret_expand_lines(const char *text, char *buf, size_t size, char *error,

@@ -155,8 +155,8 @@ static int add_key(struct request *r, const char *key)
     if (key == NULL) {
         return COMMAND_OK;
     }
-    if (secret_expand(key, secret, sizeof(secret), error, sizeof(error)) !=
-        0) {
+    if (secret_expand_option(key, secret, sizeof(secret), error,
+                             sizeof(error)) != 0) {
         return command_fail(COMMAND_USAGE, "--api-key", error);
     }
     if (strchr(secret, ':') != NULL) {

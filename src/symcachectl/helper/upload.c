@@ -409,8 +409,8 @@ static int make_headers(struct upload *u)
     if (u->token == NULL) {
         return COMMAND_OK;
     }
-    if (secret_expand(u->token, u->secret, sizeof(u->secret), error,
-                      sizeof(error)) != 0) {
+    if (secret_expand_option(u->token, u->secret, sizeof(u->secret), error,
+                             sizeof(error)) != 0) {
         return command_fail(COMMAND_USAGE, "--token", error);
     }
     snprintf(line, sizeof(line), "Auth-Token: %s", u->secret);
