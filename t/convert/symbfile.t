@@ -417,7 +417,7 @@ EOS
     my @push = ('push', '--url', $server->{url}, '--debug-file',
                 "$work/example.sym", '--parts', 3);
     is_deeply [symbfile(@push, '--api-key', 'id:secret', "$work/vector")],
-        [0, '', ''], 'push';
+        [0, "ranges sent as 2_9Vdt56Ll8o0Oe7fW7CYA\n", ''], 'push';
     is slurp("$work/pushed"), join('', map {
         "POST /api/symbols-ranges 2_9Vdt56Ll8o0Oe7fW7CYA $_\n"
     } '0/3 33', '1/3 33', '2/3 35'), '... in parts, under the id of the vector';

@@ -308,7 +308,13 @@ int symbfile_push(const struct symbfile_push *push, const char *ranges,
 {
     int code = send_file(push, "ranges", ranges);
 
-    return code == COMMAND_OK && pads != NULL
-               ? send_file(push, "returnpads", pads)
-               : code;
+    if (code == COMMAND_OK && pads != NULL) {
+        code = send_file(push, "returnpads", pads);
+    }
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    printf("ranges%s sent as %s\n", pads != NULL ? " and return pads" : "",
+           push->file_id);
+    return command_finish(COMMAND_OK);
 }
