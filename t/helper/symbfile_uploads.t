@@ -184,8 +184,8 @@ refused($r, 400, qr/FileID/, 'no FileID');
 refused(push_part(@$_, $ranges), 400, qr/FilePart/, "part $_->[0] of $_->[1]")
     for [2, 2], [0, 0], [0, 10001], ['x', 2], [0, 'x'], [-1, 2], ['', 2];
 refused(whole(''), 400, qr/no body/, 'an empty body');
-refused(whole('symbol'), 400, qr/no symbfile/, 'no symbfile');
-refused(push_part(0, 2, 'MZ'), 400, qr/no symbfile/, 'no begin of one');
+refused(whole('symbol'), 400, qr/is not a symbfile/, 'no symbfile');
+refused(push_part(0, 2, 'MZ'), 400, qr/is not a symbfile/, 'no begin of one');
 refused(whole(substr $ranges, 0, 60), 400, qr/offset \d+: a record is cut/,
         'a cut body');
 refused(whole(substr memGzip($ranges), 0, 60), 400, qr/\w/, 'cut gzip');

@@ -287,7 +287,7 @@ static int take_symbfile(struct work *w, char **parts, const char *mode)
     }
     if (strcmp(mode, "part") != 0 &&
         !may_begin(got, (size_t)w->writer.written)) {
-        return refuse(400, "the body is no symbfile");
+        return refuse(400, "the body is not a symbfile");
     }
     if (is_whole && join(w, got, (size_t)w->writer.written) != 0) {
         return -1;
