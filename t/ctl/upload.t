@@ -92,6 +92,31 @@ $r = $ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build/basic32.dll",
                '--force');
 is $r->{code}, 1, 'a wrong token: 1';
 like $r->{err}, qr/API Token not matched/, 'why';
+{
+    local $ctl->{wrapper} = ['env', '-C', $dir];
+    $ctl->is($ctl->run(@upload[0 .. 2], '--token', '@token',
+                       "$dir/build/basic32.dll"), 0, qr/^0 stored, 1 skipped/,
+             undef, 'a relative path of a token');
+    $ctl->is($ctl->run(@upload[0 .. 2], '--token', '@none',
+                       "$dir/build/basic32.dll"), 2, undef,
+             qr/"none" cannot be read/, 'no such file of a token');
+}
+
+# a debug file is sent before its program, whatever their names are
+make_path("$dir/order");
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system("cd $dir && cc -g -shared -nostdlib -Wl,--build-id=0x" . 'ab' x 20
+    . ' -o order/libx.so x.c && objcopy --only-keep-debug order/libx.so '
+    . 'order/libx.so.debug && strip order/libx.so') == 0 or BAIL_OUT('cc');
+$r = $ctl->run(@upload, '--json', "$dir/order");
+is $r->{code}, 0, 'a program and its debug file' or diag $r->{err};
+is_deeply [map { (decode_json($_)->{file} // '') =~ m{([^/]+)$} } split /\n/,
+           $r->{out}], ['libx.so.debug', 'libx.so'], 'the debug file first';
+for my $sent (split ' ', $u->stored) {
+    $ctl->run('uploads', 'rm', '-c', "$dir/symcached.json", $sent)
+        if $sent =~ /abab/i;
+}
+
 is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
 is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
 is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,

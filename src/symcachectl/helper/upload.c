@@ -20,6 +20,7 @@
 #include <curl/curl.h>
 
 #include "symcachectl/terminal/bar.h"
+#include "base/array.h"
 #include "base/digest.h"
 #include "base/duration.h"
 #include "base/percent.h"
@@ -63,6 +64,8 @@ struct upload {
     struct curl_slist *headers;
     struct bar bar;
     const char *file; /* that is sent now */
+    char **programs;  /* that are sent after all debug files */
+    size_t num_programs, room;
     size_t counts[OUTCOMES];
     struct short_reply reply;
 };
@@ -320,9 +323,22 @@ static void send_file(struct upload *u, const char *path, FILE *file,
                                      : NULL);
 }
 
+static void defer(struct upload *u, const char *path)
+{
+    char *copy = strdup(path);
+
+    if (copy == NULL ||
+        symfile_array_need(&u->programs, &u->room, u->num_programs + 1,
+                           sizeof(char *)) != 0) {
+        command_no_memory();
+    }
+    u->programs[u->num_programs++] = copy;
+}
+
 /* In a folder there are files that are no symbols; one that was named by itself
- * must be. */
-static void take(struct upload *u, const char *path, bool is_named)
+ * must be.  Programs can be deferred. */
+static void take(struct upload *u, const char *path, bool is_named,
+                 bool can_defer)
 {
     const char *slash = strrchr(path, '/');
     struct symstore_path place;
@@ -335,7 +351,11 @@ static void take(struct upload *u, const char *path, bool is_named)
     }
     if (examine_place(fileno(file), slash != NULL ? slash + 1 : path, &place,
                       error, sizeof(error)) == 0) {
-        send_file(u, path, file, &place);
+        if (can_defer && (place.features & SYMCACHE_HAS_CODE)) {
+            defer(u, path);
+        } else {
+            send_file(u, path, file, &place);
+        }
     } else {
         tell(u, is_named ? REFUSED : NO_PLACE, path, NULL, error);
     }
@@ -367,7 +387,7 @@ static void take_operand(struct upload *u, char *operand)
             continue;
         }
         if (entry->fts_info == FTS_F) {
-            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL);
+            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL, true);
         } else if (entry->fts_info == FTS_DNR ||
                    entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
             tell(u, FAILED, entry->fts_path, NULL,
@@ -375,6 +395,23 @@ static void take_operand(struct upload *u, char *operand)
         }
     }
     fts_close(fts);
+}
+
+/* Sends the debug files first: a SymCache that the server makes of a stripped
+ * program stays when the debug file comes. */
+static void take_operands(struct upload *u, int argc, char **argv)
+{
+    size_t n;
+    int i;
+
+    for (i = 0; i < argc; i++) {
+        take_operand(u, argv[i]);
+    }
+    for (n = 0; n < u->num_programs; n++) {
+        take(u, u->programs[n], true, false);
+        free(u->programs[n]);
+    }
+    u->num_programs = 0;
 }
 
 static void print_counts(const struct upload *u)
@@ -426,14 +463,11 @@ static int make_headers(struct upload *u)
 static void watch(struct upload *u, int argc, char **argv)
 {
     size_t failed;
-    int i;
 
     for (;;) {
         u->until = time(NULL) - WATCH_SECONDS;
         failed = u->counts[FAILED];
-        for (i = 0; i < argc; i++) {
-            take_operand(u, argv[i]);
-        }
+        take_operands(u, argc, argv);
         fflush(stdout);
         if (u->counts[FAILED] == failed) {
             u->from = u->until;
@@ -444,7 +478,7 @@ static void watch(struct upload *u, int argc, char **argv)
 
 static int run(struct upload *u, int argc, char **argv)
 {
-    int i, code = make_headers(u);
+    int code = make_headers(u);
 
     u->curl = curl_easy_init();
     if (u->curl == NULL || u->headers == NULL) {
@@ -454,9 +488,10 @@ static int run(struct upload *u, int argc, char **argv)
     if (code == COMMAND_OK && u->is_watching) {
         watch(u, argc, argv);
     }
-    for (i = 0; i < argc && code == COMMAND_OK; i++) {
-        take_operand(u, argv[i]);
+    if (code == COMMAND_OK) {
+        take_operands(u, argc, argv);
     }
+    free(u->programs);
     bar_clear(&u->bar);
     curl_easy_cleanup(u->curl);
     curl_slist_free_all(u->headers);
