@@ -153,6 +153,19 @@ is $t->metric('symcached_jobs_finished_total{outcome="published"}'), 1,
     'it is the same job';
 
 flock $lock, LOCK_EX or die "$originals: $!";
+is symcache('d.pdb'), 200, 'a SymCache';
+is unlink(glob $t->path('store/d.pdb/*/*.symcache')), 1, 'which is removed';
+$waits = $t->open_http($t->helper_socket, 'GET',
+                       uri('symcache', 'd.pdb', '9.0.0'));
+$t->wait_until('a lookup of it waits', sub {
+    ($t->helper_json('/v1/jobs')->{jobs}[0]{waiters} // 0) == 1
+});
+flock $lock, LOCK_UN or die "$originals: $!";
+is $t->read_response($waits)->{status}, 200,
+    'while its original is not durable: it is made again';
+is requests('d.pdb'), 1, 'of that';
+
+flock $lock, LOCK_EX or die "$originals: $!";
 is symcache('b.pdb'), 200, 'a SymCache';
 $t->stop_symcached('KILL');
 flock $lock, LOCK_UN or die "$originals: $!";

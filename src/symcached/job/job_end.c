@@ -281,12 +281,13 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
     a->seconds = negcache_life(reason, &job->config->cache);
 }
 
-/* Did this waiter ask for something that the job did not look for, or does it
- * matter no more what it found? */
+/* Did this waiter ask for something that the job did not look for, does it
+ * matter no more what it found, or is what it has published gone again? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
     return outcome == JOB_STOPPED || w->kind != job->key.kind ||
+           (outcome == JOB_PUBLISHED && is_as_wanted(&job->target)) ||
            job->target.transcoder != d->transcoder ||
            strcmp(w->hints, job_hints(job)) != 0 ||
            ((outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT) &&
