@@ -98,7 +98,8 @@ $ctl->is($ctl->run('symbolicate', @root, $other, '1'), 1,
     qr/crash\.pdb-v9\.0\.0\.symcache cannot be used/, 'a file that is none');
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('z.json',
     '{"stacktraces": 1}')), 2, undef,
-    qr/z\.json: .*stacktraces: expected a list/, 'a request of another shape');
+    qr/z\.json: .*stacktraces: invalid type: integer `1`/,
+    'a request of another shape');
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('j.json',
     '{"jobs": 1}')), 2, undef, qr/j\.json: job 0 is invalid$/,
     "an error of Mozilla's protocol");
@@ -119,7 +120,7 @@ $t->start_symbolicated;
 for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '1'],
      ['neither "stacktraces" nor', $t->write_file('x.json', '{}')],
      ['neither "stacktraces" nor', $t->write_file('y.json', '{')],
-     ['stacktraces: expected a list', $t->write_file('z.json', '{"stacktraces": 1}')]) {
+     ['stacktraces: invalid type: integer `1`', $t->write_file('z.json', '{"stacktraces": 1}')]) {
     my ($text, @args) = @$_;
     $ctl->is($ctl->run('symbolicate', @socket, @args), 2, undef, qr/\Q$text/, $text);
 }
