@@ -38,6 +38,7 @@ struct fetcher {
     struct hosts *hosts;
     LIST_HEAD(, fetcher_pool) pools;
     struct event *dropper; /* pending if there is a pool */
+    unsigned long long oldest; /* id of a transport of the configuration */
 };
 
 /*
@@ -174,6 +175,8 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
     return pool;
 }
 
+/* From the loop alone, as a pool is in use while it calls owners of transfers,
+ * also after its last transfer. */
 static void on_drop(evutil_socket_t fd, short what, void *arg)
 {
     struct fetcher *fetcher = arg;
@@ -183,7 +186,9 @@ static void on_drop(evutil_socket_t fd, short what, void *arg)
     (void)what;
     for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
         next = LIST_NEXT(pool, entry);
-        if (pool->transfers == 0 && clock_since(pool->idle) >= POOL_IDLE_MS) {
+        if (pool->transfers == 0 &&
+            (pool->transport < fetcher->oldest ||
+             clock_since(pool->idle) >= POOL_IDLE_MS)) {
             pool_free(pool);
         }
     }
@@ -243,23 +248,18 @@ void fetcher_free(struct fetcher *fetcher)
 
 void fetcher_keep(struct fetcher *fetcher, const struct config *config)
 {
-    unsigned long long oldest = ULLONG_MAX;
-    struct fetcher_pool *pool, *next;
+    static const struct timeval at_once;
     size_t i;
 
+    fetcher->oldest = ULLONG_MAX;
     for (i = 0; i < config->nsources; i++) {
-        oldest = MIN(oldest, config->sources[i].transport.id);
+        fetcher->oldest =
+            MIN(fetcher->oldest, config->sources[i].transport.id);
     }
     for (i = 0; i < config->ntiers; i++) {
-        oldest = MIN(oldest, config->tiers[i].transport.id);
+        fetcher->oldest = MIN(fetcher->oldest, config->tiers[i].transport.id);
     }
-
-    for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
-        next = LIST_NEXT(pool, entry);
-        if (pool->transfers == 0 && pool->transport < oldest) {
-            pool_free(pool);
-        }
-    }
+    evtimer_add(fetcher->dropper, &at_once);
 }
 
 struct event_base *fetcher_base(const struct fetcher *fetcher)
