@@ -161,6 +161,8 @@ struct once_fetch *once_start(struct once *once, const struct config *config,
         tenants_may_reach(&symbolication->symbolicator.tenants, url)
             ? TRANSPORT_INTERNAL_ORIGIN
             : TRANSPORT_OUTSIDE;
+    /* one that may not reach internal hosts has other connections */
+    fetch->transport.id = fetch->transport.internal;
     fetch->fd = open(config->downloads, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (token != NULL) {
         set_token(fetch, token);
