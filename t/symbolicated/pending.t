@@ -132,7 +132,8 @@ $id = answer(client($post))->{request_id};
 is answer(client($post))->{http}, 503, 'one that is pending is one that runs';
 open_gate();
 is function(answer(client(get("/requests/$id")))), $main, 'its answer';
-is answer(client($post))->{http}, 200, 'then there is a place again';
+ok $t->wait_until('a place', sub { answer(client($post))->{http} == 200 }),
+    'then there is a place again';
 
 # --- the process stops
 
