@@ -113,7 +113,7 @@ static size_t read_elf(const struct input *in, struct file_identity *id)
         return 0;
     }
     set_guid(id, got.guid, 0);
-    if (got.build_id_size <= sizeof(id->build)) {
+    if (got.build_id_size > 0 && got.build_id_size <= sizeof(id->build)) {
         id->build_len = got.build_id_size;
         memcpy(id->build, got.build_id, got.build_id_size);
     }
