@@ -378,7 +378,7 @@ static void finish(struct daemon *d)
     }
     free(d->workers.list);
     free(d->spawners);
-    kept_clear();
+    pending_calls_clear();
     demangler_stop();
     /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);

@@ -188,7 +188,7 @@ static void print_calls(const struct printer *p)
                  sum(p, offsetof(struct stats, lost)));
     print_number(p, "symbolicated_kept_bytes", "gauge",
                  "Bytes of such requests, and of their answers.",
-                 kept_bytes());
+                 pending_calls_bytes());
 }
 
 /* Of processes that read crash reports. */

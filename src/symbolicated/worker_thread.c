@@ -68,7 +68,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     atomic_store(&w->turned, clock_ms());
     mapped_evict_stale(w->workers->mapped);
     module_cache_trim(w->context.searcher.cache);
-    kept_evict();
+    pending_calls_evict();
 }
 
 static void on_drained(void *arg)

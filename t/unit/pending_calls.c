@@ -82,8 +82,8 @@ static void times(void **state)
     assert_int_equal(pending_poll_start(&poll, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
     now++;
-    kept_evict();
-    assert_int_equal(kept_bytes(), 0);
+    pending_calls_evict();
+    assert_int_equal(pending_calls_bytes(), 0);
     assert_true(has_text(&poll, "hello")); /* while it is read */
     pending_poll_end(&poll);
     assert_int_equal(pending_poll_start(&poll, inbox, id, no_call, NULL),
@@ -99,14 +99,14 @@ static void room(void **state)
     struct pending_poll poll = {0}, late = {0};
     char id[PENDING_CALL_ID_SIZE];
     struct pending_call *kept = begin(id);
-    size_t size = kept_bytes();
+    size_t size = pending_calls_bytes();
     int told = 0;
 
     assert_null(pending_call_new(0, size)); /* of which that one has all */
     assert_int_equal(pending_poll_start(&poll, inbox, id, count, &told),
                      API_POLL_RUNS);
     assert_false(end_with(kept, "hello", size + 4));
-    assert_int_equal(kept_bytes(), size);
+    assert_int_equal(pending_calls_bytes(), size);
     assert_int_equal(pending_poll_start(&late, inbox, id, no_call, NULL),
                      API_POLL_ENDED);
     assert_null(pending_poll_answer(&late));
@@ -115,7 +115,7 @@ static void room(void **state)
     assert_true(has_text(&poll, "hello"));
     pending_poll_end(&poll);
     pending_poll_end(&late);
-    kept_clear();
+    pending_calls_clear();
     pending_inbox_free(inbox);
     event_base_free(base);
 }
@@ -134,7 +134,7 @@ static void polls_that_end(void **state)
     assert_true(end_with(kept, "", MUCH));
     pending_poll_end(&after);
     event_base_loop(base, EVLOOP_NONBLOCK);
-    kept_clear();
+    pending_calls_clear();
     pending_inbox_free(inbox);
     event_base_free(base);
 }
@@ -190,8 +190,8 @@ static void threads(void **state)
         pthread_join(thread[i], NULL);
         assert_int_equal(results[i], 0);
     }
-    kept_clear();
-    assert_int_equal(kept_bytes(), 0);
+    pending_calls_clear();
+    assert_int_equal(pending_calls_bytes(), 0);
 }
 
 int main(void)

@@ -303,14 +303,14 @@ void pending_poll_end(struct pending_poll *poll)
 
 /* the process -------------------------------------------------------------- */
 
-void kept_evict(void)
+void pending_calls_evict(void)
 {
     pthread_mutex_lock(&all.lock);
     evict();
     pthread_mutex_unlock(&all.lock);
 }
 
-void kept_clear(void)
+void pending_calls_clear(void)
 {
     struct pending_call *kept;
 
@@ -322,7 +322,7 @@ void kept_clear(void)
     pthread_mutex_unlock(&all.lock);
 }
 
-size_t kept_bytes(void)
+size_t pending_calls_bytes(void)
 {
     size_t size;
 

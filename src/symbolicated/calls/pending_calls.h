@@ -71,12 +71,12 @@ const struct api_answer *pending_poll_answer(const struct pending_poll *poll);
 void pending_poll_end(struct pending_poll *poll);
 
 /* Lets answers go whose time is over. */
-void kept_evict(void);
+void pending_calls_evict(void);
 
 /* All calls have ended, and all polls: the process ends. */
-void kept_clear(void);
+void pending_calls_clear(void);
 
 /* Bytes of all that is kept. */
-size_t kept_bytes(void);
+size_t pending_calls_bytes(void);
 
 #endif
