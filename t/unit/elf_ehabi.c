@@ -16,9 +16,8 @@
 #include <cmocka.h>
 #include <zstd.h>
 
-#include "debuginfo/cfi.h"
+#include "cficache_rules.h"
 #include "debuginfo/elf/elf.h"
-#include "derived/cficache/cficache.h"
 
 #define LOAD 0x10000 /* the address of the file */
 #define TEXT_AT 0x200
@@ -34,11 +33,6 @@ struct image {
     bool is_big;
     size_t num_functions;
     size_t table_size;
-};
-
-struct output {
-    uint8_t data[8192];
-    size_t size;
 };
 
 static void put(struct image *m, size_t at, uint32_t value, size_t size)
@@ -118,62 +112,6 @@ static void add_in_table(struct image *m, const uint32_t *words, size_t count)
     put_section(m, 3, 18, TABLE_AT, (uint32_t)m->table_size);
 }
 
-static int append(void *context, const void *data, size_t size)
-{
-    struct output *out = context;
-
-    assert_true(size <= sizeof(out->data) - out->size);
-    memcpy(out->data + out->size, data, size);
-    out->size += size;
-    return 0;
-}
-
-static void convert(const uint8_t *data, size_t size, bool is_text,
-                    struct output *out)
-{
-    struct failure failure = {0};
-    struct debuginfo_result result;
-    struct symfile_sink sink = {append, out};
-
-    out->size = 0;
-    assert_int_equal(cfi_convert(elf_format.makes[1].read_cfi, is_text,
-                                 data, size, &sink, &result, &failure),
-                     0);
-}
-
-/* Writes what is known of an address: "" is nothing. */
-static void describe(const struct output *cache, uint32_t address,
-                     bool is_corrected, char *text, size_t size)
-{
-    char error[200];
-    unsigned i;
-    struct symfile_string names[CFICACHE_NAMES];
-    struct cficache_reader r;
-    struct cficache_row row;
-    struct cficache_rule rule;
-
-    text[0] = '\0';
-    assert_int_equal(cficache_reader_open(&r, cache->data, cache->size, error,
-                                          sizeof(error)),
-                     SYMFILE_OPENED);
-    cficache_reader_names(&r, names);
-    if (!cficache_reader_lookup(&r, address, is_corrected, &row)) {
-        return;
-    }
-    for (i = 0; i < row.count; i++) {
-        rule = cficache_reader_rule(&r, &row, i);
-        assert_true(rule.kind == CFICACHE_VALUE || rule.kind == CFICACHE_AT);
-        if (i > 1) {
-            snprintf(text + strlen(text), size - strlen(text), " %.*s:",
-                     (int)names[rule.target].size, names[rule.target].data);
-        }
-        snprintf(text + strlen(text), size - strlen(text), "%s%.*s%+d%s",
-                 i > 0 ? " " : "", (int)names[rule.base].size,
-                 names[rule.base].data, (int)rule.number,
-                 rule.kind == CFICACHE_AT ? "^" : "");
-    }
-}
-
 /* Asserts what is known of the n-th function, from its begin to its end. */
 static void assert_rules(const struct image *m, size_t n, const char *rules)
 {
@@ -181,7 +119,7 @@ static void assert_rules(const struct image *m, size_t n, const char *rules)
     char text[400];
     struct output cache;
 
-    convert(m->data, sizeof(m->data), false, &cache);
+    convert(&elf_format, m->data, sizeof(m->data), false, &cache);
     describe(&cache, address, true, text, sizeof(text));
     assert_string_equal(text, rules);
     describe(&cache, address + FUNCTION - 1, true, text, sizeof(text));
@@ -329,7 +267,7 @@ static void test_others(void **state)
     (void)state;
     make(&m, false, 3, 40);
     add_function(&m, 0x80b0b0b0);
-    convert(m.data, sizeof(m.data), true, &text);
+    convert(&elf_format, m.data, sizeof(m.data), true, &text);
     assert_int_equal(text.size, 0);
     assert_int_equal(elf_identity_read(m.data, sizeof(m.data), &identity,
                                        error, sizeof(error)),
@@ -376,7 +314,7 @@ static void test_compiler(void **state)
     fclose(f);
     size = ZSTD_decompress(data, sizeof(data), packed, size);
     assert_false(ZSTD_isError(size));
-    convert(data, size, false, &cache);
+    convert(&elf_format, data, size, false, &cache);
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         describe(&cache, cases[i].address, true, text, sizeof(text));
         assert_string_equal(text, cases[i].rules);

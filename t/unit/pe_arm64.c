@@ -16,20 +16,14 @@
 
 #include <cmocka.h>
 
-#include "debuginfo/cfi.h"
+#include "cficache_rules.h"
 #include "debuginfo/pe/pe.h"
-#include "derived/cficache/cficache.h"
 
 #define FUNCTION 0x1000
 #define PDATA 0x2000
 #define PDATA_AT 0x200
 #define XDATA (PDATA + 0x80)
 #define FILE_SIZE 0x400
-
-struct output {
-    uint8_t data[8192];
-    size_t size;
-};
 
 static void put(uint8_t *data, size_t at, uint32_t value, size_t size)
 {
@@ -69,70 +63,13 @@ static void make(uint8_t data[FILE_SIZE], uint32_t word)
     put(data, PDATA_AT + 4, word, 4);
 }
 
-static int append(void *context, const void *data, size_t size)
-{
-    struct output *out = context;
-
-    assert_true(size <= sizeof(out->data) - out->size);
-    memcpy(out->data + out->size, data, size);
-    out->size += size;
-    return 0;
-}
-
-static void convert(const uint8_t *data, bool is_text, struct output *out)
-{
-    struct failure failure = {0};
-    struct debuginfo_result result;
-    struct symfile_sink sink = {append, out};
-
-    out->size = 0;
-    assert_int_equal(cfi_convert(pe_format.makes[1].read_cfi, is_text, data,
-                                 FILE_SIZE, &sink, &result, &failure),
-                     0);
-}
-
-/* Writes what is known of an address: "" is nothing. */
-static void describe(const struct output *cache, uint32_t address,
-                     bool is_corrected, char *text, size_t size)
-{
-    char error[200];
-    unsigned i;
-    struct symfile_string names[CFICACHE_NAMES];
-    struct cficache_reader r;
-    struct cficache_row row;
-    struct cficache_rule rule;
-
-    text[0] = '\0';
-    assert_int_equal(cficache_reader_open(&r, cache->data, cache->size, error,
-                                          sizeof(error)),
-                     SYMFILE_OPENED);
-    cficache_reader_names(&r, names);
-    if (!cficache_reader_lookup(&r, address, is_corrected, &row)) {
-        return;
-    }
-    for (i = 0; i < row.count; i++) {
-        rule = cficache_reader_rule(&r, &row, i);
-        assert_true(rule.kind == CFICACHE_VALUE || rule.kind == CFICACHE_AT);
-        if (i > 1) {
-            snprintf(text + strlen(text), size - strlen(text), " %.*s:",
-                     (int)names[rule.target].size, names[rule.target].data);
-        }
-        snprintf(text + strlen(text), size - strlen(text), "%s%.*s%+d%s",
-                 i > 0 ? " " : "",
-                 rule.base == CFICACHE_CFA ? 4 : (int)names[rule.base].size,
-                 rule.base == CFICACHE_CFA ? ".cfa" : names[rule.base].data,
-                 (int)rule.number,
-                 rule.kind == CFICACHE_AT ? "^" : "");
-    }
-}
-
 /* Asserts what is known at the n-th instruction of the function. */
 static void assert_rules(const uint8_t *data, unsigned n, const char *rules)
 {
     char text[1000];
     struct output cache;
 
-    convert(data, false, &cache);
+    convert(&pe_format, data, FILE_SIZE, false, &cache);
     describe(&cache, FUNCTION + 4 * n, true, text, sizeof(text));
     assert_string_equal(text, rules);
 }
@@ -235,10 +172,10 @@ static void test_packed(void **state)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make(data, cases[i].word);
         assert_rules(data, cases[i].at, cases[i].rules);
-        convert(data, false, &out);
+        convert(&pe_format, data, FILE_SIZE, false, &out);
         describe(&out, FUNCTION, false, text, sizeof(text));
         assert_string_equal(text, "");
-        convert(data, true, &out);
+        convert(&pe_format, data, FILE_SIZE, true, &out);
         assert_int_equal(out.size, 0);
     }
 }
