@@ -74,7 +74,7 @@ static int keep(void *context, const void *data, size_t size)
 }
 
 static int convert_to(const char *pdb, const void *data, size_t size,
-                      const struct symfile_sink *sink)
+                      const struct symc_sink *sink)
 {
     int rc;
     struct debuginfo_result result;
@@ -93,7 +93,7 @@ static int convert_to(const char *pdb, const void *data, size_t size,
 static int convert_memory(const char *pdb, const void *data, size_t size)
 {
     struct memory memory = {NULL, 0};
-    struct symfile_sink sink = {keep, &memory};
+    struct symc_sink sink = {keep, &memory};
     int rc = convert_to(pdb, data, size, &sink);
 
     free(memory.data);
@@ -124,7 +124,7 @@ static int convert(const char *pdb, const char *out)
     int rc, in_fd, out_fd;
     size_t size;
     void *data;
-    struct symfile_sink sink;
+    struct symc_sink sink;
 
     in_fd = open(pdb, O_RDONLY);
     out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666);

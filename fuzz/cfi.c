@@ -51,7 +51,7 @@ static int convert(cfi_read *read, bool is_text, const uint8_t *data,
                    size_t size, struct output *output)
 {
     int rc;
-    struct symfile_sink sink = {write_output, output};
+    struct symc_sink sink = {write_output, output};
     struct debuginfo_result result;
     struct failure failure = {FAILURE_NONE, ""};
 
@@ -69,8 +69,8 @@ static void open_sound(const struct output *output,
     char error[200];
 
     if (cficache_reader_open(reader, output->data, output->size, error,
-                             sizeof(error)) != SYMFILE_OPENED ||
-        cficache_verify(reader, error, sizeof(error)) != SYMFILE_SOUND) {
+                             sizeof(error)) != SYMC_OPENED ||
+        cficache_verify(reader, error, sizeof(error)) != SYMC_SOUND) {
         fprintf(stderr, "CfiCache: %s\n", error);
         abort();
     }
@@ -79,7 +79,7 @@ static void open_sound(const struct output *output,
 /* The rules of a row as text, ordered by names: values of programs, which may
  * be numbered otherwise, are left out. */
 static size_t print_row(const struct cficache_reader *r,
-                        const struct symfile_string *names,
+                        const struct symc_string *names,
                         const struct cficache_row *row, char *text)
 {
     uint32_t i;
@@ -111,7 +111,7 @@ static int compare_bytes(const void *a, const void *b)
 /* Sets are ordered by the numbers of names: what they say is compared as the
  * bytes that there are. */
 static void compare_at(struct cficache_reader *const *readers,
-                       struct symfile_string (*names)[CFICACHE_NAMES],
+                       struct symc_string (*names)[CFICACHE_NAMES],
                        uint32_t address)
 {
     unsigned i;
@@ -138,7 +138,7 @@ static void compare(struct cficache_reader *a, struct cficache_reader *b)
     unsigned k;
     uint32_t i, value, start;
     struct cficache_reader *readers[2] = {a, b};
-    static struct symfile_string names[2][CFICACHE_NAMES];
+    static struct symc_string names[2][CFICACHE_NAMES];
 
     if (cficache_reader_names(a, names[0]) == CFICACHE_NAMES ||
         cficache_reader_names(b, names[1]) == CFICACHE_NAMES) {

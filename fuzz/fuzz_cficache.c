@@ -15,13 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cficache_reader reader;
 
     if (cficache_reader_open(&reader, data, size, error, sizeof(error)) !=
-        SYMFILE_OPENED) {
+        SYMC_OPENED) {
         if (error[0] == '\0') {
             abort();
         }
         return 0;
     }
-    if (cficache_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND &&
+    if (cficache_verify(&reader, error, sizeof(error)) != SYMC_SOUND &&
         error[0] == '\0') {
         abort();
     }

@@ -13,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char room[DEMANGLE_ROOM];
-    struct symfile_string name, readable;
+    struct symc_string name, readable;
 
     name.data = (const char *)data;
     name.size = size;
-    if (!demangle(&name, SYMFILE_NONE, room, &readable) &&
+    if (!demangle(&name, SYMC_NONE, room, &readable) &&
         (readable.data != name.data || readable.size != size)) {
         abort();
     }

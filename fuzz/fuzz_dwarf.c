@@ -19,14 +19,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     size_t n;
     struct dwarf_object object;
-    struct symfile_writer writer;
-    struct symfile_identity identity = {{0}, 0, 0};
+    struct symc_writer writer;
+    struct symc_identity identity = {{0}, 0, 0};
     static const struct debuginfo_symbol symbols[] = {
         {0x1100, "second", 6, 0},
         {0x1000, "first", 5, 0},
@@ -56,11 +56,11 @@ static int convert(const uint8_t *data, size_t size,
         data += 3 + n;
         size -= 3 + n;
     }
-    symfile_writer_init(&writer);
+    symc_writer_init(&writer);
     rc = dwarf_convert(&object, &writer, failure) != 0
              ? -1
              : format_finish(&writer, &identity, sink, result, failure);
-    symfile_writer_free(&writer);
+    symc_writer_free(&writer);
     return rc;
 }
 

@@ -93,7 +93,7 @@ static void walk_threads(const struct minidump *dump,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buffer file = {NULL, 0};
-    struct symfile_sink sink = {append, &file};
+    struct symc_sink sink = {append, &file};
     struct failure failure = {0};
     struct debuginfo_result result;
     struct cficache_reader cfi;
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     has_cfi = cfi_convert(breakpad_cfi_read, false, data + 2, text, &sink,
                           &result, &failure) == 0 &&
               cficache_reader_open(&cfi, file.data, file.size, error,
-                                   sizeof(error)) == SYMFILE_OPENED;
+                                   sizeof(error)) == SYMC_OPENED;
     if (minidump_read(&dump, data + 2 + text, size - 2 - text) == NULL) {
         for (i = 0; i < dump.num_modules; i++) {
             check_text(dump.modules[i].code_file);

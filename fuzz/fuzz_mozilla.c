@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "symbolicated/api/protocols.h"
-#include "../t/unit/symfile_example.h"
+#include "../t/unit/symc_example.h"
 
 enum { V4 = 1, LENIENT = 2, DEBUG = 4, ORIGIN = 8, BUSY = 16 };
 
@@ -85,8 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     memcpy(request.body, data + 1, size - 1);
-    symfile_reader_open(&reader.symcache, example_v9, sizeof(example_v9), error,
-                        sizeof(error));
+    symc_reader_open(&reader.symcache, example_v9, sizeof(example_v9), error,
+                     sizeof(error));
 
     reply.protocol = (flags & V4) != 0 ? API_MOZILLA_V4 : API_MOZILLA_V5;
     call = mozilla_begin(&request, &reply);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct failure failure;
     struct pdb_identity identity;
     struct debuginfo_result result;
-    struct symfile_sink sink = {count_output, &written};
+    struct symc_sink sink = {count_output, &written};
 
     written = 0;
     memset(&failure, 0, sizeof(failure));

@@ -46,8 +46,8 @@ static void check_output(const struct written *w)
     struct ppdbcache_place place;
 
     if (ppdbcache_reader_open(&reader, w->data, w->size, error,
-                              sizeof(error)) != SYMFILE_OPENED ||
-        ppdbcache_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND) {
+                              sizeof(error)) != SYMC_OPENED ||
+        ppdbcache_verify(&reader, error, sizeof(error)) != SYMC_SOUND) {
         abort();
     }
     for (i = 0; i < reader.num_ranges && i < 32; i++) {
@@ -59,15 +59,14 @@ static void check_output(const struct written *w)
     }
 }
 
-static int convert(int (*function)(const uint8_t *, size_t,
-                                   const struct symfile_sink *,
-                                   struct debuginfo_result *,
-                                   struct failure *),
-                   const uint8_t *data, size_t size, struct written *w)
+static int
+convert(int (*function)(const uint8_t *, size_t, const struct symc_sink *,
+                        struct debuginfo_result *, struct failure *),
+        const uint8_t *data, size_t size, struct written *w)
 {
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
-    struct symfile_sink sink = {keep, w};
+    struct symc_sink sink = {keep, w};
 
     if (w->data == NULL) {
         w->data = malloc(OUTPUT_ROOM);

@@ -19,14 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ppdbcache_place place;
 
     if (ppdbcache_reader_open(&reader, data, size, error, sizeof(error)) !=
-        SYMFILE_OPENED) {
+        SYMC_OPENED) {
         if (error[0] == '\0') {
             abort();
         }
         return 0;
     }
-    is_sound = ppdbcache_verify(&reader, error, sizeof(error)) ==
-               SYMFILE_SOUND;
+    is_sound = ppdbcache_verify(&reader, error, sizeof(error)) == SYMC_SOUND;
     if (!is_sound && error[0] == '\0') {
         abort();
     }

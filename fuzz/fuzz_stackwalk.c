@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stack.data = data + HEADER + cache;
     stack.size = size - HEADER - cache;
     if (cficache_reader_open(&cfi, data + HEADER, cache, error,
-                             sizeof(error)) == SYMFILE_OPENED) {
+                             sizeof(error)) == SYMC_OPENED) {
         symbols.context = &cfi;
     }
     stackwalk_run(&walk, &registers, on_frame, &count);

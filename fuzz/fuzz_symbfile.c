@@ -62,7 +62,7 @@ static void join(const uint8_t *data, size_t size)
 {
     char error[200];
     static struct bytes made;
-    const struct symfile_sink sink = {write_bytes, &made};
+    const struct symc_sink sink = {write_bytes, &made};
 
     made.size = 0;
     if (symbfile_join(data, size, &sink, error, sizeof(error)) == 0 &&
@@ -76,13 +76,13 @@ static void make(const struct bytes *symcache)
 {
     char error[200];
     static struct bytes made;
-    const struct symfile_sink sink = {write_bytes, &made};
-    struct symfile_reader reader;
+    const struct symc_sink sink = {write_bytes, &made};
+    struct symc_reader reader;
     struct failure failure = {FAILURE_NONE, ""};
 
     made.size = 0;
-    if (symfile_reader_open(&reader, symcache->data, symcache->size, error,
-                            sizeof(error)) != SYMFILE_OPENED ||
+    if (symc_reader_open(&reader, symcache->data, symcache->size, error,
+                         sizeof(error)) != SYMC_OPENED ||
         (symbfile_make_ranges(&reader, 0, &sink, &failure) == 0 &&
          look_up(made.data, made.size) != 0)) {
         abort();
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t file[BEGIN_SIZE + ROOM];
     static struct bytes symcache;
-    const struct symfile_sink sink = {write_bytes, &symcache};
+    const struct symc_sink sink = {write_bytes, &symcache};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
     int rc;

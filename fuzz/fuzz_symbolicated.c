@@ -21,7 +21,7 @@
 #include "http/http.h"
 #include "json/json.h"
 #include "symbolicated/worker_thread.h"
-#include "../t/unit/symfile_example.h"
+#include "../t/unit/symc_example.h"
 
 /* Of the first byte: two bits of protocol, and headers. */
 enum { V5, V4, SYMBOLICATOR, BYTES, PROTOCOL = 3, DEBUG = 4, ORIGIN = 8 };

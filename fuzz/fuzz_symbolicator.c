@@ -11,7 +11,7 @@
 #include "symbolicated/api/symbolicator/key.h"
 #include "symbolicated/api/symbolicator/own_sources.h"
 #include "symbolicated/api/symbolicator/sources.h"
-#include "../t/unit/symfile_example.h"
+#include "../t/unit/symc_example.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,8 +20,8 @@ static void answer(const struct symbolicator_request *request)
     size_t i;
     char error[128];
     symcache_key_t key;
-    struct symfile_string name;
-    struct symfile_reader reader;
+    struct symc_string name;
+    struct symc_reader reader;
     struct json json = {0};
     struct json_error json_error;
     struct json_writer w = {0};
@@ -31,8 +31,8 @@ static void answer(const struct symbolicator_request *request)
     };
     struct symbolicator_result *results;
 
-    symfile_reader_open(&reader, example_v9, sizeof(example_v9), error,
-                        sizeof(error));
+    symc_reader_open(&reader, example_v9, sizeof(example_v9), error,
+                     sizeof(error));
     results = calloc(request->nmodules + 1, sizeof(*results));
     if (results == NULL) {
         return;
@@ -66,7 +66,7 @@ static void tenant(const struct symbolicator_request *request)
     struct json_writer w = {0};
     uint32_t source;
     struct own_list *list;
-    struct symfile_string name;
+    struct symc_string name;
     symcache_key_t key;
     char names[OWN_NAMES_SIZE];
     size_t i;

@@ -458,11 +458,11 @@ static int write_output(void *context, const void *data, size_t size)
 static void check_output(uint32_t size)
 {
     char error[200];
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
-    if (symfile_reader_open(&reader, output, size, error, sizeof(error)) !=
-            SYMFILE_OPENED ||
-        symfile_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND) {
+    if (symc_reader_open(&reader, output, size, error, sizeof(error)) !=
+            SYMC_OPENED ||
+        symc_verify(&reader, error, sizeof(error)) != SYMC_SOUND) {
         fprintf(stderr, "output: %s\n", error);
         abort();
     }
@@ -474,7 +474,7 @@ int image_check(const struct debuginfo_maker *maker, const uint8_t *data,
     int rc;
     uint32_t written;
     struct failure failure;
-    struct symfile_sink sink = {write_output, &written};
+    struct symc_sink sink = {write_output, &written};
 
     if (output == NULL) {
         output = malloc(OUTPUT_ROOM);

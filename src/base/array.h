@@ -13,21 +13,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define SYMFILE_ARRAY_SMALL 8192              /* bytes */
-#define SYMFILE_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
+#define SYMC_ARRAY_SMALL 8192              /* bytes */
+#define SYMC_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
-/* The rare part of symfile_array_need().  It is not inlined, to keep the
+/* The rare part of symc_array_need().  It is not inlined, to keep the
  * callers' loops small. */
 static __attribute__((noinline, cold, unused)) int
-symfile_array_grow(void **array, size_t *room, size_t count, size_t item)
+symc_array_grow(void **array, size_t *room, size_t count, size_t item)
 {
     void *p;
     size_t n;
 
     n = *room + *room / 2 + 16;
     n = n > count ? n : count;
-    if (n > SYMFILE_ARRAY_SMALL / item && n < SYMFILE_ARRAY_LARGE / item) {
-        n = SYMFILE_ARRAY_LARGE / item;
+    if (n > SYMC_ARRAY_SMALL / item && n < SYMC_ARRAY_LARGE / item) {
+        n = SYMC_ARRAY_LARGE / item;
     }
     if (n > SIZE_MAX / 2 / item) {
         return -1;
@@ -46,10 +46,10 @@ symfile_array_grow(void **array, size_t *room, size_t count, size_t item)
  * to, which has room for *room items.  Returns 0, or -1 when out of memory;
  * then nothing has changed.
  */
-static inline int symfile_array_need(void *data, size_t *room, size_t count,
-                                     size_t item)
+static inline int symc_array_need(void *data, size_t *room, size_t count,
+                                  size_t item)
 {
-    return count <= *room ? 0 : symfile_array_grow(data, room, count, item);
+    return count <= *room ? 0 : symc_array_grow(data, room, count, item);
 }
 
 #endif

@@ -48,14 +48,14 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
 
     switch (output) {
     case DEBUGINFO_PPDBCACHE:
-        return ppdbcache_check(map, size, check->guid, error,
-                               sizeof(error)) == SYMFILE_SOUND;
+        return ppdbcache_check(map, size, check->guid, error, sizeof(error)) ==
+               SYMC_SOUND;
     case DEBUGINFO_CFICACHE:
         return cficache_check(map, size, check->guid, error, sizeof(error)) ==
-               SYMFILE_SOUND;
+               SYMC_SOUND;
     default:
-        return symfile_check(map, size, check->guid, error, sizeof(error)) ==
-               SYMFILE_SOUND;
+        return symc_check(map, size, check->guid, error, sizeof(error)) ==
+               SYMC_SOUND;
     }
 }
 

@@ -68,7 +68,7 @@ static bool is_meant(const struct input_choice *choice,
     uint8_t id[16];
 
     return (choice->arch == NULL ||
-            strcmp(choice->arch, symfile_arch_name(slice->arch)) == 0) &&
+            strcmp(choice->arch, symc_arch_name(slice->arch)) == 0) &&
            (choice->id == NULL ||
             (symcache_guid_parse(choice->id, strlen(choice->id), id) ==
                  SYMCACHE_OK &&
@@ -89,7 +89,7 @@ static void list(const struct macho_identity *identity, char *text,
             snprintf(id + 2 * k, 3, "%02X", slice->uuid[k]);
         }
         k = (unsigned)snprintf(text, size, "%s%s %s", i == 0 ? "" : ", ",
-                               symfile_arch_name(slice->arch),
+                               symc_arch_name(slice->arch),
                                slice->has_uuid ? id : "(no id)");
         if (k >= size) {
             return;
@@ -137,7 +137,7 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
         return failure_set(failure, FAILURE_DAMAGED,
                            "has a library of objects instead of an image for "
                            "%s, or a damaged one",
-                           symfile_arch_name(found->arch));
+                           symc_arch_name(found->arch));
     }
     *data += found->offset;
     *size = (size_t)found->size;

@@ -218,7 +218,7 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
 
 /* Converts to the output that is wanted, if one is. */
 static int convert(const struct conversion *c, struct input *input,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
@@ -253,7 +253,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     struct input input = {NULL, 0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
-    struct symfile_sink sink;
+    struct symc_sink sink;
     const struct conversion *c = job->conversion;
     bool failed;
     size_t scratch;

@@ -22,7 +22,7 @@ static int write_memory(void *context, const void *data, size_t size)
 {
     struct memory *m = context;
 
-    if (symfile_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
+    if (symc_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
         return -1;
     }
     memcpy(m->data + m->size, data, size);
@@ -43,22 +43,21 @@ static uint64_t base_of(const uint8_t *data, size_t size)
                : 0;
 }
 
-typedef int make_symbfile(const struct symfile_reader *symcache,
+typedef int make_symbfile(const struct symc_reader *symcache,
                           const uint8_t *data, size_t size,
-                          const struct symfile_sink *sink,
+                          const struct symc_sink *sink,
                           struct failure *failure);
 
-static int make_ranges(const struct symfile_reader *symcache,
-                       const uint8_t *data, size_t size,
-                       const struct symfile_sink *sink,
+static int make_ranges(const struct symc_reader *symcache, const uint8_t *data,
+                       size_t size, const struct symc_sink *sink,
                        struct failure *failure)
 {
     return symbfile_make_ranges(symcache, base_of(data, size), sink, failure);
 }
 
-static int make_pads(const struct symfile_reader *symcache,
-                     const uint8_t *data, size_t size,
-                     const struct symfile_sink *sink, struct failure *failure)
+static int make_pads(const struct symc_reader *symcache, const uint8_t *data,
+                     size_t size, const struct symc_sink *sink,
+                     struct failure *failure)
 {
     struct code code;
     int rc = elf_sniff(data, size) ? elf_instructions_read(data, size, &code)
@@ -74,26 +73,26 @@ static int make_pads(const struct symfile_reader *symcache,
 /* Makes a symbfile of a SymCache in memory, which was made of a file. */
 static int make(make_symbfile *make_of, const void *symcache,
                 size_t symcache_size, const uint8_t *data, size_t size,
-                const struct symfile_sink *sink, struct failure *failure)
+                const struct symc_sink *sink, struct failure *failure)
 {
     char error[512];
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
-    if (symfile_reader_open(&reader, symcache, symcache_size, error,
-                            sizeof(error)) != SYMFILE_OPENED ||
-        symfile_verify(&reader, error, sizeof(error)) != SYMFILE_SOUND) {
+    if (symc_reader_open(&reader, symcache, symcache_size, error,
+                         sizeof(error)) != SYMC_OPENED ||
+        symc_verify(&reader, error, sizeof(error)) != SYMC_SOUND) {
         return failure_set(failure, FAILURE_DAMAGED, "is damaged: %s", error);
     }
     return make_of(&reader, data, size, sink, failure);
 }
 
 static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
-                  const struct symfile_sink *sink,
+                  const struct symc_sink *sink,
                   struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     struct memory memory = {NULL, 0, 0};
-    const struct symfile_sink to_memory = {write_memory, &memory};
+    const struct symc_sink to_memory = {write_memory, &memory};
     const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
     const struct debuginfo_maker *maker;
 
@@ -115,14 +114,14 @@ static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
 }
 
 int symbfile_output(const uint8_t *data, size_t size,
-                    const struct symfile_sink *sink,
+                    const struct symc_sink *sink,
                     struct debuginfo_result *result, struct failure *failure)
 {
     return output(make_ranges, data, size, sink, result, failure);
 }
 
 int symbfile_output_pads(const uint8_t *data, size_t size,
-                         const struct symfile_sink *sink,
+                         const struct symc_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
 {

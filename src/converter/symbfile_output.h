@@ -15,12 +15,12 @@
  * image.  Returns 0, or -1 with failure set.
  */
 int symbfile_output(const uint8_t *data, size_t size,
-                    const struct symfile_sink *sink,
+                    const struct symc_sink *sink,
                     struct debuginfo_result *result, struct failure *failure);
 
 /* The same with return pads, for which the file must have the code. */
 int symbfile_output_pads(const uint8_t *data, size_t size,
-                         const struct symfile_sink *sink,
+                         const struct symc_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure);
 

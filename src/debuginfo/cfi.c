@@ -19,7 +19,7 @@ static int flush(struct cfi *cfi)
     return used == 0 ||
                    cfi->sink->write(cfi->sink->context, cfi->text, used) == 0
                ? 0
-               : failure_writer(cfi->failure, SYMFILE_NO_WRITE);
+               : failure_writer(cfi->failure, SYMC_NO_WRITE);
 }
 
 static int put(struct cfi *cfi, const char *text, size_t size)
@@ -134,7 +134,7 @@ static int put_win(struct cfi *cfi, uint64_t type, uint64_t start,
 /* records --------------------------------------------------------------------
  */
 
-static int done(struct cfi *cfi, enum symfile_status status)
+static int done(struct cfi *cfi, enum symc_status status)
 {
     return failure_writer(cfi->failure, status);
 }
@@ -204,23 +204,23 @@ static int add_wide(struct cfi *cfi, const struct cficache_rule *rule,
                     int64_t number)
 {
     struct cficache_code *code = &cfi->writer->code;
-    enum symfile_status status;
+    enum symc_status status;
 
     code->size = 0;
     code->fails = false;
     status = rule->base == CFICACHE_CFA
                  ? cficache_code_operation(code, CFICACHE_PUSH_CFA)
                  : cficache_code_name(code, rule->base);
-    if (status == SYMFILE_OK) {
+    if (status == SYMC_OK) {
         status = cficache_code_number(code, number);
     }
-    if (status == SYMFILE_OK) {
+    if (status == SYMC_OK) {
         status = cficache_code_operation(code, CFICACHE_ADD);
     }
-    if (status == SYMFILE_OK && rule->kind == CFICACHE_AT) {
+    if (status == SYMC_OK && rule->kind == CFICACHE_AT) {
         status = cficache_code_operation(code, CFICACHE_READ);
     }
-    return done(cfi, status == SYMFILE_OK
+    return done(cfi, status == SYMC_OK
                          ? cficache_writer_code(cfi->writer, rule->target)
                          : status);
 }
@@ -281,8 +281,8 @@ static int finish(struct cfi *cfi, struct debuginfo_result *result)
 }
 
 int cfi_convert(cfi_read *read, bool is_text, const uint8_t *data, size_t size,
-                const struct symfile_sink *sink,
-                struct debuginfo_result *result, struct failure *failure)
+                const struct symc_sink *sink, struct debuginfo_result *result,
+                struct failure *failure)
 {
     int rc;
     struct cficache_writer *writer =

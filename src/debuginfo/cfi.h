@@ -25,7 +25,7 @@ struct cfi {
     struct cficache_identity identity; /* of the module; its reader sets it */
     struct failure *failure;
     struct cficache_writer *writer; /* NULL: text is written */
-    const struct symfile_sink *sink;
+    const struct symc_sink *sink;
     bool has_ranges; /* other than corrections */
     bool is_in_line;
     bool is_correction; /* the range is one */
@@ -53,8 +53,8 @@ typedef int cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
 
 /* Makes a CfiCache, or text, of a file. */
 int cfi_convert(cfi_read *read, bool is_text, const uint8_t *data, size_t size,
-                const struct symfile_sink *sink,
-                struct debuginfo_result *result, struct failure *failure);
+                const struct symc_sink *sink, struct debuginfo_result *result,
+                struct failure *failure);
 
 /* Prepares a register for rules. */
 int cfi_register(struct cfi *cfi, const char *text, struct cfi_register *reg);

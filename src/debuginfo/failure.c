@@ -42,15 +42,15 @@ int failure_work(struct failure *failure)
                        "needs more work than a file of its size may");
 }
 
-int failure_writer(struct failure *failure, enum symfile_status status)
+int failure_writer(struct failure *failure, enum symc_status status)
 {
     switch (status) {
-    case SYMFILE_OK:
+    case SYMC_OK:
         return 0;
-    case SYMFILE_TOO_DEEP:
+    case SYMC_TOO_DEEP:
         return failure_set(failure, FAILURE_LIMIT,
                            "has functions that are inlined too deep");
-    case SYMFILE_NO_WRITE:
+    case SYMC_NO_WRITE:
         return failure_set(failure,
                            errno == EFBIG ? FAILURE_LIMIT : FAILURE_IO,
                            "output cannot be written: %s", strerror(errno));

@@ -48,7 +48,7 @@ int failure_memory(struct failure *failure);
 int failure_work(struct failure *failure);
 
 /* Sets the failure for a status of the SymCache writer, after which errno is
- * still that of its sink.  Returns -1, or 0 for SYMFILE_OK. */
-int failure_writer(struct failure *failure, enum symfile_status status);
+ * still that of its sink.  Returns -1, or 0 for SYMC_OK. */
+int failure_writer(struct failure *failure, enum symc_status status);
 
 #endif

@@ -7,13 +7,12 @@
 
 #include "derived/symcache/symcache.h"
 
-int format_finish(struct symfile_writer *writer,
-                  const struct symfile_identity *identity,
-                  const struct symfile_sink *sink,
+int format_finish(struct symc_writer *writer,
+                  const struct symc_identity *identity,
+                  const struct symc_sink *sink,
                   struct debuginfo_result *result, struct failure *failure)
 {
     memcpy(result->guid, identity->guid, sizeof(result->guid));
     result->age = identity->age;
-    return failure_writer(failure,
-                          symfile_writer_finish(writer, identity, sink));
+    return failure_writer(failure, symc_writer_finish(writer, identity, sink));
 }

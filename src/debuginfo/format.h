@@ -14,9 +14,9 @@
 #include "failure.h"
 
 struct cfi;
-struct symfile_identity;
-struct symfile_sink;
-struct symfile_writer;
+struct symc_identity;
+struct symc_sink;
+struct symc_writer;
 
 /* What files are converted to. */
 enum debuginfo_output {
@@ -46,13 +46,13 @@ struct debuginfo_maker {
      * no globals and no files but the one of scratch.h, if it was opened.
      */
     int (*convert)(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure);
 
     /* The same, but it refuses what the "symbolic" library refuses, even where
      * most of the file can be used; NULL if convert does so already. */
     int (*convert_strictly)(const uint8_t *data, size_t size,
-                            const struct symfile_sink *sink,
+                            const struct symc_sink *sink,
                             struct debuginfo_result *result,
                             struct failure *failure);
 
@@ -78,9 +78,9 @@ struct debuginfo_format {
  * The end of each convert: writes what the writer has to the sink, under the
  * identity, which becomes the result's.  Returns 0, or -1 with failure set.
  */
-int format_finish(struct symfile_writer *writer,
-                  const struct symfile_identity *identity,
-                  const struct symfile_sink *sink,
+int format_finish(struct symc_writer *writer,
+                  const struct symc_identity *identity,
+                  const struct symc_sink *sink,
                   struct debuginfo_result *result, struct failure *failure);
 
 #endif

@@ -20,8 +20,8 @@ static bool is_before(const struct inlinee *a, const struct inlinee *b)
 
 static int append(struct inlinees *to, const struct inlinee *item)
 {
-    if (symfile_array_need(&to->list, &to->room, to->count + 1,
-                           sizeof(*to->list)) != 0) {
+    if (symc_array_need(&to->list, &to->room, to->count + 1,
+                        sizeof(*to->list)) != 0) {
         return -1;
     }
     to->list[to->count++] = *item;
@@ -140,8 +140,8 @@ static int nest(struct function_builder *b, struct inlinee *item)
         }
     }
     if (append(&b->nested, item) != 0 ||
-        symfile_array_need(&b->open, &b->open_room, b->num_open + 1,
-                           sizeof(*b->open)) != 0) {
+        symc_array_need(&b->open, &b->open_room, b->num_open + 1,
+                        sizeof(*b->open)) != 0) {
         return -1;
     }
     b->open[b->num_open++].end = end;
@@ -157,7 +157,7 @@ static int sort_items(struct function_builder *b)
     uint64_t distance;
     const struct inlinee *list = b->heap.list;
 
-    if (symfile_array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) !=
+    if (symc_array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) !=
         0) {
         return -1;
     }
@@ -168,7 +168,7 @@ static int sort_items(struct function_builder *b)
         }
         b->keys[i] = distance << 32 | i;
     }
-    symfile_sort(b->keys, b->keys + n, n);
+    symc_sort(b->keys, b->keys + n, n);
     for (i = 1; i < n; i++) {
         if (!is_before(&list[(uint32_t)b->keys[i - 1]],
                        &list[(uint32_t)b->keys[i]])) {
@@ -232,12 +232,12 @@ static int nest_all(struct function_builder *b, struct failure *failure)
 /* splitting lines where inlined code begins and ends -------------------------
  */
 
-static int add_piece(struct line_pieces *to, const struct symfile_line *line,
+static int add_piece(struct line_pieces *to, const struct symc_line *line,
                      uint32_t owner)
 {
-    if (to->count >= SYMFILE_NONE ||
-        symfile_array_need(&to->list, &to->room, to->count + 1,
-                           sizeof(*to->list)) != 0) {
+    if (to->count >= SYMC_NONE ||
+        symc_array_need(&to->list, &to->room, to->count + 1,
+                        sizeof(*to->list)) != 0) {
         return -1;
     }
     to->list[to->count].line = *line;
@@ -274,14 +274,13 @@ static uint64_t end_of(uint64_t address, uint64_t size)
     return size > UINT64_MAX - address ? UINT64_MAX : address + size;
 }
 
-static int open_node(struct function_builder *b,
-                     const struct symfile_function *f)
+static int open_node(struct function_builder *b, const struct symc_function *f)
 {
-    if (b->num_nodes >= SYMFILE_NONE ||
-        symfile_array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
-                           sizeof(*b->nodes)) != 0 ||
-        symfile_array_need(&b->open, &b->open_room, b->num_open + 1,
-                           sizeof(*b->open)) != 0) {
+    if (b->num_nodes >= SYMC_NONE ||
+        symc_array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
+                        sizeof(*b->nodes)) != 0 ||
+        symc_array_need(&b->open, &b->open_room, b->num_open + 1,
+                        sizeof(*b->open)) != 0) {
         return -1;
     }
     b->nodes[b->num_nodes] = *f;
@@ -294,10 +293,9 @@ static int open_node(struct function_builder *b,
 static void close_node(struct function_builder *b)
 {
     uint32_t child = b->open[--b->num_open].node;
-    struct symfile_function *parent =
-        &b->nodes[b->open[b->num_open - 1].node];
+    struct symc_function *parent = &b->nodes[b->open[b->num_open - 1].node];
 
-    if (parent->first_child == SYMFILE_NONE) {
+    if (parent->first_child == SYMC_NONE) {
         parent->first_child = child;
     } else {
         b->nodes[parent->last_child].next = child;
@@ -323,17 +321,17 @@ static void close_nodes(struct function_builder *b, uint64_t address,
 static int open_inlinee(struct function_builder *b, const struct inlinee *item,
                         struct inlinee_name *names)
 {
-    struct symfile_function f = {.address = item->address,
-                                 .size = item->size,
-                                 .name = names[item->name].name,
-                                 .memo = &names[item->name].memo,
-                                 .language = names[item->name].language,
-                                 .first_child = SYMFILE_NONE,
-                                 .last_child = SYMFILE_NONE,
-                                 .next = SYMFILE_NONE,
-                                 .is_inline = true};
-    struct symfile_line call = {item->address, item->line, item->source,
-                                item->size};
+    struct symc_function f = {.address = item->address,
+                              .size = item->size,
+                              .name = names[item->name].name,
+                              .memo = &names[item->name].memo,
+                              .language = names[item->name].language,
+                              .first_child = SYMC_NONE,
+                              .last_child = SYMC_NONE,
+                              .next = SYMC_NONE,
+                              .is_inline = true};
+    struct symc_line call = {item->address, item->line, item->source,
+                             item->size};
 
     return add_piece(&b->pieces, &call, b->open[b->num_open - 1].node) != 0 ||
                    open_node(b, &f) != 0
@@ -346,14 +344,14 @@ static int open_inlinee(struct function_builder *b, const struct inlinee *item,
  * the next inlined one begins.  Returns 1 if something of the line is left,
  * which *line then becomes, 0 if not, or -1 if memory runs out.
  */
-static int cut_line(struct function_builder *b, struct symfile_line *line,
+static int cut_line(struct function_builder *b, struct symc_line *line,
                     const struct inlinee *next)
 {
     const struct open_function *open = &b->open[b->num_open - 1];
-    struct symfile_line piece = *line;
+    struct symc_line piece = *line;
     uint64_t end, cut = open->end;
 
-    if (line->size == SYMFILE_NO_SIZE) {
+    if (line->size == SYMC_NO_SIZE) {
         return add_piece(&b->pieces, &piece, open->node);
     }
     if (next != NULL && next->address < cut) {
@@ -376,7 +374,7 @@ static int build(struct function_builder *b, struct inlinee_name *names)
     size_t i = 0, l = 0;
     uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
     const struct inlinee *next;
-    struct symfile_line *line;
+    struct symc_line *line;
 
     b->num_open = b->num_nodes = 0;
     rc = open_node(b, &b->root);
@@ -408,10 +406,10 @@ static int sort_pieces(struct function_builder *b)
 {
     size_t i;
     uint32_t n = 0;
-    struct symfile_function *node;
+    struct symc_function *node;
 
-    if (symfile_array_need(&b->sorted, &b->sorted_room, b->pieces.count,
-                           sizeof(*b->sorted)) != 0) {
+    if (symc_array_need(&b->sorted, &b->sorted_room, b->pieces.count,
+                        sizeof(*b->sorted)) != 0) {
         return -1;
     }
     for (i = 0; i < b->pieces.count; i++) {
@@ -436,12 +434,12 @@ static int build_plain(struct function_builder *b)
 {
     size_t i;
     uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
-    struct symfile_line *line;
+    struct symc_line *line;
 
     b->num_open = b->num_nodes = 0;
     if (open_node(b, &b->root) != 0 ||
-        symfile_array_need(&b->sorted, &b->sorted_room, b->lines.count,
-                           sizeof(*b->sorted)) != 0) {
+        symc_array_need(&b->sorted, &b->sorted_room, b->lines.count,
+                        sizeof(*b->sorted)) != 0) {
         return -1;
     }
     for (i = 0; i < b->lines.count; i++) {
@@ -450,8 +448,7 @@ static int build_plain(struct function_builder *b)
         if (line->address >= end) {
             break;
         }
-        if (line->size > end - line->address &&
-            line->size != SYMFILE_NO_SIZE) {
+        if (line->size > end - line->address && line->size != SYMC_NO_SIZE) {
             line->size = end - line->address;
             i++; /* the rest of it would be next, and behind the end */
             break;
@@ -474,13 +471,13 @@ static int build_tree(struct function_builder *b, struct inlinee_name *names)
  */
 
 void function_builder_begin(struct function_builder *b, uint64_t address,
-                            uint64_t size, const struct symfile_name *name)
+                            uint64_t size, const struct symc_name *name)
 {
     memset(&b->root, 0, sizeof(b->root));
     b->root.address = address;
     b->root.size = size;
     b->root.name = *name;
-    b->root.first_child = b->root.last_child = b->root.next = SYMFILE_NONE;
+    b->root.first_child = b->root.last_child = b->root.next = SYMC_NONE;
     b->heap.count = b->nested.count = 0;
     b->lines.count = b->pieces.count = 0;
 }
@@ -493,7 +490,7 @@ int function_builder_inlinee(struct function_builder *b,
 }
 
 int function_builder_line(struct function_builder *b,
-                          const struct symfile_line *line)
+                          const struct symc_line *line)
 {
     return line->address < b->root.address
                ? 0
@@ -501,12 +498,11 @@ int function_builder_line(struct function_builder *b,
 }
 
 int function_builder_end(struct function_builder *b,
-                         struct symfile_writer *writer,
+                         struct symc_writer *writer,
                          struct inlinee_name *names,
-                         struct symfile_source *sources,
-                         struct failure *failure)
+                         struct symc_source *sources, struct failure *failure)
 {
-    struct symfile_tree tree;
+    struct symc_tree tree;
 
     if (b->root.size == 0 || b->root.address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
@@ -521,7 +517,7 @@ int function_builder_end(struct function_builder *b,
     tree.nodes = b->nodes;
     tree.lines = b->sorted;
     tree.sources = sources;
-    return failure_writer(failure, symfile_writer_function(writer, &tree, 0));
+    return failure_writer(failure, symc_writer_function(writer, &tree, 0));
 }
 
 void function_builder_free(struct function_builder *b)

@@ -19,8 +19,8 @@
 
 /* The name of a function that is inlined somewhere. */
 struct inlinee_name {
-    struct symfile_name name;
-    uint32_t memo; /* see struct symfile_function; 0 at the beginning */
+    struct symc_name name;
+    uint32_t memo;    /* see struct symc_function; 0 at the beginning */
     uint8_t language; /* as SymCaches number them */
 };
 
@@ -43,7 +43,7 @@ struct inlinees {
 /* A line record, or a piece of one.  The owner is at first the number of the
  * record, and later the node that the piece belongs to. */
 struct line_piece {
-    struct symfile_line line;
+    struct symc_line line;
     uint32_t owner;
 };
 
@@ -61,7 +61,7 @@ struct open_function {
 /* Must be all zero at the beginning, except for the work. */
 struct function_builder {
     uint64_t work; /* ranges that may still be looked at, in all functions */
-    struct symfile_function root;
+    struct symc_function root;
     struct inlinees heap;   /* as they were added */
     bool is_heap;           /* they are a heap */
     uint64_t *keys;         /* work space: their order */
@@ -72,33 +72,32 @@ struct function_builder {
     struct open_function *open; /* a stack by depth */
     size_t open_room;
     size_t num_open;
-    struct symfile_function *nodes;
+    struct symc_function *nodes;
     size_t num_nodes;
     size_t node_room;
-    struct symfile_line *sorted; /* the pieces, node after node */
+    struct symc_line *sorted; /* the pieces, node after node */
     size_t sorted_room;
 };
 
 /* Begins a function.  Its language is 0 until the caller sets it in the root.
  */
 void function_builder_begin(struct function_builder *builder, uint64_t address,
-                            uint64_t size, const struct symfile_name *name);
+                            uint64_t size, const struct symc_name *name);
 
 /* Add an inlined range or a line.  Return 0, or -1 if memory runs out. */
 int function_builder_inlinee(struct function_builder *builder,
                              const struct inlinee *inlinee);
 int function_builder_line(struct function_builder *builder,
-                          const struct symfile_line *line);
+                          const struct symc_line *line);
 
 /*
  * Ends the function and passes it to the writer.  Returns 0, or -1 with
  * failure set if memory or the work runs out, or the writer fails.
  */
 int function_builder_end(struct function_builder *builder,
-                         struct symfile_writer *writer,
+                         struct symc_writer *writer,
                          struct inlinee_name *names,
-                         struct symfile_source *sources,
-                         struct failure *failure);
+                         struct symc_source *sources, struct failure *failure);
 
 void function_builder_free(struct function_builder *builder);
 

@@ -15,8 +15,8 @@ int code_add(struct code *code, uint64_t address, const uint8_t *data,
     if (size == 0 || offset > file_size || size > file_size - offset) {
         return 0;
     }
-    if (symfile_array_need(&code->parts, &code->part_room,
-                           code->num_parts + 1, sizeof(*code->parts)) != 0) {
+    if (symc_array_need(&code->parts, &code->part_room, code->num_parts + 1,
+                        sizeof(*code->parts)) != 0) {
         return -1;
     }
     part = &code->parts[code->num_parts++];

@@ -11,8 +11,7 @@ static bool is_separator(char c)
 }
 
 void source_path_split(const char *path, uint32_t size,
-                       struct symfile_text *directory,
-                       struct symfile_text *name)
+                       struct symc_text *directory, struct symc_text *name)
 {
     uint32_t i, end;
 

@@ -13,7 +13,6 @@
 /* Splits a path into directory and name, which point into it.  Separators at
  * its end belong to neither. */
 void source_path_split(const char *path, uint32_t size,
-                       struct symfile_text *directory,
-                       struct symfile_text *name);
+                       struct symc_text *directory, struct symc_text *name);
 
 #endif

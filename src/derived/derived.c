@@ -11,19 +11,17 @@ static bool sniff_symcache(const uint8_t *data, size_t size)
     return size >= 4 && memcmp(data, "SYMC", 4) == 0;
 }
 
-static enum symfile_open_status open_symcache(union derived_reader *reader,
-                                              const void *data, size_t size,
-                                              char *error, size_t error_size)
+static enum symc_open_status open_symcache(union derived_reader *reader,
+                                           const void *data, size_t size,
+                                           char *error, size_t error_size)
 {
-    return symfile_reader_open(&reader->symcache, data, size, error,
-                               error_size);
+    return symc_reader_open(&reader->symcache, data, size, error, error_size);
 }
 
-static enum symfile_verify_status verify_symcache(union derived_reader *reader,
-                                                  char *error,
-                                                  size_t error_size)
+static enum symc_verify_status verify_symcache(union derived_reader *reader,
+                                               char *error, size_t error_size)
 {
-    return symfile_verify(&reader->symcache, error, error_size);
+    return symc_verify(&reader->symcache, error, error_size);
 }
 
 /*
@@ -32,27 +30,27 @@ static enum symfile_verify_status verify_symcache(union derived_reader *reader,
  */
 static bool is_longer(const void *data, size_t size)
 {
-    struct symfile_reader reader;
+    struct symc_reader reader;
     char error[512];
 
-    return symfile_reader_open(&reader, data, size, error, sizeof(error)) ==
-               SYMFILE_OPENED &&
+    return symc_reader_open(&reader, data, size, error, sizeof(error)) ==
+               SYMC_OPENED &&
            reader.size > reader.strings + reader.string_bytes &&
-           reader.data[SYMFILE_AT_VARIABLES] == 0;
+           reader.data[SYMC_AT_VARIABLES] == 0;
 }
 
-static enum symfile_verify_status check_symcache(const void *data, size_t size,
-                                                 const symcache_key_t *key,
-                                                 bool is_received, char *error,
-                                                 size_t error_size)
+static enum symc_verify_status check_symcache(const void *data, size_t size,
+                                              const symcache_key_t *key,
+                                              bool is_received, char *error,
+                                              size_t error_size)
 {
     if (is_received && is_longer(data, size)) {
         snprintf(error, error_size, "something else follows the SymCache");
-        return SYMFILE_VIOLATED;
+        return SYMC_VIOLATED;
     }
-    return symfile_check(data, size,
-                         key->id_type == SYMCACHE_ID_DEBUG ? key->guid : NULL,
-                         error, error_size);
+    return symc_check(data, size,
+                      key->id_type == SYMCACHE_ID_DEBUG ? key->guid : NULL,
+                      error, error_size);
 }
 
 static bool sniff_ppdbcache(const uint8_t *data, size_t size)
@@ -60,26 +58,24 @@ static bool sniff_ppdbcache(const uint8_t *data, size_t size)
     return ppdbcache_sniff(data, size);
 }
 
-static enum symfile_open_status open_ppdbcache(union derived_reader *reader,
-                                               const void *data, size_t size,
-                                               char *error, size_t error_size)
+static enum symc_open_status open_ppdbcache(union derived_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size)
 {
     return ppdbcache_reader_open(&reader->ppdbcache, data, size, error,
                                  error_size);
 }
 
-static enum symfile_verify_status
-verify_ppdbcache(union derived_reader *reader, char *error, size_t error_size)
+static enum symc_verify_status verify_ppdbcache(union derived_reader *reader,
+                                                char *error, size_t error_size)
 {
     return ppdbcache_verify(&reader->ppdbcache, error, error_size);
 }
 
-static enum symfile_verify_status check_ppdbcache(const void *data,
-                                                  size_t size,
-                                                  const symcache_key_t *key,
-                                                  bool is_received,
-                                                  char *error,
-                                                  size_t error_size)
+static enum symc_verify_status check_ppdbcache(const void *data, size_t size,
+                                               const symcache_key_t *key,
+                                               bool is_received, char *error,
+                                               size_t error_size)
 {
     return ppdbcache_check(data, size, key->guid, error, error_size);
 }
@@ -89,27 +85,26 @@ static bool sniff_cficache(const uint8_t *data, size_t size)
     return cficache_sniff(data, size);
 }
 
-static enum symfile_open_status open_cficache(union derived_reader *reader,
-                                              const void *data, size_t size,
-                                              char *error, size_t error_size)
+static enum symc_open_status open_cficache(union derived_reader *reader,
+                                           const void *data, size_t size,
+                                           char *error, size_t error_size)
 {
     return cficache_reader_open(&reader->cficache, data, size, error,
                                 error_size);
 }
 
-static enum symfile_verify_status verify_cficache(union derived_reader *reader,
-                                                  char *error,
-                                                  size_t error_size)
+static enum symc_verify_status verify_cficache(union derived_reader *reader,
+                                               char *error, size_t error_size)
 {
     return cficache_verify(&reader->cficache, error, error_size);
 }
 
 /* By a PE code id, the file may have been made of an image without a debug
  * id. */
-static enum symfile_verify_status check_cficache(const void *data, size_t size,
-                                                 const symcache_key_t *key,
-                                                 bool is_received, char *error,
-                                                 size_t error_size)
+static enum symc_verify_status check_cficache(const void *data, size_t size,
+                                              const symcache_key_t *key,
+                                              bool is_received, char *error,
+                                              size_t error_size)
 {
     struct cficache_reader reader;
 
@@ -117,9 +112,9 @@ static enum symfile_verify_status check_cficache(const void *data, size_t size,
         return cficache_check(data, size, key->guid, error, error_size);
     }
     return cficache_reader_open(&reader, data, size, error, error_size) ==
-                   SYMFILE_OPENED
+                   SYMC_OPENED
                ? cficache_verify(&reader, error, error_size)
-               : SYMFILE_VIOLATED;
+               : SYMC_VIOLATED;
 }
 
 static const struct derived_type types[SYMCACHE_KINDS] = {

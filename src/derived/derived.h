@@ -20,7 +20,7 @@
 
 /* The reader of a file, of whichever kind it is. */
 union derived_reader {
-    struct symfile_reader symcache;
+    struct symc_reader symcache;
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;
 };
@@ -42,23 +42,23 @@ struct derived_type {
 
     /* Opens a file in memory, which stays where it is; writes what is wrong
      * with it to error. */
-    enum symfile_open_status (*open)(union derived_reader *reader,
-                                     const void *data, size_t size,
-                                     char *error, size_t error_size);
+    enum symc_open_status (*open)(union derived_reader *reader,
+                                  const void *data, size_t size, char *error,
+                                  size_t error_size);
 
     /* Checks an open file in full. */
-    enum symfile_verify_status (*verify)(union derived_reader *reader,
-                                         char *error, size_t error_size);
+    enum symc_verify_status (*verify)(union derived_reader *reader,
+                                      char *error, size_t error_size);
 
     /*
      * The last check of a whole file before it is published: it is sound, and
      * was not made of the original of another key.  is_received: it came from
      * another server, so that nothing may follow what readers read.
      */
-    enum symfile_verify_status (*check)(const void *data, size_t size,
-                                        const symcache_key_t *key,
-                                        bool is_received, char *error,
-                                        size_t error_size);
+    enum symc_verify_status (*check)(const void *data, size_t size,
+                                     const symcache_key_t *key,
+                                     bool is_received, char *error,
+                                     size_t error_size);
 };
 
 /* The row of a kind; NULL: files of this kind are not derived, or not yet. */

@@ -21,7 +21,7 @@ static const struct {
 /* Names of a CfiCache, and the registers that they mean. */
 struct reg_names {
     unsigned count;
-    struct symfile_string texts[CFICACHE_NAMES];
+    struct symc_string texts[CFICACHE_NAMES];
     uint8_t registers[CFICACHE_NAMES];
     bool is_alias[CFICACHE_NAMES];
 };

@@ -24,7 +24,7 @@ static bool read_stack(void *context, uint64_t address, uint64_t *word)
 }
 
 /* Returns the number of a name, or CFICACHE_NAMES. */
-static unsigned find(const struct symfile_string *names, unsigned count,
+static unsigned find(const struct symc_string *names, unsigned count,
                      const char *name)
 {
     unsigned n;
@@ -57,7 +57,7 @@ static uint32_t frame_size(const struct cficache_win *win)
 }
 
 static void set_inputs(struct cficache_variables *variables,
-                       const struct symfile_string *names, unsigned count,
+                       const struct symc_string *names, unsigned count,
                        const struct cficache_win *win, uint32_t start)
 {
     const uint32_t values[INPUTS] = {
@@ -75,7 +75,7 @@ static bool by_program(const struct stackwalk *walk,
                        const struct cficache_win *win,
                        struct stackwalk_registers *caller)
 {
-    struct symfile_string names[CFICACHE_NAMES];
+    struct symc_string names[CFICACHE_NAMES];
     struct cficache_variables variables;
     const struct cficache_memory memory = {read_stack,
                                            (void *)(uintptr_t)walk};

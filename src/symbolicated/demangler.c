@@ -50,7 +50,7 @@ static void work(int fd)
     size_t size;
     struct question question;
     struct answer answer;
-    struct symfile_string name = {.data = question.name};
+    struct symc_string name = {.data = question.name};
 
     while ((n = read(fd, &question, sizeof(question))) > 0) {
         name.size = (size_t)n - QUESTION_HEAD;
@@ -207,7 +207,7 @@ static struct {
     struct memo memos[MEMO_SLOTS];
 } demangler = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct memo *find(const struct symfile_string *name, uint32_t language)
+static struct memo *find(const struct symc_string *name, uint32_t language)
 {
     size_t i;
     uint32_t hash = 2166136261u ^ language; /* FNV-1a */
@@ -218,7 +218,7 @@ static struct memo *find(const struct symfile_string *name, uint32_t language)
     return &demangler.memos[(hash ^ hash >> 16) & (MEMO_SLOTS - 1)];
 }
 
-static void remember(struct memo *memo, const struct symfile_string *name,
+static void remember(struct memo *memo, const struct symc_string *name,
                      uint32_t language, const char *readable, size_t size)
 {
     free(memo->text);
@@ -234,7 +234,7 @@ static void remember(struct memo *memo, const struct symfile_string *name,
 
 /* Asks the process.  Returns the size of the answer; nothing is asked again
  * after the process is gone. */
-static size_t exchange(const struct symfile_string *name, uint32_t language,
+static size_t exchange(const struct symc_string *name, uint32_t language,
                        struct answer *answer)
 {
     ssize_t n = -1;
@@ -256,8 +256,8 @@ static size_t exchange(const struct symfile_string *name, uint32_t language,
     return (size_t)n;
 }
 
-static bool ask(const struct symfile_string *name, uint32_t language,
-                char *room, size_t *size)
+static bool ask(const struct symc_string *name, uint32_t language, char *room,
+                size_t *size)
 {
     size_t n = 0;
     struct answer answer;

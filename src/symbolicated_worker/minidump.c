@@ -104,14 +104,14 @@ static void have(void *arg, const struct work_file *file, const uint8_t *data,
                                  ? file->state
                                  : symbols->cfi_state;
         symbols->has_cfi =
-            data != NULL && cficache_reader_open(&symbols->cfi, data, size,
-                                                 error, sizeof(error)) ==
-                                SYMFILE_OPENED;
+            data != NULL &&
+            cficache_reader_open(&symbols->cfi, data, size, error,
+                                 sizeof(error)) == SYMC_OPENED;
     } else {
         symbols->has_names =
-            data != NULL && symfile_reader_open(&symbols->names, data, size,
-                                                error, sizeof(error)) ==
-                                SYMFILE_OPENED;
+            data != NULL &&
+            symc_reader_open(&symbols->names, data, size, error,
+                             sizeof(error)) == SYMC_OPENED;
     }
 }
 
@@ -153,13 +153,13 @@ static const struct cficache_reader *find_cfi(void *context, size_t module)
 static bool has_function(void *context, size_t module, uint64_t offset)
 {
     struct symbols *symbols = symbols_of(context, module);
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
     if (!symbols->has_names || symbols->names.num_ranges == 0) {
         return true;
     }
-    symfile_reader_lookup(&symbols->names, offset, &frames);
-    return frames.next != SYMFILE_NONE;
+    symc_reader_lookup(&symbols->names, offset, &frames);
+    return frames.next != SYMC_NONE;
 }
 
 static void on_frame(void *context, const struct stackwalk_frame *frame)
@@ -177,9 +177,8 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         report->nframes == report->max_frames) {
         return;
     }
-    if (symfile_array_need(&report->frames, &report->room,
-                           report->nframes + 1,
-                           sizeof(report->frames[0])) != 0) {
+    if (symc_array_need(&report->frames, &report->room, report->nframes + 1,
+                        sizeof(report->frames[0])) != 0) {
         out_of_memory();
     }
     report->frames[report->nframes++] =

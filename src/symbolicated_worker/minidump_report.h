@@ -24,7 +24,7 @@ struct symbols {
     bool has_names;
     uint8_t cfi_state; /* enum crash_file_state */
     struct cficache_reader cfi;
-    struct symfile_reader names;
+    struct symc_reader names;
 };
 
 struct frame {

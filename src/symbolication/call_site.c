@@ -26,7 +26,7 @@ static const struct {
 
 static size_t family(uint32_t arch)
 {
-    arch = symfile_arch_number(arch) / 100;
+    arch = symc_arch_number(arch) / 100;
     return arch < sizeof(families) / sizeof(families[0]) ? arch : 0;
 }
 

@@ -5,73 +5,71 @@
 
 #define RANGES_MAX 4096 /* of a function whose size is told */
 
-void chain_at(const struct symfile_reader *reader, uint32_t location,
+void chain_at(const struct symc_reader *reader, uint32_t location,
               struct chain *chain)
 {
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
-    symfile_reader_frames(reader, location, &frames);
+    symc_reader_frames(reader, location, &frames);
     chain->reader = reader;
     chain->count = 0;
     while (chain->count < CHAIN_MAX &&
-           symfile_reader_next(&frames, &chain->frames[chain->count])) {
+           symc_reader_next(&frames, &chain->frames[chain->count])) {
         chain->count++;
     }
 }
 
 /* A record that is in the file, or NULL. */
-static const uint8_t *record(const struct symfile_reader *r, size_t begin,
+static const uint8_t *record(const struct symc_reader *r, size_t begin,
                              uint32_t index, uint32_t count, size_t size)
 {
     return index < count ? r->data + begin + index * size : NULL;
 }
 
-static const uint8_t *location_of(const struct symfile_lookup *place)
+static const uint8_t *location_of(const struct symc_lookup *place)
 {
-    const struct symfile_reader *r;
+    const struct symc_reader *r;
 
     r = place->reader;
     return record(r, r->locations, place->location, r->num_locations,
-                  SYMFILE_LOCATION_SIZE);
+                  SYMC_LOCATION_SIZE);
 }
 
-static const uint8_t *function_of(const struct symfile_lookup *place)
+static const uint8_t *function_of(const struct symc_lookup *place)
 {
     const uint8_t *location;
-    const struct symfile_reader *r;
-
-    r = place->reader;
-    location = location_of(place);
-    return location == NULL
-               ? NULL
-               : record(r, r->functions, symfile_load(location + 8),
-                        r->num_functions, SYMFILE_FUNCTION_SIZE);
-}
-
-static const uint8_t *file_of(const struct symfile_lookup *place)
-{
-    const uint8_t *location;
-    const struct symfile_reader *r;
+    const struct symc_reader *r;
 
     r = place->reader;
     location = location_of(place);
     return location == NULL ? NULL
-                            : record(r, r->files, symfile_load(location),
+                            : record(r, r->functions, symc_load(location + 8),
+                                     r->num_functions, SYMC_FUNCTION_SIZE);
+}
+
+static const uint8_t *file_of(const struct symc_lookup *place)
+{
+    const uint8_t *location;
+    const struct symc_reader *r;
+
+    r = place->reader;
+    location = location_of(place);
+    return location == NULL ? NULL
+                            : record(r, r->files, symc_load(location),
                                      r->num_files, r->file_size);
 }
 
 /* The string that a field of a record names, if there is such a record. */
-static void prefetch_string(const struct symfile_reader *r,
+static void prefetch_string(const struct symc_reader *r,
                             const uint8_t *record_of, size_t field)
 {
     if (record_of != NULL) {
-        __builtin_prefetch(record(r, r->strings,
-                                  symfile_load(record_of + field),
+        __builtin_prefetch(record(r, r->strings, symc_load(record_of + field),
                                   r->string_bytes, 1));
     }
 }
 
-void chain_prefetch(const struct symfile_lookup *places, size_t count)
+void chain_prefetch(const struct symc_lookup *places, size_t count)
 {
     size_t i;
     const uint8_t *file;
@@ -93,12 +91,12 @@ void chain_prefetch(const struct symfile_lookup *places, size_t count)
 
 uint32_t chain_entry(const struct chain *chain)
 {
-    return chain->count == 0 ? SYMFILE_NONE
+    return chain->count == 0 ? SYMC_NONE
                              : chain->frames[chain->count - 1].function.entry;
 }
 
 /* The index of the range that begins at address, or num_ranges. */
-static uint32_t range_at(const struct symfile_reader *r, uint32_t address)
+static uint32_t range_at(const struct symc_reader *r, uint32_t address)
 {
     uint32_t low, high, middle;
 
@@ -106,50 +104,50 @@ static uint32_t range_at(const struct symfile_reader *r, uint32_t address)
     high = r->num_ranges;
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (symfile_reader_range(r, middle) < address) {
+        if (symc_reader_range(r, middle) < address) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < r->num_ranges && symfile_reader_range(r, low) == address
+    return low < r->num_ranges && symc_reader_range(r, low) == address
                ? low
                : r->num_ranges;
 }
 
-/* The function that has the code of a range; SYMFILE_NONE for a gap. */
-static uint32_t outer_function(const struct symfile_reader *r, uint32_t range)
+/* The function that has the code of a range; SYMC_NONE for a gap. */
+static uint32_t outer_function(const struct symc_reader *r, uint32_t range)
 {
     int i;
     uint32_t next;
-    struct symfile_location location;
+    struct symc_location location;
 
-    next = symfile_reader_range_location(r, range);
+    next = symc_reader_range_location(r, range);
     for (i = 0; i < CHAIN_MAX; i++) {
-        symfile_reader_location(r, next, &location);
+        symc_reader_location(r, next, &location);
         next = location.inlined_into;
         if (next >= r->num_locations) {
             return location.function;
         }
     }
-    return SYMFILE_NONE;
+    return SYMC_NONE;
 }
 
 uint32_t chain_function_size(const struct chain *chain)
 {
     uint32_t entry, function, first, i;
-    const struct symfile_reader *r;
+    const struct symc_reader *r;
 
     r = chain->reader;
     entry = chain_entry(chain);
-    if (entry == SYMFILE_NONE) {
+    if (entry == SYMC_NONE) {
         return 0;
     }
     first = range_at(r, entry);
     function = chain->frames[chain->count - 1].location.function;
     for (i = first; i < r->num_ranges && i - first < RANGES_MAX; i++) {
         if (outer_function(r, i) != function) {
-            return symfile_reader_range(r, i) - entry;
+            return symc_reader_range(r, i) - entry;
         }
     }
     return 0;

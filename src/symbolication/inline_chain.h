@@ -3,7 +3,7 @@
  *
  * The functions at an address: those that were inlined there, innermost
  * first, and the one that has the code.  Files must have passed
- * symfile_verify().
+ * symc_verify().
  */
 #ifndef SYMBOLICATION_INLINE_CHAIN_H
 #define SYMBOLICATION_INLINE_CHAIN_H
@@ -15,14 +15,14 @@
 #define CHAIN_MAX 2048
 
 struct chain {
-    const struct symfile_reader *reader;
+    const struct symc_reader *reader;
     size_t count;
-    struct symfile_frame frames[CHAIN_MAX];
+    struct symc_frame frames[CHAIN_MAX];
 };
 
-/* Finds what is at a place (symfile_reader_lookup_all()); the count is 0 where
+/* Finds what is at a place (symc_reader_lookup_all()); the count is 0 where
  * nothing is known. */
-void chain_at(const struct symfile_reader *reader, uint32_t location,
+void chain_at(const struct symc_reader *reader, uint32_t location,
               struct chain *chain);
 
 /*
@@ -30,10 +30,10 @@ void chain_at(const struct symfile_reader *reader, uint32_t location,
  * it finds will need, where lookups found something.  Addresses of a stack are
  * far from each other, and waiting for memory is most of what a lookup costs.
  */
-void chain_prefetch(const struct symfile_lookup *places, size_t count);
+void chain_prefetch(const struct symc_lookup *places, size_t count);
 
 /* Where the function begins that has the code, from the beginning of the
- * image; SYMFILE_NONE when the file does not say. */
+ * image; SYMC_NONE when the file does not say. */
 uint32_t chain_entry(const struct chain *chain);
 
 /*

@@ -8,24 +8,24 @@
 
 #include "base/array.h"
 
-const struct symfile_string *source_path(struct source_path *path,
-                                         const struct symfile_reader *reader,
-                                         uint32_t file)
+const struct symc_string *source_path(struct source_path *path,
+                                      const struct symc_reader *reader,
+                                      uint32_t file)
 {
     size_t room;
-    struct symfile_file_parts parts;
+    struct symc_file_parts parts;
 
     if (path->reader == reader && path->file == file) {
         return &path->path;
     }
-    symfile_reader_file(reader, file, &parts);
-    room = symfile_path_room(&parts.comp_dir, &parts.directory, &parts.name);
-    if (symfile_array_need(&path->data, &path->room, room, 1) != 0) {
+    symc_reader_file(reader, file, &parts);
+    room = symc_path_room(&parts.comp_dir, &parts.directory, &parts.name);
+    if (symc_array_need(&path->data, &path->room, room, 1) != 0) {
         return NULL;
     }
     path->path.data = path->data;
-    path->path.size = symfile_path_join(&parts.comp_dir, &parts.directory,
-                                        &parts.name, path->data);
+    path->path.size = symc_path_join(&parts.comp_dir, &parts.directory,
+                                     &parts.name, path->data);
     path->reader = reader;
     path->file = file;
     return &path->path;
@@ -37,10 +37,10 @@ void source_path_free(struct source_path *path)
     memset(path, 0, sizeof(*path));
 }
 
-struct symfile_string source_path_name(const struct symfile_string *path)
+struct symc_string source_path_name(const struct symc_string *path)
 {
     size_t at;
-    struct symfile_string name;
+    struct symc_string name;
 
     for (at = path->size; at > 0; at--) {
         if (path->data[at - 1] == '/' || path->data[at - 1] == '\\') {

@@ -13,19 +13,19 @@
 struct source_path {
     char *data;
     size_t room;
-    struct symfile_string path;
-    const struct symfile_reader *reader;
+    struct symc_string path;
+    const struct symc_reader *reader;
     uint32_t file;
 };
 
 /* The path of a file by its index, joined and cleaned, until the next call;
  * no bytes when it has none.  NULL without memory. */
-const struct symfile_string *source_path(struct source_path *path,
-                                         const struct symfile_reader *reader,
-                                         uint32_t file);
+const struct symc_string *source_path(struct source_path *path,
+                                      const struct symc_reader *reader,
+                                      uint32_t file);
 void source_path_free(struct source_path *path);
 
 /* Its last part, behind "/" or "\". */
-struct symfile_string source_path_name(const struct symfile_string *path);
+struct symc_string source_path_name(const struct symc_string *path);
 
 #endif

@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
         printf("symcachectl " VERSION " (SymCache versions %d to %d)\n",
-               SYMFILE_OLDEST_VERSION, SYMFILE_VERSION);
+               SYMC_OLDEST_VERSION, SYMC_VERSION);
         return COMMAND_OK;
     }
     return run(argc, argv);

@@ -232,8 +232,8 @@ static void tell(struct work *work, enum work_news news)
 static int add_text(struct work *work, const char *text, size_t size)
 {
     if (size > work->order.most - work->size ||
-        symfile_array_need(&work->text, &work->room, work->size + size + 1,
-                           1) != 0) {
+        symc_array_need(&work->text, &work->room, work->size + size + 1, 1) !=
+            0) {
         return -1;
     }
     memcpy(work->text + work->size, text, size);
@@ -572,9 +572,9 @@ static uint32_t slot_of(struct process *process, const struct work_gift *gift)
             return (uint32_t)i;
         }
     }
-    return i < WORK_SLOTS && symfile_array_need(&process->held, &process->room,
-                                                i + 1,
-                                                sizeof(process->held[0])) == 0
+    return i < WORK_SLOTS &&
+                   symc_array_need(&process->held, &process->room, i + 1,
+                                   sizeof(process->held[0])) == 0
                ? (uint32_t)i
                : WORK_NO_SLOT;
 }

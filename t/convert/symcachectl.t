@@ -2,7 +2,7 @@
 
 # symcachectl lookup, dump and verify: output, exit codes, standard input,
 # hostile files, the sandbox. The file is the example that the reference wrote
-# (see t/unit/symfile_example.h); what is expected of lookups is what
+# (see t/unit/symc_example.h); what is expected of lookups is what
 # the reference finds in it.
 
 use strict;

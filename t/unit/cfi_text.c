@@ -254,7 +254,7 @@ static void answer_by_cache(const struct cficache_reader *r, unsigned address,
     uint64_t value = 0;
     struct cficache_row row;
     struct cficache_rule rule;
-    struct symfile_string names[CFICACHE_NAMES];
+    struct symc_string names[CFICACHE_NAMES];
     static struct cficache_registers registers;
     static const struct cficache_memory memory = {read_word, NULL};
 
@@ -308,28 +308,28 @@ static void make(const struct record *records, struct file *file,
     unsigned i;
     char error[200];
     static struct cficache_writer w;
-    struct symfile_sink sink = {append, file};
+    struct symc_sink sink = {append, file};
     struct cficache_identity identity = {.age = 0};
 
     file->size = 0;
     for (i = 0; i < RECORDS; i++) {
-        assert_int_equal(
-            records[i].size > 0
-                ? cficache_writer_range(&w, CFICACHE_RULES, records[i].start,
-                                        records[i].size)
-                : cficache_writer_row(&w, records[i].start),
-            SYMFILE_OK);
+        assert_int_equal(records[i].size > 0
+                             ? cficache_writer_range(&w, CFICACHE_RULES,
+                                                     records[i].start,
+                                                     records[i].size)
+                             : cficache_writer_row(&w, records[i].start),
+                         SYMC_OK);
         assert_int_equal(cficache_writer_text(&w, records[i].rules,
                                               strlen(records[i].rules)),
-                         SYMFILE_OK);
+                         SYMC_OK);
     }
-    assert_int_equal(cficache_writer_finish(&w, &identity, &sink), SYMFILE_OK);
+    assert_int_equal(cficache_writer_finish(&w, &identity, &sink), SYMC_OK);
     cficache_writer_free(&w);
     assert_int_equal(cficache_reader_open(reader, file->data, file->size,
                                           error, sizeof(error)),
-                     SYMFILE_OPENED);
+                     SYMC_OPENED);
     assert_int_equal(cficache_verify(reader, error, sizeof(error)),
-                     SYMFILE_SOUND);
+                     SYMC_SOUND);
 }
 
 static void test_random(void **unused)

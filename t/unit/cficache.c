@@ -23,7 +23,7 @@ struct file {
     size_t size;
     struct cficache_reader reader;
     unsigned num_names;
-    struct symfile_string names[CFICACHE_NAMES];
+    struct symc_string names[CFICACHE_NAMES];
 };
 
 static int append(void *context, const void *data, size_t size)
@@ -39,20 +39,20 @@ static int append(void *context, const void *data, size_t size)
 static void finish(struct cficache_writer *w, struct file *file)
 {
     char error[200] = "";
-    struct symfile_sink sink = {append, file};
-    struct cficache_identity identity = {
-        "guidguidguidgui", 7, SYMFILE_ARCH_AMD64, "a.pdb", 5};
+    struct symc_sink sink = {append, file};
+    struct cficache_identity identity = {"guidguidguidgui", 7, SYMC_ARCH_AMD64,
+                                         "a.pdb", 5};
 
     file->data = NULL;
     file->size = 0;
-    assert_int_equal(cficache_writer_finish(w, &identity, &sink), SYMFILE_OK);
+    assert_int_equal(cficache_writer_finish(w, &identity, &sink), SYMC_OK);
     cficache_writer_free(w);
     assert_int_equal(cficache_reader_open(&file->reader, file->data,
                                           file->size, error, sizeof(error)),
-                     SYMFILE_OPENED);
+                     SYMC_OPENED);
     assert_int_equal(cficache_check(file->data, file->size, identity.guid,
                                     error, sizeof(error)),
-                     SYMFILE_SOUND);
+                     SYMC_SOUND);
     assert_string_equal(error, "");
     file->num_names = cficache_reader_names(&file->reader, file->names);
 }
@@ -61,16 +61,14 @@ static void range(struct cficache_writer *w, uint64_t start, uint64_t size,
                   const char *rules)
 {
     assert_int_equal(cficache_writer_range(w, CFICACHE_RULES, start, size),
-                     SYMFILE_OK);
-    assert_int_equal(cficache_writer_text(w, rules, strlen(rules)),
-                     SYMFILE_OK);
+                     SYMC_OK);
+    assert_int_equal(cficache_writer_text(w, rules, strlen(rules)), SYMC_OK);
 }
 
 static void row(struct cficache_writer *w, uint64_t address, const char *rules)
 {
-    assert_int_equal(cficache_writer_row(w, address), SYMFILE_OK);
-    assert_int_equal(cficache_writer_text(w, rules, strlen(rules)),
-                     SYMFILE_OK);
+    assert_int_equal(cficache_writer_row(w, address), SYMC_OK);
+    assert_int_equal(cficache_writer_text(w, rules, strlen(rules)), SYMC_OK);
 }
 
 static int number_of(const struct file *file, const char *name)
@@ -221,10 +219,10 @@ static void win(struct cficache_writer *w, uint64_t start, uint32_t size,
 
     record.locals = locals;
     record.has_program = program != NULL;
-    assert_int_equal(cficache_writer_win(w, start, size, record, program,
-                                         program == NULL ? 0
-                                                         : strlen(program)),
-                     SYMFILE_OK);
+    assert_int_equal(
+        cficache_writer_win(w, start, size, record, program,
+                            program == NULL ? 0 : strlen(program)),
+        SYMC_OK);
 }
 
 /* Returns the locals of the record at an address, or -1. */
@@ -398,7 +396,7 @@ static void test_damage(void **state)
     for (i = 0; i < file.size * 8; i++) {
         file.data[i / 8] ^= (uint8_t)(1 << i % 8);
         if (cficache_reader_open(&reader, file.data, file.size, error,
-                                 sizeof(error)) == SYMFILE_OPENED) {
+                                 sizeof(error)) == SYMC_OPENED) {
             (void)cficache_verify(&reader, error, sizeof(error));
             for (address = 0; address < 20; address++) {
                 cficache_reader_lookup(&reader, address, true, &found);
@@ -417,14 +415,14 @@ static void test_damage(void **state)
     }
     assert_int_equal(cficache_reader_open(&reader, file.data, file.size - 1,
                                           error, sizeof(error)),
-                     SYMFILE_DAMAGED);
-    assert_int_equal(cficache_reader_open(&reader, "SCFI\2\0\0\0", 8, error,
-                                          sizeof(error)),
-                     SYMFILE_FOREIGN);
+                     SYMC_DAMAGED);
+    assert_int_equal(
+        cficache_reader_open(&reader, "SCFI\2\0\0\0", 8, error, sizeof(error)),
+        SYMC_FOREIGN);
     assert_int_equal(cficache_check(file.data, file.size,
                                     (const uint8_t *)"anotheridentity!", error,
                                     sizeof(error)),
-                     SYMFILE_VIOLATED);
+                     SYMC_VIOLATED);
     free(file.data);
 }
 

@@ -36,7 +36,7 @@ static void convert(const struct debuginfo_format *format, const uint8_t *data,
 {
     struct failure failure = {0};
     struct debuginfo_result result;
-    struct symfile_sink sink = {append, out};
+    struct symc_sink sink = {append, out};
 
     out->size = 0;
     assert_int_equal(cfi_convert(format->makes[1].read_cfi, is_text, data,
@@ -51,7 +51,7 @@ static void describe(const struct output *cache, uint32_t address,
 {
     char error[200];
     unsigned i;
-    struct symfile_string names[CFICACHE_NAMES];
+    struct symc_string names[CFICACHE_NAMES];
     struct cficache_reader r;
     struct cficache_row row;
     struct cficache_rule rule;
@@ -59,7 +59,7 @@ static void describe(const struct output *cache, uint32_t address,
     text[0] = '\0';
     assert_int_equal(cficache_reader_open(&r, cache->data, cache->size, error,
                                           sizeof(error)),
-                     SYMFILE_OPENED);
+                     SYMC_OPENED);
     cficache_reader_names(&r, names);
     if (!cficache_reader_lookup(&r, address, is_corrected, &row)) {
         return;

@@ -20,11 +20,11 @@ static char room[DEMANGLE_ROOM];
 /* From memory of exactly the size, so that a sanitizer sees every byte too
  * far. */
 static bool readable_in(uint32_t language, const char *name, size_t size,
-                        struct symfile_string *readable)
+                        struct symc_string *readable)
 {
     bool is_good;
     char *copy;
-    struct symfile_string string;
+    struct symc_string string;
 
     copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
@@ -40,9 +40,9 @@ static bool readable_in(uint32_t language, const char *name, size_t size,
 }
 
 static bool readable_of(const char *name, size_t size,
-                        struct symfile_string *readable)
+                        struct symc_string *readable)
 {
-    return readable_in(SYMFILE_NONE, name, size, readable);
+    return readable_in(SYMC_NONE, name, size, readable);
 }
 
 static void reference(void **state)
@@ -51,7 +51,7 @@ static void reference(void **state)
     char *tab;
     unsigned count;
     static char line[8192];
-    struct symfile_string readable;
+    struct symc_string readable;
 
     (void)state;
     count = 0;
@@ -84,7 +84,7 @@ static void linkage(void **state)
     char *name, *language, *expected, *at;
     unsigned count = 0;
     static char line[8192];
-    struct symfile_string readable;
+    struct symc_string readable;
 
     (void)state;
     f = fopen("t/data/demangle/linkage.tsv", "re");
@@ -99,7 +99,7 @@ static void linkage(void **state)
         expected = strtok_r(NULL, "\t", &at);
         is_good = readable_in(language[0] == 'C'   ? 2
                               : language[0] == 'R' ? 7
-                                                   : SYMFILE_NONE,
+                                                   : SYMC_NONE,
                               name, strlen(name), &readable);
         assert_int_equal(is_good, strcmp(name, expected) != 0);
         if (readable.size != strlen(expected) ||
@@ -116,7 +116,7 @@ static void linkage(void **state)
 /* Functions of other languages have no such names, whatever they look like. */
 static void languages(void **state)
 {
-    struct symfile_string readable;
+    struct symc_string readable;
     static const char cpp[] = "_ZN1a1bEv";
     static const char rust[] = "_RNvC6_123foo3bar";
 
@@ -134,7 +134,7 @@ static void languages(void **state)
 static void refused(void **state)
 {
     size_t i, n;
-    struct symfile_string readable;
+    struct symc_string readable;
     static const char *const names[] = {
         "",
         "?",
@@ -172,7 +172,7 @@ static void refused(void **state)
 static void cut(void **state)
 {
     size_t n;
-    struct symfile_string readable;
+    struct symc_string readable;
     static const char name[] =
         "??$_Insert@AAU?$pair@$$CBKPAX@std@@V?$a@P6AXH@Z@1@@?$_Hash@V1@$0BA@"
         "@std@@QAE?AU?$pair@V?$_L@V?$_V@U?$_S@U12@@std@@@std@@@std@@_N@1@"
@@ -189,7 +189,7 @@ static void limits(void **state)
 {
     size_t n;
     static char name[100000];
-    struct symfile_string readable;
+    struct symc_string readable;
 
     (void)state;
     n = (size_t)snprintf(name, sizeof(name), "?f@@YAX");

@@ -36,7 +36,7 @@ struct symbols {
     bool has_cfi, has_names;
     struct file cfi, names;
     struct cficache_reader cfi_reader;
-    struct symfile_reader reader;
+    struct symc_reader reader;
 };
 
 struct frames {
@@ -97,7 +97,7 @@ static void load_symbols(const char *folder, const char *debug_id,
     struct file text;
     struct failure failure = {0};
     struct debuginfo_result result;
-    struct symfile_sink cfi = {append, &s->cfi}, names = {append, &s->names};
+    struct symc_sink cfi = {append, &s->cfi}, names = {append, &s->names};
 
     memset(s, 0, sizeof(*s));
     snprintf(name, sizeof(name), "%s.sym", debug_id);
@@ -108,15 +108,14 @@ static void load_symbols(const char *folder, const char *debug_id,
         cfi_convert(maker(DEBUGINFO_CFICACHE)->read_cfi, false, text.data,
                     text.size, &cfi, &result, &failure) == 0 &&
         cficache_reader_open(&s->cfi_reader, s->cfi.data, s->cfi.size, error,
-                             sizeof(error)) == SYMFILE_OPENED;
+                             sizeof(error)) == SYMC_OPENED;
     memset(&failure, 0, sizeof(failure));
-    s->has_names =
-        maker(DEBUGINFO_SYMCACHE)
-                ->convert(text.data, text.size, &names, &result, &failure) ==
-            0 &&
-        symfile_reader_open(&s->reader, s->names.data, s->names.size, error,
-                            sizeof(error)) == SYMFILE_OPENED &&
-        s->reader.num_ranges > 0;
+    s->has_names = maker(DEBUGINFO_SYMCACHE)
+                           ->convert(text.data, text.size, &names, &result,
+                                     &failure) == 0 &&
+                   symc_reader_open(&s->reader, s->names.data, s->names.size,
+                                    error, sizeof(error)) == SYMC_OPENED &&
+                   s->reader.num_ranges > 0;
     free(text.data);
 }
 
@@ -130,13 +129,13 @@ static const struct cficache_reader *find_cfi(void *context, size_t module)
 static bool has_function(void *context, size_t module, uint64_t offset)
 {
     const struct symbols *s = (struct symbols *)context + module;
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
     if (!s->has_names) {
         return true;
     }
-    symfile_reader_lookup(&s->reader, offset, &frames);
-    return frames.next != SYMFILE_NONE;
+    symc_reader_lookup(&s->reader, offset, &frames);
+    return frames.next != SYMC_NONE;
 }
 
 static const cJSON *get(const cJSON *object, const char *key)

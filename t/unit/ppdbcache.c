@@ -61,7 +61,7 @@ static void check_frame(const struct ppdbcache_reader *reader, char *line)
         assert_int_equal(place.file.size, json.values[file].size);
         assert_memory_equal(place.file.data, json_text(&json, file),
                             place.file.size);
-        assert_string_equal(symfile_language_name(place.language), "csharp");
+        assert_string_equal(symc_language_name(place.language), "csharp");
     }
     assert_false(ppdbcache_reader_lookup(reader, (uint32_t)token, (uint32_t)il,
                                          &place)); /* a row is no token */
@@ -81,9 +81,9 @@ static void test_frames(void **state)
     for (i = 0; i < 2; i++) {
         snprintf(name, sizeof(name), "%s.ppdbc", programs[i]);
         data = load(name, &size);
-        assert_int_equal(ppdbcache_reader_open(&reader, data, size, error,
-                                               sizeof(error)),
-                         SYMFILE_OPENED);
+        assert_int_equal(
+            ppdbcache_reader_open(&reader, data, size, error, sizeof(error)),
+            SYMC_OPENED);
         snprintf(name, sizeof(name), "%s.frames.jsonl", programs[i]);
         lines = (char *)load(name, &size);
         count = 0;
@@ -98,20 +98,20 @@ static void test_frames(void **state)
 }
 
 /* The answer of verification for a file that was changed. */
-static enum symfile_verify_status verify(const uint8_t *data, size_t size,
-                                         char error[200])
+static enum symc_verify_status verify(const uint8_t *data, size_t size,
+                                      char error[200])
 {
     struct ppdbcache_reader reader;
-    enum symfile_verify_status status;
+    enum symc_verify_status status;
     uint8_t *copy = malloc(size + 1); /* of its own, for the sanitizers */
 
     assert_non_null(copy);
     memcpy(copy + 1, data, size);
     error[0] = '\0';
     status = ppdbcache_reader_open(&reader, copy + 1, size, error, 200) ==
-                     SYMFILE_OPENED
+                     SYMC_OPENED
                  ? ppdbcache_verify(&reader, error, 200)
-                 : SYMFILE_VIOLATED;
+                 : SYMC_VIOLATED;
     free(copy);
     return status;
 }
@@ -140,17 +140,17 @@ static void test_verify(void **state)
     (void)state;
     data = load("craft/usual.ppdbc", &size);
     assert_int_equal(size, 138); /* a file, three ranges, a string */
-    assert_int_equal(verify(data, size, error), SYMFILE_SOUND);
+    assert_int_equal(verify(data, size, error), SYMC_SOUND);
     for (i = 0; i < size; i++) {
-        assert_int_equal(verify(data, i, error), SYMFILE_VIOLATED);
+        assert_int_equal(verify(data, i, error), SYMC_VIOLATED);
         assert_string_not_equal(error, "");
     }
-    assert_int_equal(verify(data, size + 1, error), SYMFILE_VIOLATED);
+    assert_int_equal(verify(data, size + 1, error), SYMC_VIOLATED);
     assert_non_null(strstr(error, "1 bytes after the strings"));
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         kept = data[cases[i].at];
         data[cases[i].at] = cases[i].value;
-        assert_int_equal(verify(data, size, error), SYMFILE_VIOLATED);
+        assert_int_equal(verify(data, size, error), SYMC_VIOLATED);
         assert_non_null(strstr(error, cases[i].says));
         data[cases[i].at] = kept;
     }
@@ -159,7 +159,7 @@ static void test_verify(void **state)
 
 static int take(void *context, const void *data, size_t size)
 {
-    struct symfile_text *out = context;
+    struct symc_text *out = context;
     char *grown = realloc((char *)(uintptr_t)out->data, out->size + size + 1);
 
     assert_non_null(grown);
@@ -175,8 +175,8 @@ static void test_unsorted(void **state)
     size_t i;
     char error[200];
     uint32_t file;
-    struct symfile_text out = {NULL, 0};
-    struct symfile_sink sink = {take, &out};
+    struct symc_text out = {NULL, 0};
+    struct symc_sink sink = {take, &out};
     struct ppdbcache_writer writer = {0};
     struct ppdbcache_reader reader;
     struct ppdbcache_place place;
@@ -190,14 +190,13 @@ static void test_unsorted(void **state)
     for (i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
         ppdbcache_writer_point(&writer, &points[i]);
     }
-    assert_int_equal(ppdbcache_writer_finish(&writer, NULL, &sink),
-                     SYMFILE_OK);
+    assert_int_equal(ppdbcache_writer_finish(&writer, NULL, &sink), SYMC_OK);
     assert_int_equal(ppdbcache_reader_open(&reader, out.data, out.size, error,
                                            sizeof(error)),
-                     SYMFILE_OPENED);
+                     SYMC_OPENED);
     assert_int_equal(reader.num_ranges, 3);
     assert_int_equal(ppdbcache_verify(&reader, error, sizeof(error)),
-                     SYMFILE_SOUND);
+                     SYMC_SOUND);
     assert_true(ppdbcache_reader_lookup(&reader, 1, 8, &place));
     assert_int_equal(place.line, 10);
     assert_true(ppdbcache_reader_lookup(&reader, 1, 9, &place));

@@ -54,7 +54,7 @@ static int append(void *context, const void *data, size_t size)
 static void convert(struct cache *cache)
 {
     const struct debuginfo_maker *maker = breakpad_format.makes;
-    struct symfile_sink sink = {append, cache};
+    struct symc_sink sink = {append, cache};
     struct debuginfo_result result;
     struct failure failure = {0};
     char error[200];
@@ -69,7 +69,7 @@ static void convert(struct cache *cache)
                      0);
     assert_int_equal(cficache_reader_open(&cache->reader, cache->data,
                                           cache->size, error, sizeof(error)),
-                     SYMFILE_OPENED);
+                     SYMC_OPENED);
 }
 
 static const struct cficache_reader *find_cfi(void *context, size_t module)

@@ -168,7 +168,7 @@ static void convert(void)
 {
     int rc;
     struct debuginfo_result result;
-    struct symfile_sink sink = {discard, NULL};
+    struct symc_sink sink = {discard, NULL};
     struct failure failure = {FAILURE_NONE, ""};
     struct sigaction action, before;
 

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Chains of functions and their sizes, in a SymCache whose content is told in
- * symfile_example.h.  Names and lines of real files: t/convert/lookup.t.  Who
+ * symc_example.h.  Names and lines of real files: t/convert/lookup.t.  Who
  * owns an address and where it is looked up: as Symbolicator answered.
  */
 #include <setjmp.h>
@@ -14,50 +14,49 @@
 #include <cmocka.h>
 
 #include "symbolication/symbolication.h"
-#include "symfile_example.h"
+#include "symc_example.h"
 
 static struct chain chain;
 
-static void open_example(struct symfile_reader *reader)
+static void open_example(struct symc_reader *reader)
 {
     char error[128];
 
-    assert_int_equal(symfile_reader_open(reader, example_v9,
-                                         sizeof(example_v9), error,
-                                         sizeof(error)),
-                     SYMFILE_OPENED);
+    assert_int_equal(symc_reader_open(reader, example_v9, sizeof(example_v9),
+                                      error, sizeof(error)),
+                     SYMC_OPENED);
 }
 
-static void find(const struct symfile_reader *r, uint64_t address)
+static void find(const struct symc_reader *r, uint64_t address)
 {
-    struct symfile_lookup lookup = {.reader = r, .address = address};
+    struct symc_lookup lookup = {.reader = r, .address = address};
 
-    symfile_reader_lookup_all(&lookup, 1);
+    symc_reader_lookup_all(&lookup, 1);
     chain_at(r, lookup.location, &chain);
 }
 
 static void chains(void **state)
 {
     size_t i, k;
-    struct symfile_reader r;
+    struct symc_reader r;
     static const struct {
         uint64_t address;
         const char *names[3]; /* innermost first */
         uint32_t entry;
         uint32_t size;
     } rows[] = {
-        {0, {NULL}, SYMFILE_NONE, 0},
-        {0xFFF, {NULL}, SYMFILE_NONE, 0},
+        {0, {NULL}, SYMC_NONE, 0},
+        {0xFFF, {NULL}, SYMC_NONE, 0},
         {0x1000, {"main()"}, 0x1000, 0x20},
         {0x1010, {"inl()", "main()"}, 0x1000, 0x20},
         {0x1017, {"inl()", "main()"}, 0x1000, 0x20},
         {0x1018, {"main()"}, 0x1000, 0x20},
-        {0x1020, {NULL}, SYMFILE_NONE, 0},
-        {0x103F, {NULL}, SYMFILE_NONE, 0},
+        {0x1020, {NULL}, SYMC_NONE, 0},
+        {0x103F, {NULL}, SYMC_NONE, 0},
         {0x1040, {"tail"}, 0x1040, 0}, /* nothing follows it */
         {0xFFFFFFFF, {"tail"}, 0x1040, 0},
-        {0x100000000, {NULL}, SYMFILE_NONE, 0},
-        {UINT64_MAX, {NULL}, SYMFILE_NONE, 0},
+        {0x100000000, {NULL}, SYMC_NONE, 0},
+        {UINT64_MAX, {NULL}, SYMC_NONE, 0},
     };
 
     (void)state;
@@ -82,20 +81,20 @@ static void empty(void **state)
 {
     uint8_t *data;
     char error[128];
-    struct symfile_reader r;
-    struct symfile_lookup lookups[2] = {{.reader = &r, .address = 0},
-                                        {.reader = &r, .address = 0x1000}};
+    struct symc_reader r;
+    struct symc_lookup lookups[2] = {{.reader = &r, .address = 0},
+                                     {.reader = &r, .address = 0x1000}};
 
     (void)state;
-    data = calloc(1, SYMFILE_HEADER);
+    data = calloc(1, SYMC_HEADER);
     assert_non_null(data);
-    memcpy(data, example_v9, SYMFILE_AT_FILES);
+    memcpy(data, example_v9, SYMC_AT_FILES);
     assert_int_equal(
-        symfile_reader_open(&r, data, SYMFILE_HEADER, error, sizeof(error)),
-        SYMFILE_OPENED);
-    symfile_reader_lookup_all(lookups, 2);
-    assert_int_equal(lookups[0].location, SYMFILE_NONE);
-    assert_int_equal(lookups[1].location, SYMFILE_NONE);
+        symc_reader_open(&r, data, SYMC_HEADER, error, sizeof(error)),
+        SYMC_OPENED);
+    symc_reader_lookup_all(lookups, 2);
+    assert_int_equal(lookups[0].location, SYMC_NONE);
+    assert_int_equal(lookups[1].location, SYMC_NONE);
     chain_prefetch(lookups, 2);
     find(&r, 0x1000);
     assert_int_equal(chain.count, 0);
@@ -107,9 +106,9 @@ static void empty(void **state)
 static void lookups(void **state)
 {
     size_t i;
-    struct symfile_reader r;
-    struct symfile_frames frames;
-    struct symfile_lookup many[100];
+    struct symc_reader r;
+    struct symc_frames frames;
+    struct symc_lookup many[100];
 
     (void)state;
     open_example(&r);
@@ -117,22 +116,22 @@ static void lookups(void **state)
         many[i].reader = &r;
         many[i].address = 0x1050 - i;
     }
-    symfile_reader_lookup_all(many, 100);
+    symc_reader_lookup_all(many, 100);
     chain_prefetch(many, 100);
     for (i = 0; i < 100; i++) {
-        symfile_reader_lookup(&r, many[i].address, &frames);
+        symc_reader_lookup(&r, many[i].address, &frames);
         assert_int_equal(many[i].location, frames.next);
     }
     assert_int_equal(many[0x10].location, r.num_locations - 1);
     assert_int_equal(many[0x50].location, r.num_locations - 5);
-    assert_int_equal(many[0x51].location, SYMFILE_NONE);
+    assert_int_equal(many[0x51].location, SYMC_NONE);
 }
 
 static void paths(void **state)
 {
-    struct symfile_reader r;
+    struct symc_reader r;
     struct source_path path = {0};
-    struct symfile_string name;
+    struct symc_string name;
 
     (void)state;
     open_example(&r);
@@ -146,7 +145,7 @@ static void paths(void **state)
     assert_memory_equal(name.data, "m.h", 3);
     assert_non_null(source_path(&path, &r, chain.frames[1].location.file));
     assert_memory_equal(path.path.data, "C:\\a\\m.c", 8);
-    assert_non_null(source_path(&path, &r, SYMFILE_NONE));
+    assert_non_null(source_path(&path, &r, SYMC_NONE));
     assert_int_equal(path.path.size, 0);
     assert_int_equal(source_path_name(&path.path).size, 0);
     source_path_free(&path);

@@ -33,7 +33,7 @@ struct convert {
     bool is_in_function;
     bool files_are_over; /* FILE records count only in a block at the top */
     struct table files; /* by number: index of a source */
-    struct symfile_source *sources;
+    struct symc_source *sources;
     size_t num_sources;
     size_t source_room;
     struct table origins; /* by number: index of a name */
@@ -44,7 +44,7 @@ struct convert {
     size_t num_publics;
     size_t public_room;
     struct function_builder builder;
-    struct symfile_writer writer;
+    struct symc_writer writer;
     struct failure *failure;
 };
 
@@ -104,10 +104,10 @@ static int define(struct convert *c, struct table *table, uint64_t number,
     return table_add(table, hash, index) == 0 ? 0 : no_memory(c);
 }
 
-static struct symfile_name name_of(const struct fields *f)
+static struct symc_name name_of(const struct fields *f)
 {
     struct span rest = fields_rest(f);
-    struct symfile_name name = {rest.data, (uint32_t)rest.size, 0, 0};
+    struct symc_name name = {rest.data, (uint32_t)rest.size, 0, 0};
 
     if (rest.size == 0) {
         name.data = UNKNOWN;
@@ -121,11 +121,11 @@ static struct symfile_name name_of(const struct fields *f)
 
 static int add_source(struct convert *c, const struct span *path)
 {
-    struct symfile_source *s;
+    struct symc_source *s;
 
-    if (c->num_sources >= SYMFILE_NONE ||
-        symfile_array_need(&c->sources, &c->source_room, c->num_sources + 1,
-                           sizeof(*c->sources)) != 0) {
+    if (c->num_sources >= SYMC_NONE ||
+        symc_array_need(&c->sources, &c->source_room, c->num_sources + 1,
+                        sizeof(*c->sources)) != 0) {
         return no_memory(c);
     }
     s = &c->sources[c->num_sources++];
@@ -133,7 +133,7 @@ static int add_source(struct convert *c, const struct span *path)
     s->comp_dir.data = "";
     source_path_split(path->data, (uint32_t)path->size, &s->directory,
                       &s->name);
-    s->file = SYMFILE_NONE;
+    s->file = SYMC_NONE;
     return 0;
 }
 
@@ -161,9 +161,9 @@ static int add_name(struct convert *c, const struct span *span)
 {
     struct inlinee_name *name;
 
-    if (c->num_names >= SYMFILE_NONE ||
-        symfile_array_need(&c->names, &c->name_room, c->num_names + 1,
-                           sizeof(*c->names)) != 0) {
+    if (c->num_names >= SYMC_NONE ||
+        symc_array_need(&c->names, &c->name_room, c->num_names + 1,
+                        sizeof(*c->names)) != 0) {
         return no_memory(c);
     }
     name = &c->names[c->num_names++];
@@ -211,7 +211,7 @@ static int take_function(struct convert *c, struct span *line)
 {
     uint64_t address, size;
     struct fields f;
-    struct symfile_name name;
+    struct symc_name name;
 
     if (!begin(&f, line, sizeof("FUNC") - 1)) {
         return wrong(c, "FUNC", "not UTF-8");
@@ -260,7 +260,7 @@ static int take_line(struct convert *c, struct span *span)
     bool is_negative;
     uint64_t number, file;
     struct fields f;
-    struct symfile_line line;
+    struct symc_line line;
 
     if (span->size == 0) {
         return 0;
@@ -278,7 +278,7 @@ static int take_line(struct convert *c, struct span *span)
     if (line.size == 0) {
         return 0;
     }
-    if (line.size == SYMFILE_NO_SIZE) {
+    if (line.size == SYMC_NO_SIZE) {
         line.size--; /* this value is reserved; the end stays out of reach */
     }
     line.source = lookup(&c->files, file);
@@ -291,8 +291,8 @@ static int take_line(struct convert *c, struct span *span)
 
 static int note_public(struct convert *c, const struct span *line)
 {
-    if (symfile_array_need(&c->publics, &c->public_room, c->num_publics + 1,
-                           sizeof(*c->publics)) != 0) {
+    if (symc_array_need(&c->publics, &c->public_room, c->num_publics + 1,
+                        sizeof(*c->publics)) != 0) {
         return no_memory(c);
     }
     c->publics[c->num_publics++] = line->data;
@@ -307,8 +307,8 @@ static int take_publics(struct convert *c)
     uint64_t address;
     struct span line;
     struct fields f;
-    struct symfile_name name;
-    enum symfile_status status;
+    struct symc_name name;
+    enum symc_status status;
 
     for (i = 0; i < c->num_publics; i++) {
         c->lines.at = c->publics[i];
@@ -323,8 +323,8 @@ static int take_publics(struct convert *c)
             continue;
         }
         name = name_of(&f);
-        status = symfile_writer_symbol(&c->writer, address, 0, &name);
-        if (status != SYMFILE_OK) {
+        status = symc_writer_symbol(&c->writer, address, 0, &name);
+        if (status != SYMC_OK) {
             return failure_writer(c->failure, status);
         }
     }
@@ -404,14 +404,14 @@ static void free_readers(struct convert *c)
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     char text[256];
     struct convert *c;
     struct breakpad_identity module;
-    struct symfile_identity identity;
+    struct symc_identity identity;
 
     memset(result, 0, sizeof(*result));
     if (breakpad_identity_read(data, size, &module, text, sizeof(text)) != 0) {
@@ -422,7 +422,7 @@ static int convert(const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     c->failure = failure;
-    symfile_writer_init(&c->writer);
+    symc_writer_init(&c->writer);
     rc = read_all(c, data, size);
     free_readers(c);
     if (rc == 0) {
@@ -431,7 +431,7 @@ static int convert(const uint8_t *data, size_t size,
         identity.arch = module.arch;
         rc = format_finish(&c->writer, &identity, sink, result, failure);
     }
-    symfile_writer_free(&c->writer);
+    symc_writer_free(&c->writer);
     free(c);
     return rc;
 }

@@ -82,10 +82,10 @@ static bool arch_number(const struct span *name, uint32_t *number)
     text[i] = '\0';
     for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
         if (strcmp(text, aliases[i].name) == 0) {
-            return symfile_arch_find(aliases[i].means, number);
+            return symc_arch_find(aliases[i].means, number);
         }
     }
-    return symfile_arch_find(text, number);
+    return symc_arch_find(text, number);
 }
 
 /* Returns the number that n characters stand for, which are known to be

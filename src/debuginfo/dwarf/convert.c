@@ -46,7 +46,7 @@ static int convert_unit(struct dwarf_walk *w)
 }
 
 int dwarf_convert(const struct dwarf_object *object,
-                  struct symfile_writer *writer, struct failure *failure)
+                  struct symc_writer *writer, struct failure *failure)
 {
     int rc;
     size_t i;

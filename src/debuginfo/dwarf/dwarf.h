@@ -18,7 +18,7 @@
 #include "symbol_list.h"
 
 struct failure;
-struct symfile_writer;
+struct symc_writer;
 
 /* The sections that are read; the names are those of ELF without ".debug_". */
 enum dwarf_section_name {
@@ -66,6 +66,6 @@ const char *dwarf_section_title(enum dwarf_section_name name);
  * this size may need.
  */
 int dwarf_convert(const struct dwarf_object *object,
-                  struct symfile_writer *writer, struct failure *failure);
+                  struct symc_writer *writer, struct failure *failure);
 
 #endif

@@ -30,15 +30,15 @@ void dwarf_names_free(struct dwarf_names *n)
 /* sources --------------------------------------------------------------------
  */
 
-static int add_source(struct dwarf_files *f, const struct symfile_text *comp,
-                      const struct symfile_text *directory,
-                      const struct symfile_text *name)
+static int add_source(struct dwarf_files *f, const struct symc_text *comp,
+                      const struct symc_text *directory,
+                      const struct symc_text *name)
 {
-    struct symfile_source *s;
+    struct symc_source *s;
 
-    if (f->num_sources >= SYMFILE_NONE ||
-        symfile_array_need(&f->sources, &f->source_room, f->num_sources + 1,
-                           sizeof(*f->sources)) != 0) {
+    if (f->num_sources >= SYMC_NONE ||
+        symc_array_need(&f->sources, &f->source_room, f->num_sources + 1,
+                        sizeof(*f->sources)) != 0) {
         return -1;
     }
     s = &f->sources[f->num_sources++];
@@ -46,21 +46,21 @@ static int add_source(struct dwarf_files *f, const struct symfile_text *comp,
     s->comp_dir = *comp;
     s->directory = *directory;
     s->name = *name;
-    s->file = SYMFILE_NONE;
+    s->file = SYMC_NONE;
     return 0;
 }
 
 int dwarf_files_begin(struct dwarf_files *f, struct dwarf_reader *d,
-                      const struct symfile_text *comp_dir,
+                      const struct symc_text *comp_dir,
                       const struct dwarf_lines *lines)
 {
-    static const struct symfile_text empty = {"", 0};
+    static const struct symc_text empty = {"", 0};
 
     f->num_sources = 0;
     f->num_numbers = lines == NULL ? 0 : lines->num_files + 1;
     if (f->num_numbers > 0) {
-        if (symfile_array_need(&f->numbers, &f->number_room, f->num_numbers,
-                               sizeof(*f->numbers)) != 0) {
+        if (symc_array_need(&f->numbers, &f->number_room, f->num_numbers,
+                            sizeof(*f->numbers)) != 0) {
             return failure_memory(d->failure);
         }
         /* many units may have the same files */
@@ -75,12 +75,12 @@ int dwarf_files_begin(struct dwarf_files *f, struct dwarf_reader *d,
 }
 
 /* A string that is not there becomes an empty one. */
-static struct symfile_text text_of(struct dwarf_reader *d,
-                                   const struct dwarf_unit *u,
-                                   const struct dwarf_value *value)
+static struct symc_text text_of(struct dwarf_reader *d,
+                                const struct dwarf_unit *u,
+                                const struct dwarf_value *value)
 {
     size_t size;
-    struct symfile_text text = {"", 0};
+    struct symc_text text = {"", 0};
     const char *data;
 
     if (dwarf_string(d, u, value, &data, &size) && size <= UINT32_MAX) {
@@ -96,7 +96,7 @@ int dwarf_files_find(struct dwarf_files *f, struct dwarf_reader *d,
                      uint32_t *source)
 {
     struct dwarf_value directory, name;
-    struct symfile_text comp_dir, texts[2];
+    struct symc_text comp_dir, texts[2];
 
     *source = 0;
     if (number >= f->num_numbers) {
@@ -196,9 +196,9 @@ static int add_name(struct dwarf_names *n, struct dwarf_reader *d,
     const char *text = "";
     struct inlinee_name *name;
 
-    if (n->count >= SYMFILE_NONE ||
-        symfile_array_need(&n->list, &n->room, n->count + 1,
-                           sizeof(*n->list)) != 0) {
+    if (n->count >= SYMC_NONE ||
+        symc_array_need(&n->list, &n->room, n->count + 1, sizeof(*n->list)) !=
+            0) {
         return failure_memory(d->failure);
     }
     name = &n->list[n->count];

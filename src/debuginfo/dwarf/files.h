@@ -13,7 +13,7 @@
 #include "unit.h"
 
 struct dwarf_files {
-    struct symfile_source *sources; /* the first is an empty one */
+    struct symc_source *sources; /* the first is an empty one */
     size_t num_sources;
     size_t source_room;
     uint32_t *numbers; /* file number: index of its source, or 0 */
@@ -40,7 +40,7 @@ struct dwarf_names {
 /* Begins a unit.  Its lines may be NULL.  The data of comp_dir may be NULL: it
  * is none that can be written.  Returns 0, or -1 with failure set. */
 int dwarf_files_begin(struct dwarf_files *files, struct dwarf_reader *reader,
-                      const struct symfile_text *comp_dir,
+                      const struct symc_text *comp_dir,
                       const struct dwarf_lines *lines);
 
 /* Begins a unit.  Returns 0, or -1 if memory runs out. */

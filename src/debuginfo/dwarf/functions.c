@@ -17,7 +17,7 @@ void dwarf_walk_free(struct dwarf_walk *w)
     dwarf_files_free(&w->files);
     dwarf_names_free(&w->names);
     function_builder_free(&w->builder);
-    symfile_set_free(&w->seen);
+    symc_set_free(&w->seen);
     free(w->ranges.list);
     free(w->live.list);
     free(w->inlinees);
@@ -123,8 +123,8 @@ static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
 {
     struct dwarf_open_entry *o;
 
-    if (symfile_array_need(&w->open, &w->open_room, w->num_open + 1,
-                           sizeof(*w->open)) != 0) {
+    if (symc_array_need(&w->open, &w->open_room, w->num_open + 1,
+                        sizeof(*w->open)) != 0) {
         failure_memory(w->reader->failure);
         return NULL;
     }
@@ -157,7 +157,7 @@ static int open_dead(struct dwarf_walk *w, int64_t depth)
 
 /* Looks up a name in the symbol table. */
 static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
-                        struct symfile_name *name)
+                        struct symc_name *name)
 {
     const struct dwarf_object *object = w->reader->object;
     size_t low = 0, high = object->num_addresses, middle;
@@ -187,7 +187,7 @@ static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
 /* Finds the name of a function.  A symbol counts only where the first of its
  * ranges begins. */
 static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
-                         struct symfile_name *name)
+                         struct symc_name *name)
 {
     int rc;
     size_t i, size;
@@ -224,12 +224,11 @@ static int drop_seen(struct dwarf_walk *w)
         before = w->seen.count;
         address = relative(w, r[i].begin);
         size = r[i].end - r[i].begin;
-        if (symfile_set_insert(&w->seen,
-                               (uint32_t[]){(uint32_t)address,
-                                            (uint32_t)(address >> 32),
-                                            (uint32_t)size,
-                                            (uint32_t)(size >> 32)},
-                               &index) != 0) {
+        if (symc_set_insert(
+                &w->seen,
+                (uint32_t[]){(uint32_t)address, (uint32_t)(address >> 32),
+                             (uint32_t)size, (uint32_t)(size >> 32)},
+                &index) != 0) {
             return failure_memory(w->reader->failure);
         }
         if (w->seen.count > before) {
@@ -300,8 +299,8 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
     if (i == n) {
         return 0;
     }
-    if (symfile_array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
-                           sizeof(*w->inlinees)) != 0) {
+    if (symc_array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
+                        sizeof(*w->inlinees)) != 0) {
         return failure_memory(w->reader->failure);
     }
     added = &w->inlinees[w->num_inlinees++];
@@ -361,7 +360,7 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
 static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
 {
     size_t i, n, first;
-    struct symfile_line line;
+    struct symc_line line;
     const struct dwarf_row *row;
     const struct dwarf_sequence *s;
 
@@ -601,7 +600,7 @@ static void resolve(struct dwarf_walk *w, struct dwarf_value *v)
 
 int dwarf_walk_unit(struct dwarf_walk *w)
 {
-    struct symfile_text comp_dir = {"", 0};
+    struct symc_text comp_dir = {"", 0};
 
     resolve(w, &w->root.name);
     resolve(w, &w->root.comp_dir);

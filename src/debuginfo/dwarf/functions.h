@@ -20,7 +20,7 @@ struct dwarf_open_entry {
     size_t first_range;   /* of a function */
     size_t num_ranges;
     size_t first_inlinee;
-    struct symfile_name name;
+    struct symc_name name;
 };
 
 struct dwarf_inlinee {
@@ -32,7 +32,7 @@ struct dwarf_inlinee {
  * the builder. */
 struct dwarf_walk {
     struct dwarf_reader *reader;
-    struct symfile_writer *writer;
+    struct symc_writer *writer;
     struct dwarf_unit *unit;
     struct dwarf_root root;
     bool has_lines;
@@ -40,7 +40,7 @@ struct dwarf_walk {
     struct dwarf_files files;
     struct dwarf_names names;
     struct function_builder builder;
-    struct symfile_set seen;    /* address and size of all functions */
+    struct symc_set seen;       /* address and size of all functions */
     struct dwarf_ranges ranges; /* of the entry that is being read */
     struct dwarf_ranges live;   /* of open functions, a stack */
     struct dwarf_inlinee *inlinees; /* in open functions, a stack */

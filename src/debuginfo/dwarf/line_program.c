@@ -73,9 +73,8 @@ static int end_sequence(struct machine *m, uint64_t end)
     if (m->first == l->num_rows) {
         return 0;
     }
-    if (symfile_array_need(&l->sequences, &l->sequence_room,
-                           l->num_sequences + 1,
-                           sizeof(*l->sequences)) != 0) {
+    if (symc_array_need(&l->sequences, &l->sequence_room, l->num_sequences + 1,
+                        sizeof(*l->sequences)) != 0) {
         return -1;
     }
     s = &l->sequences[l->num_sequences++];
@@ -115,13 +114,13 @@ static int take_row(struct machine *m, bool is_end)
         return 0;
     }
     if (!has_last || row->address != m->address) {
-        if (symfile_array_need(&l->rows, &l->row_room, l->num_rows + 1,
-                               sizeof(*l->rows)) != 0) {
+        if (symc_array_need(&l->rows, &l->row_room, l->num_rows + 1,
+                            sizeof(*l->rows)) != 0) {
             return -1;
         }
         row = &l->rows[l->num_rows++];
         row->address = m->address;
-        m->last_size = SYMFILE_NO_SIZE;
+        m->last_size = SYMC_NO_SIZE;
     }
     row->file = m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
     row->line = (uint32_t)m->line;
@@ -334,7 +333,7 @@ static inline bool append_usual(struct usual *u, uint64_t address)
             return false;
         }
         (++u->row)->address = address;
-        u->last_size = SYMFILE_NO_SIZE;
+        u->last_size = SYMC_NO_SIZE;
     } else if (address == u->row->address) {
         u->last_size = 0;
     } else {
@@ -483,7 +482,7 @@ int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
     }
     m.c = l->program;
     m.mask = UINT64_MAX >> (64 - 8 * l->encoding.address_size);
-    m.last_size = SYMFILE_NO_SIZE;
+    m.last_size = SYMC_NO_SIZE;
     for (i = l->opcode_base; i < 256; i++) {
         m.operations[i] = (uint8_t)((i - l->opcode_base) / l->line_range);
         m.by_lines[i] = (int16_t)(l->line_base +

@@ -30,7 +30,7 @@ struct dwarf_sequence {
     uint64_t highest; /* end of this and the sequences before it */
     size_t first;     /* row */
     size_t count;
-    uint64_t last_size; /* of the last row, or SYMFILE_NO_SIZE */
+    uint64_t last_size; /* of the last row, or SYMC_NO_SIZE */
 };
 
 /* The program of one unit.  Must be all zero at the beginning. */

@@ -22,7 +22,7 @@ void symbol_list_init(struct symbol_list *symbols,
                       const struct dwarf_object *object, size_t file_size)
 {
     memset(symbols, 0, sizeof(*symbols));
-    symfile_writer_init(&symbols->writer);
+    symc_writer_init(&symbols->writer);
     symbols->writer.strings.refers = true;
     symbols->is_kept =
         object == NULL || object->sections[DWARF_INFO].size > 0;
@@ -39,11 +39,11 @@ static int write_symbols(struct symbol_list *symbols, struct failure *failure)
 {
     size_t i, begun = 0;
     const struct debuginfo_symbol *symbol;
-    struct symfile_name *name, names[AHEAD];
-    struct symfile_writer *writer = &symbols->writer;
-    enum symfile_status status = SYMFILE_OK;
+    struct symc_name *name, names[AHEAD];
+    struct symc_writer *writer = &symbols->writer;
+    enum symc_status status = SYMC_OK;
 
-    for (i = 0; i < symbols->count && status == SYMFILE_OK; i++) {
+    for (i = 0; i < symbols->count && status == SYMC_OK; i++) {
         for (; begun < symbols->count && begun < i + AHEAD; begun++) {
             symbol = &symbols->list[begun];
             name = &names[begun % AHEAD];
@@ -51,13 +51,13 @@ static int write_symbols(struct symbol_list *symbols, struct failure *failure)
             if (symbol->name != NULL) {
                 name->data = symbol->name;
                 name->size = symbol->name_size;
-                symfile_writer_expect(writer, name);
+                symc_writer_expect(writer, name);
             }
         }
         symbol = &symbols->list[i];
         if (symbol->name != NULL) {
-            status = symfile_writer_symbol(writer, symbol->address,
-                                           symbol->size, &names[i % AHEAD]);
+            status = symc_writer_symbol(writer, symbol->address, symbol->size,
+                                        &names[i % AHEAD]);
         }
     }
     symbols->count = 0;
@@ -72,8 +72,8 @@ int symbol_list_add(struct symbol_list *symbols,
         write_symbols(symbols, failure) != 0) {
         return -1;
     }
-    if (symfile_array_need(&symbols->list, &symbols->room, symbols->count + 1,
-                           sizeof(*symbols->list)) != 0) {
+    if (symc_array_need(&symbols->list, &symbols->room, symbols->count + 1,
+                        sizeof(*symbols->list)) != 0) {
         return failure_memory(failure);
     }
     symbols->list[symbols->count++] = *symbol;
@@ -120,7 +120,7 @@ static int name_functions(const struct symbol_list *symbols,
             keys[n++] = symbols->list[i].address << 32 | i;
         }
     }
-    symfile_sort_tightly(keys, tmp, n);
+    symc_sort_tightly(keys, tmp, n);
     for (i = 0; i < n; i++) {
         if (out == 0 || keys[out - 1] >> 32 != keys[i] >> 32) {
             keys[out++] = keys[i];
@@ -152,8 +152,8 @@ static int add_functions(struct symbol_list *symbols,
 
 int symbol_list_convert(struct symbol_list *symbols,
                         struct dwarf_object *object,
-                        const struct symfile_identity *identity,
-                        const struct symfile_sink *sink,
+                        const struct symc_identity *identity,
+                        const struct symc_sink *sink,
                         struct debuginfo_result *result,
                         struct failure *failure)
 {
@@ -176,7 +176,7 @@ int symbol_list_convert(struct symbol_list *symbols,
 
 void symbol_list_free(struct symbol_list *symbols)
 {
-    symfile_writer_free(&symbols->writer);
+    symc_writer_free(&symbols->writer);
     free(symbols->list);
     memset(symbols, 0, sizeof(*symbols));
 }

@@ -27,7 +27,7 @@ struct debuginfo_symbol {
 /* Many symbols can have the same long name: what reading may take is bounded by
  * the size of the file. */
 struct symbol_list {
-    struct symfile_writer writer;
+    struct symc_writer writer;
     bool is_kept; /* functions come first; else symbols are written at once */
     struct debuginfo_symbol *list;
     size_t count;
@@ -72,8 +72,8 @@ int symbol_list_end(const struct symbol_list *symbols,
  */
 int symbol_list_convert(struct symbol_list *symbols,
                         struct dwarf_object *object,
-                        const struct symfile_identity *identity,
-                        const struct symfile_sink *sink,
+                        const struct symc_identity *identity,
+                        const struct symc_sink *sink,
                         struct debuginfo_result *result,
                         struct failure *failure);
 

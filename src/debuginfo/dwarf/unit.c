@@ -120,8 +120,8 @@ static int add_unit(struct dwarf_reader *d, const struct dwarf_unit *u)
 {
     struct dwarf_unit *unit;
 
-    if (symfile_array_need(&d->units, &d->unit_room, d->num_units + 1,
-                           sizeof(*d->units)) != 0) {
+    if (symc_array_need(&d->units, &d->unit_room, d->num_units + 1,
+                        sizeof(*d->units)) != 0) {
         return failure_memory(d->failure);
     }
     unit = arena_take(&d->unit_memory, sizeof(*unit));
@@ -276,8 +276,8 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
         return restore_table(d, u);
     }
     if (d->num_tables >= UINT32_MAX ||
-        symfile_array_need(&d->tables, &d->table_room, d->num_tables + 1,
-                           sizeof(*d->tables)) != 0) {
+        symc_array_need(&d->tables, &d->table_room, d->num_tables + 1,
+                        sizeof(*d->tables)) != 0) {
         return failure_memory(d->failure);
     }
     rc = read_table(d, u, d->num_tables);

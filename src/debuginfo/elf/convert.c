@@ -150,8 +150,8 @@ static int take_sections(struct conversion *c)
  * that was read while it was decompressed is damaged: then nothing was
  * written. */
 static int convert_file(struct conversion *c,
-                        const struct symfile_identity *identity,
-                        const struct symfile_sink *sink,
+                        const struct symc_identity *identity,
+                        const struct symc_sink *sink,
                         struct debuginfo_result *result)
 {
     int rc;
@@ -172,13 +172,13 @@ static int convert_file(struct conversion *c,
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     char error[200];
     struct elf_identity identity;
-    struct symfile_identity written;
+    struct symc_identity written;
     struct conversion c, again;
 
     if (elf_identity_read(data, size, &identity, error, sizeof(error)) != 0) {

@@ -36,11 +36,11 @@ static uint32_t arch_of(const struct elf_file *f)
     uint32_t number = 0;
 
     if (f->machine == EM_MIPS || f->machine == EM_MIPS_RS3_LE) {
-        symfile_arch_find(f->flags & EF_MIPS_64 ? "mips64" : "mips", &number);
+        symc_arch_find(f->flags & EF_MIPS_64 ? "mips64" : "mips", &number);
     }
     for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         if (machines[i].machine == f->machine) {
-            symfile_arch_find(machines[i].arch, &number);
+            symc_arch_find(machines[i].arch, &number);
         }
     }
     return number;

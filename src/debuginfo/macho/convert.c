@@ -14,12 +14,12 @@
 #include "derived/symcache/symcache.h"
 
 static int convert_image(const struct macho_image *image,
-                         const struct symfile_sink *sink,
+                         const struct symc_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
 {
     int i;
-    struct symfile_identity identity = {.age = 0};
+    struct symc_identity identity = {.age = 0};
     struct symbol_list symbols;
     struct dwarf_object object = {
         .is_big = image->is_big_endian,
@@ -42,7 +42,7 @@ static int convert_image(const struct macho_image *image,
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     char error[200];

@@ -47,7 +47,7 @@ struct convert {
     struct lines lines;
     struct function_names names;
     struct symbols symbols;
-    struct symfile_writer writer;
+    struct symc_writer writer;
     struct msf_buffer module;
     uint64_t module_bytes; /* read so far */
 };
@@ -176,10 +176,10 @@ static void free_readers(struct convert *c)
     msf_buffer_free(&c->module);
 }
 
-static int write_all(struct convert *c, const struct symfile_sink *sink,
+static int write_all(struct convert *c, const struct symc_sink *sink,
                      struct debuginfo_result *result, struct failure *failure)
 {
-    struct symfile_identity identity;
+    struct symc_identity identity;
 
     memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
     identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
@@ -200,13 +200,13 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
  */
 static void keep_memory(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 2 * SYMFILE_ARRAY_LARGE);
-    mallopt(M_TRIM_THRESHOLD, 64 * SYMFILE_ARRAY_LARGE);
-    mallopt(M_TOP_PAD, 4 * SYMFILE_ARRAY_LARGE);
+    mallopt(M_MMAP_THRESHOLD, 2 * SYMC_ARRAY_LARGE);
+    mallopt(M_TRIM_THRESHOLD, 64 * SYMC_ARRAY_LARGE);
+    mallopt(M_TOP_PAD, 4 * SYMC_ARRAY_LARGE);
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
@@ -222,7 +222,7 @@ static int convert(const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     memset(result, 0, sizeof(*result));
-    symfile_writer_init(&c->writer);
+    symc_writer_init(&c->writer);
     c->writer.undecorates = true;
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
@@ -234,7 +234,7 @@ static int convert(const uint8_t *data, size_t size,
     if (rc == 0) {
         rc = write_all(c, sink, result, failure);
     }
-    symfile_writer_free(&c->writer);
+    symc_writer_free(&c->writer);
     dbi_free(&c->dbi);
     info_stream_free(&c->info);
     msf_close(&c->msf);

@@ -45,9 +45,9 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
     struct lines_section *section;
 
     if (s->size < SECTION_HEADER ||
-        symfile_array_need(&lines->sections, &lines->section_room,
-                           lines->num_sections + 1,
-                           sizeof(*lines->sections)) != 0) {
+        symc_array_need(&lines->sections, &lines->section_room,
+                        lines->num_sections + 1,
+                        sizeof(*lines->sections)) != 0) {
         return -1;
     }
     section = &lines->sections[lines->num_sections++];
@@ -62,7 +62,7 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
 static int sort_sections(struct lines *lines)
 {
     size_t i, n;
-    struct symfile_sort_item *ties;
+    struct symc_sort_item *ties;
     struct lines_section *copy;
 
     n = lines->num_sections;
@@ -84,7 +84,7 @@ static int sort_sections(struct lines *lines)
         ties[i].key = copy[i].key;
         ties[i].value = i;
     }
-    symfile_sort_unstable(ties, n);
+    symc_sort_unstable(ties, n);
     for (i = 0; i < n; i++) {
         lines->sections[i] = copy[ties[i].value];
     }
@@ -126,8 +126,8 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
         }
     }
     n = lines->checksums_size / 4 + 1;
-    if (rc != 0 || symfile_array_need(&lines->files, &lines->file_room, n,
-                                      sizeof(*lines->files)) != 0) {
+    if (rc != 0 || symc_array_need(&lines->files, &lines->file_room, n,
+                                   sizeof(*lines->files)) != 0) {
         return -1;
     }
     return sort_sections(lines);
@@ -180,7 +180,7 @@ static inline int add_record(struct lines *lines,
                              struct lines_list *list)
 {
     uint32_t address, source;
-    struct symfile_line *line;
+    struct symc_line *line;
 
     lines->count++;
     if (!address_find(lines->addresses, record->section, record->offset,
@@ -195,15 +195,15 @@ static inline int add_record(struct lines *lines,
     if (source-- == 0 && find_file(lines, record->file, &source) != 0) {
         return -1;
     }
-    if (symfile_array_need(&list->data, &list->room, list->count + 1,
-                           sizeof(*list->data)) != 0) {
+    if (symc_array_need(&list->data, &list->room, list->count + 1,
+                        sizeof(*list->data)) != 0) {
         return -1;
     }
     line = &list->data[list->count++];
     line->address = address;
     line->line = record->line;
     line->source = source;
-    line->size = record->has_length ? record->length : SYMFILE_NO_SIZE;
+    line->size = record->has_length ? record->length : SYMC_NO_SIZE;
     return 0;
 }
 
@@ -324,34 +324,34 @@ static int sort_lines(struct lines_list *list, size_t first)
 {
     size_t i, n;
     uint64_t *keys;
-    struct symfile_line *lines, *copy;
+    struct symc_line *lines, *copy;
 
     n = list->count - first;
     lines = list->data + first;
     /* room for the keys, the work space of sorting, and a copy of the lines */
-    if (symfile_array_need(&list->work, &list->work_room,
-                           (2 + sizeof(*lines) / 8) * n,
-                           sizeof(*list->work)) != 0) {
+    if (symc_array_need(&list->work, &list->work_room,
+                        (2 + sizeof(*lines) / 8) * n,
+                        sizeof(*list->work)) != 0) {
         return -1;
     }
     keys = list->work;
-    copy = (struct symfile_line *)(keys + 2 * n);
+    copy = (struct symc_line *)(keys + 2 * n);
     memcpy(copy, lines, n * sizeof(*lines));
     for (i = 0; i < n; i++) {
         keys[i] = lines[i].address << 32 | i;
     }
-    symfile_sort(keys, keys + n, n);
+    symc_sort(keys, keys + n, n);
     for (i = 0; i < n; i++) {
         lines[i] = copy[(uint32_t)keys[i]];
     }
     return 0;
 }
 
-static bool continues(const struct symfile_line *last,
-                      const struct symfile_line *line)
+static bool continues(const struct symc_line *last,
+                      const struct symc_line *line)
 {
     return last->line == line->line && last->source == line->source &&
-           last->size != SYMFILE_NO_SIZE &&
+           last->size != SYMC_NO_SIZE &&
            last->address + last->size == line->address;
 }
 
@@ -359,7 +359,7 @@ int lines_tidy(struct lines_list *list, size_t first)
 {
     int sorted, tidy;
     size_t i, out;
-    struct symfile_line *last, *line;
+    struct symc_line *last, *line;
 
     sorted = tidy = 1;
     for (i = first + 1; i < list->count; i++) {
@@ -378,7 +378,7 @@ int lines_tidy(struct lines_list *list, size_t first)
         line = &list->data[i];
         last = &list->data[out] - 1;
         if (out > first && continues(last, line)) {
-            last->size += line->size == SYMFILE_NO_SIZE ? 0 : line->size;
+            last->size += line->size == SYMC_NO_SIZE ? 0 : line->size;
         } else {
             list->data[out++] = *line;
         }
@@ -391,7 +391,7 @@ void lines_clip(struct lines_list *list, size_t first, uint64_t start,
                 uint64_t size)
 {
     size_t i, out;
-    const struct symfile_line *line;
+    const struct symc_line *line;
 
     if (list->count == first) {
         return;
@@ -405,7 +405,7 @@ void lines_clip(struct lines_list *list, size_t first, uint64_t start,
     for (i = first; i < list->count; i++) {
         line = &list->data[i];
         if (line->address < start + size &&
-            (line->size == SYMFILE_NO_SIZE ||
+            (line->size == SYMC_NO_SIZE ||
              line->address + line->size > start)) {
             list->data[out++] = *line;
         }

@@ -18,7 +18,7 @@
 
 /* Where lines of a tree of functions are collected. */
 struct lines_list {
-    struct symfile_line *data;
+    struct symc_line *data;
     size_t count;
     size_t room;
     uint64_t *work; /* for sorting */

@@ -8,10 +8,10 @@ static const struct {
     uint16_t arch;
     uint32_t pointer_size;
 } machines[] = {
-    {0x014C, SYMFILE_ARCH_X86, 4},     {0x8664, SYMFILE_ARCH_AMD64, 8},
-    {0x01C0, SYMFILE_ARCH_ARM, 4},     {0xAA64, SYMFILE_ARCH_ARM64, 8},
-    {0x01F0, SYMFILE_ARCH_PPC, 4},     {0x0200, SYMFILE_ARCH_UNKNOWN, 8},
-    {0x5064, SYMFILE_ARCH_UNKNOWN, 8}, {0x5128, SYMFILE_ARCH_UNKNOWN, 16},
+    {0x014C, SYMC_ARCH_X86, 4},     {0x8664, SYMC_ARCH_AMD64, 8},
+    {0x01C0, SYMC_ARCH_ARM, 4},     {0xAA64, SYMC_ARCH_ARM64, 8},
+    {0x01F0, SYMC_ARCH_PPC, 4},     {0x0200, SYMC_ARCH_UNKNOWN, 8},
+    {0x5064, SYMC_ARCH_UNKNOWN, 8}, {0x5128, SYMC_ARCH_UNKNOWN, 16},
 };
 
 int pdb_open_failed(enum msf_status status, const char *text,
@@ -33,7 +33,7 @@ uint32_t pdb_arch(uint32_t machine)
             return machines[i].arch;
         }
     }
-    return SYMFILE_ARCH_UNKNOWN;
+    return SYMC_ARCH_UNKNOWN;
 }
 
 unsigned pdb_pointer_size(uint32_t machine)

@@ -16,13 +16,13 @@
 
 struct publics_symbol {
     uint32_t address;
-    struct symfile_name name;
+    struct symc_name name;
 };
 
 /* Symbols on their way to the writer. */
 struct publics {
     const struct address_map *addresses;
-    struct symfile_writer *writer;
+    struct symc_writer *writer;
     struct publics_symbol queue[AHEAD];
     size_t first;
     size_t count;
@@ -35,8 +35,8 @@ static int deliver_first(struct publics *publics)
     symbol = &publics->queue[publics->first];
     publics->first = (publics->first + 1) % AHEAD;
     publics->count--;
-    return symfile_writer_symbol(publics->writer, symbol->address, 0,
-                                 &symbol->name);
+    return symc_writer_symbol(publics->writer, symbol->address, 0,
+                              &symbol->name);
 }
 
 static int deliver_all(struct publics *publics)
@@ -62,7 +62,7 @@ static int add_symbol(struct publics *publics, uint32_t address,
     symbol->name.data = name;
     symbol->name.size = name_size;
     publics->count++;
-    symfile_writer_expect(publics->writer, &symbol->name);
+    symc_writer_expect(publics->writer, &symbol->name);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int64_t take_records(struct publics *publics, const uint8_t *p,
 
 int publics_read(const struct msf *msf, uint32_t stream,
                  const struct address_map *addresses,
-                 struct symfile_writer *writer, struct failure *failure)
+                 struct symc_writer *writer, struct failure *failure)
 {
     int is_end;
     int64_t done;

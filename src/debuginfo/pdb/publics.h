@@ -17,6 +17,6 @@
  * damaged record.  Returns 0, or -1 with failure set. */
 int publics_read(const struct msf *msf, uint32_t stream,
                  const struct address_map *addresses,
-                 struct symfile_writer *writer, struct failure *failure);
+                 struct symc_writer *writer, struct failure *failure);
 
 #endif

@@ -22,14 +22,13 @@ void source_files_free(struct source_files *s)
     memset(s, 0, sizeof(*s));
 }
 
-static bool same_text(const struct symfile_text *a,
-                      const struct symfile_text *b)
+static bool same_text(const struct symc_text *a, const struct symc_text *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
 static uint64_t hash_of(const struct source_files *s,
-                        const struct symfile_source *source)
+                        const struct symc_source *source)
 {
     uint64_t h;
 
@@ -40,10 +39,10 @@ static uint64_t hash_of(const struct source_files *s,
 
 /* Finds a path.  Returns its index + 1, or 0. */
 static size_t find_path(const struct source_files *s,
-                        const struct symfile_source *source, uint64_t hash)
+                        const struct symc_source *source, uint64_t hash)
 {
     size_t found, at = 0;
-    const struct symfile_source *other;
+    const struct symc_source *other;
 
     while ((found = table_next(&s->by_path, hash, &at)) != 0) {
         other = &s->list[found - 1];
@@ -57,30 +56,30 @@ static size_t find_path(const struct source_files *s,
 
 /* Looks a file up in the source server stream, by its cleaned path. */
 static int find_srcsrv(const struct source_files *s,
-                       const struct symfile_source *source,
+                       const struct symc_source *source,
                        struct srcsrv_info *info)
 {
     int found;
     char *path;
     size_t size;
-    struct symfile_string comp_dir = {NULL, 0}, directory, name;
+    struct symc_string comp_dir = {NULL, 0}, directory, name;
 
     directory.data = source->directory.data;
     directory.size = source->directory.size;
     name.data = source->name.data;
     name.size = source->name.size;
-    path = malloc(symfile_path_room(&comp_dir, &directory, &name) + 1);
+    path = malloc(symc_path_room(&comp_dir, &directory, &name) + 1);
     if (path == NULL) {
         return 0;
     }
-    size = symfile_path_join(&comp_dir, &directory, &name, path);
+    size = symc_path_join(&comp_dir, &directory, &name, path);
     found = srcsrv_find(s->srcsrv, path, (uint32_t)size, info);
     free(path);
     return found;
 }
 
 static void add_srcsrv(const struct source_files *s,
-                       struct symfile_source *source)
+                       struct symc_source *source)
 {
     struct srcsrv_info info;
 
@@ -101,17 +100,17 @@ static int intern(struct source_files *s, const char *path, uint32_t size,
 {
     size_t found;
     uint64_t hash;
-    struct symfile_source source;
+    struct symc_source source;
 
     memset(&source, 0, sizeof(source));
     source.comp_dir.data = "";
     source_path_split(path, size, &source.directory, &source.name);
-    source.file = SYMFILE_NONE;
+    source.file = SYMC_NONE;
     hash = hash_of(s, &source);
     found = find_path(s, &source, hash);
     if (found == 0) {
-        if (symfile_array_need(&s->list, &s->room, s->count + 1,
-                               sizeof(*s->list)) != 0 ||
+        if (symc_array_need(&s->list, &s->room, s->count + 1,
+                            sizeof(*s->list)) != 0 ||
             table_add(&s->by_path, hash, s->count + 1) != 0) {
             return -1;
         }

@@ -17,7 +17,7 @@
 struct source_files {
     const struct info_stream *info;
     const struct srcsrv *srcsrv;
-    struct symfile_source *list;
+    struct symc_source *list;
     size_t count;
     size_t room;
     struct table by_path;   /* index + 1 */

@@ -143,10 +143,10 @@ static unsigned deeds_of(uint32_t kind)
 
 static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
 {
-    struct symfile_function *p;
+    struct symc_function *p;
 
     p = &s->nodes[parent];
-    if (p->first_child == SYMFILE_NONE) {
+    if (p->first_child == SYMC_NONE) {
         p->first_child = child;
     } else {
         s->nodes[p->last_child].next = child;
@@ -156,13 +156,13 @@ static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
 
 static int deliver(struct symbols *s, uint32_t node, struct failure *failure)
 {
-    struct symfile_tree tree;
+    struct symc_tree tree;
 
     tree.nodes = s->nodes;
     tree.lines = s->list.data;
     tree.sources = s->lines->sources->list;
     return failure_writer(failure,
-                          symfile_writer_function(s->writer, &tree, node));
+                          symc_writer_function(s->writer, &tree, node));
 }
 
 /*
@@ -176,13 +176,13 @@ static int close_functions(struct symbols *s, long depth,
     long at;
     uint32_t node, child;
 
-    child = SYMFILE_NONE;
+    child = SYMC_NONE;
     while (s->num_open > 0) {
         node = s->open[s->num_open - 1].node;
         at = s->open[s->num_open - 1].depth;
-        if (child != SYMFILE_NONE) {
+        if (child != SYMC_NONE) {
             add_child(s, node, child);
-            child = SYMFILE_NONE;
+            child = SYMC_NONE;
         }
         if (at < depth) {
             return 0;
@@ -202,18 +202,18 @@ static int close_functions(struct symbols *s, long depth,
 }
 
 static int open_function(struct symbols *s, long depth,
-                         struct symfile_function *f, size_t first_line,
+                         struct symc_function *f, size_t first_line,
                          struct failure *failure)
 {
     lines_clip(&s->list, first_line, f->address, f->size);
     f->first_line = (uint32_t)first_line;
     f->num_lines = (uint32_t)(s->list.count - first_line);
-    f->first_child = f->last_child = f->next = SYMFILE_NONE;
-    if (s->num_nodes >= SYMFILE_NONE || s->list.count >= SYMFILE_NONE ||
-        symfile_array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
-                           sizeof(*s->nodes)) != 0 ||
-        symfile_array_need(&s->open, &s->open_room, s->num_open + 1,
-                           sizeof(*s->open)) != 0) {
+    f->first_child = f->last_child = f->next = SYMC_NONE;
+    if (s->num_nodes >= SYMC_NONE || s->list.count >= SYMC_NONE ||
+        symc_array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
+                        sizeof(*s->nodes)) != 0 ||
+        symc_array_need(&s->open, &s->open_room, s->num_open + 1,
+                        sizeof(*s->open)) != 0) {
         return failure_memory(failure);
     }
     s->nodes[s->num_nodes] = *f;
@@ -224,7 +224,7 @@ static int open_function(struct symbols *s, long depth,
     return 0;
 }
 
-static int keep_text(struct symbols *s, struct symfile_name *to)
+static int keep_text(struct symbols *s, struct symc_name *to)
 {
     char *p;
     const struct text *text;
@@ -237,7 +237,7 @@ static int keep_text(struct symbols *s, struct symfile_name *to)
     memcpy(p, text->data == NULL ? "" : text->data, text->size);
     to->data = p;
     to->size = (uint32_t)text->size;
-    symfile_writer_expect(s->writer, to);
+    symc_writer_expect(s->writer, to);
     return 0;
 }
 
@@ -288,7 +288,7 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
 {
     size_t first;
     uint32_t address;
-    struct symfile_function f;
+    struct symc_function f;
 
     memset(&f, 0, sizeof(f));
     if (!address_find(s->addresses, section, offset, &address)) {
@@ -316,8 +316,8 @@ static int push_base(struct symbols *s, long depth,
 {
     struct symbols_base *base;
 
-    if (symfile_array_need(&s->bases, &s->base_room, s->num_bases + 1,
-                           sizeof(*s->bases)) != 0) {
+    if (symc_array_need(&s->bases, &s->base_room, s->num_bases + 1,
+                        sizeof(*s->bases)) != 0) {
         return -1;
     }
     base = &s->bases[s->num_bases++];
@@ -333,7 +333,7 @@ static int push_base(struct symbols *s, long depth,
 /* Gets the name of an inlined function.  Most are needed many times, so the
  * results are kept. */
 static int name_inlinee(struct symbols *s, uint32_t id,
-                        struct symfile_function *f)
+                        struct symc_function *f)
 {
     uint32_t index, number, *memo;
 
@@ -386,8 +386,8 @@ static int add_inlinee(struct symbols *s, const struct record *r, long depth,
     uint64_t end;
     const uint8_t *entry;
     const struct symbols_base *base;
-    const struct symfile_line *last;
-    struct symfile_function f;
+    const struct symc_line *last;
+    struct symc_function f;
 
     if (s->num_bases == 0) {
         return failure_at(failure, s->stream, 0,
@@ -410,7 +410,7 @@ static int add_inlinee(struct symbols *s, const struct record *r, long depth,
         return 0;
     }
     last = &s->list.data[s->list.count - 1];
-    end = last->address + (last->size == SYMFILE_NO_SIZE ? 1 : last->size);
+    end = last->address + (last->size == SYMC_NO_SIZE ? 1 : last->size);
     f.is_inline = 1;
     f.address = s->list.data[first].address;
     f.size = end - f.address;

@@ -24,16 +24,16 @@ struct symbols {
     const struct address_map *addresses;
     struct function_names *names;
     struct lines *lines;
-    struct symfile_writer *writer;
+    struct symc_writer *writer;
     uint64_t work_limit;
     uint32_t *id_functions; /* function + 1 by index in the id stream */
     size_t num_id_functions;
     uint32_t *last_memo;           /* of the name formatted last, if it */
-    struct symfile_name last_name; /* has not reached the writer */
+    struct symc_name last_name;    /* has not reached the writer */
     struct inlinees inlinees;
     struct lines_list list;
     struct arena info;
-    struct symfile_function *nodes; /* trees that are not complete yet */
+    struct symc_function *nodes; /* trees that are not complete yet */
     size_t num_nodes;
     size_t node_room;
     struct symbols_open *open; /* functions whose scope is open */

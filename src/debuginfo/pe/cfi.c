@@ -46,7 +46,7 @@ int pe_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     cfi->identity.age = id.age;
     cfi->identity.arch = pe_image_arch(&image);
     find_file(&image, &cfi->identity);
-    return cfi->identity.arch == SYMFILE_ARCH_ARM64
+    return cfi->identity.arch == SYMC_ARCH_ARM64
                ? pe_unwind_arm64(&image, cfi, failure)
                : pe_unwind_amd64(&image, cfi, failure);
 }

@@ -14,13 +14,13 @@
 #include "derived/symcache/symcache.h"
 
 static int convert_image(const struct pe_image *image,
-                         const struct symfile_sink *sink,
+                         const struct symc_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
 {
     int i;
     struct pe_debug_id id;
-    struct symfile_identity identity;
+    struct symc_identity identity;
     struct symbol_list symbols;
     struct dwarf_object object = {.load_address = image->image_base};
 
@@ -43,7 +43,7 @@ static int convert_image(const struct pe_image *image,
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     char error[200];

@@ -234,16 +234,16 @@ uint32_t pe_image_arch(const struct pe_image *image)
 {
     switch (image->machine) {
     case 0x14C:
-        return SYMFILE_ARCH_X86;
+        return SYMC_ARCH_X86;
     case 0x8664:
-        return SYMFILE_ARCH_AMD64;
+        return SYMC_ARCH_AMD64;
     case 0x1C0:
-        return SYMFILE_ARCH_ARM;
+        return SYMC_ARCH_ARM;
     case 0xAA64:
-        return SYMFILE_ARCH_ARM64;
+        return SYMC_ARCH_ARM64;
     case 0x1F0:
-        return SYMFILE_ARCH_PPC;
+        return SYMC_ARCH_PPC;
     default:
-        return SYMFILE_ARCH_UNKNOWN;
+        return SYMC_ARCH_UNKNOWN;
     }
 }

@@ -138,7 +138,7 @@ static int read_file(struct convert *c, size_t size)
     return 0;
 }
 
-static int finish(struct convert *c, const struct symfile_sink *sink,
+static int finish(struct convert *c, const struct symc_sink *sink,
                   struct debuginfo_result *result)
 {
     struct ppdbcache_identity identity;
@@ -156,7 +156,7 @@ static int finish(struct convert *c, const struct symfile_sink *sink,
 }
 
 static int convert(const uint8_t *data, size_t size, bool is_strict,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
@@ -173,7 +173,7 @@ static int convert(const uint8_t *data, size_t size, bool is_strict,
 }
 
 static int convert_leniently(const uint8_t *data, size_t size,
-                             const struct symfile_sink *sink,
+                             const struct symc_sink *sink,
                              struct debuginfo_result *result,
                              struct failure *failure)
 {
@@ -181,7 +181,7 @@ static int convert_leniently(const uint8_t *data, size_t size,
 }
 
 static int convert_strictly(const uint8_t *data, size_t size,
-                            const struct symfile_sink *sink,
+                            const struct symc_sink *sink,
                             struct debuginfo_result *result,
                             struct failure *failure)
 {
@@ -189,7 +189,7 @@ static int convert_strictly(const uint8_t *data, size_t size,
 }
 
 static int convert_embedded(const uint8_t *data, size_t size, bool is_strict,
-                            const struct symfile_sink *sink,
+                            const struct symc_sink *sink,
                             struct debuginfo_result *result,
                             struct failure *failure)
 {
@@ -206,7 +206,7 @@ static int convert_embedded(const uint8_t *data, size_t size, bool is_strict,
 }
 
 static int convert_embedded_leniently(const uint8_t *data, size_t size,
-                                      const struct symfile_sink *sink,
+                                      const struct symc_sink *sink,
                                       struct debuginfo_result *result,
                                       struct failure *failure)
 {
@@ -214,7 +214,7 @@ static int convert_embedded_leniently(const uint8_t *data, size_t size,
 }
 
 static int convert_embedded_strictly(const uint8_t *data, size_t size,
-                                     const struct symfile_sink *sink,
+                                     const struct symc_sink *sink,
                                      struct debuginfo_result *result,
                                      struct failure *failure)
 {

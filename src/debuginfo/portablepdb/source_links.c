@@ -27,10 +27,9 @@ void source_links_free(struct source_links *links)
     memset(links, 0, sizeof(*links));
 }
 
-static struct symfile_text text_of(const struct json *json, uint32_t value)
+static struct symc_text text_of(const struct json *json, uint32_t value)
 {
-    struct symfile_text text = {json_text(json, value),
-                                json->values[value].size};
+    struct symc_text text = {json_text(json, value), json->values[value].size};
 
     return text;
 }
@@ -73,9 +72,9 @@ static const char *add_documents(struct source_links *links,
     if (wrong != NULL) {
         return wrong;
     }
-    if (symfile_array_need(&links->links, &links->room,
-                           links->count + json->values[object].size,
-                           sizeof(*links->links)) != 0) {
+    if (symc_array_need(&links->links, &links->room,
+                        links->count + json->values[object].size,
+                        sizeof(*links->links)) != 0) {
         return "no memory";
     }
     for (i = 0, at = object + 1; i < json->values[object].size; i++, at += 2) {
@@ -107,9 +106,9 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
                            "is damaged: its source links are too long");
     }
     text = malloc(size + 1);
-    if (text == NULL || symfile_array_need(&links->texts, &links->text_room,
-                                           links->num_texts + 1,
-                                           sizeof(*links->texts)) != 0) {
+    if (text == NULL ||
+        symc_array_need(&links->texts, &links->text_room, links->num_texts + 1,
+                        sizeof(*links->texts)) != 0) {
         free(text);
         return failure_memory(failure);
     }
@@ -195,7 +194,7 @@ static bool is_better(const struct source_link *a, const struct source_link *b)
 }
 
 /* Returns the URL with the rest of a path for each "*". */
-static char *insert(const struct symfile_text *url, const char *rest,
+static char *insert(const struct symc_text *url, const char *rest,
                     size_t rest_size)
 {
     char *p, *made;

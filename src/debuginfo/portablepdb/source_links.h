@@ -15,8 +15,8 @@
 #include "tables.h"
 
 struct source_link {
-    struct symfile_text pattern; /* without the "*" at its end */
-    struct symfile_text url;
+    struct symc_text pattern; /* without the "*" at its end */
+    struct symc_text url;
     uint32_t text; /* which text it is from; later ones count more */
     bool is_prefix;
 };

@@ -36,9 +36,9 @@ struct open_range {
 struct convert {
     struct symbfile_search search;
     struct table files;           /* by path: index of a source + 1 */
-    struct symfile_string *paths; /* of the sources */
+    struct symc_string *paths;    /* of the sources */
     size_t path_room;
-    struct symfile_source *sources;
+    struct symc_source *sources;
     size_t num_sources;
     size_t source_room;
     struct inlinee_name *names; /* of the group */
@@ -48,7 +48,7 @@ struct convert {
     size_t num_open;
     uint64_t at; /* up to which there are lines */
     struct function_builder builder;
-    struct symfile_writer writer;
+    struct symc_writer writer;
     struct failure *failure;
 };
 
@@ -60,16 +60,15 @@ static int no_memory(struct convert *c)
 /* sources and names ---------------------------------------------------------
  */
 
-static int add_source(struct convert *c, const struct symfile_string *path)
+static int add_source(struct convert *c, const struct symc_string *path)
 {
-    struct symfile_source *s;
+    struct symc_source *s;
     size_t n = c->num_sources + 1;
 
-    if (n >= SYMFILE_NONE ||
-        symfile_array_need(&c->sources, &c->source_room, n,
-                           sizeof(*c->sources)) != 0 ||
-        symfile_array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) !=
-            0) {
+    if (n >= SYMC_NONE ||
+        symc_array_need(&c->sources, &c->source_room, n,
+                        sizeof(*c->sources)) != 0 ||
+        symc_array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) != 0) {
         return no_memory(c);
     }
     c->paths[c->num_sources] = *path;
@@ -78,18 +77,18 @@ static int add_source(struct convert *c, const struct symfile_string *path)
     s->comp_dir.data = "";
     source_path_split(path->data, (uint32_t)path->size, &s->directory,
                       &s->name);
-    s->file = SYMFILE_NONE;
+    s->file = SYMC_NONE;
     return 0;
 }
 
 /* Finds or adds the source of a path; an absent one is "". */
-static int find_source(struct convert *c, struct symfile_string path,
+static int find_source(struct convert *c, struct symc_string path,
                        uint32_t *index)
 {
     size_t at = 0;
     uint64_t hash;
     uintptr_t value;
-    const struct symfile_string *other;
+    const struct symc_string *other;
 
     path.data = path.data == NULL ? "" : path.data;
     hash = table_hash((uintptr_t)c, path.data, path.size);
@@ -108,21 +107,21 @@ static int find_source(struct convert *c, struct symfile_string path,
     return table_add(&c->files, hash, c->num_sources) == 0 ? 0 : no_memory(c);
 }
 
-static struct symfile_name name_of(const struct symfile_string *text)
+static struct symc_name name_of(const struct symc_string *text)
 {
-    struct symfile_name name = {text->data, (uint32_t)text->size, 0, 0};
+    struct symc_name name = {text->data, (uint32_t)text->size, 0, 0};
 
     return name;
 }
 
-static int add_inlinee(struct convert *c, const struct symfile_string *func,
+static int add_inlinee(struct convert *c, const struct symc_string *func,
                        struct inlinee *inlinee)
 {
     struct inlinee_name *name;
 
-    if (c->num_names >= SYMFILE_NONE ||
-        symfile_array_need(&c->names, &c->name_room, c->num_names + 1,
-                           sizeof(*c->names)) != 0) {
+    if (c->num_names >= SYMC_NONE ||
+        symc_array_need(&c->names, &c->name_room, c->num_names + 1,
+                        sizeof(*c->names)) != 0) {
         return no_memory(c);
     }
     inlinee->name = (uint32_t)c->num_names;
@@ -134,9 +133,9 @@ static int add_inlinee(struct convert *c, const struct symfile_string *func,
 }
 
 static void begin_function(struct convert *c, uint64_t begin, uint64_t end,
-                           const struct symfile_string *func)
+                           const struct symc_string *func)
 {
-    struct symfile_name name = name_of(func);
+    struct symc_name name = name_of(func);
 
     c->num_names = 0;
     function_builder_begin(&c->builder, begin, end - begin, &name);
@@ -154,10 +153,8 @@ static int end_function(struct convert *c)
 static int add_line(struct convert *c, uint64_t from, uint64_t to,
                     uint32_t source, uint32_t number)
 {
-    struct symfile_line line = {.address = from,
-                                .line = number,
-                                .source = source,
-                                .size = to - from};
+    struct symc_line line = {
+        .address = from, .line = number, .source = source, .size = to - from};
 
     return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
 }
@@ -266,8 +263,7 @@ static int add_range(struct convert *c, const struct symbfile_entry *entry,
     return add_inlinee(c, &r->func, &inlinee);
 }
 
-static bool is_same(const struct symfile_string *a,
-                    const struct symfile_string *b)
+static bool is_same(const struct symc_string *a, const struct symc_string *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
@@ -372,7 +368,7 @@ static int read_all(struct convert *c, const uint8_t *data, size_t size)
 {
     size_t i = 0;
     uint32_t unknown;
-    static const struct symfile_string none = {NULL, 0};
+    static const struct symc_string none = {NULL, 0};
 
     c->builder.work = WORK_BASE + (uint64_t)size;
     if (symbfile_search_open(&c->search, data, size, c->failure) != 0 ||
@@ -405,11 +401,11 @@ static void free_readers(struct convert *c)
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
-    struct symfile_identity identity;
+    struct symc_identity identity;
     struct convert *c = calloc(1, sizeof(*c));
 
     memset(result, 0, sizeof(*result));
@@ -418,13 +414,13 @@ static int convert(const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     c->failure = failure;
-    symfile_writer_init(&c->writer);
+    symc_writer_init(&c->writer);
     rc = read_all(c, data, size);
     free_readers(c);
     if (rc == 0) {
         rc = format_finish(&c->writer, &identity, sink, result, failure);
     }
-    symfile_writer_free(&c->writer);
+    symc_writer_free(&c->writer);
     free(c);
     return rc;
 }

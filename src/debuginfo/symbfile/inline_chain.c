@@ -8,7 +8,7 @@
 
 /* Removes a suffix that has a number behind it, or none.  Returns false if the
  * name does not end so. */
-static bool cut_suffix(struct symfile_string *name, const char *suffix,
+static bool cut_suffix(struct symc_string *name, const char *suffix,
                        bool has_number)
 {
     size_t end = name->size, len = strlen(suffix);
@@ -28,7 +28,7 @@ static bool cut_suffix(struct symfile_string *name, const char *suffix,
     return true;
 }
 
-static void cut_suffixes(struct symfile_string *name)
+static void cut_suffixes(struct symc_string *name)
 {
     while (cut_suffix(name, ".clone.", true) ||
            cut_suffix(name, ".constprop.", true) ||
@@ -51,19 +51,19 @@ static void reverse(struct chain *chain)
     }
 }
 
-int chain_read(const struct symfile_reader *symcache, uint32_t location,
+int chain_read(const struct symc_reader *symcache, uint32_t location,
                struct chain *chain, struct failure *failure)
 {
     size_t i;
-    struct symfile_frames frames;
-    struct symfile_frame frame;
+    struct symc_frames frames;
+    struct symc_frame frame;
     struct chain_link *link;
 
     chain->count = 0;
-    symfile_reader_frames(symcache, location, &frames);
-    while (symfile_reader_next(&frames, &frame)) {
+    symc_reader_frames(symcache, location, &frames);
+    while (symc_reader_next(&frames, &frame)) {
         if (chain->count == CHAIN_MAX) {
-            return failure_writer(failure, SYMFILE_TOO_DEEP);
+            return failure_writer(failure, SYMC_TOO_DEEP);
         }
         link = &chain->links[chain->count++];
         link->function = frame.location.function;
@@ -83,26 +83,25 @@ int chain_read(const struct symfile_reader *symcache, uint32_t location,
     return 0;
 }
 
-int chain_path(const struct symfile_reader *symcache, uint32_t index,
-               struct arena *arena, struct symfile_string *path,
+int chain_path(const struct symc_reader *symcache, uint32_t index,
+               struct arena *arena, struct symc_string *path,
                struct failure *failure)
 {
     char *text;
-    struct symfile_file_parts file;
+    struct symc_file_parts file;
 
     path->data = NULL;
     path->size = 0;
-    if (symfile_reader_file(symcache, index, &file) != 0) {
+    if (symc_reader_file(symcache, index, &file) != 0) {
         return 0;
     }
-    text = arena_take(arena, 1 + symfile_path_room(&file.comp_dir,
-                                                   &file.directory,
-                                                   &file.name));
+    text = arena_take(arena, 1 + symc_path_room(&file.comp_dir,
+                                                &file.directory, &file.name));
     if (text == NULL) {
         return failure_memory(failure);
     }
-    path->size = symfile_path_join(&file.comp_dir, &file.directory,
-                                   &file.name, text);
+    path->size =
+        symc_path_join(&file.comp_dir, &file.directory, &file.name, text);
     path->data = path->size > 0 ? text : NULL;
     return 0;
 }

@@ -16,7 +16,7 @@ struct chain_link {
     uint32_t function; /* indices in the SymCache */
     uint32_t file;
     uint32_t line;
-    struct symfile_string name;
+    struct symc_string name;
 };
 
 struct chain {
@@ -28,13 +28,13 @@ struct chain {
  * Reads the functions at a location.  Those within one without a name, which a
  * symbfile cannot have, are left out.  Returns 0, or -1 with failure set.
  */
-int chain_read(const struct symfile_reader *symcache, uint32_t location,
+int chain_read(const struct symc_reader *symcache, uint32_t location,
                struct chain *chain, struct failure *failure);
 
 /* Joins the path of a file in the arena.  It is absent where it is unknown.
  * Returns 0, or -1 with failure set. */
-int chain_path(const struct symfile_reader *symcache, uint32_t file,
-               struct arena *arena, struct symfile_string *path,
+int chain_path(const struct symc_reader *symcache, uint32_t file,
+               struct arena *arena, struct symc_string *path,
                struct failure *failure);
 
 #endif

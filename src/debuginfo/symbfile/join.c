@@ -13,7 +13,7 @@
 /* Reads all files.  With a sink, also writes them, only the first one with its
  * magic and header. */
 static int read_all(struct symbfile_reader *reader,
-                    const struct symfile_sink *sink)
+                    const struct symc_sink *sink)
 {
     struct symbfile_record record;
     bool is_first = true;
@@ -36,8 +36,7 @@ static int read_all(struct symbfile_reader *reader,
 }
 
 int symbfile_join(const uint8_t *data, size_t size,
-                  const struct symfile_sink *sink, char *error,
-                  size_t error_size)
+                  const struct symc_sink *sink, char *error, size_t error_size)
 {
     struct symbfile_reader reader;
     int rc;

@@ -18,7 +18,7 @@
  * of a sentence; or -2 if the sink failed.
  */
 int symbfile_join(const uint8_t *data, size_t size,
-                  const struct symfile_sink *sink, char *error,
+                  const struct symc_sink *sink, char *error,
                   size_t error_size);
 
 #endif

@@ -27,14 +27,14 @@ struct piece {
     uint32_t file;
     uint32_t call_file;
     uint32_t call_line;
-    struct symfile_string name;
+    struct symc_string name;
     struct symbfile_line *lines;
     size_t num_lines;
     size_t line_room;
 };
 
 struct make {
-    const struct symfile_reader *symcache;
+    const struct symc_reader *symcache;
     uint64_t base;
     struct chain chain;
     struct piece *pieces; /* of one function without gaps, by begin and depth */
@@ -60,7 +60,7 @@ static void free_pieces(struct make *m)
 
 static int put_piece(struct make *m, const struct piece *p)
 {
-    static const struct symfile_string none = {"", 0};
+    static const struct symc_string none = {"", 0};
     struct symbfile_record r = {.address = m->base + p->begin,
                                 .size = p->end - p->begin,
                                 .func = p->name,
@@ -127,8 +127,8 @@ static int open_piece(struct make *m, uint64_t begin)
     const struct chain_link *link = &m->chain.links[depth];
     struct piece *p;
 
-    if (symfile_array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
-                           sizeof(*m->pieces)) != 0) {
+    if (symc_array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
+                        sizeof(*m->pieces)) != 0) {
         return failure_memory(m->failure);
     }
     m->open[m->num_open++] = m->num_pieces;
@@ -137,8 +137,8 @@ static int open_piece(struct make *m, uint64_t begin)
     p->begin = begin;
     p->depth = (uint32_t)depth;
     p->function = link->function;
-    p->file = SYMFILE_NONE;
-    p->call_file = depth > 0 ? link[-1].file : SYMFILE_NONE;
+    p->file = SYMC_NONE;
+    p->call_file = depth > 0 ? link[-1].file : SYMC_NONE;
     p->call_line = depth > 0 ? link[-1].line : 0;
     p->name = link->name;
     return 0;
@@ -154,8 +154,8 @@ static int add_line(struct make *m, struct piece *p,
     if (link->line == last) {
         return 0;
     }
-    if (symfile_array_need(&p->lines, &p->line_room, p->num_lines + 1,
-                           sizeof(*p->lines)) != 0) {
+    if (symc_array_need(&p->lines, &p->line_room, p->num_lines + 1,
+                        sizeof(*p->lines)) != 0) {
         return failure_memory(m->failure);
     }
     p->lines[p->num_lines].offset = begin - p->begin;
@@ -201,21 +201,19 @@ static int take_ranges(struct make *m)
     uint64_t end;
 
     for (i = 0; i < n; i++) {
-        end = i + 1 < n ? symfile_reader_range(m->symcache, i + 1)
+        end = i + 1 < n ? symc_reader_range(m->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (chain_read(m->symcache,
-                       symfile_reader_range_location(m->symcache, i),
+        if (chain_read(m->symcache, symc_reader_range_location(m->symcache, i),
                        &m->chain, m->failure) != 0 ||
-            take_range(m, symfile_reader_range(m->symcache, i), end) != 0) {
+            take_range(m, symc_reader_range(m->symcache, i), end) != 0) {
             return -1;
         }
     }
     return put_pieces(m);
 }
 
-int symbfile_make_ranges(const struct symfile_reader *symcache, uint64_t base,
-                         const struct symfile_sink *sink,
-                         struct failure *failure)
+int symbfile_make_ranges(const struct symc_reader *symcache, uint64_t base,
+                         const struct symc_sink *sink, struct failure *failure)
 {
     int rc;
     struct make *m = calloc(1, sizeof(*m));

@@ -27,7 +27,7 @@ struct field {
 struct choice {
     enum { CHOICE_NONE, CHOICE_VALUE, CHOICE_REF } kind;
     uint64_t number;
-    struct symfile_string text;
+    struct symc_string text;
 };
 
 static int wrong(struct symbfile_reader *r, uint64_t offset, const char *what)
@@ -117,7 +117,7 @@ static int next_field(struct symbfile_reader *r, pb_istream_t *s,
 }
 
 static int take_text(struct symbfile_reader *r, const struct field *f,
-                     struct symfile_string *text)
+                     struct symc_string *text)
 {
     text->data = (const char *)f->data;
     text->size = f->size;
@@ -137,8 +137,8 @@ static int take_numbers(struct symbfile_reader *r, const struct field *f,
         if (f->is_bytes && !pb_decode_varint(&s, &value)) {
             return wrong(r, offset_of(r, f->data), "bad packed numbers");
         }
-        if (symfile_array_need(&to->list, &to->room, to->count + 1,
-                               sizeof(*to->list)) != 0) {
+        if (symc_array_need(&to->list, &to->room, to->count + 1,
+                            sizeof(*to->list)) != 0) {
             return no_memory(r);
         }
         to->list[to->count++] = (uint32_t)value;
@@ -164,7 +164,7 @@ static int take_choice(struct symbfile_reader *r, const struct field *f,
 
 /* Resolves an index into the current table. */
 static int find_string(struct symbfile_reader *r, uint64_t offset,
-                       uint64_t index, struct symfile_string *text)
+                       uint64_t index, struct symc_string *text)
 {
     if ((uint32_t)index >= r->num_strings) {
         return wrong(r, offset, "an index beyond the table of strings");
@@ -174,7 +174,7 @@ static int find_string(struct symbfile_reader *r, uint64_t offset,
 }
 
 static int text_of(struct symbfile_reader *r, uint64_t offset,
-                   const struct choice *c, struct symfile_string *text)
+                   const struct choice *c, struct symc_string *text)
 {
     if (c->kind == CHOICE_REF) {
         return find_string(r, offset, c->number, text);
@@ -219,8 +219,8 @@ static int read_strings(struct symbfile_reader *r, const uint8_t *data,
         if (f.number != SYMBFILE_STRINGS_STRING) {
             continue;
         }
-        if (symfile_array_need(&r->strings, &r->string_room,
-                               r->num_strings + 1, sizeof(*r->strings)) != 0) {
+        if (symc_array_need(&r->strings, &r->string_room, r->num_strings + 1,
+                            sizeof(*r->strings)) != 0) {
             return no_memory(r);
         }
         if (take_text(r, &f, &r->strings[r->num_strings++]) != 0) {
@@ -262,8 +262,7 @@ static int make_lines(struct symbfile_reader *r,
         return wrong(r, record->offset,
                      "columns of a line table that differ in length");
     }
-    if (symfile_array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) !=
-        0) {
+    if (symc_array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) != 0) {
         return no_memory(r);
     }
     for (i = 0; i < n; i++) {
@@ -375,8 +374,8 @@ static int make_frames(struct symbfile_reader *r,
         return wrong(r, record->offset,
                      "columns of a return pad that differ in length");
     }
-    if (symfile_array_need(&r->frames, &r->frame_room, n,
-                           sizeof(*r->frames)) != 0) {
+    if (symc_array_need(&r->frames, &r->frame_room, n, sizeof(*r->frames)) !=
+        0) {
         return no_memory(r);
     }
     for (i = 0; i < n; i++) {

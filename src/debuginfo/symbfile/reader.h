@@ -22,8 +22,8 @@ struct symbfile_line {
 /* A function at an address; unless it is the innermost one, file and line are
  * those of the call. */
 struct symbfile_frame {
-    struct symfile_string func;
-    struct symfile_string file; /* absent or empty: unknown */
+    struct symc_string func;
+    struct symc_string file;    /* absent or empty: unknown */
     uint32_t line;              /* 0: unknown */
 };
 
@@ -37,9 +37,9 @@ struct symbfile_record {
     uint64_t address;
     /* of a range */
     uint64_t size;
-    struct symfile_string func;
-    struct symfile_string file;
-    struct symfile_string call_file; /* absent: the file of the caller */
+    struct symc_string func;
+    struct symc_string file;
+    struct symc_string call_file; /* absent: the file of the caller */
     uint32_t call_line;
     uint32_t depth; /* 0: not inlined */
     const struct symbfile_line *lines; /* ascending */
@@ -65,7 +65,7 @@ struct symbfile_reader {
     bool has_header;
     bool has_address; /* of the record before */
     uint64_t address;
-    struct symfile_string *strings; /* the current table */
+    struct symc_string *strings; /* the current table */
     size_t num_strings;
     size_t string_room;
     struct symbfile_numbers columns[3]; /* work space */

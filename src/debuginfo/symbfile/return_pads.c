@@ -16,13 +16,13 @@
 #include "writer.h"
 
 struct pads {
-    const struct symfile_reader *symcache;
+    const struct symc_reader *symcache;
     uint64_t base;
     const struct code *code;
     csh disassembler;
     cs_insn *insn;
     unsigned step;     /* over bytes that are not an instruction */
-    uint32_t function; /* the outermost one, or SYMFILE_NONE */
+    uint32_t function; /* the outermost one, or SYMC_NONE */
     uint64_t at;       /* of the next instruction */
     struct chain chain;
     struct symbfile_frame frames[CHAIN_MAX];
@@ -37,13 +37,13 @@ static int open_disassembler(struct pads *p)
 
     p->step = 1;
     switch (p->code->arch) {
-    case SYMFILE_ARCH_X86:
+    case SYMC_ARCH_X86:
         status = cs_open(CS_ARCH_X86, CS_MODE_32, &p->disassembler);
         break;
-    case SYMFILE_ARCH_AMD64:
+    case SYMC_ARCH_AMD64:
         status = cs_open(CS_ARCH_X86, CS_MODE_64, &p->disassembler);
         break;
-    case SYMFILE_ARCH_ARM64:
+    case SYMC_ARCH_ARM64:
         p->step = 4;
         status = cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN,
                          &p->disassembler);
@@ -64,7 +64,7 @@ static bool is_call(const struct pads *p)
 {
     unsigned id = p->insn->id;
 
-    if (p->code->arch == SYMFILE_ARCH_ARM64) {
+    if (p->code->arch == SYMC_ARCH_ARM64) {
         return id == ARM64_INS_BL || id == ARM64_INS_BLR ||
                id == ARM64_INS_SVC;
     }
@@ -115,7 +115,7 @@ static int put_pad(struct pads *p, size_t size, size_t count, bool has_place)
 
 /* Stacks of Go end in the middle of a function that calls nothing: the address
  * behind its first instruction is put there as if it were returned to. */
-static bool is_end_of_go(const struct symfile_string *name)
+static bool is_end_of_go(const struct symc_string *name)
 {
     static const char text[] = "runtime.goexit";
 
@@ -145,7 +145,7 @@ static int take_range(struct pads *p, uint64_t begin, uint64_t end)
     size_t size, left;
 
     if (p->chain.count == 0) {
-        p->function = SYMFILE_NONE;
+        p->function = SYMC_NONE;
         return 0;
     }
     if (p->function != p->chain.links[0].function &&
@@ -169,23 +169,21 @@ static int take_ranges(struct pads *p)
     uint32_t i, n = p->symcache->num_ranges;
     uint64_t end;
 
-    p->function = SYMFILE_NONE;
+    p->function = SYMC_NONE;
     for (i = 0; i < n; i++) {
-        end = i + 1 < n ? symfile_reader_range(p->symcache, i + 1)
+        end = i + 1 < n ? symc_reader_range(p->symcache, i + 1)
                         : (uint64_t)UINT32_MAX + 1;
-        if (chain_read(p->symcache,
-                       symfile_reader_range_location(p->symcache, i),
+        if (chain_read(p->symcache, symc_reader_range_location(p->symcache, i),
                        &p->chain, p->failure) != 0 ||
-            take_range(p, symfile_reader_range(p->symcache, i), end) != 0) {
+            take_range(p, symc_reader_range(p->symcache, i), end) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-int symbfile_make_pads(const struct symfile_reader *symcache, uint64_t base,
-                       const struct code *code,
-                       const struct symfile_sink *sink,
+int symbfile_make_pads(const struct symc_reader *symcache, uint64_t base,
+                       const struct code *code, const struct symc_sink *sink,
                        struct failure *failure)
 {
     int rc;

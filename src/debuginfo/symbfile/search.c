@@ -38,8 +38,8 @@ static int add(struct symbfile_search *s, const struct symbfile_record *record)
 {
     struct symbfile_entry *entry;
 
-    if (symfile_array_need(&s->entries, &s->entry_room, s->num_entries + 1,
-                           sizeof(*s->entries)) != 0) {
+    if (symc_array_need(&s->entries, &s->entry_room, s->num_entries + 1,
+                        sizeof(*s->entries)) != 0) {
         return -1;
     }
     entry = &s->entries[s->num_entries++];
@@ -143,8 +143,8 @@ static int note(struct symbfile_search *s, size_t *count,
         s->found[at - 1] = entry; /* which begins earlier */
         return 0;
     }
-    if (symfile_array_need(&s->found, &s->found_room, *count + 1,
-                           sizeof(*s->found)) != 0) {
+    if (symc_array_need(&s->found, &s->found_room, *count + 1,
+                        sizeof(*s->found)) != 0) {
         return -1;
     }
     memmove(s->found + at + 1, s->found + at,
@@ -171,9 +171,8 @@ static long make_frames(struct symbfile_search *s, size_t count,
     const struct symbfile_record *record, *callee;
     struct symbfile_frame *frame;
 
-    if (count > LONG_MAX ||
-        symfile_array_need(&s->frames, &s->frame_room, count,
-                           sizeof(*s->frames)) != 0) {
+    if (count > LONG_MAX || symc_array_need(&s->frames, &s->frame_room, count,
+                                            sizeof(*s->frames)) != 0) {
         return -1;
     }
     for (i = 0; i < count; i++) {

@@ -23,7 +23,7 @@
 #define NONE UINT32_MAX /* no string */
 
 struct symbfile_string {
-    struct symfile_string text;
+    struct symc_string text;
     bool is_in_table;
     uint32_t number; /* in the table */
 };
@@ -47,13 +47,13 @@ struct symbfile_item {
 
 static int flush_piece(struct symbfile_writer *w)
 {
-    const struct symfile_sink *sink = w->sink;
+    const struct symc_sink *sink = w->sink;
     size_t n = w->used;
 
     w->used = 0;
     return n == 0 || sink->write(sink->context, w->piece, n) == 0
                ? 0
-               : failure_writer(w->failure, SYMFILE_NO_WRITE);
+               : failure_writer(w->failure, SYMC_NO_WRITE);
 }
 
 static bool on_bytes(pb_ostream_t *stream, const pb_byte_t *data, size_t size)
@@ -86,7 +86,7 @@ static bool put_number(pb_ostream_t *s, uint32_t field, uint64_t value)
 }
 
 static bool put_text(pb_ostream_t *s, uint32_t field,
-                     const struct symfile_string *text)
+                     const struct symc_string *text)
 {
     return pb_encode_tag(s, PB_WT_STRING, field) &&
            pb_encode_string(s, (const pb_byte_t *)text->data, text->size);
@@ -286,7 +286,7 @@ static int put_record(struct symbfile_writer *w, uint32_t type,
  */
 
 int symbfile_writer_begin(struct symbfile_writer *w,
-                          const struct symfile_sink *sink,
+                          const struct symc_sink *sink,
                           struct failure *failure)
 {
     pb_ostream_t s;
@@ -363,12 +363,12 @@ static void *copy(struct symbfile_writer *w, const void *data, size_t size)
 }
 
 static int add_string(struct symbfile_writer *w, uint64_t hash,
-                      const struct symfile_string *text, uint32_t *number)
+                      const struct symc_string *text, uint32_t *number)
 {
     struct symbfile_string *s;
 
-    if (symfile_array_need(&w->strings, &w->string_room, w->num_strings + 1,
-                           sizeof(*w->strings)) != 0 ||
+    if (symc_array_need(&w->strings, &w->string_room, w->num_strings + 1,
+                        sizeof(*w->strings)) != 0 ||
         table_add(&w->index, hash, w->num_strings + 1) != 0) {
         return failure_memory(w->failure);
     }
@@ -383,11 +383,11 @@ static int add_string(struct symbfile_writer *w, uint64_t hash,
 
 /* Finds or adds a string.  One that is used again goes into the table. */
 static int take_string(struct symbfile_writer *w,
-                       const struct symfile_string *whole, bool is_in_table,
+                       const struct symc_string *whole, bool is_in_table,
                        uint32_t *number)
 {
     size_t at = 0;
-    struct symfile_string cut = *whole, *text = &cut;
+    struct symc_string cut = *whole, *text = &cut;
     uint64_t hash;
     uintptr_t value;
     struct symbfile_string *s;
@@ -413,7 +413,7 @@ static int take_string(struct symbfile_writer *w,
 }
 
 static int take_optional(struct symbfile_writer *w,
-                         const struct symfile_string *text, uint32_t *number)
+                         const struct symc_string *text, uint32_t *number)
 {
     *number = NONE;
     return text->data == NULL ? 0 : take_string(w, text, true, number);
@@ -423,7 +423,7 @@ static int take_frames(struct symbfile_writer *w, struct symbfile_item *item)
 {
     size_t i, n = item->record.num_frames;
     const struct symbfile_frame *frame;
-    static const struct symfile_string none = {"", 0};
+    static const struct symc_string none = {"", 0};
 
     item->frames = arena_take(&w->arena, (n + 1) * sizeof(*item->frames));
     if (item->frames == NULL) {
@@ -451,8 +451,8 @@ int symbfile_writer_add(struct symbfile_writer *w,
         flush(w) != 0) {
         return -1;
     }
-    if (symfile_array_need(&w->items, &w->item_room, w->num_items + 1,
-                           sizeof(*w->items)) != 0) {
+    if (symc_array_need(&w->items, &w->item_room, w->num_items + 1,
+                        sizeof(*w->items)) != 0) {
         return failure_memory(w->failure);
     }
     item = &w->items[w->num_items++];

@@ -20,7 +20,7 @@ struct symbfile_string;
 struct symbfile_item;
 
 struct symbfile_writer {
-    const struct symfile_sink *sink;
+    const struct symc_sink *sink;
     struct failure *failure;
     bool has_address;
     uint64_t address; /* of the last record that was written */
@@ -40,7 +40,7 @@ struct symbfile_writer {
 
 /* Begins a file.  The writer is to be freed in any case. */
 int symbfile_writer_begin(struct symbfile_writer *writer,
-                          const struct symfile_sink *sink,
+                          const struct symc_sink *sink,
                           struct failure *failure);
 void symbfile_writer_free(struct symbfile_writer *writer);
 

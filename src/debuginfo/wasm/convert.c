@@ -15,12 +15,12 @@ static bool sniff(const uint8_t *data, size_t size)
 }
 
 static int convert(const uint8_t *data, size_t size,
-                   const struct symfile_sink *sink,
+                   const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int i;
     struct wasm_module module;
-    struct symfile_identity identity = {.arch = SYMFILE_ARCH_WASM32};
+    struct symc_identity identity = {.arch = SYMC_ARCH_WASM32};
     struct symbol_list symbols;
     struct dwarf_object object = {.is_big = false};
 

@@ -67,50 +67,49 @@ bool cficache_word(const char **text, size_t *size, const char **word,
     return *word_size > 0;
 }
 
-static enum symfile_status append(struct cficache_code *code,
-                                  const uint8_t *data, size_t size)
+static enum symc_status append(struct cficache_code *code, const uint8_t *data,
+                               size_t size)
 {
     if (code->size + size > CFICACHE_CODE_MAX) {
         code->fails = true;
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
-    if (symfile_array_need(&code->data, &code->room, code->size + size, 1) !=
-        0) {
-        return SYMFILE_NO_MEMORY;
+    if (symc_array_need(&code->data, &code->room, code->size + size, 1) != 0) {
+        return SYMC_NO_MEMORY;
     }
     memcpy(code->data + code->size, data, size);
     code->size += size;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
-enum symfile_status cficache_code_operation(struct cficache_code *code,
-                                            enum cficache_operation operation)
+enum symc_status cficache_code_operation(struct cficache_code *code,
+                                         enum cficache_operation operation)
 {
     uint8_t data = (uint8_t)operation;
 
     return append(code, &data, 1);
 }
 
-enum symfile_status cficache_code_number(struct cficache_code *code,
-                                         int64_t number)
+enum symc_status cficache_code_number(struct cficache_code *code,
+                                      int64_t number)
 {
     uint8_t data[9] = {CFICACHE_NUMBER};
 
-    symfile_store(data + 1, (uint32_t)number);
-    symfile_store(data + 5, (uint32_t)((uint64_t)number >> 32));
+    symc_store(data + 1, (uint32_t)number);
+    symc_store(data + 5, (uint32_t)((uint64_t)number >> 32));
     return append(code, data, sizeof(data));
 }
 
-enum symfile_status cficache_code_name(struct cficache_code *code, uint8_t name)
+enum symc_status cficache_code_name(struct cficache_code *code, uint8_t name)
 {
     uint8_t data[2] = {CFICACHE_NAME, name};
 
     return append(code, data, sizeof(data));
 }
 
-static enum symfile_status append_name(struct cficache_names *names,
-                                       struct cficache_code *code,
-                                       const char *text, size_t size)
+static enum symc_status append_name(struct cficache_names *names,
+                                    struct cficache_code *code,
+                                    const char *text, size_t size)
 {
     uint8_t name;
     bool out_of_memory = false;
@@ -119,7 +118,7 @@ static enum symfile_status append_name(struct cficache_names *names,
         return cficache_code_name(code, name);
     }
     code->fails = true;
-    return out_of_memory ? SYMFILE_NO_MEMORY : SYMFILE_OK;
+    return out_of_memory ? SYMC_NO_MEMORY : SYMC_OK;
 }
 
 /* Reads a decimal number with an optional sign, as Rust's from_str() does. */
@@ -156,19 +155,19 @@ static bool is(const char *word, size_t size, const char *text)
     return strlen(text) == size && memcmp(word, text, size) == 0;
 }
 
-enum symfile_status cficache_compile_value(struct cficache_names *names,
-                                           struct cficache_code *code,
-                                           const char *text, size_t size)
+enum symc_status cficache_compile_value(struct cficache_names *names,
+                                        struct cficache_code *code,
+                                        const char *text, size_t size)
 {
     int64_t number;
     size_t n;
     const char *word, *dollar;
     const uint8_t *operation;
-    enum symfile_status status = SYMFILE_OK;
+    enum symc_status status = SYMC_OK;
 
     code->size = 0;
     code->fails = false;
-    while (status == SYMFILE_OK && !code->fails &&
+    while (status == SYMC_OK && !code->fails &&
            cficache_word(&text, &size, &word, &n)) {
         operation = find_operator(word, n);
         dollar = memchr(word, '$', n);
@@ -190,9 +189,9 @@ enum symfile_status cficache_compile_value(struct cficache_names *names,
     return status;
 }
 
-static enum symfile_status compile_win_word(struct cficache_names *names,
-                                            struct cficache_code *code,
-                                            const char *word, size_t size)
+static enum symc_status compile_win_word(struct cficache_names *names,
+                                         struct cficache_code *code,
+                                         const char *word, size_t size)
 {
     int64_t number;
     const uint8_t *operation = find_operator(word, size);
@@ -213,27 +212,27 @@ static enum symfile_status compile_win_word(struct cficache_names *names,
         return cficache_code_number(code, number);
     }
     code->fails = true;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
-enum symfile_status cficache_compile_win(struct cficache_names *names,
-                                         struct cficache_code *code,
-                                         const char *text, size_t size)
+enum symc_status cficache_compile_win(struct cficache_names *names,
+                                      struct cficache_code *code,
+                                      const char *text, size_t size)
 {
     size_t n;
     const char *word;
-    enum symfile_status status = SYMFILE_OK;
+    enum symc_status status = SYMC_OK;
 
     code->size = 0;
     code->fails = false;
-    while (status == SYMFILE_OK && !code->fails &&
+    while (status == SYMC_OK && !code->fails &&
            cficache_word(&text, &size, &word, &n)) {
         if (n > 1 && word[0] == '=') { /* some compilers forget the blank */
             status = cficache_code_operation(code, CFICACHE_ASSIGN);
             word++;
             n--;
         }
-        if (status == SYMFILE_OK) {
+        if (status == SYMC_OK) {
             status = compile_win_word(names, code, word, n);
         }
     }

@@ -35,21 +35,20 @@ bool cficache_name(struct cficache_names *names, const char *text, size_t size,
                    uint8_t *name, bool *out_of_memory);
 
 /* Appends an operation, with its operand. */
-enum symfile_status cficache_code_operation(struct cficache_code *code,
-                                            enum cficache_operation operation);
-enum symfile_status cficache_code_number(struct cficache_code *code,
-                                         int64_t number);
-enum symfile_status cficache_code_name(struct cficache_code *code,
-                                       uint8_t name);
+enum symc_status cficache_code_operation(struct cficache_code *code,
+                                         enum cficache_operation operation);
+enum symc_status cficache_code_number(struct cficache_code *code,
+                                      int64_t number);
+enum symc_status cficache_code_name(struct cficache_code *code, uint8_t name);
 
 /* Compiles the expression of a register's rule, or the program of a STACK WIN
  * record, into code, which is emptied first. */
-enum symfile_status cficache_compile_value(struct cficache_names *names,
-                                           struct cficache_code *code,
-                                           const char *text, size_t size);
-enum symfile_status cficache_compile_win(struct cficache_names *names,
-                                         struct cficache_code *code,
-                                         const char *text, size_t size);
+enum symc_status cficache_compile_value(struct cficache_names *names,
+                                        struct cficache_code *code,
+                                        const char *text, size_t size);
+enum symc_status cficache_compile_win(struct cficache_names *names,
+                                      struct cficache_code *code,
+                                      const char *text, size_t size);
 
 /* Makes a rule without a program of the code of a value, if there is one: kind,
  * base and number are set.  Returns false if it needs its program. */

@@ -15,8 +15,8 @@ bool cficache_sniff(const void *data, size_t size)
     return size >= 4 && memcmp(data, CFICACHE_MAGIC, 4) == 0;
 }
 
-static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                         char *error, size_t error_size)
 {
     uint32_t version;
 
@@ -24,22 +24,22 @@ static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
         snprintf(error, error_size,
                  "not a CfiCache: does not begin with \"" CFICACHE_MAGIC
                  "\"");
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     version = le32(data + CFICACHE_AT_VERSION);
     if (version != CFICACHE_VERSION) {
         snprintf(error, error_size,
                  "a CfiCache of version %u; %d can be read", version,
                  CFICACHE_VERSION);
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     if (size < CFICACHE_HEADER) {
         snprintf(error, error_size,
                  "truncated: %zu bytes, the header alone has %d", size,
                  CFICACHE_HEADER);
-        return SYMFILE_DAMAGED;
+        return SYMC_DAMAGED;
     }
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
 /* Returns where a part of size bytes begins, and moves the end behind it. */
@@ -69,17 +69,17 @@ static uint64_t lay_out(struct cficache_reader *r)
     return end;
 }
 
-enum symfile_open_status cficache_reader_open(struct cficache_reader *reader,
-                                              const void *data, size_t size,
-                                              char *error, size_t error_size)
+enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
+                                           const void *data, size_t size,
+                                           char *error, size_t error_size)
 {
     unsigned i;
     uint64_t end;
-    enum symfile_open_status status;
+    enum symc_open_status status;
     struct cficache_reader r;
 
     status = check_magic(data, size, error, error_size);
-    if (status != SYMFILE_OPENED) {
+    if (status != SYMC_OPENED) {
         return status;
     }
     r.data = data;
@@ -99,10 +99,10 @@ enum symfile_open_status cficache_reader_open(struct cficache_reader *reader,
         snprintf(error, error_size,
                  "truncated: %zu bytes, its parts take %llu", size,
                  (unsigned long long)end);
-        return SYMFILE_DAMAGED;
+        return SYMC_DAMAGED;
     }
     *reader = r;
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
 const uint8_t *cficache_reader_guid(const struct cficache_reader *r,
@@ -112,9 +112,9 @@ const uint8_t *cficache_reader_guid(const struct cficache_reader *r,
     return r->data + CFICACHE_AT_GUID;
 }
 
-struct symfile_string cficache_reader_file(const struct cficache_reader *r)
+struct symc_string cficache_reader_file(const struct cficache_reader *r)
 {
-    struct symfile_string file = {NULL, r->file_bytes};
+    struct symc_string file = {NULL, r->file_bytes};
 
     if (r->file_bytes > 0) {
         file.data = (const char *)r->data + r->file;
@@ -123,7 +123,7 @@ struct symfile_string cficache_reader_file(const struct cficache_reader *r)
 }
 
 unsigned cficache_reader_names(const struct cficache_reader *r,
-                               struct symfile_string names[CFICACHE_NAMES])
+                               struct symc_string names[CFICACHE_NAMES])
 {
     size_t at = 0;
     unsigned n;

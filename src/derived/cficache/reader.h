@@ -84,9 +84,9 @@ bool cficache_sniff(const void *data, size_t size);
 
 /* Opens a CfiCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symfile_open_status cficache_reader_open(struct cficache_reader *reader,
-                                              const void *data, size_t size,
-                                              char *error, size_t error_size);
+enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
+                                           const void *data, size_t size,
+                                           char *error, size_t error_size);
 
 /* Returns the GUID of the module in text order, and its age. */
 const uint8_t *cficache_reader_guid(const struct cficache_reader *reader,
@@ -94,14 +94,12 @@ const uint8_t *cficache_reader_guid(const struct cficache_reader *reader,
 
 /* Returns the name of the debug file that a PE image has in its CodeView entry
  * (the MODULE record of Breakpad's text), or an absent string. */
-struct symfile_string
-cficache_reader_file(const struct cficache_reader *reader);
+struct symc_string cficache_reader_file(const struct cficache_reader *reader);
 
 /* Writes the names of registers and variables, and returns how many there are.
  * Registers have no "$" in front, variables of STACK WIN programs keep it. */
-unsigned
-cficache_reader_names(const struct cficache_reader *reader,
-                      struct symfile_string names[CFICACHE_NAMES]);
+unsigned cficache_reader_names(const struct cficache_reader *reader,
+                               struct symc_string names[CFICACHE_NAMES]);
 
 /*
  * Finds the rules at an address relative to the module's start, with what we

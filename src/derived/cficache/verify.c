@@ -66,7 +66,7 @@ static bool check_names(struct verify *v)
     size_t size = 0;
     unsigned i;
     const struct cficache_reader *r = v->reader;
-    struct symfile_string names[CFICACHE_NAMES];
+    struct symc_string names[CFICACHE_NAMES];
 
     v->num_names = cficache_reader_names(r, names);
     for (i = 0; i < v->num_names; i++) {
@@ -247,8 +247,8 @@ static bool check_map(const struct verify *v, enum cficache_map map)
     return true;
 }
 
-enum symfile_verify_status cficache_verify(const struct cficache_reader *reader,
-                                           char *error, size_t error_size)
+enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
+                                        char *error, size_t error_size)
 {
     bool is_sound;
     struct verify v = {reader, 0, NULL, error, error_size};
@@ -256,7 +256,7 @@ enum symfile_verify_status cficache_verify(const struct cficache_reader *reader,
     v.starts = calloc(reader->program_bytes / 8 + 1, 1);
     if (v.starts == NULL) {
         snprintf(error, error_size, "no memory for a check");
-        return SYMFILE_NOT_VERIFIED;
+        return SYMC_NOT_VERIFIED;
     }
     is_sound = check_layout(&v) && check_names(&v) && check_programs(&v) &&
                check_sets(&v) && check_wins(&v) &&
@@ -264,12 +264,12 @@ enum symfile_verify_status cficache_verify(const struct cficache_reader *reader,
                check_map(&v, CFICACHE_CORRECTIONS) &&
                check_map(&v, CFICACHE_WIN);
     free(v.starts);
-    return is_sound ? SYMFILE_SOUND : SYMFILE_VIOLATED;
+    return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
 }
 
-enum symfile_verify_status cficache_check(const void *data, size_t size,
-                                          const uint8_t guid[16], char *error,
-                                          size_t error_size)
+enum symc_verify_status cficache_check(const void *data, size_t size,
+                                       const uint8_t guid[16], char *error,
+                                       size_t error_size)
 {
     uint32_t age;
     const uint8_t *has;
@@ -277,13 +277,13 @@ enum symfile_verify_status cficache_check(const void *data, size_t size,
     static const uint8_t none[16];
 
     if (cficache_reader_open(&reader, data, size, error, error_size) !=
-        SYMFILE_OPENED) {
-        return SYMFILE_VIOLATED;
+        SYMC_OPENED) {
+        return SYMC_VIOLATED;
     }
     has = cficache_reader_guid(&reader, &age);
     if (memcmp(has, guid, 16) != 0 && memcmp(has, none, 16) != 0) {
         snprintf(error, error_size, "made from a module with another GUID");
-        return SYMFILE_VIOLATED;
+        return SYMC_VIOLATED;
     }
     return cficache_verify(&reader, error, error_size);
 }

@@ -17,13 +17,13 @@
  * proportional to the size of the file, and memory for a bit for each byte of
  * programs.  Writes the first violation, and where it is, to error.
  */
-enum symfile_verify_status cficache_verify(const struct cficache_reader *reader,
-                                           char *error, size_t error_size);
+enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
+                                        char *error, size_t error_size);
 
 /* Opens and verifies a whole file in memory, which must not have been made of a
  * module with another GUID; a file without one is accepted. */
-enum symfile_verify_status cficache_check(const void *data, size_t size,
-                                          const uint8_t guid[16], char *error,
-                                          size_t error_size);
+enum symc_verify_status cficache_check(const void *data, size_t size,
+                                       const uint8_t guid[16], char *error,
+                                       size_t error_size);
 
 #endif

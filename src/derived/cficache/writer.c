@@ -41,56 +41,56 @@ bool cficache_writer_name(struct cficache_writer *w, const char *text,
 }
 
 /* Adds a program to the others; *offset is where it begins. */
-static enum symfile_status add_program(struct cficache_writer *w,
-                                       enum cficache_program kind,
-                                       uint32_t *offset)
+static enum symc_status add_program(struct cficache_writer *w,
+                                    enum cficache_program kind,
+                                    uint32_t *offset)
 {
     uint32_t number;
     uint8_t header[CFICACHE_PROGRAM_HEADER] = {
         (uint8_t)kind, 0, (uint8_t)w->code.size, (uint8_t)(w->code.size >> 8)};
 
-    if (symfile_array_need(&w->code.data, &w->code.room,
-                           w->code.size + sizeof(header), 1) != 0) {
-        return SYMFILE_NO_MEMORY;
+    if (symc_array_need(&w->code.data, &w->code.room,
+                        w->code.size + sizeof(header), 1) != 0) {
+        return SYMC_NO_MEMORY;
     }
     memmove(w->code.data + sizeof(header), w->code.data, w->code.size);
     memcpy(w->code.data, header, sizeof(header));
     if (cficache_pool_add(&w->programs, w->code.data,
                           w->code.size + sizeof(header), &number) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     *offset = cficache_pool_start(&w->programs, number);
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
-enum symfile_status cficache_writer_rule(struct cficache_writer *w,
-                                         const struct cficache_rule *rule)
+enum symc_status cficache_writer_rule(struct cficache_writer *w,
+                                      const struct cficache_rule *rule)
 {
     if (!w->is_open) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
-    if (symfile_array_need(&w->rules, &w->rule_room, w->num_rules + 1,
-                           sizeof(*w->rules)) != 0) {
-        return SYMFILE_NO_MEMORY;
+    if (symc_array_need(&w->rules, &w->rule_room, w->num_rules + 1,
+                        sizeof(*w->rules)) != 0) {
+        return SYMC_NO_MEMORY;
     }
     w->rules[w->num_rules++] = *rule;
     w->deltas[w->num_deltas - 1].count++;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
-enum symfile_status cficache_writer_code(struct cficache_writer *w,
-                                         uint8_t target)
+enum symc_status cficache_writer_code(struct cficache_writer *w,
+                                      uint8_t target)
 {
     uint32_t offset;
-    enum symfile_status status;
+    enum symc_status status;
     struct cficache_rule rule = {CFICACHE_PROGRAM, target, 0, 0};
 
     if (!w->is_open) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     if (!cficache_simplify(&w->code, w->names.count, &rule)) {
         status = add_program(w, CFICACHE_PROGRAM_VALUE, &offset);
-        if (status != SYMFILE_OK) {
+        if (status != SYMC_OK) {
             return status;
         }
         rule.kind = CFICACHE_PROGRAM;
@@ -101,13 +101,13 @@ enum symfile_status cficache_writer_code(struct cficache_writer *w,
 }
 
 /* Adds the rule of the register with a name, which ends in ":". */
-static enum symfile_status add_text_rule(struct cficache_writer *w,
-                                         const char *name, size_t name_size,
-                                         const char *text, size_t size)
+static enum symc_status add_text_rule(struct cficache_writer *w,
+                                      const char *name, size_t name_size,
+                                      const char *text, size_t size)
 {
     uint8_t target;
     bool out_of_memory = false;
-    enum symfile_status status;
+    enum symc_status status;
 
     name_size--;
     if (name_size == 4 && memcmp(name, ".cfa", 4) == 0) {
@@ -121,24 +121,24 @@ static enum symfile_status add_text_rule(struct cficache_writer *w,
         }
         if (!cficache_name(&w->names, name, name_size, &target,
                            &out_of_memory)) {
-            return out_of_memory ? SYMFILE_NO_MEMORY : SYMFILE_OK;
+            return out_of_memory ? SYMC_NO_MEMORY : SYMC_OK;
         }
     }
     status = cficache_compile_value(&w->names, &w->code, text, size);
-    return status == SYMFILE_OK ? cficache_writer_code(w, target) : status;
+    return status == SYMC_OK ? cficache_writer_code(w, target) : status;
 }
 
-enum symfile_status cficache_writer_text(struct cficache_writer *w,
-                                         const char *text, size_t size)
+enum symc_status cficache_writer_text(struct cficache_writer *w,
+                                      const char *text, size_t size)
 {
     size_t name_size = 0, n;
     const char *name = NULL, *first = NULL, *word, *end = text;
-    enum symfile_status status = SYMFILE_OK;
+    enum symc_status status = SYMC_OK;
 
     if (!w->is_open) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
-    while (status == SYMFILE_OK && cficache_word(&text, &size, &word, &n)) {
+    while (status == SYMC_OK && cficache_word(&text, &size, &word, &n)) {
         if (word[n - 1] != ':') {
             first = first == NULL ? word : first;
             if (name == NULL) {
@@ -157,25 +157,24 @@ enum symfile_status cficache_writer_text(struct cficache_writer *w,
         }
         end = text;
     }
-    if (status != SYMFILE_OK) {
+    if (status != SYMC_OK) {
         return status;
     }
     if (name == NULL || first == NULL) {
         w->deltas[w->num_deltas - 1].fails = true;
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     return add_text_rule(w, name, name_size, first, (size_t)(end - first));
 }
 
-static enum symfile_status add_delta(struct cficache_writer *w,
-                                     uint32_t address)
+static enum symc_status add_delta(struct cficache_writer *w, uint32_t address)
 {
     struct cficache_delta *delta;
 
     if (w->num_deltas >= UINT32_MAX ||
-        symfile_array_need(&w->deltas, &w->delta_room, w->num_deltas + 1,
-                           sizeof(*w->deltas)) != 0) {
-        return SYMFILE_NO_MEMORY;
+        symc_array_need(&w->deltas, &w->delta_room, w->num_deltas + 1,
+                        sizeof(*w->deltas)) != 0) {
+        return SYMC_NO_MEMORY;
     }
     if (w->num_deltas > 1 && address < w->deltas[w->num_deltas - 1].address) {
         w->is_unsorted = true;
@@ -185,35 +184,35 @@ static enum symfile_status add_delta(struct cficache_writer *w,
     delta->fails = false;
     delta->first = w->num_rules;
     delta->count = 0;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
-enum symfile_status cficache_writer_row(struct cficache_writer *w,
-                                        uint64_t address)
+enum symc_status cficache_writer_row(struct cficache_writer *w,
+                                     uint64_t address)
 {
     return w->is_open ? add_delta(w, address < UINT32_MAX ? (uint32_t)address
                                                           : UINT32_MAX)
-                      : SYMFILE_OK;
+                      : SYMC_OK;
 }
 
 /* Sorts the rows of the open range, without the first one, by address. */
-static enum symfile_status sort_deltas(struct cficache_writer *w)
+static enum symc_status sort_deltas(struct cficache_writer *w)
 {
     size_t i, n = w->num_deltas;
     uint64_t *keys = malloc(2 * n * sizeof(*keys));
     struct cficache_delta *sorted = malloc(n * sizeof(*sorted));
-    enum symfile_status status = SYMFILE_NO_MEMORY;
+    enum symc_status status = SYMC_NO_MEMORY;
 
     if (keys != NULL && sorted != NULL) {
         for (i = 1; i < n; i++) {
             keys[i] = (uint64_t)w->deltas[i].address << 32 | i;
         }
-        symfile_sort(keys + 1, keys + n, n - 1);
+        symc_sort(keys + 1, keys + n, n - 1);
         for (i = 1; i < n; i++) {
             sorted[i] = w->deltas[(uint32_t)keys[i]];
         }
         memcpy(w->deltas + 1, sorted + 1, (n - 1) * sizeof(*sorted));
-        status = SYMFILE_OK;
+        status = SYMC_OK;
     }
     free(keys);
     free(sorted);
@@ -278,13 +277,13 @@ static int find_set(struct cficache_writer *w, const struct sum *sum,
         p[1] = rule->target;
         p[2] = rule->base;
         p[3] = 0;
-        symfile_store(p + 4, (uint32_t)rule->number);
+        symc_store(p + 4, (uint32_t)rule->number);
         p += CFICACHE_RULE_SIZE;
     }
     return cficache_pool_add(&w->sets, data, (size_t)(p - data), set);
 }
 
-enum symfile_status cficache_writer_close(struct cficache_writer *w)
+enum symc_status cficache_writer_close(struct cficache_writer *w)
 {
     size_t i;
     uint32_t address, set;
@@ -294,15 +293,15 @@ enum symfile_status cficache_writer_close(struct cficache_writer *w)
 
     while (w->sets.count <= FAILING) {
         if (cficache_pool_append(&w->sets, NULL, 0, &set) != 0) {
-            return SYMFILE_NO_MEMORY;
+            return SYMC_NO_MEMORY;
         }
     }
     if (!w->is_open) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     w->is_open = false;
-    if (w->is_unsorted && sort_deltas(w) != SYMFILE_OK) {
-        return SYMFILE_NO_MEMORY;
+    if (w->is_unsorted && sort_deltas(w) != SYMC_OK) {
+        return SYMC_NO_MEMORY;
     }
     sum.fails = false;
     sum.count = 0;
@@ -319,23 +318,22 @@ enum symfile_status cficache_writer_close(struct cficache_writer *w)
         }
         if (find_set(w, &sum, &set) != 0 ||
             cficache_points_add(&w->rows, span.first, address, set) != 0) {
-            return SYMFILE_NO_MEMORY;
+            return SYMC_NO_MEMORY;
         }
     }
     span.count = w->rows.count - span.first;
-    return cficache_spans_add(&w->spans[w->map], &span) == 0
-               ? SYMFILE_OK
-               : SYMFILE_NO_MEMORY;
+    return cficache_spans_add(&w->spans[w->map], &span) == 0 ? SYMC_OK
+                                                             : SYMC_NO_MEMORY;
 }
 
-enum symfile_status cficache_writer_range(struct cficache_writer *w,
-                                          enum cficache_map map, uint64_t start,
-                                          uint64_t size)
+enum symc_status cficache_writer_range(struct cficache_writer *w,
+                                       enum cficache_map map, uint64_t start,
+                                       uint64_t size)
 {
     uint64_t end;
-    enum symfile_status status = cficache_writer_close(w);
+    enum symc_status status = cficache_writer_close(w);
 
-    if (status != SYMFILE_OK || size == 0 ||
+    if (status != SYMC_OK || size == 0 ||
         __builtin_add_overflow(start, size, &end) || start >= UINT32_MAX) {
         return status;
     }
@@ -350,25 +348,25 @@ enum symfile_status cficache_writer_range(struct cficache_writer *w,
 }
 
 /* Adds a record to those that there are, and the row of its span. */
-static enum symfile_status add_record(struct cficache_writer *w,
-                                      const struct cficache_win *win,
-                                      struct cficache_span *span)
+static enum symc_status add_record(struct cficache_writer *w,
+                                   const struct cficache_win *win,
+                                   struct cficache_span *span)
 {
     uint8_t *p;
 
     if (w->num_records >= UINT32_MAX ||
-        symfile_array_need(&w->records, &w->record_room, w->num_records + 1,
-                           CFICACHE_WIN_SIZE) != 0) {
-        return SYMFILE_NO_MEMORY;
+        symc_array_need(&w->records, &w->record_room, w->num_records + 1,
+                        CFICACHE_WIN_SIZE) != 0) {
+        return SYMC_NO_MEMORY;
     }
     p = w->records + w->num_records * CFICACHE_WIN_SIZE;
-    symfile_store(p, win->prolog);
-    symfile_store(p + 4, win->epilog);
-    symfile_store(p + 8, win->params);
-    symfile_store(p + 12, win->saved_registers);
-    symfile_store(p + 16, win->locals);
-    symfile_store(p + 20, win->max_stack);
-    symfile_store(p + 24, win->program);
+    symc_store(p, win->prolog);
+    symc_store(p + 4, win->epilog);
+    symc_store(p + 8, win->params);
+    symc_store(p + 12, win->saved_registers);
+    symc_store(p + 16, win->locals);
+    symc_store(p + 20, win->max_stack);
+    symc_store(p + 24, win->program);
     p[28] = win->has_program;
     p[29] = win->allocates_base_pointer;
     p[30] = win->aligns;
@@ -378,20 +376,20 @@ static enum symfile_status add_record(struct cficache_writer *w,
     span->count = 1;
     return cficache_points_add(&w->rows, span->first, span->start,
                                (uint32_t)w->num_records) == 0
-               ? SYMFILE_OK
-               : SYMFILE_NO_MEMORY;
+               ? SYMC_OK
+               : SYMC_NO_MEMORY;
 }
 
-static enum symfile_status compile_program(struct cficache_writer *w,
-                                           struct cficache_win *win,
-                                           const char *program, size_t size)
+static enum symc_status compile_program(struct cficache_writer *w,
+                                        struct cficache_win *win,
+                                        const char *program, size_t size)
 {
     uint32_t offset;
-    enum symfile_status status;
+    enum symc_status status;
 
     win->aligns = memchr(program, '@', size) != NULL;
     status = cficache_compile_win(&w->names, &w->code, program, size);
-    if (status != SYMFILE_OK || w->code.fails ||
+    if (status != SYMC_OK || w->code.fails ||
         cficache_program_check(CFICACHE_PROGRAM_ASSIGNS, w->code.data,
                                w->code.size, w->names.count) != NULL) {
         return status;
@@ -401,19 +399,17 @@ static enum symfile_status compile_program(struct cficache_writer *w,
     return status;
 }
 
-enum symfile_status cficache_writer_win(struct cficache_writer *w,
-                                        uint64_t start, uint32_t size,
-                                        struct cficache_win win,
-                                        const char *program,
-                                        size_t program_size)
+enum symc_status cficache_writer_win(struct cficache_writer *w, uint64_t start,
+                                     uint32_t size, struct cficache_win win,
+                                     const char *program, size_t program_size)
 {
     uint64_t end = start + size;
-    enum symfile_status status = SYMFILE_OK;
+    enum symc_status status = SYMC_OK;
     struct cficache_spans *wins = &w->wins[win.has_program];
     struct cficache_span span, *last;
 
     if (size == 0 || end < start || start >= UINT32_MAX) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     span.start = (uint32_t)start;
     span.end = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
@@ -422,7 +418,7 @@ enum symfile_status cficache_writer_win(struct cficache_writer *w,
         if (span.start > last->start) {
             last->end = span.start;
         } else if (span.start != last->start || span.end != last->end) {
-            return SYMFILE_OK;
+            return SYMC_OK;
         }
     }
     win.program = 0;
@@ -430,10 +426,10 @@ enum symfile_status cficache_writer_win(struct cficache_writer *w,
     if (win.has_program) {
         status = compile_program(w, &win, program, program_size);
     }
-    if (status == SYMFILE_OK) {
+    if (status == SYMC_OK) {
         status = add_record(w, &win, &span);
     }
-    return status == SYMFILE_OK && cficache_spans_add(wins, &span) != 0
-               ? SYMFILE_NO_MEMORY
+    return status == SYMC_OK && cficache_spans_add(wins, &span) != 0
+               ? SYMC_NO_MEMORY
                : status;
 }

@@ -68,46 +68,45 @@ bool cficache_writer_name(struct cficache_writer *writer, const char *text,
  * those that overlap, the one that begins first stays, or is the shortest, or
  * was added first.
  */
-enum symfile_status cficache_writer_range(struct cficache_writer *writer,
-                                          enum cficache_map map, uint64_t start,
-                                          uint64_t size);
+enum symc_status cficache_writer_range(struct cficache_writer *writer,
+                                       enum cficache_map map, uint64_t start,
+                                       uint64_t size);
 
 /* Begins the next row of the range: from this address on the rules of it are
  * changed by those that follow. */
-enum symfile_status cficache_writer_row(struct cficache_writer *writer,
-                                        uint64_t address);
+enum symc_status cficache_writer_row(struct cficache_writer *writer,
+                                     uint64_t address);
 
 /* Adds a rule to the row.  It replaces an earlier one of the same target. */
-enum symfile_status cficache_writer_rule(struct cficache_writer *writer,
-                                         const struct cficache_rule *rule);
+enum symc_status cficache_writer_rule(struct cficache_writer *writer,
+                                      const struct cficache_rule *rule);
 
 /* Adds a rule whose value is the program in writer->code. */
-enum symfile_status cficache_writer_code(struct cficache_writer *writer,
-                                         uint8_t target);
+enum symc_status cficache_writer_code(struct cficache_writer *writer,
+                                      uint8_t target);
 
 /* Adds the rules of a STACK CFI record, for example ".cfa: $rsp 8 +".  If they
  * are not complete, this row and the next ones of the range fail. */
-enum symfile_status cficache_writer_text(struct cficache_writer *writer,
-                                         const char *text, size_t size);
+enum symc_status cficache_writer_text(struct cficache_writer *writer,
+                                      const char *text, size_t size);
 
 /*
  * Adds a STACK WIN record with these numbers, and with a program if it is of
  * type 4.  Members that follow from the program are set here.
  */
-enum symfile_status cficache_writer_win(struct cficache_writer *writer,
-                                        uint64_t start, uint32_t size,
-                                        struct cficache_win win,
-                                        const char *program,
-                                        size_t program_size);
+enum symc_status cficache_writer_win(struct cficache_writer *writer,
+                                     uint64_t start, uint32_t size,
+                                     struct cficache_win win,
+                                     const char *program, size_t program_size);
 
 /* Ends the range, if there is one: sums its records up to rows. */
-enum symfile_status cficache_writer_close(struct cficache_writer *writer);
+enum symc_status cficache_writer_close(struct cficache_writer *writer);
 
 /* Ends the input and writes the file.  Afterwards the writer can only be
  * freed. */
-enum symfile_status
+enum symc_status
 cficache_writer_finish(struct cficache_writer *writer,
                        const struct cficache_identity *identity,
-                       const struct symfile_sink *sink);
+                       const struct symc_sink *sink);
 
 #endif

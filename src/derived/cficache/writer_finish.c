@@ -10,7 +10,7 @@
 
 /* Output that is collected until there is a piece of it. */
 struct piece {
-    const struct symfile_sink *sink;
+    const struct symc_sink *sink;
     size_t used;
     bool has_failed;
     uint8_t data[PIECE];
@@ -31,7 +31,7 @@ static void put_number(struct piece *piece, uint32_t number)
     if (piece->used == PIECE) {
         flush(piece);
     }
-    symfile_store(piece->data + piece->used, number);
+    symc_store(piece->data + piece->used, number);
     piece->used += 4;
 }
 
@@ -75,21 +75,21 @@ static void put_header(struct piece *piece, const struct cficache_writer *w,
 
     memset(p, 0, CFICACHE_HEADER);
     memcpy(p, CFICACHE_MAGIC, 4);
-    symfile_store(p + CFICACHE_AT_VERSION, CFICACHE_VERSION);
+    symc_store(p + CFICACHE_AT_VERSION, CFICACHE_VERSION);
     memcpy(p + CFICACHE_AT_GUID, identity->guid, 16);
-    symfile_store(p + CFICACHE_AT_AGE, identity->age);
-    symfile_store(p + CFICACHE_AT_ARCH, identity->arch);
+    symc_store(p + CFICACHE_AT_AGE, identity->age);
+    symc_store(p + CFICACHE_AT_ARCH, identity->arch);
     for (i = 0; i < CFICACHE_MAPS; i++) {
-        symfile_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
-                      (uint32_t)maps[i].count);
+        symc_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
+                   (uint32_t)maps[i].count);
     }
-    symfile_store(p + CFICACHE_AT_SETS, (uint32_t)w->sets.count);
-    symfile_store(p + CFICACHE_AT_RULES,
-                  (uint32_t)(w->sets.size / CFICACHE_RULE_SIZE));
-    symfile_store(p + CFICACHE_AT_WINS, (uint32_t)w->num_records);
-    symfile_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)w->programs.size);
-    symfile_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
-    symfile_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
+    symc_store(p + CFICACHE_AT_SETS, (uint32_t)w->sets.count);
+    symc_store(p + CFICACHE_AT_RULES,
+               (uint32_t)(w->sets.size / CFICACHE_RULE_SIZE));
+    symc_store(p + CFICACHE_AT_WINS, (uint32_t)w->num_records);
+    symc_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)w->programs.size);
+    symc_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
+    symc_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
     piece->used = CFICACHE_HEADER;
 }
 
@@ -108,10 +108,10 @@ static size_t write_names(const struct cficache_names *names, uint8_t *p)
     return (size_t)(p - begin);
 }
 
-static enum symfile_status write_file(struct cficache_writer *w,
-                                      const struct cficache_identity *identity,
-                                      const struct cficache_points *maps,
-                                      const struct symfile_sink *sink)
+static enum symc_status write_file(struct cficache_writer *w,
+                                   const struct cficache_identity *identity,
+                                   const struct cficache_points *maps,
+                                   const struct symc_sink *sink)
 {
     size_t i, name_bytes;
     uint8_t names[sizeof(w->names.texts) + CFICACHE_NAMES];
@@ -134,7 +134,7 @@ static enum symfile_status write_file(struct cficache_writer *w,
     put_bytes(&piece, names, name_bytes);
     put_bytes(&piece, identity->file, identity->file_size);
     flush(&piece);
-    return piece.has_failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }
 
 /* Makes the map of STACK WIN records: those with programs hide the others. */
@@ -152,24 +152,24 @@ static int make_win(const struct cficache_writer *w,
     return rc;
 }
 
-enum symfile_status
+enum symc_status
 cficache_writer_finish(struct cficache_writer *w,
                        const struct cficache_identity *identity,
-                       const struct symfile_sink *sink)
+                       const struct symc_sink *sink)
 {
     unsigned i;
     struct cficache_points maps[CFICACHE_MAPS] = {{0}};
-    enum symfile_status status = cficache_writer_close(w);
+    enum symc_status status = cficache_writer_close(w);
 
-    for (i = 0; i < CFICACHE_WIN && status == SYMFILE_OK; i++) {
+    for (i = 0; i < CFICACHE_WIN && status == SYMC_OK; i++) {
         if (cficache_points_map(&maps[i], &w->spans[i], &w->rows) != 0) {
-            status = SYMFILE_NO_MEMORY;
+            status = SYMC_NO_MEMORY;
         }
     }
-    if (status == SYMFILE_OK && make_win(w, &maps[CFICACHE_WIN]) != 0) {
-        status = SYMFILE_NO_MEMORY;
+    if (status == SYMC_OK && make_win(w, &maps[CFICACHE_WIN]) != 0) {
+        status = SYMC_NO_MEMORY;
     }
-    if (status == SYMFILE_OK) {
+    if (status == SYMC_OK) {
         status = write_file(w, identity, maps, sink);
     }
     for (i = 0; i < CFICACHE_MAPS; i++) {

@@ -14,8 +14,8 @@ bool ppdbcache_sniff(const void *data, size_t size)
                          memcmp(data, "CBDP", 4) == 0);
 }
 
-static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                         char *error, size_t error_size)
 {
     uint32_t version;
 
@@ -23,46 +23,46 @@ static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
         snprintf(error, error_size,
                  "a PpdbCache of a big-endian machine, which nobody reads "
                  "here");
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     if (size < PPDBCACHE_AT_GUID || !ppdbcache_sniff(data, size)) {
         snprintf(error, error_size,
                  "not a PpdbCache: does not begin with \"PDBC\"");
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
-    version = symfile_load(data + PPDBCACHE_AT_VERSION);
+    version = symc_load(data + PPDBCACHE_AT_VERSION);
     if (version != PPDBCACHE_VERSION) {
         snprintf(error, error_size,
                  "a PpdbCache of version %u; %d can be read", version,
                  PPDBCACHE_VERSION);
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     if (size < PPDBCACHE_HEADER) {
         snprintf(error, error_size,
                  "truncated: %zu bytes, the header alone has %d", size,
                  PPDBCACHE_HEADER);
-        return SYMFILE_DAMAGED;
+        return SYMC_DAMAGED;
     }
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
-enum symfile_open_status
-ppdbcache_reader_open(struct ppdbcache_reader *reader, const void *data,
-                      size_t size, char *error, size_t error_size)
+enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size)
 {
     uint64_t end;
-    enum symfile_open_status status;
+    enum symc_open_status status;
     struct ppdbcache_reader r;
 
     status = check_magic(data, size, error, error_size);
-    if (status != SYMFILE_OPENED) {
+    if (status != SYMC_OPENED) {
         return status;
     }
     r.data = data;
     r.size = size;
-    r.num_files = symfile_load(r.data + PPDBCACHE_AT_FILES);
-    r.num_ranges = symfile_load(r.data + PPDBCACHE_AT_RANGES);
-    r.string_bytes = symfile_load(r.data + PPDBCACHE_AT_STRINGS);
+    r.num_files = symc_load(r.data + PPDBCACHE_AT_FILES);
+    r.num_ranges = symc_load(r.data + PPDBCACHE_AT_RANGES);
+    r.string_bytes = symc_load(r.data + PPDBCACHE_AT_STRINGS);
     end = PPDBCACHE_HEADER + (uint64_t)r.num_files * PPDBCACHE_FILE_SIZE +
           (uint64_t)r.num_ranges *
               (PPDBCACHE_PLACE_SIZE + PPDBCACHE_RANGE_SIZE) +
@@ -71,18 +71,18 @@ ppdbcache_reader_open(struct ppdbcache_reader *reader, const void *data,
         snprintf(error, error_size,
                  "truncated: %zu bytes, its parts take %llu", size,
                  (unsigned long long)end);
-        return SYMFILE_DAMAGED;
+        return SYMC_DAMAGED;
     }
     r.files = PPDBCACHE_HEADER;
     r.places = r.files + (size_t)r.num_files * PPDBCACHE_FILE_SIZE;
     r.ranges = r.places + (size_t)r.num_ranges * PPDBCACHE_PLACE_SIZE;
     r.strings = r.ranges + (size_t)r.num_ranges * PPDBCACHE_RANGE_SIZE;
     *reader = r;
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
 const char *ppdbcache_reader_file(const struct ppdbcache_reader *r,
-                                  uint32_t index, struct symfile_string *name,
+                                  uint32_t index, struct symc_string *name,
                                   uint32_t *language)
 {
     const uint8_t *p = r->data + r->files;
@@ -94,10 +94,10 @@ const char *ppdbcache_reader_file(const struct ppdbcache_reader *r,
         return "does not exist";
     }
     p += (size_t)index * PPDBCACHE_FILE_SIZE;
-    *language = symfile_load(p + 4);
+    *language = symc_load(p + 4);
     /* to the end of the file, as in the reference */
-    return symfile_string_read(r->data + r->strings, r->size - r->strings,
-                               symfile_load(p), SYMFILE_VERSION, name);
+    return symc_string_read(r->data + r->strings, r->size - r->strings,
+                            symc_load(p), SYMC_VERSION, name);
 }
 
 uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *r,
@@ -106,7 +106,7 @@ uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *r,
     const uint8_t *p =
         r->data + r->ranges + (size_t)index * PPDBCACHE_RANGE_SIZE;
 
-    return (uint64_t)symfile_load(p) << 32 | symfile_load(p + 4);
+    return (uint64_t)symc_load(p) << 32 | symc_load(p + 4);
 }
 
 void ppdbcache_reader_place(const struct ppdbcache_reader *r, uint32_t index,
@@ -115,8 +115,8 @@ void ppdbcache_reader_place(const struct ppdbcache_reader *r, uint32_t index,
     const uint8_t *p =
         r->data + r->places + (size_t)index * PPDBCACHE_PLACE_SIZE;
 
-    *line = symfile_load(p);
-    *file = symfile_load(p + 4);
+    *line = symc_load(p);
+    *file = symc_load(p + 4);
 }
 
 bool ppdbcache_reader_lookup(const struct ppdbcache_reader *r, uint32_t method,

@@ -29,7 +29,7 @@ struct ppdbcache_reader {
 
 /* A place in the source.  An absent name has the data NULL. */
 struct ppdbcache_place {
-    struct symfile_string file; /* its whole path */
+    struct symc_string file; /* its whole path */
     uint32_t line;
     uint32_t language; /* as SymCaches number them */
 };
@@ -39,14 +39,14 @@ bool ppdbcache_sniff(const void *data, size_t size);
 
 /* Opens a PpdbCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symfile_open_status
-ppdbcache_reader_open(struct ppdbcache_reader *reader, const void *data,
-                      size_t size, char *error, size_t error_size);
+enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size);
 
 /* Reads the file with an index.  Returns NULL, or a text that says what is
  * wrong with it; then the file is absent. */
 const char *ppdbcache_reader_file(const struct ppdbcache_reader *reader,
-                                  uint32_t index, struct symfile_string *name,
+                                  uint32_t index, struct symc_string *name,
                                   uint32_t *language);
 
 /* Returns the method and the IL offset of a range as one number, the method in

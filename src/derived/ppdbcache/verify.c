@@ -63,12 +63,12 @@ static bool check_strings(const struct verify *v)
     const char *fault;
     const struct ppdbcache_reader *r = v->reader;
     const uint8_t *section = r->data + r->strings;
-    struct symfile_string string;
+    struct symc_string string;
 
     while (at < r->string_bytes) {
         v->starts[at / 8] |= (uint8_t)(1 << at % 8);
-        fault = symfile_string_read(section, r->string_bytes, at,
-                                    SYMFILE_VERSION, &string);
+        fault = symc_string_read(section, r->string_bytes, at, SYMC_VERSION,
+                                 &string);
         if (fault != NULL) {
             return violation(v, "offset 0x%zx: string %s", r->strings + at,
                              fault);
@@ -86,7 +86,7 @@ static bool check_files(const struct verify *v)
 
     for (i = 0; i < r->num_files; i++) {
         at = r->files + (size_t)i * PPDBCACHE_FILE_SIZE;
-        name = symfile_load(r->data + at);
+        name = symc_load(r->data + at);
         if (name >= r->string_bytes ||
             (v->starts[name / 8] >> name % 8 & 1) == 0) {
             return violation(v, "offset 0x%zx: file %u: no string begins at "
@@ -121,9 +121,8 @@ static bool check_ranges(const struct verify *v)
     return true;
 }
 
-enum symfile_verify_status
-ppdbcache_verify(const struct ppdbcache_reader *reader, char *error,
-                 size_t error_size)
+enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
+                                         char *error, size_t error_size)
 {
     bool is_sound;
     struct verify v = {reader, NULL, error, error_size};
@@ -131,27 +130,27 @@ ppdbcache_verify(const struct ppdbcache_reader *reader, char *error,
     v.starts = calloc(reader->string_bytes / 8 + 1, 1);
     if (v.starts == NULL) {
         snprintf(error, error_size, "no memory for a check");
-        return SYMFILE_NOT_VERIFIED;
+        return SYMC_NOT_VERIFIED;
     }
     is_sound = check_header(&v) && check_strings(&v) && check_files(&v) &&
                check_ranges(&v);
     free(v.starts);
-    return is_sound ? SYMFILE_SOUND : SYMFILE_VIOLATED;
+    return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
 }
 
-enum symfile_verify_status ppdbcache_check(const void *data, size_t size,
-                                           const uint8_t guid[16], char *error,
-                                           size_t error_size)
+enum symc_verify_status ppdbcache_check(const void *data, size_t size,
+                                        const uint8_t guid[16], char *error,
+                                        size_t error_size)
 {
     struct ppdbcache_reader reader;
 
     if (ppdbcache_reader_open(&reader, data, size, error, error_size) !=
-        SYMFILE_OPENED) {
-        return SYMFILE_VIOLATED;
+        SYMC_OPENED) {
+        return SYMC_VIOLATED;
     }
     if (memcmp((const uint8_t *)data + PPDBCACHE_AT_GUID, guid, 16) != 0) {
         snprintf(error, error_size, "made from a PDB with another GUID");
-        return SYMFILE_VIOLATED;
+        return SYMC_VIOLATED;
     }
     return ppdbcache_verify(&reader, error, error_size);
 }

@@ -16,14 +16,13 @@
  * the size of the file, and memory for a bit for each byte of strings.  Writes
  * the first violation, and where it is, to error.
  */
-enum symfile_verify_status
-ppdbcache_verify(const struct ppdbcache_reader *reader, char *error,
-                 size_t error_size);
+enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
+                                         char *error, size_t error_size);
 
 /* Opens and verifies a whole file in memory, which must have been made of a PDB
  * with this GUID. */
-enum symfile_verify_status ppdbcache_check(const void *data, size_t size,
-                                           const uint8_t guid[16], char *error,
-                                           size_t error_size);
+enum symc_verify_status ppdbcache_check(const void *data, size_t size,
+                                        const uint8_t guid[16], char *error,
+                                        size_t error_size);
 
 #endif

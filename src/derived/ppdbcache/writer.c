@@ -13,42 +13,42 @@
 
 void ppdbcache_writer_free(struct ppdbcache_writer *w)
 {
-    symfile_strings_free(&w->strings);
+    symc_strings_free(&w->strings);
     table_free(&w->file_table);
     free(w->files);
     free(w->points);
     memset(w, 0, sizeof(*w));
 }
 
-enum symfile_status ppdbcache_writer_file(struct ppdbcache_writer *w,
-                                          const char *name, size_t size,
-                                          uint32_t language, uint32_t *file)
+enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *w,
+                                       const char *name, size_t size,
+                                       uint32_t language, uint32_t *file)
 {
     size_t at = 0;
     uint32_t offset;
     uint64_t hash;
     uintptr_t found;
 
-    if (symfile_strings_insert(&w->strings, name, size, &offset) != 0) {
-        return SYMFILE_NO_MEMORY;
+    if (symc_strings_insert(&w->strings, name, size, &offset) != 0) {
+        return SYMC_NO_MEMORY;
     }
     hash = table_hash_number(&w->file_table,
                              (uint64_t)offset << 32 | language);
     found = table_next(&w->file_table, hash, &at);
     if (found != 0) {
         *file = (uint32_t)found - 1;
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     if (w->num_files >= UINT32_MAX ||
-        symfile_array_need(&w->files, &w->file_room, w->num_files + 1,
-                           sizeof(*w->files)) != 0 ||
+        symc_array_need(&w->files, &w->file_room, w->num_files + 1,
+                        sizeof(*w->files)) != 0 ||
         table_add(&w->file_table, hash, w->num_files + 1) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     *file = (uint32_t)w->num_files++;
     w->files[*file].name = offset;
     w->files[*file].language = language;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
 static uint64_t key_of(const struct ppdbcache_point *point)
@@ -56,20 +56,20 @@ static uint64_t key_of(const struct ppdbcache_point *point)
     return (uint64_t)point->method << 32 | point->il;
 }
 
-enum symfile_status ppdbcache_writer_point(struct ppdbcache_writer *w,
-                                           const struct ppdbcache_point *point)
+enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *w,
+                                        const struct ppdbcache_point *point)
 {
     if (w->num_points >= UINT32_MAX ||
-        symfile_array_need(&w->points, &w->point_room, w->num_points + 1,
-                           sizeof(*w->points)) != 0) {
-        return SYMFILE_NO_MEMORY;
+        symc_array_need(&w->points, &w->point_room, w->num_points + 1,
+                        sizeof(*w->points)) != 0) {
+        return SYMC_NO_MEMORY;
     }
     w->is_unsorted =
         w->is_unsorted || (w->num_points > 0 &&
                            key_of(&w->points[w->num_points - 1]) >=
                                key_of(point));
     w->points[w->num_points++] = *point;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
 static int compare(const void *a, const void *b)
@@ -85,7 +85,7 @@ static int compare(const void *a, const void *b)
 
 /* Sorts the points, and keeps the last one of those with equal keys.  Only
  * strange files need this. */
-static enum symfile_status sort_points(struct ppdbcache_writer *w)
+static enum symc_status sort_points(struct ppdbcache_writer *w)
 {
     size_t i, n = 0;
     struct ppdbcache_point *sorted;
@@ -96,7 +96,7 @@ static enum symfile_status sort_points(struct ppdbcache_writer *w)
     if (order == NULL || sorted == NULL) {
         free(order);
         free(sorted);
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     for (i = 0; i < w->num_points; i++) {
         order[i] = &w->points[i];
@@ -112,12 +112,12 @@ static enum symfile_status sort_points(struct ppdbcache_writer *w)
     free(w->points);
     w->points = sorted;
     w->num_points = w->point_room = n;
-    return SYMFILE_OK;
+    return SYMC_OK;
 }
 
 /* Output that is collected until there is a piece of it. */
 struct piece {
-    const struct symfile_sink *sink;
+    const struct symc_sink *sink;
     size_t used;
     bool has_failed;
     uint8_t data[PIECE];
@@ -137,36 +137,35 @@ static inline void put(struct piece *piece, uint32_t first, uint32_t second)
     if (piece->used == PIECE) {
         flush(piece);
     }
-    symfile_store(piece->data + piece->used, first);
-    symfile_store(piece->data + piece->used + 4, second);
+    symc_store(piece->data + piece->used, first);
+    symc_store(piece->data + piece->used + 4, second);
     piece->used += 8;
 }
 
-enum symfile_status
+enum symc_status
 ppdbcache_writer_finish(struct ppdbcache_writer *w,
                         const struct ppdbcache_identity *identity,
-                        const struct symfile_sink *sink)
+                        const struct symc_sink *sink)
 {
     size_t i;
     struct piece piece;
 
-    if (w->is_unsorted && sort_points(w) != SYMFILE_OK) {
-        return SYMFILE_NO_MEMORY;
+    if (w->is_unsorted && sort_points(w) != SYMC_OK) {
+        return SYMC_NO_MEMORY;
     }
     piece.sink = sink;
     piece.has_failed = false;
     piece.used = PPDBCACHE_HEADER;
     memset(piece.data, 0, PPDBCACHE_HEADER);
     memcpy(piece.data, "PDBC", 4);
-    symfile_store(piece.data + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
+    symc_store(piece.data + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
     if (identity != NULL) {
         memcpy(piece.data + PPDBCACHE_AT_GUID, identity->guid, 16);
-        symfile_store(piece.data + PPDBCACHE_AT_STAMP, identity->stamp);
+        symc_store(piece.data + PPDBCACHE_AT_STAMP, identity->stamp);
     }
-    symfile_store(piece.data + PPDBCACHE_AT_FILES, (uint32_t)w->num_files);
-    symfile_store(piece.data + PPDBCACHE_AT_RANGES, (uint32_t)w->num_points);
-    symfile_store(piece.data + PPDBCACHE_AT_STRINGS,
-                  (uint32_t)w->strings.size);
+    symc_store(piece.data + PPDBCACHE_AT_FILES, (uint32_t)w->num_files);
+    symc_store(piece.data + PPDBCACHE_AT_RANGES, (uint32_t)w->num_points);
+    symc_store(piece.data + PPDBCACHE_AT_STRINGS, (uint32_t)w->strings.size);
     for (i = 0; i < w->num_files; i++) {
         put(&piece, w->files[i].name, w->files[i].language);
     }
@@ -188,5 +187,5 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
     if (piece.used > 0) {
         flush(&piece);
     }
-    return piece.has_failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }

@@ -29,7 +29,7 @@ struct ppdbcache_point {
 
 /* Must be all zero at the beginning. */
 struct ppdbcache_writer {
-    struct symfile_strings strings;
+    struct symc_strings strings;
     struct table file_table; /* by name and language: index + 1 */
     struct ppdbcache_file *files;
     size_t num_files;
@@ -49,21 +49,20 @@ void ppdbcache_writer_free(struct ppdbcache_writer *writer);
 
 /* Adds a file unless there is one of this name and language; *file becomes its
  * index.  Bytes that are not UTF-8 become U+FFFD. */
-enum symfile_status ppdbcache_writer_file(struct ppdbcache_writer *writer,
-                                          const char *name, size_t size,
-                                          uint32_t language, uint32_t *file);
+enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *writer,
+                                       const char *name, size_t size,
+                                       uint32_t language, uint32_t *file);
 
 /* Adds a point.  Of those of one method and offset the last one counts; it is
  * fastest when they ascend. */
-enum symfile_status
-ppdbcache_writer_point(struct ppdbcache_writer *writer,
-                       const struct ppdbcache_point *point);
+enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *writer,
+                                        const struct ppdbcache_point *point);
 
 /* Ends the input and writes the file; an identity of NULL is none.  Afterwards
  * the writer can only be freed. */
-enum symfile_status
+enum symc_status
 ppdbcache_writer_finish(struct ppdbcache_writer *writer,
                         const struct ppdbcache_identity *identity,
-                        const struct symfile_sink *sink);
+                        const struct symc_sink *sink);
 
 #endif

@@ -54,17 +54,17 @@ static size_t find_arch(uint32_t stored)
     return 0;
 }
 
-uint32_t symfile_arch_number(uint32_t stored)
+uint32_t symc_arch_number(uint32_t stored)
 {
     return archs[find_arch(stored)].number;
 }
 
-const char *symfile_arch_name(uint32_t stored)
+const char *symc_arch_name(uint32_t stored)
 {
     return archs[find_arch(stored)].name;
 }
 
-bool symfile_arch_find(const char *name, uint32_t *number)
+bool symc_arch_find(const char *name, uint32_t *number)
 {
     size_t i;
 
@@ -77,7 +77,7 @@ bool symfile_arch_find(const char *name, uint32_t *number)
     return false;
 }
 
-const char *symfile_language_name(uint32_t stored)
+const char *symc_language_name(uint32_t stored)
 {
     return languages[stored < COUNT(languages) ? stored : 0];
 }

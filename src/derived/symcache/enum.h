@@ -12,18 +12,18 @@
 
 /* Returns the current number of an architecture.  The numbers that old files
  * use are translated; an unknown number becomes 0 ("unknown"). */
-uint32_t symfile_arch_number(uint32_t stored);
+uint32_t symc_arch_number(uint32_t stored);
 
 /* Returns the name of the architecture with this stored number, for example
  * "x86_64" or "unknown". */
-const char *symfile_arch_name(uint32_t stored);
+const char *symc_arch_name(uint32_t stored);
 
 /* Finds the number of an architecture by its name.  Returns false if no
  * architecture has this name. */
-bool symfile_arch_find(const char *name, uint32_t *number);
+bool symc_arch_find(const char *name, uint32_t *number);
 
 /* Returns the name of the language with this stored number, for example "cpp"
  * or "unknown". */
-const char *symfile_language_name(uint32_t stored);
+const char *symc_language_name(uint32_t stored);
 
 #endif

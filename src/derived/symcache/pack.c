@@ -16,8 +16,7 @@ static const uint8_t codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
                                   3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
 static const uint32_t masks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
 
-uint8_t *symfile_pack_addresses(uint8_t *to, const uint32_t *addresses,
-                                size_t n)
+uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n)
 {
     size_t i;
     uint32_t delta;
@@ -28,15 +27,15 @@ uint8_t *symfile_pack_addresses(uint8_t *to, const uint32_t *addresses,
             *to++ = (uint8_t)delta;
         } else {
             *to++ = FAR;
-            symfile_store(to, delta);
+            symc_store(to, delta);
             to += 4;
         }
     }
     return to;
 }
 
-void symfile_unpack_addresses(const uint8_t *from, uint32_t first,
-                              uint32_t *addresses, size_t n)
+void symc_unpack_addresses(const uint8_t *from, uint32_t first,
+                           uint32_t *addresses, size_t n)
 {
     size_t i;
 
@@ -45,7 +44,7 @@ void symfile_unpack_addresses(const uint8_t *from, uint32_t first,
         if (*from < FAR) {
             first += *from++;
         } else {
-            first += symfile_load(from + 1);
+            first += symc_load(from + 1);
             from += 5;
         }
         addresses[i] = first;
@@ -62,19 +61,18 @@ static inline uint8_t *put(uint8_t *to, uint32_t before, uint32_t now,
     d = d << 1 ^ (0u - (d >> 31));
     code = codes[63 - __builtin_clzll((uint64_t)d << 1 | 1)];
     *control |= code << shift;
-    symfile_store(to, d);
+    symc_store(to, d);
     return to + sizes[code];
 }
 
-uint8_t *symfile_pack_locations(uint8_t *to,
-                                const struct symfile_location *locations,
-                                size_t n)
+uint8_t *symc_pack_locations(uint8_t *to,
+                             const struct symc_location *locations, size_t n)
 {
     size_t i;
     uint8_t *first;
     unsigned control;
-    static const struct symfile_location zero;
-    const struct symfile_location *now, *before;
+    static const struct symc_location zero;
+    const struct symc_location *now, *before;
 
     before = &zero;
     for (i = 0; i < n; i++) {
@@ -96,19 +94,18 @@ static inline const uint8_t *take(const uint8_t *from, unsigned code,
 {
     uint32_t d;
 
-    d = symfile_load(from) & masks[code];
+    d = symc_load(from) & masks[code];
     *value += d >> 1 ^ (0u - (d & 1));
     return from + sizes[code];
 }
 
-const uint8_t *symfile_unpack_locations(const uint8_t *from,
-                                        struct symfile_location *last,
-                                        struct symfile_location *locations,
-                                        size_t n)
+const uint8_t *symc_unpack_locations(const uint8_t *from,
+                                     struct symc_location *last,
+                                     struct symc_location *locations, size_t n)
 {
     size_t i;
     unsigned control;
-    struct symfile_location now;
+    struct symc_location now;
 
     now = *last;
     for (i = 0; i < n; i++) {

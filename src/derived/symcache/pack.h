@@ -21,35 +21,33 @@
 
 #include "format.h"
 
-struct symfile_location {
-    uint32_t file; /* or SYMFILE_NONE */
+struct symc_location {
+    uint32_t file; /* or SYMC_NONE */
     uint32_t line;
     uint32_t function;
-    uint32_t inlined_into; /* call location, or SYMFILE_NONE */
+    uint32_t inlined_into; /* call location, or SYMC_NONE */
 };
 
 /* Size of a buffer for n entries, including the bytes at its end that packing
  * may write and unpacking may read without using them. */
-#define SYMFILE_PACK_ROOM(n) (22 * (size_t)(n) + 16)
+#define SYMC_PACK_ROOM(n) (22 * (size_t)(n) + 16)
 
 /* Both return the end of what they wrote. */
-uint8_t *symfile_pack_addresses(uint8_t *to, const uint32_t *addresses,
-                                size_t n);
-uint8_t *symfile_pack_locations(uint8_t *to,
-                                const struct symfile_location *locations,
-                                size_t n);
+uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n);
+uint8_t *symc_pack_locations(uint8_t *to,
+                             const struct symc_location *locations, size_t n);
 
 /* Unpacks n >= 1 addresses.  The first one is not packed, it is given. */
-void symfile_unpack_addresses(const uint8_t *from, uint32_t first,
-                              uint32_t *addresses, size_t n);
+void symc_unpack_addresses(const uint8_t *from, uint32_t first,
+                           uint32_t *addresses, size_t n);
 
 /* Unpacks the next n locations.  *last is the location before them (all zero
  * at the beginning) and becomes the last one unpacked.  Returns where the next
  * locations begin.  May read up to 16 bytes behind the packed data, but does
  * not use what they contain. */
-const uint8_t *symfile_unpack_locations(const uint8_t *from,
-                                        struct symfile_location *last,
-                                        struct symfile_location *locations,
-                                        size_t n);
+const uint8_t *symc_unpack_locations(const uint8_t *from,
+                                     struct symc_location *last,
+                                     struct symc_location *locations,
+                                     size_t n);
 
 #endif

@@ -37,7 +37,7 @@ static bool is_windows(const char *path, size_t size)
 
 /* Resolves the path other relative to the path of size bytes in out.  The
  * result replaces what is in out; returns its length. */
-static size_t join(char *out, size_t size, const struct symfile_string *other)
+static size_t join(char *out, size_t size, const struct symc_string *other)
 {
     char separator;
     size_t skip;
@@ -158,17 +158,17 @@ static size_t clean(char *path, size_t size)
     return out;
 }
 
-size_t symfile_path_room(const struct symfile_string *comp_dir,
-                         const struct symfile_string *directory,
-                         const struct symfile_string *name)
+size_t symc_path_room(const struct symc_string *comp_dir,
+                      const struct symc_string *directory,
+                      const struct symc_string *name)
 {
     /* two separators, and two bytes for a drive */
     return comp_dir->size + directory->size + name->size + 4;
 }
 
-size_t symfile_path_join(const struct symfile_string *comp_dir,
-                         const struct symfile_string *directory,
-                         const struct symfile_string *name, char *out)
+size_t symc_path_join(const struct symc_string *comp_dir,
+                      const struct symc_string *directory,
+                      const struct symc_string *name, char *out)
 {
     size_t size;
 

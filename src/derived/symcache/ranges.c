@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-void symfile_ranges_free(struct symfile_ranges *r)
+void symc_ranges_free(struct symc_ranges *r)
 {
     free(r->addresses);
     free(r->locations);
@@ -21,13 +21,13 @@ void symfile_ranges_free(struct symfile_ranges *r)
     memset(r, 0, sizeof(*r));
 }
 
-static bool is_line(const struct symfile_location *location)
+static bool is_line(const struct symc_location *location)
 {
-    return location->file != SYMFILE_NONE;
+    return location->file != SYMC_NONE;
 }
 
-int symfile_ranges_put(struct symfile_ranges *r, uint32_t address,
-                       const struct symfile_location *location)
+int symc_ranges_put(struct symc_ranges *r, uint32_t address,
+                    const struct symc_location *location)
 {
     size_t n;
 
@@ -39,10 +39,10 @@ int symfile_ranges_put(struct symfile_ranges *r, uint32_t address,
         return 0;
     }
     if (n >= UINT32_MAX / 5 || /* 5 packed bytes each must fit in 32 bits */
-        symfile_array_need(&r->addresses, &r->address_room, n + 1,
-                           sizeof(*r->addresses)) != 0 ||
-        symfile_array_need(&r->locations, &r->location_room, n + 1,
-                           sizeof(*r->locations)) != 0) {
+        symc_array_need(&r->addresses, &r->address_room, n + 1,
+                        sizeof(*r->addresses)) != 0 ||
+        symc_array_need(&r->locations, &r->location_room, n + 1,
+                        sizeof(*r->locations)) != 0) {
         return -1;
     }
     r->addresses[n] = address;
@@ -51,18 +51,18 @@ int symfile_ranges_put(struct symfile_ranges *r, uint32_t address,
     return 0;
 }
 
-int symfile_ranges_gap(struct symfile_ranges *r, uint32_t address)
+int symc_ranges_gap(struct symc_ranges *r, uint32_t address)
 {
-    if (symfile_array_need(&r->gaps, &r->gap_room, r->num_gaps + 1,
-                           sizeof(*r->gaps)) != 0) {
+    if (symc_array_need(&r->gaps, &r->gap_room, r->num_gaps + 1,
+                        sizeof(*r->gaps)) != 0) {
         return -1;
     }
     r->gaps[r->num_gaps++] = address;
     return 0;
 }
 
-size_t symfile_ranges_decide(const struct symfile_location *locations,
-                             uint64_t *keys, size_t n)
+size_t symc_ranges_decide(const struct symc_location *locations,
+                          uint64_t *keys, size_t n)
 {
     size_t i, out;
 
@@ -81,11 +81,11 @@ size_t symfile_ranges_decide(const struct symfile_location *locations,
 
 /* Sorts the open block by address.  Returns its sorted locations, which may be
  * in another array than before, or NULL if memory runs out. */
-static const struct symfile_location *sort_block(struct symfile_ranges *r)
+static const struct symc_location *sort_block(struct symc_ranges *r)
 {
     size_t i, n, all;
     uint64_t *keys;
-    struct symfile_location *sorted;
+    struct symc_location *sorted;
 
     all = r->count;
     for (i = 1; i < all && r->addresses[i - 1] < r->addresses[i]; i++) {
@@ -94,17 +94,17 @@ static const struct symfile_location *sort_block(struct symfile_ranges *r)
         return r->locations;
     }
     /* room for the keys, the work space of sorting, and sorted locations */
-    if (symfile_array_need(&r->keys, &r->key_room, 4 * all,
-                           sizeof(*r->keys)) != 0) {
+    if (symc_array_need(&r->keys, &r->key_room, 4 * all, sizeof(*r->keys)) !=
+        0) {
         return NULL;
     }
     keys = r->keys;
     for (i = 0; i < all; i++) {
         keys[i] = (uint64_t)r->addresses[i] << 32 | i;
     }
-    symfile_sort(keys, keys + all, all);
-    n = symfile_ranges_decide(r->locations, keys, all);
-    sorted = (struct symfile_location *)(keys + 2 * all);
+    symc_sort(keys, keys + all, all);
+    n = symc_ranges_decide(r->locations, keys, all);
+    sorted = (struct symc_location *)(keys + 2 * all);
     for (i = 0; i < n; i++) {
         sorted[i] = r->locations[(uint32_t)keys[i]];
         r->addresses[i] = (uint32_t)(keys[i] >> 32);
@@ -131,7 +131,7 @@ static bool has_address(const uint32_t *addresses, size_t n, uint32_t address)
 }
 
 /* Drops gaps of the open block at whose address the block has an entry. */
-static void drop_filled_gaps(struct symfile_ranges *r)
+static void drop_filled_gaps(struct symc_ranges *r)
 {
     size_t i, out;
     uint32_t gap;
@@ -148,29 +148,28 @@ static void drop_filled_gaps(struct symfile_ranges *r)
     r->gap_begin = out;
 }
 
-static int pack_block(struct symfile_ranges *r,
-                      const struct symfile_location *locations,
-                      struct symfile_block *block)
+static int pack_block(struct symc_ranges *r,
+                      const struct symc_location *locations,
+                      struct symc_block *block)
 {
     uint8_t *p, *begin;
 
-    if (symfile_array_need(&r->packed, &r->packed_room,
-                           r->packed_size + SYMFILE_PACK_ROOM(r->count),
-                           1) != 0) {
+    if (symc_array_need(&r->packed, &r->packed_room,
+                        r->packed_size + SYMC_PACK_ROOM(r->count), 1) != 0) {
         return -1;
     }
     begin = r->packed + r->packed_size;
-    p = symfile_pack_addresses(begin, r->addresses, r->count);
+    p = symc_pack_addresses(begin, r->addresses, r->count);
     block->addresses = (uint32_t)(p - begin);
-    p = symfile_pack_locations(p, locations, r->count);
+    p = symc_pack_locations(p, locations, r->count);
     r->packed_size = (size_t)(p - r->packed);
     return 0;
 }
 
-int symfile_ranges_close(struct symfile_ranges *r)
+int symc_ranges_close(struct symc_ranges *r)
 {
-    struct symfile_block *block;
-    const struct symfile_location *locations;
+    struct symc_block *block;
+    const struct symc_location *locations;
 
     if (r->count == 0) {
         drop_filled_gaps(r);
@@ -182,8 +181,8 @@ int symfile_ranges_close(struct symfile_ranges *r)
     }
     drop_filled_gaps(r);
     if (r->num_blocks >= UINT32_MAX ||
-        symfile_array_need(&r->blocks, &r->block_room, r->num_blocks + 1,
-                           sizeof(*r->blocks)) != 0) {
+        symc_array_need(&r->blocks, &r->block_room, r->num_blocks + 1,
+                        sizeof(*r->blocks)) != 0) {
         return -1;
     }
     block = &r->blocks[r->num_blocks++];
@@ -199,7 +198,7 @@ int symfile_ranges_close(struct symfile_ranges *r)
     return 0;
 }
 
-static int sort_gaps(struct symfile_ranges *r)
+static int sort_gaps(struct symc_ranges *r)
 {
     size_t i, out;
     uint32_t *tmp = malloc((r->num_gaps + 1) * sizeof(*tmp));
@@ -207,7 +206,7 @@ static int sort_gaps(struct symfile_ranges *r)
     if (tmp == NULL) {
         return -1;
     }
-    symfile_sort_words(r->gaps, tmp, r->num_gaps);
+    symc_sort_words(r->gaps, tmp, r->num_gaps);
     free(tmp);
     out = 0;
     for (i = 0; i < r->num_gaps; i++) {
@@ -219,18 +218,17 @@ static int sort_gaps(struct symfile_ranges *r)
     return 0;
 }
 
-int symfile_ranges_seal(struct symfile_ranges *r)
+int symc_ranges_seal(struct symc_ranges *r)
 {
     size_t i, n = r->num_blocks;
 
-    if (sort_gaps(r) != 0 ||
-        symfile_array_need(&r->keys, &r->key_room, 2 * n + 2,
-                           sizeof(*r->keys)) != 0) {
+    if (sort_gaps(r) != 0 || symc_array_need(&r->keys, &r->key_room, 2 * n + 2,
+                                             sizeof(*r->keys)) != 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
         r->keys[i] = (uint64_t)r->blocks[i].first << 32 | i;
     }
-    symfile_sort(r->keys, r->keys + n, n);
+    symc_sort(r->keys, r->keys + n, n);
     return 0;
 }

@@ -22,7 +22,7 @@
 
 #include "pack.h"
 
-struct symfile_block {
+struct symc_block {
     uint32_t first; /* address */
     uint32_t last;
     uint32_t count;
@@ -30,16 +30,16 @@ struct symfile_block {
     uint64_t begin;     /* in packed */
 };
 
-struct symfile_ranges {
+struct symc_ranges {
     uint32_t *addresses; /* the open block: two arrays of count elements */
-    struct symfile_location *locations;
+    struct symc_location *locations;
     size_t count;
     size_t address_room;
     size_t location_room;
     uint8_t *packed; /* closed blocks, a few bytes for each entry */
     size_t packed_size;
     size_t packed_room;
-    struct symfile_block *blocks;
+    struct symc_block *blocks;
     size_t num_blocks;
     size_t block_room;
     size_t total; /* entries of all blocks */
@@ -52,25 +52,25 @@ struct symfile_ranges {
 };
 
 /* Add an entry or a gap at an address.  These, and the functions up to
- * symfile_ranges_seal(), return 0, or -1 if memory or 32 bits run out. */
-int symfile_ranges_put(struct symfile_ranges *ranges, uint32_t address,
-                       const struct symfile_location *location);
-int symfile_ranges_gap(struct symfile_ranges *ranges, uint32_t address);
+ * symc_ranges_seal(), return 0, or -1 if memory or 32 bits run out. */
+int symc_ranges_put(struct symc_ranges *ranges, uint32_t address,
+                    const struct symc_location *location);
+int symc_ranges_gap(struct symc_ranges *ranges, uint32_t address);
 
 /* Closes the open block, after one tree of functions. */
-int symfile_ranges_close(struct symfile_ranges *ranges);
+int symc_ranges_close(struct symc_ranges *ranges);
 
 /* Ends the input: sorts blocks and gaps, and removes duplicate gaps. */
-int symfile_ranges_seal(struct symfile_ranges *ranges);
+int symc_ranges_seal(struct symc_ranges *ranges);
 
 /*
  * Keeps one key for each address, the one that wins by the rule above.  The n
  * keys are sorted; a key has the address in its high half and the index into
  * locations in its low half.  Returns the number of keys left.
  */
-size_t symfile_ranges_decide(const struct symfile_location *locations,
-                             uint64_t *keys, size_t n);
+size_t symc_ranges_decide(const struct symc_location *locations,
+                          uint64_t *keys, size_t n);
 
-void symfile_ranges_free(struct symfile_ranges *ranges);
+void symc_ranges_free(struct symc_ranges *ranges);
 
 #endif

@@ -12,48 +12,47 @@
 
 #define SEARCHES 16 /* that run at the same time */
 
-static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                         char *error, size_t error_size)
 {
     uint32_t version;
 
-    if (size < SYMFILE_AT_GUID) {
+    if (size < SYMC_AT_GUID) {
         snprintf(error, error_size, "not a SymCache: %zu bytes", size);
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     if (memcmp(data, "CMYS", 4) == 0) {
         snprintf(error, error_size,
                  "a SymCache of a big-endian machine, which nobody reads "
                  "here");
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
     if (memcmp(data, "SYMC", 4) != 0) {
         snprintf(error, error_size,
                  "not a SymCache: begins with %02x %02x %02x %02x, not with "
                  "\"SYMC\"",
                  data[0], data[1], data[2], data[3]);
-        return SYMFILE_FOREIGN;
+        return SYMC_FOREIGN;
     }
-    version = symfile_load(data + SYMFILE_AT_VERSION);
-    if (version < SYMFILE_OLDEST_VERSION || version > SYMFILE_VERSION) {
+    version = symc_load(data + SYMC_AT_VERSION);
+    if (version < SYMC_OLDEST_VERSION || version > SYMC_VERSION) {
         snprintf(error, error_size,
                  "a SymCache of version %u; %d to %d can be read", version,
-                 SYMFILE_OLDEST_VERSION, SYMFILE_VERSION);
-        return SYMFILE_FOREIGN;
+                 SYMC_OLDEST_VERSION, SYMC_VERSION);
+        return SYMC_FOREIGN;
     }
-    if (size < SYMFILE_HEADER) {
+    if (size < SYMC_HEADER) {
         snprintf(error, error_size,
                  "truncated: %zu bytes, the header alone has %d", size,
-                 SYMFILE_HEADER);
-        return SYMFILE_DAMAGED;
+                 SYMC_HEADER);
+        return SYMC_DAMAGED;
     }
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
 /* Computes where each part begins.  An empty part has a place, too: behind the
  * padding of the part before it. */
-static int place_parts(struct symfile_reader *r, char *error,
-                       size_t error_size)
+static int place_parts(struct symc_reader *r, char *error, size_t error_size)
 {
     size_t i;
     uint64_t begin, end;
@@ -64,15 +63,15 @@ static int place_parts(struct symfile_reader *r, char *error,
         size_t *begin;
     } parts[] = {
         {"files", r->num_files, r->file_size, &r->files},
-        {"functions", r->num_functions, SYMFILE_FUNCTION_SIZE, &r->functions},
-        {"source locations", r->num_locations, SYMFILE_LOCATION_SIZE,
+        {"functions", r->num_functions, SYMC_FUNCTION_SIZE, &r->functions},
+        {"source locations", r->num_locations, SYMC_LOCATION_SIZE,
          &r->locations},
-        {"ranges", r->num_ranges, SYMFILE_RANGE_SIZE, &r->ranges},
+        {"ranges", r->num_ranges, SYMC_RANGE_SIZE, &r->ranges},
         {"bytes of strings", r->string_bytes, 1, &r->strings},
     };
 
     /* counts have 32 bits and records are small: 64 bits cannot overflow */
-    end = SYMFILE_HEADER;
+    end = SYMC_HEADER;
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         begin = (end + 7) & ~(uint64_t)7;
         end = begin + (uint64_t)parts[i].count * parts[i].size;
@@ -89,55 +88,55 @@ static int place_parts(struct symfile_reader *r, char *error,
     return 0;
 }
 
-enum symfile_open_status symfile_reader_open(struct symfile_reader *reader,
-                                             const void *data, size_t size,
-                                             char *error, size_t error_size)
+enum symc_open_status symc_reader_open(struct symc_reader *reader,
+                                       const void *data, size_t size,
+                                       char *error, size_t error_size)
 {
     const uint8_t *p;
-    struct symfile_reader r;
-    enum symfile_open_status status;
+    struct symc_reader r;
+    enum symc_open_status status;
 
     p = data;
     status = check_magic(p, size, error, error_size);
-    if (status != SYMFILE_OPENED) {
+    if (status != SYMC_OPENED) {
         return status;
     }
     memset(&r, 0, sizeof(r));
     r.data = p;
     r.size = size;
-    r.version = symfile_load(p + SYMFILE_AT_VERSION);
-    r.file_size = r.version >= SYMFILE_SRCSRV_VERSION ? SYMFILE_FILE_SIZE
-                                                      : SYMFILE_FILE_SIZE_V8;
-    r.num_files = symfile_load(p + SYMFILE_AT_FILES);
-    r.num_functions = symfile_load(p + SYMFILE_AT_FUNCTIONS);
-    r.num_locations = symfile_load(p + SYMFILE_AT_LOCATIONS);
-    r.num_ranges = symfile_load(p + SYMFILE_AT_RANGES);
-    r.string_bytes = symfile_load(p + SYMFILE_AT_STRINGS);
+    r.version = symc_load(p + SYMC_AT_VERSION);
+    r.file_size =
+        r.version >= SYMC_SRCSRV_VERSION ? SYMC_FILE_SIZE : SYMC_FILE_SIZE_V8;
+    r.num_files = symc_load(p + SYMC_AT_FILES);
+    r.num_functions = symc_load(p + SYMC_AT_FUNCTIONS);
+    r.num_locations = symc_load(p + SYMC_AT_LOCATIONS);
+    r.num_ranges = symc_load(p + SYMC_AT_RANGES);
+    r.string_bytes = symc_load(p + SYMC_AT_STRINGS);
     if (r.num_ranges > r.num_locations) {
         snprintf(error, error_size,
                  "offset 0x%x: %u ranges, but only %u source locations",
-                 SYMFILE_AT_RANGES, r.num_ranges, r.num_locations);
-        return SYMFILE_DAMAGED;
+                 SYMC_AT_RANGES, r.num_ranges, r.num_locations);
+        return SYMC_DAMAGED;
     }
     if (place_parts(&r, error, error_size) != 0) {
-        return SYMFILE_DAMAGED;
+        return SYMC_DAMAGED;
     }
     *reader = r;
-    return SYMFILE_OPENED;
+    return SYMC_OPENED;
 }
 
-struct symfile_string symfile_reader_string(const struct symfile_reader *r,
-                                            uint32_t offset)
+struct symc_string symc_reader_string(const struct symc_reader *r,
+                                      uint32_t offset)
 {
-    struct symfile_string string;
+    struct symc_string string;
 
-    (r->is_verified ? symfile_string_find : symfile_string_read)(
+    (r->is_verified ? symc_string_find : symc_string_read)(
         r->data + r->strings, r->string_bytes, offset, r->version, &string);
     return string;
 }
 
-int symfile_reader_file(const struct symfile_reader *r, uint32_t index,
-                        struct symfile_file_parts *file)
+int symc_reader_file(const struct symc_reader *r, uint32_t index,
+                     struct symc_file_parts *file)
 {
     const uint8_t *p;
 
@@ -146,37 +145,36 @@ int symfile_reader_file(const struct symfile_reader *r, uint32_t index,
         return -1;
     }
     p = r->data + r->files + (size_t)index * r->file_size;
-    file->comp_dir = symfile_reader_string(r, symfile_load(p));
-    file->directory = symfile_reader_string(r, symfile_load(p + 4));
-    file->name = symfile_reader_string(r, symfile_load(p + 8));
-    if (r->version >= SYMFILE_SRCSRV_VERSION) {
-        file->srcsrv_name = symfile_reader_string(r, symfile_load(p + 12));
-        file->srcsrv_directory =
-            symfile_reader_string(r, symfile_load(p + 16));
-        file->srcsrv_revision = symfile_reader_string(r, symfile_load(p + 20));
+    file->comp_dir = symc_reader_string(r, symc_load(p));
+    file->directory = symc_reader_string(r, symc_load(p + 4));
+    file->name = symc_reader_string(r, symc_load(p + 8));
+    if (r->version >= SYMC_SRCSRV_VERSION) {
+        file->srcsrv_name = symc_reader_string(r, symc_load(p + 12));
+        file->srcsrv_directory = symc_reader_string(r, symc_load(p + 16));
+        file->srcsrv_revision = symc_reader_string(r, symc_load(p + 20));
     }
     return 0;
 }
 
-int symfile_reader_function(const struct symfile_reader *r, uint32_t index,
-                            struct symfile_function_parts *function)
+int symc_reader_function(const struct symc_reader *r, uint32_t index,
+                         struct symc_function_parts *function)
 {
     const uint8_t *p;
 
     if (index >= r->num_functions) {
         memset(function, 0, sizeof(*function));
-        function->entry = function->language = SYMFILE_NONE;
+        function->entry = function->language = SYMC_NONE;
         return -1;
     }
-    p = r->data + r->functions + (size_t)index * SYMFILE_FUNCTION_SIZE;
-    function->name = symfile_reader_string(r, symfile_load(p));
-    function->entry = symfile_load(p + 8);
-    function->language = symfile_load(p + 12);
+    p = r->data + r->functions + (size_t)index * SYMC_FUNCTION_SIZE;
+    function->name = symc_reader_string(r, symc_load(p));
+    function->entry = symc_load(p + 8);
+    function->language = symc_load(p + 12);
     return 0;
 }
 
-int symfile_reader_location(const struct symfile_reader *r, uint32_t index,
-                            struct symfile_location *location)
+int symc_reader_location(const struct symc_reader *r, uint32_t index,
+                         struct symc_location *location)
 {
     const uint8_t *p;
 
@@ -184,43 +182,42 @@ int symfile_reader_location(const struct symfile_reader *r, uint32_t index,
         memset(location, 0xFF, sizeof(*location));
         return -1;
     }
-    p = r->data + r->locations + (size_t)index * SYMFILE_LOCATION_SIZE;
-    location->file = symfile_load(p);
-    location->line = symfile_load(p + 4);
-    location->function = symfile_load(p + 8);
-    location->inlined_into = symfile_load(p + 12);
+    p = r->data + r->locations + (size_t)index * SYMC_LOCATION_SIZE;
+    location->file = symc_load(p);
+    location->line = symc_load(p + 4);
+    location->function = symc_load(p + 8);
+    location->inlined_into = symc_load(p + 12);
     return 0;
 }
 
-bool symfile_location_is_gap(const struct symfile_location *location)
+bool symc_location_is_gap(const struct symc_location *location)
 {
     return (location->file & location->line & location->function &
-            location->inlined_into) == SYMFILE_NONE;
+            location->inlined_into) == SYMC_NONE;
 }
 
-uint32_t symfile_reader_range(const struct symfile_reader *r, uint32_t index)
+uint32_t symc_reader_range(const struct symc_reader *r, uint32_t index)
 {
-    return symfile_load(r->data + r->ranges +
-                        (size_t)index * SYMFILE_RANGE_SIZE);
+    return symc_load(r->data + r->ranges + (size_t)index * SYMC_RANGE_SIZE);
 }
 
-uint32_t symfile_reader_range_location(const struct symfile_reader *r,
-                                       uint32_t index)
+uint32_t symc_reader_range_location(const struct symc_reader *r,
+                                    uint32_t index)
 {
     return r->num_locations - r->num_ranges + index;
 }
 
-void symfile_reader_frames(const struct symfile_reader *r, uint32_t location,
-                           struct symfile_frames *frames)
+void symc_reader_frames(const struct symc_reader *r, uint32_t location,
+                        struct symc_frames *frames)
 {
-    struct symfile_location first;
+    struct symc_location first;
 
     frames->reader = r;
     frames->next = location;
     frames->left = r->num_locations;
-    if (symfile_reader_location(r, location, &first) != 0 ||
-        symfile_location_is_gap(&first)) {
-        frames->next = SYMFILE_NONE;
+    if (symc_reader_location(r, location, &first) != 0 ||
+        symc_location_is_gap(&first)) {
+        frames->next = SYMC_NONE;
     }
 }
 
@@ -233,38 +230,38 @@ struct search {
 };
 
 static void search_begin(struct search *search,
-                         const struct symfile_lookup *lookup)
+                         const struct symc_lookup *lookup)
 {
-    const struct symfile_reader *r;
-    static const uint8_t nothing[SYMFILE_RANGE_SIZE];
+    const struct symc_reader *r;
+    static const uint8_t nothing[SYMC_RANGE_SIZE];
 
     r = lookup->reader;
     search->base = r->data + r->ranges;
     search->count = r->num_ranges;
     search->wanted = (uint32_t)lookup->address;
     if (lookup->address > UINT32_MAX || r->num_ranges == 0 ||
-        symfile_load(search->base) > lookup->address) {
+        symc_load(search->base) > lookup->address) {
         search->base = nothing;
         search->count = 0;
     }
 }
 
 static uint32_t search_end(const struct search *search,
-                           const struct symfile_lookup *lookup)
+                           const struct symc_lookup *lookup)
 {
     size_t range;
-    struct symfile_location location;
-    const struct symfile_reader *r;
+    struct symc_location location;
+    const struct symc_reader *r;
 
     r = lookup->reader;
     if (search->count == 0) {
-        return SYMFILE_NONE;
+        return SYMC_NONE;
     }
-    range = (size_t)(search->base - r->data - r->ranges) / SYMFILE_RANGE_SIZE;
-    range = symfile_reader_range_location(r, (uint32_t)range);
-    return symfile_reader_location(r, (uint32_t)range, &location) != 0 ||
-                   symfile_location_is_gap(&location)
-               ? SYMFILE_NONE
+    range = (size_t)(search->base - r->data - r->ranges) / SYMC_RANGE_SIZE;
+    range = symc_reader_range_location(r, (uint32_t)range);
+    return symc_reader_location(r, (uint32_t)range, &location) != 0 ||
+                   symc_location_is_gap(&location)
+               ? SYMC_NONE
                : (uint32_t)range;
 }
 
@@ -283,18 +280,17 @@ static void search_all(struct search *searches, size_t count)
         for (i = 0; i < count; i++) {
             s = &searches[i];
             half = s->count / 2;
-            s->base +=
-                symfile_load(s->base + (size_t)half * SYMFILE_RANGE_SIZE) <=
-                        s->wanted
-                    ? (size_t)half * SYMFILE_RANGE_SIZE
-                    : 0;
+            s->base += symc_load(s->base + (size_t)half * SYMC_RANGE_SIZE) <=
+                               s->wanted
+                           ? (size_t)half * SYMC_RANGE_SIZE
+                           : 0;
             s->count -= half;
             goes_on = goes_on || s->count > 1;
         }
     } while (goes_on);
 }
 
-void symfile_reader_lookup_all(struct symfile_lookup *lookups, size_t count)
+void symc_reader_lookup_all(struct symc_lookup *lookups, size_t count)
 {
     size_t i, n;
     struct search searches[SEARCHES];
@@ -311,34 +307,33 @@ void symfile_reader_lookup_all(struct symfile_lookup *lookups, size_t count)
     }
 }
 
-void symfile_reader_lookup(const struct symfile_reader *r, uint64_t address,
-                           struct symfile_frames *frames)
+void symc_reader_lookup(const struct symc_reader *r, uint64_t address,
+                        struct symc_frames *frames)
 {
-    struct symfile_lookup lookup;
+    struct symc_lookup lookup;
 
     lookup.reader = r;
     lookup.address = address;
-    symfile_reader_lookup_all(&lookup, 1);
+    symc_reader_lookup_all(&lookup, 1);
     frames->reader = r;
     frames->next = lookup.location;
     frames->left = r->num_locations;
 }
 
-bool symfile_reader_next(struct symfile_frames *frames,
-                         struct symfile_frame *frame)
+bool symc_reader_next(struct symc_frames *frames, struct symc_frame *frame)
 {
-    const struct symfile_reader *r;
-    struct symfile_location *location;
+    const struct symc_reader *r;
+    struct symc_location *location;
 
     r = frames->reader;
     location = &frame->location;
     if (frames->left == 0 ||
-        symfile_reader_location(r, frames->next, location) != 0) {
+        symc_reader_location(r, frames->next, location) != 0) {
         return false;
     }
     frames->left--;
     frames->next = location->inlined_into;
     frame->is_inlined = frames->left > 0 && frames->next < r->num_locations;
-    symfile_reader_function(r, location->function, &frame->function);
+    symc_reader_function(r, location->function, &frame->function);
     return true;
 }

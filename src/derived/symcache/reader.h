@@ -16,7 +16,7 @@
 #include "ranges.h"
 #include "string.h"
 
-struct symfile_reader {
+struct symc_reader {
     const uint8_t *data;
     size_t size;
     uint32_t version;
@@ -36,96 +36,93 @@ struct symfile_reader {
                        * say where it is in a version control system */
 };
 
-enum symfile_open_status {
-    SYMFILE_OPENED = 0,
-    SYMFILE_FOREIGN = -1, /* not a SymCache, or not a supported version */
-    SYMFILE_DAMAGED = -2  /* a SymCache that is incomplete or inconsistent */
+enum symc_open_status {
+    SYMC_OPENED = 0,
+    SYMC_FOREIGN = -1, /* not a SymCache, or not a supported version */
+    SYMC_DAMAGED = -2  /* a SymCache that is incomplete or inconsistent */
 };
 
-struct symfile_file_parts {
-    struct symfile_string comp_dir;
-    struct symfile_string directory;
-    struct symfile_string name;
-    struct symfile_string srcsrv_name;
-    struct symfile_string srcsrv_directory;
-    struct symfile_string srcsrv_revision;
+struct symc_file_parts {
+    struct symc_string comp_dir;
+    struct symc_string directory;
+    struct symc_string name;
+    struct symc_string srcsrv_name;
+    struct symc_string srcsrv_directory;
+    struct symc_string srcsrv_revision;
 };
 
-struct symfile_function_parts {
-    struct symfile_string name;
-    uint32_t entry;    /* SYMFILE_NONE for an inlined instance */
-    uint32_t language; /* SYMFILE_NONE if it is from a public symbol */
+struct symc_function_parts {
+    struct symc_string name;
+    uint32_t entry;    /* SYMC_NONE for an inlined instance */
+    uint32_t language; /* SYMC_NONE if it is from a public symbol */
 };
 
 /* An iterator over the frames at an address. */
-struct symfile_frames {
-    const struct symfile_reader *reader;
-    uint32_t next; /* location, or SYMFILE_NONE */
+struct symc_frames {
+    const struct symc_reader *reader;
+    uint32_t next; /* location, or SYMC_NONE */
     uint32_t left; /* steps left; a longer chain of callers must be a loop */
 };
 
-struct symfile_frame {
-    struct symfile_location location; /* as stored */
+struct symc_frame {
+    struct symc_location location;    /* as stored */
     int is_inlined;                   /* another frame follows */
-    struct symfile_function_parts function;
+    struct symc_function_parts function;
 };
 
 /* Opens a SymCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
-enum symfile_open_status symfile_reader_open(struct symfile_reader *reader,
-                                             const void *data, size_t size,
-                                             char *error, size_t error_size);
+enum symc_open_status symc_reader_open(struct symc_reader *reader,
+                                       const void *data, size_t size,
+                                       char *error, size_t error_size);
 
 /* Returns the string at an offset; its data is NULL if there is no valid one.
  */
-struct symfile_string symfile_reader_string(const struct symfile_reader *r,
-                                            uint32_t offset);
+struct symc_string symc_reader_string(const struct symc_reader *r,
+                                      uint32_t offset);
 
 /* Read a record by its index.  Return 0, or -1 if the index is out of bounds;
- * then all parts are absent (in a location: SYMFILE_NONE). */
-int symfile_reader_file(const struct symfile_reader *reader, uint32_t index,
-                        struct symfile_file_parts *file);
-int symfile_reader_function(const struct symfile_reader *reader,
-                            uint32_t index,
-                            struct symfile_function_parts *function);
-int symfile_reader_location(const struct symfile_reader *reader,
-                            uint32_t index, struct symfile_location *location);
+ * then all parts are absent (in a location: SYMC_NONE). */
+int symc_reader_file(const struct symc_reader *reader, uint32_t index,
+                     struct symc_file_parts *file);
+int symc_reader_function(const struct symc_reader *reader, uint32_t index,
+                         struct symc_function_parts *function);
+int symc_reader_location(const struct symc_reader *reader, uint32_t index,
+                         struct symc_location *location);
 
 /* Returns the start address of a range; the index must be below num_ranges. */
-uint32_t symfile_reader_range(const struct symfile_reader *reader,
-                              uint32_t index);
+uint32_t symc_reader_range(const struct symc_reader *reader, uint32_t index);
 
 /* Returns the index of the location of a range, whose own index must be below
  * num_ranges. */
-uint32_t symfile_reader_range_location(const struct symfile_reader *reader,
-                                       uint32_t index);
+uint32_t symc_reader_range_location(const struct symc_reader *reader,
+                                    uint32_t index);
 
 /* Starts to iterate over the frames of a location; a gap has none. */
-void symfile_reader_frames(const struct symfile_reader *reader,
-                           uint32_t location, struct symfile_frames *frames);
+void symc_reader_frames(const struct symc_reader *reader, uint32_t location,
+                        struct symc_frames *frames);
 
 /* An address in an image, and the index of the location found there, or
- * SYMFILE_NONE. */
-struct symfile_lookup {
-    const struct symfile_reader *reader;
+ * SYMC_NONE. */
+struct symc_lookup {
+    const struct symc_reader *reader;
     uint64_t address;
     uint32_t location;
 };
 
 /* Finds the locations of many addresses, in one image or in several.  This is
  * faster than looking them up one by one. */
-void symfile_reader_lookup_all(struct symfile_lookup *lookups, size_t count);
+void symc_reader_lookup_all(struct symc_lookup *lookups, size_t count);
 
 /* Starts to iterate over the frames at an address, the innermost first.  There
  * are none where nothing is known. */
-void symfile_reader_lookup(const struct symfile_reader *reader,
-                           uint64_t address, struct symfile_frames *frames);
+void symc_reader_lookup(const struct symc_reader *reader, uint64_t address,
+                        struct symc_frames *frames);
 
 /* Gets the next frame.  Returns false if there is none. */
-bool symfile_reader_next(struct symfile_frames *frames,
-                         struct symfile_frame *frame);
+bool symc_reader_next(struct symc_frames *frames, struct symc_frame *frame);
 
-/* Is a location a gap?  Then all four of its fields are SYMFILE_NONE. */
-bool symfile_location_is_gap(const struct symfile_location *location);
+/* Is a location a gap?  Then all four of its fields are SYMC_NONE. */
+bool symc_location_is_gap(const struct symc_location *location);
 
 #endif

@@ -18,17 +18,17 @@
 #define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
 
-void symfile_set_forget(struct symfile_set *set)
+void symc_set_forget(struct symc_set *set)
 {
     free(set->slots);
     set->slots = NULL;
     set->num_slots = set->indexed = 0;
 }
 
-void symfile_set_free(struct symfile_set *set)
+void symc_set_free(struct symc_set *set)
 {
     free(set->words);
-    symfile_set_forget(set);
+    symc_set_forget(set);
     set->words = NULL;
     set->count = set->room = set->last = 0;
 }
@@ -48,7 +48,7 @@ static inline uint64_t mix(uint64_t h, uint64_t two)
 }
 
 /* Hashes two words at a time: a record has 2, 4 or 6. */
-static inline uint64_t hash_record(const struct symfile_set *set,
+static inline uint64_t hash_record(const struct symc_set *set,
                                    const uint32_t *record)
 {
     uint64_t h = mix((uint64_t)(uintptr_t)set * 0x9E3779B97F4A7C15u,
@@ -62,12 +62,12 @@ static inline uint64_t hash_record(const struct symfile_set *set,
 
 /* The bits of the hash that a slot has above the index, which is below
  * num_slots. */
-static uint32_t tag_of(const struct symfile_set *set, uint64_t hash)
+static uint32_t tag_of(const struct symc_set *set, uint64_t hash)
 {
     return (uint32_t)(hash >> 32) & ~(uint32_t)(set->num_slots - 1);
 }
 
-static inline bool same(const struct symfile_set *set, uint32_t index,
+static inline bool same(const struct symc_set *set, uint32_t index,
                         const uint32_t *record)
 {
     const uint32_t *words = set->words + (size_t)index * set->width;
@@ -83,7 +83,7 @@ static inline bool same(const struct symfile_set *set, uint32_t index,
  * pages as the slots of records that were inserted shortly before, so that
  * they are in the cache.  next_place() leaves these pages if they are full.
  */
-static size_t first_place(const struct symfile_set *set, uint64_t hash,
+static size_t first_place(const struct symc_set *set, uint64_t hash,
                           const uint32_t *record)
 {
     uint32_t near;
@@ -92,7 +92,7 @@ static size_t first_place(const struct symfile_set *set, uint64_t hash,
         return (size_t)(hash >> 40) & (set->num_slots - 1);
     }
     near = record[set->hint];
-    if (near == SYMFILE_NONE) {
+    if (near == SYMC_NONE) {
         near = record[set->hint_or];
     }
     return (((size_t)(near >> set->shift) << set->spread) +
@@ -100,7 +100,7 @@ static size_t first_place(const struct symfile_set *set, uint64_t hash,
            (set->num_slots - 1);
 }
 
-static size_t next_place(const struct symfile_set *set, uint64_t hash,
+static size_t next_place(const struct symc_set *set, uint64_t hash,
                          size_t place, unsigned *steps)
 {
     size_t step;
@@ -110,7 +110,7 @@ static size_t next_place(const struct symfile_set *set, uint64_t hash,
     return (place + step) & (set->num_slots - 1);
 }
 
-static void put_slot(struct symfile_set *set, uint32_t index)
+static void put_slot(struct symc_set *set, uint32_t index)
 {
     size_t i;
     unsigned steps;
@@ -127,7 +127,7 @@ static void put_slot(struct symfile_set *set, uint32_t index)
     set->slots[i] = tag_of(set, hash) | (index + 1);
 }
 
-static int grow(struct symfile_set *set)
+static int grow(struct symc_set *set)
 {
     size_t i, n;
 
@@ -146,12 +146,12 @@ static int grow(struct symfile_set *set)
     return 0;
 }
 
-static int append(struct symfile_set *set, const uint32_t *record,
+static int append(struct symc_set *set, const uint32_t *record,
                   uint32_t *index)
 {
     if (set->count >= MAX_RECORDS ||
-        symfile_array_need(&set->words, &set->room, set->count + 1,
-                           set->width * sizeof(uint32_t)) != 0) {
+        symc_array_need(&set->words, &set->room, set->count + 1,
+                        set->width * sizeof(uint32_t)) != 0) {
         return -1;
     }
     memcpy(set->words + set->count * set->width, record,
@@ -160,8 +160,8 @@ static int append(struct symfile_set *set, const uint32_t *record,
     return 0;
 }
 
-int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
-                       uint32_t *index)
+int symc_set_insert(struct symc_set *set, const uint32_t *record,
+                    uint32_t *index)
 {
     size_t i, mask;
     uint32_t tag;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct symfile_set {
+struct symc_set {
     uint32_t *words; /* count records of width words */
     size_t count;
     size_t room;
@@ -20,7 +20,7 @@ struct symfile_set {
      */
     unsigned width;   /* words of a record: 2, 4 or 6 */
     unsigned hint;    /* index of the hint */
-    unsigned hint_or; /* index of the word to use if that is SYMFILE_NONE */
+    unsigned hint_or; /* index of the word to use if that is SYMC_NONE */
     unsigned shift;   /* low bits of the hint to ignore */
     unsigned spread;  /* slots for each value of the hint, as log2 */
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
@@ -31,14 +31,14 @@ struct symfile_set {
 
 /* Frees the memory of a set and makes it empty.  A set is also empty if it is
  * all zero, except for what its owner sets. */
-void symfile_set_free(struct symfile_set *set);
+void symc_set_free(struct symc_set *set);
 
 /* Frees what only insert() needs, and keeps the records. */
-void symfile_set_forget(struct symfile_set *set);
+void symc_set_forget(struct symc_set *set);
 
 /* Inserts a record unless the set has it.  Returns 0 and the record's index,
  * or -1 if memory or the 32-bit indices run out. */
-int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
-                       uint32_t *index);
+int symc_set_insert(struct symc_set *set, const uint32_t *record,
+                    uint32_t *index);
 
 #endif

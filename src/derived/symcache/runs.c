@@ -10,21 +10,20 @@
 #include "base/sort.h"
 
 /* The entries of blocks that overlap, in the order in which they were put. */
-struct symfile_cluster {
+struct symc_cluster {
     uint32_t *addresses; /* of all entries; once decided, of the keys */
-    struct symfile_location *locations;
+    struct symc_location *locations;
     uint64_t *keys; /* address in the high half, index in the low half */
     size_t count;   /* number of entries */
     size_t next;    /* index of the next key to use */
 };
 
-static const struct symfile_block *block_at(const struct symfile_ranges *r,
-                                            size_t i)
+static const struct symc_block *block_at(const struct symc_ranges *r, size_t i)
 {
     return &r->blocks[(uint32_t)r->keys[i]];
 }
 
-static void cluster_free(struct symfile_cluster *c)
+static void cluster_free(struct symc_cluster *c)
 {
     if (c != NULL) {
         free(c->addresses);
@@ -34,15 +33,15 @@ static void cluster_free(struct symfile_cluster *c)
     }
 }
 
-void symfile_runs_free(struct symfile_runs *runs)
+void symc_runs_free(struct symc_runs *runs)
 {
     cluster_free(runs->cluster);
     runs->cluster = NULL;
 }
 
-static struct symfile_cluster *cluster_new(size_t total)
+static struct symc_cluster *cluster_new(size_t total)
 {
-    struct symfile_cluster *c;
+    struct symc_cluster *c;
 
     c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -58,32 +57,31 @@ static struct symfile_cluster *cluster_new(size_t total)
     return c;
 }
 
-static void cluster_add(struct symfile_cluster *c,
-                        const struct symfile_ranges *r,
-                        const struct symfile_block *block)
+static void cluster_add(struct symc_cluster *c, const struct symc_ranges *r,
+                        const struct symc_block *block)
 {
     const uint8_t *p;
-    struct symfile_location last = {0, 0, 0, 0};
+    struct symc_location last = {0, 0, 0, 0};
 
     p = r->packed + block->begin;
-    symfile_unpack_addresses(p, block->first, c->addresses + c->count,
-                             block->count);
-    symfile_unpack_locations(p + block->addresses, &last,
-                             c->locations + c->count, block->count);
+    symc_unpack_addresses(p, block->first, c->addresses + c->count,
+                          block->count);
+    symc_unpack_locations(p + block->addresses, &last, c->locations + c->count,
+                          block->count);
     c->count += block->count;
 }
 
 /* Sorts the entries and keeps one for each address.  Returns how many are
  * left. */
-static size_t cluster_decide(struct symfile_cluster *c)
+static size_t cluster_decide(struct symc_cluster *c)
 {
     size_t i, n;
 
     for (i = 0; i < c->count; i++) {
         c->keys[i] = (uint64_t)c->addresses[i] << 32 | i;
     }
-    symfile_sort(c->keys, c->keys + c->count, c->count);
-    n = symfile_ranges_decide(c->locations, c->keys, c->count);
+    symc_sort(c->keys, c->keys + c->count, c->count);
+    n = symc_ranges_decide(c->locations, c->keys, c->count);
     for (i = 0; i < n; i++) {
         c->addresses[i] = (uint32_t)(c->keys[i] >> 32);
     }
@@ -92,12 +90,12 @@ static size_t cluster_decide(struct symfile_cluster *c)
 
 /* Makes a run of the blocks [first, end) of the sorted order, which overlap
  * and have `total` entries. */
-static int open_cluster(struct symfile_runs *runs, size_t first, size_t end,
+static int open_cluster(struct symc_runs *runs, size_t first, size_t end,
                         size_t total)
 {
     size_t i;
     uint64_t *order;
-    struct symfile_cluster *c;
+    struct symc_cluster *c;
 
     c = total > UINT32_MAX ? NULL : cluster_new(total);
     order = malloc(2 * (end - first) * sizeof(*order));
@@ -110,7 +108,7 @@ static int open_cluster(struct symfile_runs *runs, size_t first, size_t end,
     for (i = first; i < end; i++) {
         order[i - first] = (uint32_t)runs->ranges->keys[i];
     }
-    symfile_sort(order, order + (end - first), end - first);
+    symc_sort(order, order + (end - first), end - first);
     for (i = first; i < end; i++) {
         cluster_add(c, runs->ranges, &runs->ranges->blocks[order[i - first]]);
     }
@@ -120,14 +118,14 @@ static int open_cluster(struct symfile_runs *runs, size_t first, size_t end,
     return 0;
 }
 
-int symfile_runs_next(struct symfile_runs *runs)
+int symc_runs_next(struct symc_runs *runs)
 {
     size_t i, first, total;
     uint32_t last;
-    const struct symfile_block *block;
-    const struct symfile_ranges *r;
+    const struct symc_block *block;
+    const struct symc_ranges *r;
 
-    symfile_runs_free(runs);
+    symc_runs_free(runs);
     r = runs->ranges;
     first = runs->next_block;
     if (first == r->num_blocks) {
@@ -154,29 +152,29 @@ int symfile_runs_next(struct symfile_runs *runs)
     return 1;
 }
 
-const uint32_t *symfile_runs_addresses(struct symfile_runs *runs)
+const uint32_t *symc_runs_addresses(struct symc_runs *runs)
 {
-    struct symfile_ranges *r;
+    struct symc_ranges *r;
 
     if (runs->cluster != NULL) {
         return runs->cluster->addresses;
     }
     /* no block is open any more; its array once held this block, too */
     r = runs->ranges;
-    symfile_unpack_addresses(r->packed + runs->block->begin,
-                             runs->block->first, r->addresses, runs->count);
+    symc_unpack_addresses(r->packed + runs->block->begin, runs->block->first,
+                          r->addresses, runs->count);
     return r->addresses;
 }
 
-void symfile_runs_locations(struct symfile_runs *runs,
-                            struct symfile_location *locations, size_t n)
+void symc_runs_locations(struct symc_runs *runs,
+                         struct symc_location *locations, size_t n)
 {
     size_t i;
-    struct symfile_cluster *c;
+    struct symc_cluster *c;
 
     c = runs->cluster;
     if (c == NULL) {
-        runs->p = symfile_unpack_locations(runs->p, &runs->last, locations, n);
+        runs->p = symc_unpack_locations(runs->p, &runs->last, locations, n);
         return;
     }
     for (i = 0; i < n; i++) {

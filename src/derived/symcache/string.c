@@ -30,9 +30,9 @@ static size_t leb128(const uint8_t *p, size_t size, uint64_t *value)
     return 0;
 }
 
-const char *symfile_string_find(const uint8_t *section, size_t size,
-                                size_t offset, uint32_t version,
-                                struct symfile_string *string)
+const char *symc_string_find(const uint8_t *section, size_t size,
+                             size_t offset, uint32_t version,
+                             struct symc_string *string)
 {
     size_t used;
     uint64_t length;
@@ -44,7 +44,7 @@ const char *symfile_string_find(const uint8_t *section, size_t size,
     }
     section += offset;
     size -= offset;
-    if (version >= SYMFILE_LEB128_VERSION) {
+    if (version >= SYMC_LEB128_VERSION) {
         used = leb128(section, size, &length);
         if (used == 0) {
             return "has no length";
@@ -54,7 +54,7 @@ const char *symfile_string_find(const uint8_t *section, size_t size,
         if (size < used) {
             return "has no length";
         }
-        length = symfile_load(section);
+        length = symc_load(section);
     }
     if (length > size - used) {
         return "is longer than the string section";
@@ -64,13 +64,13 @@ const char *symfile_string_find(const uint8_t *section, size_t size,
     return NULL;
 }
 
-const char *symfile_string_read(const uint8_t *section, size_t size,
-                                size_t offset, uint32_t version,
-                                struct symfile_string *string)
+const char *symc_string_read(const uint8_t *section, size_t size,
+                             size_t offset, uint32_t version,
+                             struct symc_string *string)
 {
     const char *fault;
 
-    fault = symfile_string_find(section, size, offset, version, string);
+    fault = symc_string_find(section, size, offset, version, string);
     if (fault == NULL &&
         utf8_valid(string->data, string->size) != string->size) {
         string->data = NULL;

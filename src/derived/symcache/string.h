@@ -12,7 +12,7 @@
 
 /* Points into the file; without a NUL at the end.  If data is NULL the string
  * is absent. */
-struct symfile_string {
+struct symc_string {
     const char *data;
     size_t size;
 };
@@ -22,14 +22,14 @@ struct symfile_string {
  * the given SymCache version.  Returns NULL, or a text that says what is
  * wrong; then the string is absent.
  */
-const char *symfile_string_read(const uint8_t *section, size_t size,
-                                size_t offset, uint32_t version,
-                                struct symfile_string *string);
+const char *symc_string_read(const uint8_t *section, size_t size,
+                             size_t offset, uint32_t version,
+                             struct symc_string *string);
 
 /* The same without a check that the bytes are UTF-8, for a file that has been
  * verified. */
-const char *symfile_string_find(const uint8_t *section, size_t size,
-                                size_t offset, uint32_t version,
-                                struct symfile_string *string);
+const char *symc_string_find(const uint8_t *section, size_t size,
+                             size_t offset, uint32_t version,
+                             struct symc_string *string);
 
 #endif

@@ -15,7 +15,7 @@
 #define FIRST_SLOTS 1024
 #define HIGH_BITS 0x8080808080808080u /* set in bytes that are not ASCII */
 
-void symfile_strings_forget(struct symfile_strings *strings)
+void symc_strings_forget(struct symc_strings *strings)
 {
     free(strings->slots);
     free(strings->lossy);
@@ -31,17 +31,17 @@ void symfile_strings_forget(struct symfile_strings *strings)
     }
 }
 
-void symfile_strings_free(struct symfile_strings *strings)
+void symc_strings_free(struct symc_strings *strings)
 {
     strings->refers = false;
-    symfile_strings_forget(strings);
+    symc_strings_forget(strings);
     arena_free(&strings->repaired);
     free(strings->texts);
     free(strings->data);
     memset(strings, 0, sizeof(*strings));
 }
 
-static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
+static int repair(struct symc_strings *s, const uint8_t *text, size_t len,
                   size_t *out_len)
 {
     int n;
@@ -49,7 +49,7 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     size_t i, out;
 
     if (len > SIZE_MAX / 4 ||
-        symfile_array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
+        symc_array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
         return -1;
     }
     out = 0;
@@ -93,7 +93,7 @@ static inline uint64_t few(const uint8_t *p, size_t len)
     return (uint64_t)first << 32 | last;
 }
 
-/* Never returns 0, which means "no hash yet" in struct symfile_name. */
+/* Never returns 0, which means "no hash yet" in struct symc_name. */
 static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
                            int *is_ascii)
 {
@@ -116,8 +116,8 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
     return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
-const uint8_t *symfile_strings_text(const struct symfile_strings *s,
-                                    size_t number, size_t *size)
+const uint8_t *symc_strings_text(const struct symc_strings *s, size_t number,
+                                 size_t *size)
 {
     unsigned shift = 7;
     size_t next =
@@ -132,14 +132,14 @@ const uint8_t *symfile_strings_text(const struct symfile_strings *s,
 }
 
 /* Returns the text of a string, and its length in *len. */
-static const uint8_t *text_of(const struct symfile_strings *s, size_t number,
+static const uint8_t *text_of(const struct symc_strings *s, size_t number,
                               size_t *len)
 {
     unsigned shift;
     const uint8_t *p;
 
     if (s->refers) {
-        return symfile_strings_text(s, number, len);
+        return symc_strings_text(s, number, len);
     }
     p = s->data + s->offsets[number];
     *len = 0;
@@ -153,7 +153,7 @@ static const uint8_t *text_of(const struct symfile_strings *s, size_t number,
 
 /* The address of s is the seed.  It differs from run to run, so nobody can
  * make a file whose strings all collide. */
-static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
+static uint32_t hash_text(const struct symc_strings *s, const uint8_t *text,
                           size_t len, int *is_ascii)
 {
     return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len,
@@ -162,12 +162,12 @@ static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
 
 /* The bits of the hash that a slot has above the number of its string, which
  * is below num_slots. */
-static uint32_t tag_of(const struct symfile_strings *s, uint32_t hash)
+static uint32_t tag_of(const struct symc_strings *s, uint32_t hash)
 {
     return hash & ~(uint32_t)(s->num_slots - 1);
 }
 
-static void put_slot(struct symfile_strings *s, uint32_t hash, size_t number)
+static void put_slot(struct symc_strings *s, uint32_t hash, size_t number)
 {
     size_t i;
 
@@ -178,7 +178,7 @@ static void put_slot(struct symfile_strings *s, uint32_t hash, size_t number)
     s->slots[i] = tag_of(s, hash) | (uint32_t)(number + 1);
 }
 
-static int grow(struct symfile_strings *s)
+static int grow(struct symc_strings *s)
 {
     size_t i, n;
 
@@ -195,7 +195,7 @@ static int grow(struct symfile_strings *s)
     return 0;
 }
 
-size_t symfile_strings_length(uint8_t *to, size_t size)
+size_t symc_strings_length(uint8_t *to, size_t size)
 {
     size_t n = 0;
 
@@ -206,12 +206,12 @@ size_t symfile_strings_length(uint8_t *to, size_t size)
     return n;
 }
 
-static int refer(struct symfile_strings *s, const uint8_t *text, size_t len)
+static int refer(struct symc_strings *s, const uint8_t *text, size_t len)
 {
     void *copy;
 
-    if (symfile_array_need(&s->texts, &s->text_room, s->count + 1,
-                           sizeof(*s->texts)) != 0) {
+    if (symc_array_need(&s->texts, &s->text_room, s->count + 1,
+                        sizeof(*s->texts)) != 0) {
         return -1;
     }
     if (text == s->lossy) {
@@ -225,10 +225,10 @@ static int refer(struct symfile_strings *s, const uint8_t *text, size_t len)
     return 0;
 }
 
-static int append(struct symfile_strings *s, const uint8_t *text, size_t len)
+static int append(struct symc_strings *s, const uint8_t *text, size_t len)
 {
     uint8_t length[10];
-    size_t n = symfile_strings_length(length, len);
+    size_t n = symc_strings_length(length, len);
 
     if (len > MAX_SECTION || s->size > MAX_SECTION - len - sizeof(length)) {
         return -1;
@@ -238,8 +238,7 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len)
             return -1;
         }
     } else {
-        if (symfile_array_need(&s->data, &s->room, s->size + n + len, 1) !=
-            0) {
+        if (symc_array_need(&s->data, &s->room, s->size + n + len, 1) != 0) {
             return -1;
         }
         memcpy(s->data + s->size, length, n);
@@ -251,7 +250,7 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len)
 
 /* Finds a text and returns true with its offset, or returns false with the
  * free slot for it. */
-static bool find(const struct symfile_strings *s, uint32_t hash,
+static bool find(const struct symc_strings *s, uint32_t hash,
                  const uint8_t *text, size_t len, size_t *slot,
                  uint32_t *offset)
 {
@@ -275,8 +274,7 @@ static bool find(const struct symfile_strings *s, uint32_t hash,
     return false;
 }
 
-void symfile_strings_expect(const struct symfile_strings *s,
-                            struct symfile_name *name)
+void symc_strings_expect(const struct symc_strings *s, struct symc_name *name)
 {
     name->hash =
         hash_text(s, (const uint8_t *)name->data, name->size, &name->is_ascii);
@@ -286,7 +284,7 @@ void symfile_strings_expect(const struct symfile_strings *s,
 }
 
 /* The text must be UTF-8. */
-static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
+static int insert(struct symc_strings *s, const uint8_t *text, size_t len,
                   uint32_t hash, uint32_t *offset)
 {
     size_t slot;
@@ -298,10 +296,10 @@ static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
         return 0;
     }
     *offset = (uint32_t)s->size;
-    if (symfile_array_need(&s->offsets, &s->offset_room, s->count + 1,
-                           sizeof(*s->offsets)) != 0 ||
-        symfile_array_need(&s->hashes, &s->hash_room, s->count + 1,
-                           sizeof(*s->hashes)) != 0 ||
+    if (symc_array_need(&s->offsets, &s->offset_room, s->count + 1,
+                        sizeof(*s->offsets)) != 0 ||
+        symc_array_need(&s->hashes, &s->hash_room, s->count + 1,
+                        sizeof(*s->hashes)) != 0 ||
         append(s, text, len) != 0) {
         return -1;
     }
@@ -311,7 +309,7 @@ static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-static int insert_hashed(struct symfile_strings *s, const uint8_t *text,
+static int insert_hashed(struct symc_strings *s, const uint8_t *text,
                          size_t len, uint32_t hash, int is_ascii,
                          uint32_t *offset)
 {
@@ -325,8 +323,8 @@ static int insert_hashed(struct symfile_strings *s, const uint8_t *text,
     return insert(s, text, len, hash, offset);
 }
 
-int symfile_strings_insert(struct symfile_strings *s, const char *chars,
-                           size_t len, uint32_t *offset)
+int symc_strings_insert(struct symc_strings *s, const char *chars, size_t len,
+                        uint32_t *offset)
 {
     int is_ascii;
     uint32_t hash;
@@ -337,9 +335,8 @@ int symfile_strings_insert(struct symfile_strings *s, const char *chars,
     return insert_hashed(s, text, len, hash, is_ascii, offset);
 }
 
-int symfile_strings_insert_name(struct symfile_strings *s,
-                                const struct symfile_name *name,
-                                uint32_t *offset)
+int symc_strings_insert_name(struct symc_strings *s,
+                             const struct symc_name *name, uint32_t *offset)
 {
     return insert_hashed(s, (const uint8_t *)name->data, name->size,
                          name->hash, name->is_ascii, offset);

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 
-struct symfile_strings {
+struct symc_strings {
     /* Set by the owner: all texts stay where they are, until the section is
      * written. */
     bool refers;
@@ -37,7 +37,7 @@ struct symfile_strings {
 };
 
 /* A text to be inserted. */
-struct symfile_name {
+struct symc_name {
     const char *data; /* any bytes, without a NUL at the end */
     uint32_t size;
     uint32_t hash; /* 0 until it is computed, together with is_ascii */
@@ -46,36 +46,35 @@ struct symfile_name {
 
 /* Frees everything and sets all to zero, which is how an empty section starts.
  */
-void symfile_strings_free(struct symfile_strings *strings);
+void symc_strings_free(struct symc_strings *strings);
 
 /*
  * Inserts a text unless the section has it.  Bytes that are not UTF-8 become
  * U+FFFD, one for each maximal part of a sequence.  Returns 0 and the offset,
  * or -1 if memory or the 4 GiB of the section run out.
  */
-int symfile_strings_insert(struct symfile_strings *strings, const char *text,
-                           size_t len, uint32_t *offset);
+int symc_strings_insert(struct symc_strings *strings, const char *text,
+                        size_t len, uint32_t *offset);
 
 /* Hashes a name that will be inserted soon, and prefetches the memory that is
  * needed then. */
-void symfile_strings_expect(const struct symfile_strings *strings,
-                            struct symfile_name *name);
+void symc_strings_expect(const struct symc_strings *strings,
+                         struct symc_name *name);
 
-/* As symfile_strings_insert(), for a name that symfile_strings_expect() has
+/* As symc_strings_insert(), for a name that symc_strings_expect() has
  * hashed. */
-int symfile_strings_insert_name(struct symfile_strings *strings,
-                                const struct symfile_name *name,
-                                uint32_t *offset);
+int symc_strings_insert_name(struct symc_strings *strings,
+                             const struct symc_name *name, uint32_t *offset);
 
 /* Frees what only inserting needs, and keeps the section. */
-void symfile_strings_forget(struct symfile_strings *strings);
+void symc_strings_forget(struct symc_strings *strings);
 
 /* Returns the text of a string by its number, if the section refers. */
-const uint8_t *symfile_strings_text(const struct symfile_strings *strings,
-                                    size_t number, size_t *size);
+const uint8_t *symc_strings_text(const struct symc_strings *strings,
+                                 size_t number, size_t *size);
 
 /* Writes a length as it is before a text: at most 10 bytes.  Returns how many.
  */
-size_t symfile_strings_length(uint8_t *to, size_t size);
+size_t symc_strings_length(uint8_t *to, size_t size);
 
 #endif

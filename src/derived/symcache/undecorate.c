@@ -48,7 +48,7 @@ static bool is_plain(const char *name, size_t size)
            memchr(name, ':', size) != NULL || memchr(name, '<', size) != NULL;
 }
 
-void symfile_undecorate(const char **name, size_t *size)
+void symc_undecorate(const char **name, size_t *size)
 {
     const char *p, *end, *at;
 

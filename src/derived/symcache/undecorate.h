@@ -10,6 +10,6 @@
  * Removes the decoration of a C calling convention from a name, by changing
  * *name and *size.  C++ names and names with an argument list are not changed.
  */
-void symfile_undecorate(const char **name, size_t *size);
+void symc_undecorate(const char **name, size_t *size);
 
 #endif

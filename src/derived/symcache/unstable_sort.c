@@ -14,10 +14,10 @@
 #define SMALL 32
 #define MEDIAN_OF_MEDIANS 64
 
-static void insertion(struct symfile_sort_item *v, size_t n)
+static void insertion(struct symc_sort_item *v, size_t n)
 {
     size_t i, j;
-    struct symfile_sort_item t;
+    struct symc_sort_item t;
 
     for (i = 1; i < n; i++) {
         t = v[i];
@@ -28,16 +28,16 @@ static void insertion(struct symfile_sort_item *v, size_t n)
     }
 }
 
-static void swap(struct symfile_sort_item *a, struct symfile_sort_item *b)
+static void swap(struct symc_sort_item *a, struct symc_sort_item *b)
 {
-    struct symfile_sort_item t;
+    struct symc_sort_item t;
 
     t = *a;
     *a = *b;
     *b = t;
 }
 
-static size_t median3(const struct symfile_sort_item *v, size_t a, size_t b,
+static size_t median3(const struct symc_sort_item *v, size_t a, size_t b,
                       size_t c)
 {
     int ab, ac, bc;
@@ -51,8 +51,8 @@ static size_t median3(const struct symfile_sort_item *v, size_t a, size_t b,
     return bc != ab ? c : b;
 }
 
-static size_t pseudo_median(const struct symfile_sort_item *v, size_t a,
-                            size_t b, size_t c, size_t n)
+static size_t pseudo_median(const struct symc_sort_item *v, size_t a, size_t b,
+                            size_t c, size_t n)
 {
     size_t m;
 
@@ -65,7 +65,7 @@ static size_t pseudo_median(const struct symfile_sort_item *v, size_t a,
     return median3(v, a, b, c);
 }
 
-static size_t choose_pivot(const struct symfile_sort_item *v, size_t n)
+static size_t choose_pivot(const struct symc_sort_item *v, size_t n)
 {
     size_t m;
 
@@ -79,12 +79,12 @@ static size_t choose_pivot(const struct symfile_sort_item *v, size_t n)
  * it, if with_equal) before it.  Elements are not swapped in pairs: one is
  * taken out, and the hole that it leaves moves along with each step.
  */
-static size_t partition(struct symfile_sort_item *v, size_t n, size_t pivot,
+static size_t partition(struct symc_sort_item *v, size_t n, size_t pivot,
                         int with_equal)
 {
     size_t i, hole, below;
     uint64_t key;
-    struct symfile_sort_item first, *rest;
+    struct symc_sort_item first, *rest;
 
     swap(&v[0], &v[pivot]);
     key = v[0].key;
@@ -108,7 +108,7 @@ static size_t partition(struct symfile_sort_item *v, size_t n, size_t pivot,
     return below;
 }
 
-static void sift_down(struct symfile_sort_item *v, size_t n, size_t node)
+static void sift_down(struct symc_sort_item *v, size_t n, size_t node)
 {
     size_t child;
 
@@ -124,7 +124,7 @@ static void sift_down(struct symfile_sort_item *v, size_t n, size_t node)
     }
 }
 
-static void heapsort(struct symfile_sort_item *v, size_t n)
+static void heapsort(struct symc_sort_item *v, size_t n)
 {
     size_t i;
 
@@ -138,8 +138,8 @@ static void heapsort(struct symfile_sort_item *v, size_t n)
     }
 }
 
-static void quicksort(struct symfile_sort_item *v, size_t n,
-                      const struct symfile_sort_item *before, unsigned limit)
+static void quicksort(struct symc_sort_item *v, size_t n,
+                      const struct symc_sort_item *before, unsigned limit)
 {
     size_t pivot, below;
 
@@ -166,7 +166,7 @@ static void quicksort(struct symfile_sort_item *v, size_t n,
 
 /* Are all elements in ascending order already?  If they are in strictly
  * descending order, reverses them. */
-static bool is_run(struct symfile_sort_item *v, size_t n)
+static bool is_run(struct symc_sort_item *v, size_t n)
 {
     size_t i;
 
@@ -186,7 +186,7 @@ static bool is_run(struct symfile_sort_item *v, size_t n)
     return true;
 }
 
-void symfile_sort_unstable(struct symfile_sort_item *v, size_t n)
+void symc_sort_unstable(struct symc_sort_item *v, size_t n)
 {
     unsigned log;
     size_t m;

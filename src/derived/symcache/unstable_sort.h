@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct symfile_sort_item {
+struct symc_sort_item {
     uint64_t key;
     uint64_t value;
 };
 
 /* Sorts n items by key. */
-void symfile_sort_unstable(struct symfile_sort_item *items, size_t n);
+void symc_sort_unstable(struct symc_sort_item *items, size_t n);
 
 #endif

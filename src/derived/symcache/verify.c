@@ -18,7 +18,7 @@ enum color {
 };
 
 struct verify {
-    const struct symfile_reader *reader;
+    const struct symc_reader *reader;
     uint8_t *starts; /* one bit per byte of strings: a string begins here */
     char *error;
     size_t error_size;
@@ -29,7 +29,7 @@ static int violation(const struct verify *v, size_t offset, const char *record,
 {
     snprintf(v->error, v->error_size, "offset 0x%zx: %s %u: %s", offset,
              record, index, what);
-    return SYMFILE_VIOLATED;
+    return SYMC_VIOLATED;
 }
 
 static int wrong_value(const struct verify *v, size_t offset,
@@ -38,7 +38,7 @@ static int wrong_value(const struct verify *v, size_t offset,
     char what[64];
 
     snprintf(what, sizeof(what), "%s 0x%x does not exist", field,
-             symfile_load(v->reader->data + offset));
+             symc_load(v->reader->data + offset));
     return violation(v, offset, record, index, what);
 }
 
@@ -52,10 +52,10 @@ static int check_zeros(const struct verify *v, size_t begin, size_t end,
             snprintf(v->error, v->error_size,
                      "offset 0x%zx: %s: 0x%02x, not zero", i, what,
                      v->reader->data[i]);
-            return SYMFILE_VIOLATED;
+            return SYMC_VIOLATED;
         }
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 static int check_header(const struct verify *v)
@@ -63,30 +63,30 @@ static int check_header(const struct verify *v)
     const uint8_t *p;
 
     p = v->reader->data;
-    if (p[SYMFILE_AT_KIND] > 1) {
+    if (p[SYMC_AT_KIND] > 1) {
         snprintf(v->error, v->error_size,
                  "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
-                 SYMFILE_AT_KIND, p[SYMFILE_AT_KIND]);
-        return SYMFILE_VIOLATED;
+                 SYMC_AT_KIND, p[SYMC_AT_KIND]);
+        return SYMC_VIOLATED;
     }
-    if (p[SYMFILE_AT_VARIABLES] > 1) {
+    if (p[SYMC_AT_VARIABLES] > 1) {
         snprintf(v->error, v->error_size,
                  "offset 0x%x: header: %u parts of variables, not 0 or 1",
-                 SYMFILE_AT_VARIABLES, p[SYMFILE_AT_VARIABLES]);
-        return SYMFILE_VIOLATED;
+                 SYMC_AT_VARIABLES, p[SYMC_AT_VARIABLES]);
+        return SYMC_VIOLATED;
     }
-    if (check_zeros(v, SYMFILE_AT_PADDING, SYMFILE_AT_KIND,
-                    "padding of the header") != SYMFILE_SOUND) {
-        return SYMFILE_VIOLATED;
+    if (check_zeros(v, SYMC_AT_PADDING, SYMC_AT_KIND,
+                    "padding of the header") != SYMC_SOUND) {
+        return SYMC_VIOLATED;
     }
-    return check_zeros(v, SYMFILE_AT_VARIABLES + 1, SYMFILE_HEADER,
+    return check_zeros(v, SYMC_AT_VARIABLES + 1, SYMC_HEADER,
                        "reserved bytes of the header");
 }
 
 static int check_padding(const struct verify *v)
 {
     size_t i;
-    const struct symfile_reader *r = v->reader;
+    const struct symc_reader *r = v->reader;
     const struct {
         size_t begin;
         size_t end;
@@ -95,17 +95,17 @@ static int check_padding(const struct verify *v)
         {r->files + (size_t)r->num_files * r->file_size, r->functions,
          "padding after the files"},
         /* functions and locations fill multiples of 8 */
-        {r->ranges + (size_t)r->num_ranges * SYMFILE_RANGE_SIZE, r->strings,
+        {r->ranges + (size_t)r->num_ranges * SYMC_RANGE_SIZE, r->strings,
          "padding after the ranges"},
     };
 
     for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
         if (check_zeros(v, gaps[i].begin, gaps[i].end, gaps[i].what) !=
-            SYMFILE_SOUND) {
-            return SYMFILE_VIOLATED;
+            SYMC_SOUND) {
+            return SYMC_VIOLATED;
         }
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 /* Strings follow each other without gaps.  So one pass finds where each of
@@ -115,14 +115,14 @@ static int check_strings(const struct verify *v)
     size_t at;
     uint32_t number;
     const char *fault;
-    struct symfile_string string;
+    struct symc_string string;
     const uint8_t *section;
 
     section = v->reader->data + v->reader->strings;
     number = 0;
     for (at = 0; at < v->reader->string_bytes; number++) {
-        fault = symfile_string_read(section, v->reader->string_bytes, at,
-                                    v->reader->version, &string);
+        fault = symc_string_read(section, v->reader->string_bytes, at,
+                                 v->reader->version, &string);
         if (fault != NULL) {
             return violation(v, v->reader->strings + at, "string", number,
                              fault);
@@ -130,7 +130,7 @@ static int check_strings(const struct verify *v)
         v->starts[at / 8] |= (uint8_t)(1u << (at % 8));
         at = (size_t)((const uint8_t *)string.data - section) + string.size;
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 static int check_reference(const struct verify *v, size_t offset,
@@ -140,10 +140,10 @@ static int check_reference(const struct verify *v, size_t offset,
     uint32_t at;
     char what[96];
 
-    at = symfile_load(v->reader->data + offset);
-    if (at == SYMFILE_NONE ||
+    at = symc_load(v->reader->data + offset);
+    if (at == SYMC_NONE ||
         (at < v->reader->string_bytes && v->starts[at / 8] >> (at % 8) & 1)) {
-        return SYMFILE_SOUND;
+        return SYMC_SOUND;
     }
     snprintf(what, sizeof(what), "%s: no string begins at 0x%x of the strings",
              field, at);
@@ -165,12 +165,12 @@ static int check_files(const struct verify *v)
     for (i = 0; i < v->reader->num_files; i++) {
         for (k = 0; k < v->reader->file_size / 4; k++, offset += 4) {
             if (check_reference(v, offset, "file", i, fields[k]) !=
-                SYMFILE_SOUND) {
-                return SYMFILE_VIOLATED;
+                SYMC_SOUND) {
+                return SYMC_VIOLATED;
             }
         }
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 static int check_functions(const struct verify *v)
@@ -180,13 +180,12 @@ static int check_functions(const struct verify *v)
 
     offset = v->reader->functions;
     for (i = 0; i < v->reader->num_functions; i++) {
-        if (check_reference(v, offset, "function", i, "name") !=
-            SYMFILE_SOUND) {
-            return SYMFILE_VIOLATED;
+        if (check_reference(v, offset, "function", i, "name") != SYMC_SOUND) {
+            return SYMC_VIOLATED;
         }
-        offset += SYMFILE_FUNCTION_SIZE;
+        offset += SYMC_FUNCTION_SIZE;
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 /* Clears *ascends if the location is inlined into itself or a later one. */
@@ -194,34 +193,34 @@ static int check_location(const struct verify *v, uint32_t index,
                           bool *ascends)
 {
     size_t offset;
-    const struct symfile_reader *r = v->reader;
-    struct symfile_location location, caller;
+    const struct symc_reader *r = v->reader;
+    struct symc_location location, caller;
 
-    offset = r->locations + (size_t)index * SYMFILE_LOCATION_SIZE;
-    symfile_reader_location(r, index, &location);
-    if (symfile_location_is_gap(&location)) {
-        return SYMFILE_SOUND;
+    offset = r->locations + (size_t)index * SYMC_LOCATION_SIZE;
+    symc_reader_location(r, index, &location);
+    if (symc_location_is_gap(&location)) {
+        return SYMC_SOUND;
     }
-    if (location.file != SYMFILE_NONE && location.file >= r->num_files) {
+    if (location.file != SYMC_NONE && location.file >= r->num_files) {
         return wrong_value(v, offset, "source location", index, "file");
     }
     if (location.function >= r->num_functions) {
         return wrong_value(v, offset + 8, "source location", index,
                            "function");
     }
-    if (location.inlined_into == SYMFILE_NONE) {
-        return SYMFILE_SOUND;
+    if (location.inlined_into == SYMC_NONE) {
+        return SYMC_SOUND;
     }
-    if (symfile_reader_location(r, location.inlined_into, &caller) != 0) {
+    if (symc_reader_location(r, location.inlined_into, &caller) != 0) {
         return wrong_value(v, offset + 12, "source location", index,
                            "calling source location");
     }
-    if (symfile_location_is_gap(&caller)) {
+    if (symc_location_is_gap(&caller)) {
         return violation(v, offset + 12, "source location", index,
                          "inlined into a gap");
     }
     *ascends &= location.inlined_into < index;
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 /* Follows the chain of callers of each location, up to the first location that
@@ -229,27 +228,27 @@ static int check_location(const struct verify *v, uint32_t index,
 static int check_loops(const struct verify *v, uint8_t *colors)
 {
     uint32_t i, at;
-    const struct symfile_reader *r = v->reader;
-    struct symfile_location location;
+    const struct symc_reader *r = v->reader;
+    struct symc_location location;
 
     for (i = 0; i < r->num_locations; i++) {
         for (at = i; at < r->num_locations && colors[at] == COLOR_NEW;
              at = location.inlined_into) {
             colors[at] = COLOR_OPEN;
-            symfile_reader_location(r, at, &location);
+            symc_reader_location(r, at, &location);
         }
         if (at < r->num_locations && colors[at] == COLOR_OPEN) {
             return violation(
-                v, r->locations + (size_t)at * SYMFILE_LOCATION_SIZE + 12,
+                v, r->locations + (size_t)at * SYMC_LOCATION_SIZE + 12,
                 "source location", at, "inlined into itself, by a loop");
         }
         for (at = i; at < r->num_locations && colors[at] == COLOR_OPEN;
              at = location.inlined_into) {
             colors[at] = COLOR_DONE;
-            symfile_reader_location(r, at, &location);
+            symc_reader_location(r, at, &location);
         }
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
 /* Callers usually precede what is inlined into them, and then there is no
@@ -262,16 +261,16 @@ static int check_locations(const struct verify *v)
     uint8_t *colors;
 
     for (i = 0; i < v->reader->num_locations; i++) {
-        if (check_location(v, i, &ascends) != SYMFILE_SOUND) {
-            return SYMFILE_VIOLATED;
+        if (check_location(v, i, &ascends) != SYMC_SOUND) {
+            return SYMC_VIOLATED;
         }
     }
     if (ascends) {
-        return SYMFILE_SOUND;
+        return SYMC_SOUND;
     }
     colors = calloc((size_t)v->reader->num_locations + 1, 1);
     if (colors == NULL) {
-        return SYMFILE_NOT_VERIFIED;
+        return SYMC_NOT_VERIFIED;
     }
     status = check_loops(v, colors);
     free(colors);
@@ -284,38 +283,38 @@ static int check_ranges(const struct verify *v)
     char what[64];
 
     for (i = 1; i < v->reader->num_ranges; i++) {
-        before = symfile_reader_range(v->reader, i - 1);
-        start = symfile_reader_range(v->reader, i);
+        before = symc_reader_range(v->reader, i - 1);
+        start = symc_reader_range(v->reader, i);
         if (start <= before) {
             snprintf(what, sizeof(what), "start 0x%x is not above 0x%x", start,
                      before);
-            return violation(
-                v, v->reader->ranges + (size_t)i * SYMFILE_RANGE_SIZE, "range",
-                i, what);
+            return violation(v,
+                             v->reader->ranges + (size_t)i * SYMC_RANGE_SIZE,
+                             "range", i, what);
         }
     }
-    return SYMFILE_SOUND;
+    return SYMC_SOUND;
 }
 
-static bool has_srcsrv(const struct symfile_reader *r)
+static bool has_srcsrv(const struct symc_reader *r)
 {
     uint32_t i;
     const uint8_t *p;
 
-    if (r->version < SYMFILE_SRCSRV_VERSION) {
+    if (r->version < SYMC_SRCSRV_VERSION) {
         return false;
     }
     p = r->data + r->files;
     for (i = 0; i < r->num_files; i++, p += r->file_size) {
-        if (symfile_load(p + 12) != SYMFILE_NONE) {
+        if (symc_load(p + 12) != SYMC_NONE) {
             return true;
         }
     }
     return false;
 }
 
-enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
-                                          char *error, size_t error_size)
+enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
+                                    size_t error_size)
 {
     size_t i;
     int status;
@@ -328,43 +327,43 @@ enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
     v.error = error;
     v.error_size = error_size;
     v.starts = calloc((size_t)reader->string_bytes / 8 + 1, 1);
-    status = v.starts == NULL ? SYMFILE_NOT_VERIFIED : SYMFILE_SOUND;
+    status = v.starts == NULL ? SYMC_NOT_VERIFIED : SYMC_SOUND;
     for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-        if (status == SYMFILE_SOUND) {
+        if (status == SYMC_SOUND) {
             status = checks[i](&v);
         }
     }
     free(v.starts);
-    reader->is_verified = status == SYMFILE_SOUND;
+    reader->is_verified = status == SYMC_SOUND;
     reader->has_srcsrv = reader->is_verified && has_srcsrv(reader);
-    if (status == SYMFILE_NOT_VERIFIED) {
+    if (status == SYMC_NOT_VERIFIED) {
         snprintf(error, error_size, "no memory");
     }
-    return (enum symfile_verify_status)status;
+    return (enum symc_verify_status)status;
 }
 
 static bool is_of_another(const uint8_t *p, const uint8_t guid[16])
 {
     static const uint8_t none[16];
 
-    return p[SYMFILE_AT_KIND] == 0 &&
-           memcmp(p + SYMFILE_AT_GUID, none, sizeof(none)) != 0 &&
-           memcmp(p + SYMFILE_AT_GUID, guid, sizeof(none)) != 0;
+    return p[SYMC_AT_KIND] == 0 &&
+           memcmp(p + SYMC_AT_GUID, none, sizeof(none)) != 0 &&
+           memcmp(p + SYMC_AT_GUID, guid, sizeof(none)) != 0;
 }
 
-enum symfile_verify_status symfile_check(const void *data, size_t size,
-                                         const uint8_t guid[16], char *error,
-                                         size_t error_size)
+enum symc_verify_status symc_check(const void *data, size_t size,
+                                   const uint8_t guid[16], char *error,
+                                   size_t error_size)
 {
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
-    if (symfile_reader_open(&reader, data, size, error, error_size) !=
-        SYMFILE_OPENED) {
-        return SYMFILE_VIOLATED;
+    if (symc_reader_open(&reader, data, size, error, error_size) !=
+        SYMC_OPENED) {
+        return SYMC_VIOLATED;
     }
     if (guid != NULL && is_of_another(data, guid)) {
         snprintf(error, error_size, "made from a PDB with another GUID");
-        return SYMFILE_VIOLATED;
+        return SYMC_VIOLATED;
     }
-    return symfile_verify(&reader, error, error_size);
+    return symc_verify(&reader, error, error_size);
 }

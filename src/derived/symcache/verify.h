@@ -9,10 +9,10 @@
 
 #include "reader.h"
 
-enum symfile_verify_status {
-    SYMFILE_SOUND = 0,
-    SYMFILE_VIOLATED = -1,
-    SYMFILE_NOT_VERIFIED = -2 /* memory ran out */
+enum symc_verify_status {
+    SYMC_SOUND = 0,
+    SYMC_VIOLATED = -1,
+    SYMC_NOT_VERIFIED = -2 /* memory ran out */
 };
 
 /*
@@ -25,8 +25,8 @@ enum symfile_verify_status {
  * the reader, which then does not check the strings again, and whether any file
  * has source-server fields.
  */
-enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
-                                          char *error, size_t error_size);
+enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
+                                    size_t error_size);
 
 /*
  * Opens and verifies a whole file in memory, which must not have been made of a
@@ -34,8 +34,8 @@ enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
  * the same by the age; a file without one, or with an id of another kind, is
  * accepted, and any without a GUID to be compared.
  */
-enum symfile_verify_status symfile_check(const void *data, size_t size,
-                                         const uint8_t guid[16], char *error,
-                                         size_t error_size);
+enum symc_verify_status symc_check(const void *data, size_t size,
+                                   const uint8_t guid[16], char *error,
+                                   size_t error_size);
 
 #endif

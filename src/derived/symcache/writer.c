@@ -21,7 +21,7 @@ struct calls {
     size_t last;
 };
 
-void symfile_writer_init(struct symfile_writer *w)
+void symc_writer_init(struct symc_writer *w)
 {
     memset(w, 0, sizeof(*w));
     w->files.width = 6;
@@ -34,42 +34,42 @@ void symfile_writer_init(struct symfile_writer *w)
     w->calls.spread = 3;
 }
 
-void symfile_writer_free(struct symfile_writer *w)
+void symc_writer_free(struct symc_writer *w)
 {
-    symfile_strings_free(&w->strings);
-    symfile_set_free(&w->files);
-    symfile_set_free(&w->functions);
-    symfile_set_free(&w->calls);
-    symfile_ranges_free(&w->ranges);
+    symc_strings_free(&w->strings);
+    symc_set_free(&w->files);
+    symc_set_free(&w->functions);
+    symc_set_free(&w->calls);
+    symc_ranges_free(&w->ranges);
     free(w->symbols);
     free(w->inlined);
     free(w->callees);
-    symfile_writer_init(w);
+    symc_writer_init(w);
 }
 
-static int insert_text(struct symfile_writer *w,
-                       const struct symfile_text *text, uint32_t *offset)
+static int insert_text(struct symc_writer *w, const struct symc_text *text,
+                       uint32_t *offset)
 {
     if (text->data == NULL) {
-        *offset = SYMFILE_NONE;
+        *offset = SYMC_NONE;
         return 0;
     }
-    return symfile_strings_insert(&w->strings, text->data, text->size, offset);
+    return symc_strings_insert(&w->strings, text->data, text->size, offset);
 }
 
-static int insert_name(struct symfile_writer *w, struct symfile_name *name,
+static int insert_name(struct symc_writer *w, struct symc_name *name,
                        uint32_t *offset)
 {
     if (name->hash == 0) {
-        symfile_writer_expect(w, name);
+        symc_writer_expect(w, name);
     }
-    return symfile_strings_insert_name(&w->strings, name, offset);
+    return symc_strings_insert_name(&w->strings, name, offset);
 }
 
 /* All inlined instances of one function share a record.  The memo keeps its
  * index, so that it is looked up only once. */
-static int insert_function(struct symfile_writer *w,
-                           struct symfile_function *f, uint32_t *index)
+static int insert_function(struct symc_writer *w, struct symc_function *f,
+                           uint32_t *index)
 {
     uint32_t record[4];
 
@@ -80,10 +80,10 @@ static int insert_function(struct symfile_writer *w,
     if (insert_name(w, &f->name, &record[0]) != 0) {
         return -1;
     }
-    record[1] = SYMFILE_NONE;
-    record[2] = f->is_inline ? SYMFILE_NONE : (uint32_t)f->address;
+    record[1] = SYMC_NONE;
+    record[2] = f->is_inline ? SYMC_NONE : (uint32_t)f->address;
     record[3] = f->language;
-    if (symfile_set_insert(&w->functions, record, index) != 0) {
+    if (symc_set_insert(&w->functions, record, index) != 0) {
         return -1;
     }
     if (f->memo != NULL) {
@@ -94,8 +94,8 @@ static int insert_function(struct symfile_writer *w,
 
 /* Called only once for each file, so it is kept out of the hot code that adds
  * lines. */
-static __attribute__((noinline)) int insert_file(struct symfile_writer *w,
-                                                 struct symfile_source *s)
+static __attribute__((noinline)) int insert_file(struct symc_writer *w,
+                                                 struct symc_source *s)
 {
     uint32_t name, directory, comp, sname, sdirectory, revision;
 
@@ -108,28 +108,28 @@ static __attribute__((noinline)) int insert_file(struct symfile_writer *w,
         insert_text(w, &s->srcsrv_revision, &revision) != 0) {
         return -1;
     }
-    return symfile_set_insert(
+    return symc_set_insert(
         &w->files,
         (uint32_t[]){comp, directory, name, sname, sdirectory, revision},
         &s->file);
 }
 
-static void line_bounds(const struct symfile_line *line, uint32_t *start,
+static void line_bounds(const struct symc_line *line, uint32_t *start,
                         uint32_t *end)
 {
     uint64_t size;
 
-    size = line->size == SYMFILE_NO_SIZE ? 1 : line->size;
+    size = line->size == SYMC_NO_SIZE ? 1 : line->size;
     *start = line->address > UINT32_MAX ? UINT32_MAX : (uint32_t)line->address;
     *end = size > UINT32_MAX - *start ? UINT32_MAX : *start + (uint32_t)size;
 }
 
 /* Sorts the ranges on the stack, from index first on, by their start. */
-static int sort_inlined(struct symfile_writer *w, size_t first)
+static int sort_inlined(struct symc_writer *w, size_t first)
 {
     size_t i, n;
-    struct symfile_sort_item *ties;
-    struct symfile_range *ranges;
+    struct symc_sort_item *ties;
+    struct symc_range *ranges;
 
     n = w->num_inlined - first;
     if (n < 2) {
@@ -149,7 +149,7 @@ static int sort_inlined(struct symfile_writer *w, size_t first)
         ties[i].key = ranges[i].start;
         ties[i].value = ranges[i].end;
     }
-    symfile_sort_unstable(ties, n);
+    symc_sort_unstable(ties, n);
     for (i = 0; i < n; i++) {
         ranges[i].start = (uint32_t)ties[i].key;
         ranges[i].end = (uint32_t)ties[i].value;
@@ -160,21 +160,20 @@ static int sort_inlined(struct symfile_writer *w, size_t first)
 
 /* Pushes the ranges of all lines of the functions that are inlined directly
  * into f onto the stack. */
-static int push_inlined(struct symfile_writer *w,
-                        const struct symfile_tree *tree,
-                        const struct symfile_function *f)
+static int push_inlined(struct symc_writer *w, const struct symc_tree *tree,
+                        const struct symc_function *f)
 {
     size_t i, first;
     uint32_t child;
-    struct symfile_range *range;
-    const struct symfile_function *c;
+    struct symc_range *range;
+    const struct symc_function *c;
 
     first = w->num_inlined;
-    for (child = f->first_child; child != SYMFILE_NONE; child = c->next) {
+    for (child = f->first_child; child != SYMC_NONE; child = c->next) {
         c = &tree->nodes[child];
-        if (symfile_array_need(&w->inlined, &w->inlined_room,
-                               w->num_inlined + c->num_lines,
-                               sizeof(*w->inlined)) != 0) {
+        if (symc_array_need(&w->inlined, &w->inlined_room,
+                            w->num_inlined + c->num_lines,
+                            sizeof(*w->inlined)) != 0) {
             return -1;
         }
         for (i = 0; i < c->num_lines; i++) {
@@ -188,8 +187,8 @@ static int push_inlined(struct symfile_writer *w,
 
 /* Returns the last call at or before an address, or the first call if all are
  * behind it. */
-static size_t find_call(const struct symfile_writer *w,
-                        const struct calls *calls, uint32_t address)
+static size_t find_call(const struct symc_writer *w, const struct calls *calls,
+                        uint32_t address)
 {
     size_t low, high, mid;
 
@@ -206,18 +205,18 @@ static size_t find_call(const struct symfile_writer *w,
     return low;
 }
 
-static int push_callee(struct symfile_writer *w, uint32_t address,
-                       const struct symfile_location *location)
+static int push_callee(struct symc_writer *w, uint32_t address,
+                       const struct symc_location *location)
 {
     uint32_t index;
 
-    if (symfile_set_insert(&w->calls,
-                           (uint32_t[]){location->file, location->line,
-                                        location->function,
-                                        location->inlined_into},
-                           &index) != 0 ||
-        symfile_array_need(&w->callees, &w->callee_room, w->num_callees + 1,
-                           sizeof(*w->callees)) != 0) {
+    if (symc_set_insert(&w->calls,
+                        (uint32_t[]){location->file, location->line,
+                                     location->function,
+                                     location->inlined_into},
+                        &index) != 0 ||
+        symc_array_need(&w->callees, &w->callee_room, w->num_callees + 1,
+                        sizeof(*w->callees)) != 0) {
         return -1;
     }
     w->callees[w->num_callees].address = address;
@@ -232,17 +231,17 @@ static int push_callee(struct symfile_writer *w, uint32_t address,
  * *inl is the index of the next inlined range; *cur becomes the address up to
  * which code is done.
  */
-static int add_line(struct symfile_writer *w, uint32_t start, uint32_t end,
-                    const struct symfile_location *location, size_t *inl,
+static int add_line(struct symc_writer *w, uint32_t start, uint32_t end,
+                    const struct symc_location *location, size_t *inl,
                     size_t last_inl, uint32_t *cur)
 {
-    const struct symfile_range *next;
+    const struct symc_range *next;
 
     *cur = start;
     while (*cur < end) {
         next = *inl < last_inl ? &w->inlined[*inl] : NULL;
         if (next == NULL || next->start > *cur) {
-            if (symfile_ranges_put(&w->ranges, *cur, location) != 0) {
+            if (symc_ranges_put(&w->ranges, *cur, location) != 0) {
                 return -1;
             }
         }
@@ -259,15 +258,15 @@ static int add_line(struct symfile_writer *w, uint32_t start, uint32_t end,
     return 0;
 }
 
-static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
-                     const struct symfile_function *f, uint32_t function,
+static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
+                     const struct symc_function *f, uint32_t function,
                      const struct calls *calls, size_t inl)
 {
     size_t last_inl, call;
     uint32_t i, start, end, cur;
-    struct symfile_source *source;
-    struct symfile_location location;
-    const struct symfile_line *lines;
+    struct symc_source *source;
+    struct symc_location location;
+    const struct symc_line *lines;
 
     last_inl = w->num_inlined;
     if (f->num_lines == 0) {
@@ -277,7 +276,7 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
     line_bounds(&lines[0], &start, &end);
     call = find_call(w, calls, start);
     location.function = function;
-    location.inlined_into = SYMFILE_NONE;
+    location.inlined_into = SYMC_NONE;
     for (i = 0; i < f->num_lines;) {
         line_bounds(&lines[i], &start, &end);
         if (calls->last > calls->first) {
@@ -288,7 +287,7 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
             location.inlined_into = w->callees[call].location;
         }
         source = &tree->sources[lines[i].source];
-        if (source->file == SYMFILE_NONE && insert_file(w, source) != 0) {
+        if (source->file == SYMC_NONE && insert_file(w, source) != 0) {
             return -1;
         }
         location.file = source->file;
@@ -304,20 +303,19 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
     return 0;
 }
 
-static int put_function_only(struct symfile_writer *w, uint32_t address,
+static int put_function_only(struct symc_writer *w, uint32_t address,
                              uint32_t function)
 {
-    struct symfile_location location;
+    struct symc_location location;
 
-    location.file = SYMFILE_NONE;
+    location.file = SYMC_NONE;
     location.line = 0;
     location.function = function;
-    location.inlined_into = SYMFILE_NONE;
-    return symfile_ranges_put(&w->ranges, address, &location);
+    location.inlined_into = SYMC_NONE;
+    return symc_ranges_put(&w->ranges, address, &location);
 }
 
-static int end_function(struct symfile_writer *w,
-                        const struct symfile_function *f)
+static int end_function(struct symc_writer *w, const struct symc_function *f)
 {
     uint32_t end;
 
@@ -327,12 +325,11 @@ static int end_function(struct symfile_writer *w,
         w->has_end = 1;
         w->last_end = end;
     }
-    return symfile_ranges_gap(&w->ranges, end);
+    return symc_ranges_gap(&w->ranges, end);
 }
 
-static int add_function(struct symfile_writer *w,
-                        const struct symfile_tree *tree,
-                        struct symfile_function *f, const struct calls *calls,
+static int add_function(struct symc_writer *w, const struct symc_tree *tree,
+                        struct symc_function *f, const struct calls *calls,
                         unsigned depth)
 {
     int rc;
@@ -341,39 +338,39 @@ static int add_function(struct symfile_writer *w,
     struct calls callees;
 
     if (f->size == 0 || f->address > UINT32_MAX) {
-        return SYMFILE_OK;
+        return SYMC_OK;
     }
     if (depth > MAX_DEPTH) {
-        return SYMFILE_TOO_DEEP;
+        return SYMC_TOO_DEEP;
     }
     inlined = w->num_inlined;
     callees.first = w->num_callees;
     if (insert_function(w, f, &index) != 0 || push_inlined(w, tree, f) != 0 ||
         add_lines(w, tree, f, index, calls, inlined) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     w->num_inlined = inlined;
     callees.last = w->num_callees;
     if (!f->is_inline &&
         put_function_only(w, (uint32_t)f->address, index) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     if (callees.last > callees.first) {
-        for (child = f->first_child; child != SYMFILE_NONE;
+        for (child = f->first_child; child != SYMC_NONE;
              child = tree->nodes[child].next) {
             rc = add_function(w, tree, &tree->nodes[child], &callees,
                               depth + 1);
-            if (rc != SYMFILE_OK) {
+            if (rc != SYMC_OK) {
                 return rc;
             }
         }
     }
     w->num_callees = callees.first;
-    return end_function(w, f) != 0 ? SYMFILE_NO_MEMORY : SYMFILE_OK;
+    return end_function(w, f) != 0 ? SYMC_NO_MEMORY : SYMC_OK;
 }
 
 /* Sorts the linked list of a node's children by address, stably. */
-static int sort_children(const struct symfile_tree *tree, uint32_t root)
+static int sort_children(const struct symc_tree *tree, uint32_t root)
 {
     size_t i, n;
     uint32_t child, *link;
@@ -384,7 +381,7 @@ static int sort_children(const struct symfile_tree *tree, uint32_t root)
     n = 0;
     sorted = 1;
     before = 0;
-    for (child = tree->nodes[root].first_child; child != SYMFILE_NONE;
+    for (child = tree->nodes[root].first_child; child != SYMC_NONE;
          child = tree->nodes[child].next) {
         sorted &= tree->nodes[child].address >= before;
         before = tree->nodes[child].address;
@@ -399,76 +396,74 @@ static int sort_children(const struct symfile_tree *tree, uint32_t root)
         return -1;
     }
     i = 0;
-    for (child = tree->nodes[root].first_child; child != SYMFILE_NONE;
+    for (child = tree->nodes[root].first_child; child != SYMC_NONE;
          child = tree->nodes[child].next) {
         keys[i++] = tree->nodes[child].address << 32 | child;
     }
-    symfile_sort(keys, keys + n, n);
+    symc_sort(keys, keys + n, n);
     link = &tree->nodes[root].first_child;
     for (i = 0; i < n; i++) {
         *link = (uint32_t)keys[i];
         link = &tree->nodes[*link].next;
     }
-    *link = SYMFILE_NONE;
+    *link = SYMC_NONE;
     tree->nodes[root].last_child = (uint32_t)keys[n - 1];
     free(keys);
     return 0;
 }
 
-enum symfile_status symfile_writer_function(struct symfile_writer *w,
-                                            const struct symfile_tree *tree,
-                                            uint32_t root)
+enum symc_status symc_writer_function(struct symc_writer *w,
+                                      const struct symc_tree *tree,
+                                      uint32_t root)
 {
     int rc;
     static const struct calls none = {0, 0};
 
     if (sort_children(tree, root) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     w->num_inlined = w->num_callees = 0;
     rc = add_function(w, tree, &tree->nodes[root], &none, 0);
-    if (rc == SYMFILE_OK && symfile_ranges_close(&w->ranges) != 0) {
-        rc = SYMFILE_NO_MEMORY;
+    if (rc == SYMC_OK && symc_ranges_close(&w->ranges) != 0) {
+        rc = SYMC_NO_MEMORY;
     }
-    return (enum symfile_status)rc;
+    return (enum symc_status)rc;
 }
 
-void symfile_writer_expect(const struct symfile_writer *w,
-                           struct symfile_name *name)
+void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
 {
     size_t size = name->size;
 
     if (w->undecorates) {
-        symfile_undecorate(&name->data, &size);
+        symc_undecorate(&name->data, &size);
         name->size = (uint32_t)size;
     }
-    symfile_strings_expect(&w->strings, name);
+    symc_strings_expect(&w->strings, name);
 }
 
-enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
-                                          uint64_t address, uint64_t size,
-                                          struct symfile_name *name)
+enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
+                                    uint64_t size, struct symc_name *name)
 {
-    struct symfile_symbol *symbol;
+    struct symc_symbol *symbol;
 
-    if (w->num_symbols >= SYMFILE_NONE ||
-        symfile_array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
-                           sizeof(*w->symbols)) != 0) {
-        return SYMFILE_NO_MEMORY;
+    if (w->num_symbols >= SYMC_NONE ||
+        symc_array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
+                        sizeof(*w->symbols)) != 0) {
+        return SYMC_NO_MEMORY;
     }
     symbol = &w->symbols[w->num_symbols];
     if (insert_name(w, name, &symbol->name) != 0) {
-        return SYMFILE_NO_MEMORY;
+        return SYMC_NO_MEMORY;
     }
     symbol->address = (uint32_t)address;
     w->num_symbols++;
     if (size != 0 &&
-        symfile_ranges_gap(&w->ranges, (uint32_t)(address + size)) != 0) {
-        return SYMFILE_NO_MEMORY;
+        symc_ranges_gap(&w->ranges, (uint32_t)(address + size)) != 0) {
+        return SYMC_NO_MEMORY;
     }
     /* behind the last function, nothing says where a symbol ends */
     if (!w->has_end || symbol->address >= w->last_end) {
         w->is_open = 1;
     }
-    return SYMFILE_OK;
+    return SYMC_OK;
 }

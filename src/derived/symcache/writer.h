@@ -17,39 +17,39 @@
 #include "record_set.h"
 #include "string_table.h"
 
-#define SYMFILE_NO_SIZE UINT64_MAX
+#define SYMC_NO_SIZE UINT64_MAX
 
-struct symfile_text {
+struct symc_text {
     const char *data; /* any bytes, without a NUL at the end */
     uint32_t size;
 };
 
 /* A source file.  The data of an absent srcsrv part, and of a compilation
  * directory that cannot be written, is NULL. */
-struct symfile_source {
-    struct symfile_text comp_dir;
-    struct symfile_text directory;
-    struct symfile_text name;
-    struct symfile_text srcsrv_directory;
-    struct symfile_text srcsrv_name;
-    struct symfile_text srcsrv_revision;
-    uint32_t file; /* its index in the SymCache, or SYMFILE_NONE */
+struct symc_source {
+    struct symc_text comp_dir;
+    struct symc_text directory;
+    struct symc_text name;
+    struct symc_text srcsrv_directory;
+    struct symc_text srcsrv_name;
+    struct symc_text srcsrv_revision;
+    uint32_t file; /* its index in the SymCache, or SYMC_NONE */
 };
 
 /* A SymCache has no addresses beyond 32 bits.  Lines and functions may have
  * them all the same; the writer treats them as the "symbolic" library does. */
-struct symfile_line {
+struct symc_line {
     uint64_t address;
     uint32_t line;
     uint32_t source; /* index of the source file */
-    uint64_t size;   /* or SYMFILE_NO_SIZE */
+    uint64_t size;   /* or SYMC_NO_SIZE */
 };
 
 /* A function, or an inlined instance of one; links are indices of nodes. */
-struct symfile_function {
+struct symc_function {
     uint64_t address;
     uint64_t size;
-    struct symfile_name name;
+    struct symc_name name;
     uint32_t *memo;      /* inlined: where its index + 1 is kept, or NULL */
     uint32_t first_line; /* in lines, ascending by address */
     uint32_t num_lines;
@@ -60,82 +60,82 @@ struct symfile_function {
     bool is_inline;
 };
 
-struct symfile_tree {
-    struct symfile_function *nodes;
-    const struct symfile_line *lines;
-    struct symfile_source *sources;
+struct symc_tree {
+    struct symc_function *nodes;
+    const struct symc_line *lines;
+    struct symc_source *sources;
 };
 
-struct symfile_range {
+struct symc_range {
     uint32_t start;
     uint32_t end;
 };
 
-struct symfile_call {
+struct symc_call {
     uint32_t address;
     uint32_t location;
 };
 
-struct symfile_symbol {
+struct symc_symbol {
     uint32_t address;
     uint32_t name; /* string offset */
 };
 
-enum symfile_status {
-    SYMFILE_OK = 0,
-    SYMFILE_NO_MEMORY = -1, /* or a table would pass 32 bits */
-    SYMFILE_TOO_DEEP = -2,  /* functions are inlined too deeply */
-    SYMFILE_NO_WRITE = -3   /* the sink failed */
+enum symc_status {
+    SYMC_OK = 0,
+    SYMC_NO_MEMORY = -1, /* or a table would pass 32 bits */
+    SYMC_TOO_DEEP = -2,  /* functions are inlined too deeply */
+    SYMC_NO_WRITE = -3   /* the sink failed */
 };
 
-struct symfile_writer {
+struct symc_writer {
     bool undecorates; /* names have the decorations of Windows linkers */
-    struct symfile_strings strings;
-    struct symfile_set files;
-    struct symfile_set functions;
-    struct symfile_set calls; /* call locations */
-    struct symfile_ranges ranges;
-    struct symfile_symbol *symbols;
+    struct symc_strings strings;
+    struct symc_set files;
+    struct symc_set functions;
+    struct symc_set calls; /* call locations */
+    struct symc_ranges ranges;
+    struct symc_symbol *symbols;
     size_t num_symbols;
     size_t symbol_room;
     int has_end;       /* there is a function */
     int is_open;       /* the last range is of a symbol and has no end */
     uint32_t last_end; /* the highest end of a function */
-    struct symfile_range *inlined; /* stacks of the recursion */
+    struct symc_range *inlined; /* stacks of the recursion */
     size_t num_inlined;
     size_t inlined_room;
-    struct symfile_call *callees;
+    struct symc_call *callees;
     size_t num_callees;
     size_t callee_room;
 };
 
-struct symfile_identity {
+struct symc_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t arch;
 };
 
 /* Receives the output in order.  write() returns 0, or -1 to stop. */
-struct symfile_sink {
+struct symc_sink {
     int (*write)(void *context, const void *data, size_t size);
     void *context;
 };
 
 /* Makes an empty writer.  It does not change names unless the caller sets
  * undecorates. */
-void symfile_writer_init(struct symfile_writer *writer);
-void symfile_writer_free(struct symfile_writer *writer);
+void symc_writer_init(struct symc_writer *writer);
+void symc_writer_free(struct symc_writer *writer);
 
 /* Adds one function with everything that is inlined into it.  Sorts the
  * children of the root by address first. */
-enum symfile_status symfile_writer_function(struct symfile_writer *writer,
-                                            const struct symfile_tree *tree,
-                                            uint32_t root);
+enum symc_status symc_writer_function(struct symc_writer *writer,
+                                      const struct symc_tree *tree,
+                                      uint32_t root);
 
 /* Announces a name that will be added soon: removes its decoration if the
  * writer undecorates, hashes it, and prefetches what inserting it needs. */
-void symfile_writer_expect(const struct symfile_writer *writer,
-                           struct symfile_name *name);
+void symc_writer_expect(const struct symc_writer *writer,
+                        struct symc_name *name);
 
 /*
  * Adds one public symbol.  Nothing is found behind its end, unless something
@@ -143,15 +143,14 @@ void symfile_writer_expect(const struct symfile_writer *writer,
  * Of address and end only 32 bits are used, without a check, as the "symbolic"
  * library does.
  */
-enum symfile_status symfile_writer_symbol(struct symfile_writer *writer,
-                                          uint64_t address, uint64_t size,
-                                          struct symfile_name *name);
+enum symc_status symc_writer_symbol(struct symc_writer *writer,
+                                    uint64_t address, uint64_t size,
+                                    struct symc_name *name);
 
 /* Ends the input and writes the file.  Afterwards the writer can only be
  * freed. */
-enum symfile_status
-symfile_writer_finish(struct symfile_writer *writer,
-                      const struct symfile_identity *identity,
-                      const struct symfile_sink *sink);
+enum symc_status symc_writer_finish(struct symc_writer *writer,
+                                    const struct symc_identity *identity,
+                                    const struct symc_sink *sink);
 
 #endif

@@ -15,7 +15,7 @@
 #define BUFFER 65536
 #define DIRECT 8192 /* from this size on, data is not copied to the buffer */
 #define NOTHING UINT64_MAX
-#define LOST SYMFILE_NONE
+#define LOST SYMC_NONE
 
 /*
  * At one address, a function takes precedence over a symbol, and a symbol over
@@ -47,11 +47,11 @@ struct merge {
 };
 
 struct stream {
-    const struct symfile_sink *sink;
+    const struct symc_sink *sink;
     uint64_t written;
     size_t used;
     int failed;
-    struct symfile_location data[BUFFER / sizeof(struct symfile_location)];
+    struct symc_location data[BUFFER / sizeof(struct symc_location)];
 };
 
 static void stream_flush(struct stream *s)
@@ -108,7 +108,7 @@ static void stream_words(struct stream *s, const uint32_t *words, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        symfile_store(stream_room(s, 4), words[i]);
+        symc_store(stream_room(s, 4), words[i]);
     }
 #endif
 }
@@ -119,18 +119,18 @@ static inline void stream_record(struct stream *s, uint32_t a, uint32_t b,
 {
     uint8_t *p = stream_room(s, 16);
 
-    symfile_store(p, a);
-    symfile_store(p + 4, b);
-    symfile_store(p + 8, c);
-    symfile_store(p + 12, d);
+    symc_store(p, a);
+    symc_store(p + 4, b);
+    symc_store(p + 8, c);
+    symc_store(p + 12, d);
 }
 
 /* Unpacks the next locations of a run into the buffer, n of them or as many as
  * fit.  Returns how many. */
-static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
+static size_t stream_run(struct stream *s, struct symc_runs *runs, size_t n)
 {
     size_t room;
-    struct symfile_location *to;
+    struct symc_location *to;
 
     room = (BUFFER - s->used) / sizeof(*to);
     if (room == 0) {
@@ -138,18 +138,18 @@ static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
         room = BUFFER / sizeof(*to);
     }
     n = n < room ? n : room;
-    to = (struct symfile_location *)stream_room(s, n * sizeof(*to));
-    symfile_runs_locations(runs, to, n);
+    to = (struct symc_location *)stream_room(s, n * sizeof(*to));
+    symc_runs_locations(runs, to, n);
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     for (room = 0; room < 4 * n; room++) {
-        symfile_store((uint8_t *)(&to->file + room), (&to->file)[room]);
+        symc_store((uint8_t *)(&to->file + room), (&to->file)[room]);
     }
 #endif
     return n;
 }
 
 /* Sorts the symbols by address.  Of several at one, the first is kept. */
-static int sort_symbols(struct symfile_writer *w, struct finish *f)
+static int sort_symbols(struct symc_writer *w, struct finish *f)
 {
     size_t i, n = w->num_symbols;
     uint64_t *tmp, *kept;
@@ -164,7 +164,7 @@ static int sort_symbols(struct symfile_writer *w, struct finish *f)
         f->order[i] = (uint64_t)w->symbols[i].address << 32 | i;
         w->symbols[i].address = LOST;
     }
-    symfile_sort_tightly(f->order, tmp, n);
+    symc_sort_tightly(f->order, tmp, n);
     free(tmp);
     for (i = 0; i < n; i++) {
         if (f->symbols == 0 ||
@@ -178,7 +178,7 @@ static int sort_symbols(struct symfile_writer *w, struct finish *f)
 }
 
 /* Sets the address to that of the next symbol or gap. */
-static void merge_seek(struct merge *m, const struct symfile_writer *w,
+static void merge_seek(struct merge *m, const struct symc_writer *w,
                        const struct finish *f)
 {
     m->address =
@@ -189,7 +189,7 @@ static void merge_seek(struct merge *m, const struct symfile_writer *w,
 }
 
 /* Skips the symbol and the gap at the current address. */
-static void merge_skip(struct merge *m, const struct symfile_writer *w,
+static void merge_skip(struct merge *m, const struct symc_writer *w,
                        const struct finish *f)
 {
     m->symbol += m->symbol < f->symbols &&
@@ -200,7 +200,7 @@ static void merge_skip(struct merge *m, const struct symfile_writer *w,
 }
 
 /* Adds a range for the symbol or gap at the current address. */
-static void merge_take(struct merge *m, struct symfile_writer *w,
+static void merge_take(struct merge *m, struct symc_writer *w,
                        struct finish *f)
 {
     uint32_t symbol;
@@ -219,8 +219,8 @@ static void merge_take(struct merge *m, struct symfile_writer *w,
     f->addresses[f->count++] = (uint32_t)address;
 }
 
-static void merge_run(struct merge *m, struct symfile_writer *w,
-                      struct finish *f, const uint32_t *addresses, size_t n)
+static void merge_run(struct merge *m, struct symc_writer *w, struct finish *f,
+                      const uint32_t *addresses, size_t n)
 {
     size_t i;
 
@@ -235,15 +235,15 @@ static void merge_run(struct merge *m, struct symfile_writer *w,
     }
 }
 
-static int merge_all(struct symfile_writer *w, struct finish *f)
+static int merge_all(struct symc_writer *w, struct finish *f)
 {
     int rc;
     size_t most;
     struct merge m = {0, 0, 0};
-    struct symfile_runs runs = {.ranges = &w->ranges};
+    struct symc_runs runs = {.ranges = &w->ranges};
 
     most = w->ranges.total + f->symbols + w->ranges.num_gaps;
-    if (most >= SYMFILE_NONE) {
+    if (most >= SYMC_NONE) {
         return -1;
     }
     f->addresses = malloc((most + 1) * sizeof(*f->addresses));
@@ -251,10 +251,10 @@ static int merge_all(struct symfile_writer *w, struct finish *f)
         return -1;
     }
     merge_seek(&m, w, f);
-    while ((rc = symfile_runs_next(&runs)) > 0) {
-        merge_run(&m, w, f, symfile_runs_addresses(&runs), runs.count);
+    while ((rc = symc_runs_next(&runs)) > 0) {
+        merge_run(&m, w, f, symc_runs_addresses(&runs), runs.count);
     }
-    symfile_runs_free(&runs);
+    symc_runs_free(&runs);
     while (m.address != NOTHING) {
         merge_take(&m, w, f);
     }
@@ -263,7 +263,7 @@ static int merge_all(struct symfile_writer *w, struct finish *f)
 
 /* Numbers the functions of symbols that got a range, in the order in which the
  * symbols were delivered, behind all others. */
-static int number_symbol_functions(const struct symfile_writer *w,
+static int number_symbol_functions(const struct symc_writer *w,
                                    struct finish *f)
 {
     size_t i;
@@ -274,61 +274,59 @@ static int number_symbol_functions(const struct symfile_writer *w,
             f->order[w->symbols[i].address] |= f->functions++;
         }
     }
-    return f->functions < SYMFILE_NONE ? 0 : -1;
+    return f->functions < SYMC_NONE ? 0 : -1;
 }
 
-static int prepare(struct symfile_writer *w, struct finish *f)
+static int prepare(struct symc_writer *w, struct finish *f)
 {
-    symfile_strings_forget(&w->strings);
-    symfile_set_forget(&w->files);
-    symfile_set_forget(&w->functions);
-    symfile_set_forget(&w->calls);
+    symc_strings_forget(&w->strings);
+    symc_set_forget(&w->files);
+    symc_set_forget(&w->functions);
+    symc_set_forget(&w->calls);
     if (w->has_end && !w->is_open &&
-        symfile_ranges_gap(&w->ranges, w->last_end) != 0) {
+        symc_ranges_gap(&w->ranges, w->last_end) != 0) {
         return -1;
     }
-    if (symfile_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
+    if (symc_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
         merge_all(w, f) != 0 || number_symbol_functions(w, f) != 0) {
         return -1;
     }
     return 0;
 }
 
-static void write_header(struct stream *s, const struct symfile_writer *w,
+static void write_header(struct stream *s, const struct symc_writer *w,
                          const struct finish *f,
-                         const struct symfile_identity *identity)
+                         const struct symc_identity *identity)
 {
     uint8_t *p;
 
-    p = stream_room(s, SYMFILE_HEADER);
-    memset(p, 0, SYMFILE_HEADER);
+    p = stream_room(s, SYMC_HEADER);
+    memset(p, 0, SYMC_HEADER);
     memcpy(p, "SYMC", 4);
-    symfile_store(p + SYMFILE_AT_VERSION, SYMFILE_VERSION);
-    memcpy(p + SYMFILE_AT_GUID, identity->guid, 16);
-    symfile_store(p + SYMFILE_AT_AGE, identity->age);
-    symfile_store(p + SYMFILE_AT_ARCH, identity->arch);
-    symfile_store(p + SYMFILE_AT_FILES, (uint32_t)w->files.count);
-    symfile_store(p + SYMFILE_AT_FUNCTIONS, (uint32_t)f->functions);
-    symfile_store(p + SYMFILE_AT_LOCATIONS,
-                  (uint32_t)(w->calls.count + f->count));
-    symfile_store(p + SYMFILE_AT_RANGES, (uint32_t)f->count);
-    symfile_store(p + SYMFILE_AT_STRINGS, (uint32_t)w->strings.size);
+    symc_store(p + SYMC_AT_VERSION, SYMC_VERSION);
+    memcpy(p + SYMC_AT_GUID, identity->guid, 16);
+    symc_store(p + SYMC_AT_AGE, identity->age);
+    symc_store(p + SYMC_AT_ARCH, identity->arch);
+    symc_store(p + SYMC_AT_FILES, (uint32_t)w->files.count);
+    symc_store(p + SYMC_AT_FUNCTIONS, (uint32_t)f->functions);
+    symc_store(p + SYMC_AT_LOCATIONS, (uint32_t)(w->calls.count + f->count));
+    symc_store(p + SYMC_AT_RANGES, (uint32_t)f->count);
+    symc_store(p + SYMC_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
 /* Writes the symbols and gaps that begin at *range, up to the next range that
  * belongs to a function.  Moves *range to that one, and sets m->address to the
  * index of the next range that is a symbol or a gap. */
-static void write_others(struct stream *s, const struct symfile_writer *w,
+static void write_others(struct stream *s, const struct symc_writer *w,
                          const struct finish *f, struct merge *m,
                          size_t *range)
 {
     for (;; (*range)++) {
         if (m->symbol < f->winners && f->order[m->symbol] >> 32 == *range) {
-            stream_record(s, SYMFILE_NONE, 0, (uint32_t)f->order[m->symbol++],
-                          SYMFILE_NONE);
+            stream_record(s, SYMC_NONE, 0, (uint32_t)f->order[m->symbol++],
+                          SYMC_NONE);
         } else if (m->gap < f->gaps && w->ranges.gaps[m->gap] == *range) {
-            stream_record(s, SYMFILE_NONE, SYMFILE_NONE, SYMFILE_NONE,
-                          SYMFILE_NONE);
+            stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE, SYMC_NONE);
             m->gap++;
         } else {
             break;
@@ -343,17 +341,17 @@ static void write_others(struct stream *s, const struct symfile_writer *w,
     }
 }
 
-static int write_locations(struct stream *s, struct symfile_writer *w,
+static int write_locations(struct stream *s, struct symc_writer *w,
                            const struct finish *f)
 {
     int rc;
     size_t n, left, range;
     struct merge m = {0, 0, 0};
-    struct symfile_runs runs = {.ranges = &w->ranges};
+    struct symc_runs runs = {.ranges = &w->ranges};
 
     range = 0;
     write_others(s, w, f, &m, &range);
-    while ((rc = symfile_runs_next(&runs)) > 0) {
+    while ((rc = symc_runs_next(&runs)) > 0) {
         for (left = runs.count; left > 0; left -= n) {
             n = (size_t)m.address - range;
             n = stream_run(s, &runs, n < left ? n : left);
@@ -363,11 +361,11 @@ static int write_locations(struct stream *s, struct symfile_writer *w,
             }
         }
     }
-    symfile_runs_free(&runs);
+    symc_runs_free(&runs);
     return rc;
 }
 
-static void write_functions(struct stream *s, const struct symfile_writer *w,
+static void write_functions(struct stream *s, const struct symc_writer *w,
                             const struct finish *f)
 {
     size_t i;
@@ -378,9 +376,9 @@ static void write_functions(struct stream *s, const struct symfile_writer *w,
     for (i = 0; i < w->num_symbols; i++) {
         place = w->symbols[i].address;
         if (place != LOST) {
-            stream_record(s, w->symbols[i].name, SYMFILE_NONE,
+            stream_record(s, w->symbols[i].name, SYMC_NONE,
                           f->addresses[f->order[place] >> 32],
-                          SYMFILE_NONE /* from a symbol table */);
+                          SYMC_NONE /* from a symbol table */);
         }
     }
 }
@@ -403,8 +401,7 @@ static inline void copy_short(uint8_t *to, const uint8_t *from, size_t size)
     memcpy(to + size - 8, from + size - 8, 8);
 }
 
-static void write_strings(struct stream *s,
-                          const struct symfile_strings *strings)
+static void write_strings(struct stream *s, const struct symc_strings *strings)
 {
     size_t i, size;
     uint8_t *p, length[10];
@@ -415,19 +412,19 @@ static void write_strings(struct stream *s,
         return;
     }
     for (i = 0; i < strings->count; i++) {
-        text = symfile_strings_text(strings, i, &size);
+        text = symc_strings_text(strings, i, &size);
         if (size < 0x80) { /* as most are: a byte has the length */
             p = stream_room(s, 1 + size);
             *p = (uint8_t)size;
             copy_short(p + 1, text, size);
             continue;
         }
-        stream_bytes(s, length, symfile_strings_length(length, size));
+        stream_bytes(s, length, symc_strings_length(length, size));
         stream_bytes(s, text, size);
     }
 }
 
-static int write_parts(struct stream *s, struct symfile_writer *w,
+static int write_parts(struct stream *s, struct symc_writer *w,
                        const struct finish *f)
 {
     stream_words(s, w->files.words, w->files.count * w->files.width);
@@ -446,17 +443,16 @@ static int write_parts(struct stream *s, struct symfile_writer *w,
     return 0;
 }
 
-enum symfile_status
-symfile_writer_finish(struct symfile_writer *w,
-                      const struct symfile_identity *identity,
-                      const struct symfile_sink *sink)
+enum symc_status symc_writer_finish(struct symc_writer *w,
+                                    const struct symc_identity *identity,
+                                    const struct symc_sink *sink)
 {
     struct finish f;
     struct stream *s = NULL;
-    enum symfile_status status = SYMFILE_NO_MEMORY;
+    enum symc_status status = SYMC_NO_MEMORY;
 
     memset(&f, 0, sizeof(f));
-    if (prepare(w, &f) == 0 && w->calls.count + f.count < SYMFILE_NONE) {
+    if (prepare(w, &f) == 0 && w->calls.count + f.count < SYMC_NONE) {
         s = malloc(sizeof(*s)); /* prepare() has freed as much */
     }
     if (s != NULL) {
@@ -465,7 +461,7 @@ symfile_writer_finish(struct symfile_writer *w,
         s->failed = 0;
         write_header(s, w, &f, identity);
         if (write_parts(s, w, &f) == 0) {
-            status = s->failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+            status = s->failed ? SYMC_NO_WRITE : SYMC_OK;
         }
     }
     free(s);

@@ -22,7 +22,7 @@ void fragments_begin(struct fragments *fragments, size_t nframes)
 }
 
 bool fragments_find(struct fragments *fragments,
-                    const struct symfile_reader *reader, uint32_t index,
+                    const struct symc_reader *reader, uint32_t index,
                     struct fragment **found)
 {
     uint32_t hash;
@@ -40,7 +40,7 @@ bool fragments_find(struct fragments *fragments,
 }
 
 void fragment_write(struct fragment *fragment, int part, struct json_writer *w,
-                    const struct symfile_string *string)
+                    const struct symc_string *string)
 {
     fragment->at[part] = w->size;
     json_write_string(w, string->data, string->size);

@@ -15,7 +15,7 @@
 
 /* Up to two values that belong to an index of a SymCache. */
 struct fragment {
-    const struct symfile_reader *reader; /* NULL: of none */
+    const struct symc_reader *reader; /* NULL: of none */
     uint32_t index;
     uint32_t answer; /* its number: others have nothing of this one */
     size_t at[2];
@@ -37,12 +37,12 @@ void fragments_begin(struct fragments *fragments, size_t nframes);
 /* The slot of an index.  Returns whether its values are there; if not, the
  * caller writes them now, or sets reader to NULL. */
 bool fragments_find(struct fragments *fragments,
-                    const struct symfile_reader *reader, uint32_t index,
+                    const struct symc_reader *reader, uint32_t index,
                     struct fragment **found);
 
 /* Writes a string, and remembers it as a part of a fragment, 0 or 1. */
 void fragment_write(struct fragment *fragment, int part, struct json_writer *w,
-                    const struct symfile_string *string);
+                    const struct symc_string *string);
 
 /* Writes a part again. */
 void fragment_again(const struct fragment *fragment, int part,

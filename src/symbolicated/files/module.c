@@ -59,8 +59,8 @@ static bool verify(struct module *module, char *error, size_t size)
     const struct derived_type *type = derived_type(module->kind);
 
     return type->open(&module->reader, module->data, module->size, error,
-                      size) == SYMFILE_OPENED &&
-           type->verify(&module->reader, error, size) == SYMFILE_SOUND;
+                      size) == SYMC_OPENED &&
+           type->verify(&module->reader, error, size) == SYMC_SOUND;
 }
 
 /* A PDB has debug information also if it has public symbols only, as

@@ -97,8 +97,8 @@ struct text parse_symbol(struct demangler *d)
 }
 
 /* The same for a name of Microsoft's compilers, which begins with "?". */
-static bool demangle_msvc(const struct symfile_string *name, char *room,
-                          struct symfile_string *readable)
+static bool demangle_msvc(const struct symc_string *name, char *room,
+                          struct symc_string *readable)
 {
     struct demangler d = {0};
     struct text text;
@@ -127,8 +127,8 @@ static bool demangle_msvc(const struct symfile_string *name, char *room,
     return true;
 }
 
-bool demangle(const struct symfile_string *name, uint32_t language, char *room,
-              struct symfile_string *readable)
+bool demangle(const struct symc_string *name, uint32_t language, char *room,
+              struct symc_string *readable)
 {
     size_t size;
 

@@ -20,7 +20,7 @@
  * Writes the readable form of a name into room, which has DEMANGLE_ROOM bytes,
  * and sets readable to a part of it.  Returns false for a name that is not
  * decorated, not understood, or too deep or long; readable is the name then.
- * The language is that of the function, or SYMFILE_NONE if it is not known: a
+ * The language is that of the function, or SYMC_NONE if it is not known: a
  * function of C, for example, has no such name.
  *
  * The form of Microsoft's names is Symbolicator's: parameters, "(void)" where
@@ -31,7 +31,7 @@
  * there.  Sources: of the grammar what compilers emit and public descriptions
  * of it, of the form what the "symbolic" library answers.
  */
-bool demangle(const struct symfile_string *name, uint32_t language,
-              char *room, struct symfile_string *readable);
+bool demangle(const struct symc_string *name, uint32_t language, char *room,
+              struct symc_string *readable);
 
 #endif

@@ -24,26 +24,26 @@ void linkage_by(linkage_function function)
     by = function;
 }
 
-bool linkage_ask(const struct symfile_string *name, uint32_t language,
-                 char *room, size_t *size)
+bool linkage_ask(const struct symc_string *name, uint32_t language, char *room,
+                 size_t *size)
 {
     return by != NULL && by(name, language, room, size);
 }
 
 static bool may_be_cpp(uint32_t language)
 {
-    return language == SYMFILE_NONE || language == LANGUAGE_UNKNOWN ||
+    return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
            language == LANGUAGE_CPP || language == LANGUAGE_OBJCPP;
 }
 
 static bool may_be_rust(uint32_t language)
 {
-    return language == SYMFILE_NONE || language == LANGUAGE_UNKNOWN ||
+    return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
            language == LANGUAGE_RUST;
 }
 
 /* Returns how many underscores a name begins with. */
-static size_t underscores(const struct symfile_string *name)
+static size_t underscores(const struct symc_string *name)
 {
     size_t n = 0;
 
@@ -53,7 +53,7 @@ static size_t underscores(const struct symfile_string *name)
     return n;
 }
 
-static bool is_cpp(const struct symfile_string *name)
+static bool is_cpp(const struct symc_string *name)
 {
     size_t n = underscores(name);
 
@@ -61,7 +61,7 @@ static bool is_cpp(const struct symfile_string *name)
 }
 
 /* Windows and macOS have names with one underscore less or more. */
-static bool is_rust(const struct symfile_string *name)
+static bool is_rust(const struct symc_string *name)
 {
     size_t n = underscores(name);
     const char *p = name->data + n;
@@ -73,7 +73,7 @@ static bool is_rust(const struct symfile_string *name)
            (p[0] == 'R' && isupper((unsigned char)p[1]));
 }
 
-bool linkage_sniff(const struct symfile_string *name, uint32_t language)
+bool linkage_sniff(const struct symc_string *name, uint32_t language)
 {
     return name->size <= LINKAGE_NAME_MAX &&
            ((may_be_cpp(language) && is_cpp(name)) ||
@@ -100,8 +100,7 @@ static void write(const char *text, size_t size, void *opaque)
 }
 
 /* Copies a name from its last underscore in front on. */
-static void copy(char to[LINKAGE_NAME_MAX + 2],
-                 const struct symfile_string *name)
+static void copy(char to[LINKAGE_NAME_MAX + 2], const struct symc_string *name)
 {
     size_t n = underscores(name);
 
@@ -170,7 +169,7 @@ static bool demangle_cpp(char *name, struct output *out)
            !out->is_too_long;
 }
 
-bool linkage_demangle(const struct symfile_string *name, uint32_t language,
+bool linkage_demangle(const struct symc_string *name, uint32_t language,
                       char *room, size_t *size)
 {
     bool is_done;

@@ -22,28 +22,28 @@
 #define LINKAGE_NAME_MAX 8192     /* bytes of longer names stay as they are */
 #define LINKAGE_READABLE_MAX 4096 /* and those whose readable form is longer */
 
-/* Could this be such a name, for a function of this language (SYMFILE_NONE:
+/* Could this be such a name, for a function of this language (SYMC_NONE:
  * unknown)?  This looks at its first characters only. */
-bool linkage_sniff(const struct symfile_string *name, uint32_t language);
+bool linkage_sniff(const struct symc_string *name, uint32_t language);
 
 /*
  * Writes the readable form of a name that was sniffed into room, which has
  * LINKAGE_READABLE_MAX bytes, and its length to *size.  Returns false if the
  * name is not understood or its form too long.
  */
-bool linkage_demangle(const struct symfile_string *name, uint32_t language,
+bool linkage_demangle(const struct symc_string *name, uint32_t language,
                       char *room, size_t *size);
 
 /* Has demangle() call this: linkage_demangle() itself, or what calls it
  * elsewhere.  To be set before there are threads; until then, and with NULL,
  * such names stay as they are. */
-typedef bool (*linkage_function)(const struct symfile_string *name,
+typedef bool (*linkage_function)(const struct symc_string *name,
                                  uint32_t language, char *room, size_t *size);
 void linkage_by(linkage_function function);
 
 /* Calls what was set.  Arguments and result are those of linkage_demangle().
  */
-bool linkage_ask(const struct symfile_string *name, uint32_t language,
-                 char *room, size_t *size);
+bool linkage_ask(const struct symc_string *name, uint32_t language, char *room,
+                 size_t *size);
 
 #endif

@@ -20,7 +20,7 @@
 
 struct dump {
     struct input input;
-    struct symfile_reader reader;
+    struct symc_reader reader;
     struct output output;
     struct source_path path;
 };
@@ -47,12 +47,11 @@ static void print_guid(struct dump *d, const uint8_t *p)
 
 static void print_identity(struct dump *d)
 {
-    print_guid(d, d->reader.data + SYMFILE_AT_GUID);
-    output_text(&d->output, d->reader.data[SYMFILE_AT_KIND] == 0
+    print_guid(d, d->reader.data + SYMC_AT_GUID);
+    output_text(&d->output, d->reader.data[SYMC_AT_KIND] == 0
                                 ? "\n"
                                 : " (PDB 2.0: time stamp)\n");
-    print_number(d, "age        ",
-                 symfile_load(d->reader.data + SYMFILE_AT_AGE));
+    print_number(d, "age        ", symc_load(d->reader.data + SYMC_AT_AGE));
 }
 
 static void print_strings(struct dump *d)
@@ -60,15 +59,15 @@ static void print_strings(struct dump *d)
     size_t at;
     uint32_t count;
     const char *fault;
-    struct symfile_string string;
+    struct symc_string string;
     const uint8_t *section;
 
     section = d->reader.data + d->reader.strings;
     count = 0;
     fault = NULL;
     for (at = 0; at < d->reader.string_bytes && fault == NULL;) {
-        fault = symfile_string_read(section, d->reader.string_bytes, at,
-                                    d->reader.version, &string);
+        fault = symc_string_read(section, d->reader.string_bytes, at,
+                                 d->reader.version, &string);
         if (fault == NULL) {
             at =
                 (size_t)((const uint8_t *)string.data - section) + string.size;
@@ -91,13 +90,12 @@ static void print_strings(struct dump *d)
 
 static void print_header(struct dump *d)
 {
-    const struct symfile_reader *r = &d->reader;
+    const struct symc_reader *r = &d->reader;
 
     print_number(d, "version    ", r->version);
     print_identity(d);
     output_text(&d->output, "arch       ");
-    output_text(&d->output,
-                symfile_arch_name(symfile_load(r->data + SYMFILE_AT_ARCH)));
+    output_text(&d->output, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
     output_text(&d->output, "\n");
     print_number(d, "files      ", r->num_files);
     print_number(d, "functions  ", r->num_functions);
@@ -112,7 +110,7 @@ static void print_header(struct dump *d)
 }
 
 static void print_field(struct dump *d, const char *what,
-                        const struct symfile_string *string)
+                        const struct symc_string *string)
 {
     if (string->data != NULL) {
         output_text(&d->output, what);
@@ -124,8 +122,8 @@ static void print_field(struct dump *d, const char *what,
 static int print_files(struct dump *d)
 {
     uint32_t i;
-    struct symfile_file_parts parts;
-    const struct symfile_string *path;
+    struct symc_file_parts parts;
+    const struct symc_string *path;
 
     output_text(&d->output, "\nfiles\n");
     for (i = 0; i < d->reader.num_files; i++) {
@@ -136,7 +134,7 @@ static int print_files(struct dump *d)
         output_text(&d->output, "  ");
         output_string(&d->output, path);
         output_text(&d->output, "\n");
-        symfile_reader_file(&d->reader, i, &parts);
+        symc_reader_file(&d->reader, i, &parts);
         if (parts.comp_dir.size > 0) {
             print_field(d, "    compiled in ", &parts.comp_dir);
         }
@@ -151,22 +149,21 @@ static int print_files(struct dump *d)
 static void print_functions(struct dump *d)
 {
     uint32_t i;
-    struct symfile_function_parts function;
+    struct symc_function_parts function;
 
     output_text(&d->output, "\nfunctions\n");
     for (i = 0; i < d->reader.num_functions; i++) {
-        symfile_reader_function(&d->reader, i, &function);
+        symc_reader_function(&d->reader, i, &function);
         output_text(&d->output, "  ");
-        if (function.entry == SYMFILE_NONE) {
+        if (function.entry == SYMC_NONE) {
             output_text(&d->output, "inlined   ");
         } else {
             output_hex(&d->output, function.entry, 8);
         }
         output_text(&d->output, " ");
-        output_text(&d->output,
-                    function.language == SYMFILE_NONE
-                        ? "public"
-                        : symfile_language_name(function.language));
+        output_text(&d->output, function.language == SYMC_NONE
+                                    ? "public"
+                                    : symc_language_name(function.language));
         output_text(&d->output, " ");
         if (function.name.data == NULL) {
             output_text(&d->output, "?");
@@ -179,16 +176,16 @@ static void print_functions(struct dump *d)
 static int print_ranges(struct dump *d)
 {
     uint32_t i;
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
     output_text(&d->output, "\nranges\n");
     for (i = 0; i < d->reader.num_ranges && d->output.error == 0; i++) {
         output_text(&d->output, "  ");
-        output_hex(&d->output, symfile_reader_range(&d->reader, i), 8);
+        output_hex(&d->output, symc_reader_range(&d->reader, i), 8);
         output_text(&d->output, " ");
-        symfile_reader_frames(
-            &d->reader, symfile_reader_range_location(&d->reader, i), &frames);
-        if (frames.next == SYMFILE_NONE) {
+        symc_reader_frames(&d->reader,
+                           symc_reader_range_location(&d->reader, i), &frames);
+        if (frames.next == SYMC_NONE) {
             output_text(&d->output, "-\n");
         } else if (frames_print(&d->output, &frames, &d->path, "             ",
                                 MAX_FRAMES) != 0) {
@@ -204,12 +201,12 @@ static void print_ppdb(struct dump *d)
     uint32_t i, line, file, language;
     uint64_t range;
     const struct ppdbcache_reader *r = &d->input.reader.ppdbcache;
-    struct symfile_string name;
+    struct symc_string name;
 
     print_number(d, "ppdbcache  ", PPDBCACHE_VERSION);
     print_guid(d, r->data + PPDBCACHE_AT_GUID);
     output_text(&d->output, "\nstamp      ");
-    output_hex(&d->output, symfile_load(r->data + PPDBCACHE_AT_STAMP), 8);
+    output_hex(&d->output, symc_load(r->data + PPDBCACHE_AT_STAMP), 8);
     print_number(d, "\nfiles      ", r->num_files);
     print_number(d, "ranges     ", r->num_ranges);
     print_number(d, "strings    ", r->string_bytes);
@@ -217,7 +214,7 @@ static void print_ppdb(struct dump *d)
     for (i = 0; i < r->num_files; i++) {
         ppdbcache_reader_file(r, i, &name, &language);
         output_text(&d->output, "  ");
-        output_text(&d->output, symfile_language_name(language));
+        output_text(&d->output, symc_language_name(language));
         output_text(&d->output, " ");
         output_string(&d->output, &name);
         output_text(&d->output, "\n");

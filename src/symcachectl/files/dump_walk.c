@@ -105,13 +105,13 @@ static const struct cficache_reader *find_cfi(void *context, size_t module)
 static bool has_function(void *context, size_t module, uint64_t offset)
 {
     const union derived_reader *names = find_symbols(context, module)->names;
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
     if (names == NULL || names->symcache.num_ranges == 0) {
         return true;
     }
-    symfile_reader_lookup(&names->symcache, offset, &frames);
-    return frames.next != SYMFILE_NONE;
+    symc_reader_lookup(&names->symcache, offset, &frames);
+    return frames.next != SYMC_NONE;
 }
 
 /* the report -----------------------------------------------------------------

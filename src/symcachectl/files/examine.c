@@ -84,16 +84,16 @@ static void examine_pdb(const uint8_t *data, size_t size,
 static void examine_symcache(const uint8_t *data, size_t size,
                              struct examine_result *r)
 {
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
-    if (symfile_reader_open(&reader, data, size, r->error, sizeof(r->error)) !=
-            SYMFILE_OPENED ||
-        symfile_verify(&reader, r->error, sizeof(r->error)) != SYMFILE_SOUND) {
+    if (symc_reader_open(&reader, data, size, r->error, sizeof(r->error)) !=
+            SYMC_OPENED ||
+        symc_verify(&reader, r->error, sizeof(r->error)) != SYMC_SOUND) {
         return;
     }
     r->error[0] = '\0';
-    memcpy(r->guid, data + SYMFILE_AT_GUID, sizeof(r->guid));
-    r->age = symfile_load(data + SYMFILE_AT_AGE);
+    memcpy(r->guid, data + SYMC_AT_GUID, sizeof(r->guid));
+    r->age = symc_load(data + SYMC_AT_AGE);
 }
 
 static void examine_any(const uint8_t *data, size_t size, void *result)

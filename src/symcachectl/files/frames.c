@@ -3,22 +3,22 @@
  */
 #include "frames.h"
 
-static const struct symfile_string unknown = {"?", 1};
+static const struct symc_string unknown = {"?", 1};
 
-static const struct symfile_string *name_of(const struct symfile_frame *frame)
+static const struct symc_string *name_of(const struct symc_frame *frame)
 {
     return frame->function.name.data == NULL ? &unknown
                                              : &frame->function.name;
 }
 
-int frames_print(struct output *output, struct symfile_frames *frames,
+int frames_print(struct output *output, struct symc_frames *frames,
                  struct source_path *path, const char *indent, uint32_t max)
 {
     uint32_t n;
-    struct symfile_frame frame;
-    const struct symfile_string *file;
+    struct symc_frame frame;
+    const struct symc_string *file;
 
-    for (n = 0; symfile_reader_next(frames, &frame); n++) {
+    for (n = 0; symc_reader_next(frames, &frame); n++) {
         if (n > 0) {
             output_text(output, indent);
         }
@@ -40,15 +40,15 @@ int frames_print(struct output *output, struct symfile_frames *frames,
     return 0;
 }
 
-int frames_print_json(struct output *output, struct symfile_frames *frames,
+int frames_print_json(struct output *output, struct symc_frames *frames,
                       struct source_path *path)
 {
     int is_first;
-    struct symfile_frame frame;
-    const struct symfile_string *file;
+    struct symc_frame frame;
+    const struct symc_string *file;
 
     output_text(output, "[");
-    for (is_first = 1; symfile_reader_next(frames, &frame); is_first = 0) {
+    for (is_first = 1; symc_reader_next(frames, &frame); is_first = 0) {
         file = source_path(path, frames->reader, frame.location.file);
         if (file == NULL) {
             return -1;
@@ -57,7 +57,7 @@ int frames_print_json(struct output *output, struct symfile_frames *frames,
                     is_first ? "{\"function\": " : ", {\"function\": ");
         output_json(output, name_of(&frame));
         output_text(output, ", \"entry\": ");
-        if (frame.function.entry == SYMFILE_NONE) {
+        if (frame.function.entry == SYMC_NONE) {
             output_text(output, "null");
         } else {
             output_text(output, "\"");
@@ -65,7 +65,7 @@ int frames_print_json(struct output *output, struct symfile_frames *frames,
             output_text(output, "\"");
         }
         output_text(output, ", \"language\": \"");
-        output_text(output, symfile_language_name(frame.function.language));
+        output_text(output, symc_language_name(frame.function.language));
         output_text(output, "\", \"file\": ");
         if (file->size == 0) {
             output_text(output, "null");

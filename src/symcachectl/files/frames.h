@@ -16,11 +16,11 @@
  * with the indent.  "?" stands for what is unknown.  Returns 0, or -1 without
  * memory.
  */
-int frames_print(struct output *output, struct symfile_frames *frames,
+int frames_print(struct output *output, struct symc_frames *frames,
                  struct source_path *path, const char *indent, uint32_t max);
 
 /* Prints all frames as a JSON array.  Returns 0, or -1 without memory. */
-int frames_print_json(struct output *output, struct symfile_frames *frames,
+int frames_print_json(struct output *output, struct symc_frames *frames,
                       struct source_path *path);
 
 #endif

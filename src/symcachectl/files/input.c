@@ -128,7 +128,7 @@ int input_open(const char *file, int damaged_code, struct input *input)
 {
     char error[256];
     struct input_bytes bytes;
-    enum symfile_open_status status;
+    enum symc_open_status status;
 
     if (input_load(file, &bytes) != COMMAND_OK) {
         return COMMAND_IO;
@@ -139,10 +139,9 @@ int input_open(const char *file, int damaged_code, struct input *input)
     status = derived_type(input->kind)
                  ->open(&input->reader, bytes.data, bytes.size, error,
                         sizeof(error));
-    if (status == SYMFILE_OPENED) {
+    if (status == SYMC_OPENED) {
         return COMMAND_OK;
     }
-    return command_fail(status == SYMFILE_DAMAGED ? damaged_code
-                                                  : COMMAND_FOREIGN,
-                        file, error);
+    return command_fail(
+        status == SYMC_DAMAGED ? damaged_code : COMMAND_FOREIGN, file, error);
 }

@@ -53,7 +53,7 @@ static int print_place(struct lookup *l, uint64_t address)
     }
     if (l->is_json) {
         output_text(&l->output, "\", \"language\": \"");
-        output_text(&l->output, symfile_language_name(place.language));
+        output_text(&l->output, symc_language_name(place.language));
         output_text(&l->output, "\", \"file\": ");
         output_json(&l->output, &place.file);
         output_text(&l->output, ", \"line\": ");
@@ -70,13 +70,13 @@ static int print_place(struct lookup *l, uint64_t address)
 static int print(struct lookup *l, uint64_t address)
 {
     int rc;
-    struct symfile_frames frames;
+    struct symc_frames frames;
 
     if (l->input.kind == SYMCACHE_KIND_PPDBCACHE) {
         return print_place(l, address);
     }
-    symfile_reader_lookup(&l->input.reader.symcache, address, &frames);
-    note(l, frames.next != SYMFILE_NONE);
+    symc_reader_lookup(&l->input.reader.symcache, address, &frames);
+    note(l, frames.next != SYMC_NONE);
     if (l->is_json) {
         output_text(&l->output, "{\"address\": \"");
         output_hex(&l->output, address, 1);
@@ -86,7 +86,7 @@ static int print(struct lookup *l, uint64_t address)
         return rc;
     }
     output_hex(&l->output, address, 1);
-    if (frames.next == SYMFILE_NONE) {
+    if (frames.next == SYMC_NONE) {
         output_text(&l->output, "\n    not found\n");
         return 0;
     }
@@ -103,7 +103,7 @@ static int no_memory(struct lookup *l, const char *file)
 static int bad_line(struct lookup *l)
 {
     size_t size;
-    struct symfile_string text;
+    struct symc_string text;
     static struct output error;
 
     output_flush(&l->output);

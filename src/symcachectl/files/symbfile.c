@@ -126,10 +126,10 @@ static int push(int argc, char **argv)
 /* show ---------------------------------------------------------------------
  */
 
-static void print_place(struct output *out, const struct symfile_string *file,
+static void print_place(struct output *out, const struct symc_string *file,
                         uint32_t line)
 {
-    static const struct symfile_string unknown = {"?", 1};
+    static const struct symc_string unknown = {"?", 1};
 
     output_string(out, file->size == 0 ? &unknown : file);
     output_text(out, ":");

@@ -21,7 +21,7 @@ static void print_count(struct output *output, const char *before,
 static void print_sound(struct output *output, const char *file,
                         const struct input *input)
 {
-    const struct symfile_reader *r = &input->reader.symcache;
+    const struct symc_reader *r = &input->reader.symcache;
     const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
     const struct cficache_reader *cfi = &input->reader.cficache;
 
@@ -70,11 +70,11 @@ int verify_command(int argc, char **argv)
     }
     switch (derived_type(input.kind)
                 ->verify(&input.reader, error, sizeof(error))) {
-    case SYMFILE_SOUND:
+    case SYMC_SOUND:
         break;
-    case SYMFILE_VIOLATED:
+    case SYMC_VIOLATED:
         return command_fail(COMMAND_NOT_FOUND, file, error);
-    case SYMFILE_NOT_VERIFIED:
+    case SYMC_NOT_VERIFIED:
         return command_fail(COMMAND_IO, file, error);
     }
     output_init(&output, STDOUT_FILENO);

@@ -328,8 +328,8 @@ static void defer(struct upload *u, const char *path)
     char *copy = strdup(path);
 
     if (copy == NULL ||
-        symfile_array_need(&u->programs, &u->room, u->num_programs + 1,
-                           sizeof(char *)) != 0) {
+        symc_array_need(&u->programs, &u->room, u->num_programs + 1,
+                        sizeof(char *)) != 0) {
         command_no_memory();
     }
     u->programs[u->num_programs++] = copy;

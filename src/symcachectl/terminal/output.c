@@ -135,7 +135,7 @@ static size_t plain_run(const unsigned char *p, size_t size, int is_json)
     return i;
 }
 
-static void put_escaped(struct output *o, const struct symfile_string *string,
+static void put_escaped(struct output *o, const struct symc_string *string,
                         int is_json)
 {
     size_t i, run;
@@ -152,12 +152,12 @@ static void put_escaped(struct output *o, const struct symfile_string *string,
     }
 }
 
-void output_string(struct output *o, const struct symfile_string *string)
+void output_string(struct output *o, const struct symc_string *string)
 {
     put_escaped(o, string, 0);
 }
 
-void output_json(struct output *o, const struct symfile_string *string)
+void output_json(struct output *o, const struct symc_string *string)
 {
     put(o, "\"", 1);
     put_escaped(o, string, 1);

@@ -26,10 +26,10 @@ void output_init(struct output *output, int fd);
 void output_text(struct output *output, const char *text);
 
 /* Writes UTF-8; control characters (C0, DEL, C1) become \x1b or \u0085. */
-void output_string(struct output *output, const struct symfile_string *string);
+void output_string(struct output *output, const struct symc_string *string);
 
 /* Writes the same as a JSON string, with its quotes. */
-void output_json(struct output *output, const struct symfile_string *string);
+void output_json(struct output *output, const struct symc_string *string);
 
 void output_decimal(struct output *output, uint64_t number);
 

@@ -222,7 +222,7 @@ static int write_joined(void *context, const void *data, size_t size)
 /* The body may be several symbfiles in a row; what is stored is one. */
 static int join(struct work *w, const uint8_t *data, size_t size)
 {
-    struct symfile_sink sink = {write_joined, &w->writer};
+    struct symc_sink sink = {write_joined, &w->writer};
     char detail[TEXT_SIZE] = "";
     int rc;
 

@@ -50,13 +50,12 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
     return true;
 }
 
-static int validate_answer(enum symfile_verify_status status,
-                            const char *error)
+static int validate_answer(enum symc_verify_status status, const char *error)
 {
     switch (status) {
-    case SYMFILE_SOUND:
+    case SYMC_SOUND:
         return 0;
-    case SYMFILE_VIOLATED:
+    case SYMC_VIOLATED:
         return validate_say(1, error);
     default:
         return validate_say(2, "out of memory");

@@ -28,17 +28,17 @@ static const struct api_module *module_of(const struct mozilla_call *call,
 /* Frames that are looked up together. */
 #define BLOCK 64
 
-/* Looks n frames up: where their modules have them, or SYMFILE_NONE. */
+/* Looks n frames up: where their modules have them, or SYMC_NONE. */
 static void resolve(const struct mozilla_call *call,
                     const struct mozilla_frame *frames, size_t n,
                     uint32_t locations[BLOCK])
 {
-    struct symfile_lookup lookups[BLOCK];
+    struct symc_lookup lookups[BLOCK];
     const struct api_module *module;
     size_t i, found = 0, of[BLOCK];
 
     for (i = 0; i < n; i++) {
-        locations[i] = SYMFILE_NONE;
+        locations[i] = SYMC_NONE;
         module = module_of(call, &frames[i]);
         if (module != NULL && module->state == API_MODULE_FOUND &&
             !frames[i].minus_one) {
@@ -47,7 +47,7 @@ static void resolve(const struct mozilla_call *call,
             of[found++] = i;
         }
     }
-    symfile_reader_lookup_all(lookups, found);
+    symc_reader_lookup_all(lookups, found);
     chain_prefetch(lookups, found);
     for (i = 0; i < found; i++) {
         locations[of[i]] = lookups[i].location;
@@ -62,7 +62,7 @@ static const struct chain *chain_of(const struct mozilla_call *call,
     static _Thread_local struct chain chain;
 
     chain.count = 0;
-    if (location != SYMFILE_NONE) {
+    if (location != SYMC_NONE) {
         chain_at(&module_of(call, frame)->reader->symcache, location, &chain);
     }
     return &chain;
@@ -83,10 +83,10 @@ static void write_offset(struct json_writer *w,
 
 /* Returns false if there is no path to write. */
 static bool write_file(struct mozilla_call *call, struct json_writer *w,
-                       const struct symfile_reader *reader, uint32_t file)
+                       const struct symc_reader *reader, uint32_t file)
 {
     struct fragment *fragment;
-    const struct symfile_string *path;
+    const struct symc_string *path;
 
     if (fragments_find(&paths, reader, file, &fragment)) {
         json_write_key(w, "file");
@@ -107,7 +107,7 @@ static bool write_file(struct mozilla_call *call, struct json_writer *w,
 /* file and line of one level of a chain */
 static void write_place(struct mozilla_call *call, struct json_writer *w,
                         const struct chain *chain,
-                        const struct symfile_frame *level)
+                        const struct symc_frame *level)
 {
     if (write_file(call, w, chain->reader, level->location.file) &&
         level->location.line != 0) {
@@ -119,11 +119,11 @@ static void write_place(struct mozilla_call *call, struct json_writer *w,
 /* Returns the name of a function as dump_syms would have written it, until the
  * next call in this thread.  Names that only Microsoft's linkers know stay as
  * they are, because Eliot has them so. */
-static struct symfile_string name_function(const struct symfile_frame *level)
+static struct symc_string name_function(const struct symc_frame *level)
 {
     static _Thread_local char room[LINKAGE_READABLE_MAX];
-    const struct symfile_string *name = &level->function.name;
-    struct symfile_string readable = {room, 0};
+    const struct symc_string *name = &level->function.name;
+    struct symc_string readable = {room, 0};
 
     return linkage_sniff(name, level->function.language) &&
                    linkage_ask(name, level->function.language, room,
@@ -133,9 +133,9 @@ static struct symfile_string name_function(const struct symfile_frame *level)
 }
 
 static void write_function(struct json_writer *w,
-                           const struct symfile_frame *level)
+                           const struct symc_frame *level)
 {
-    struct symfile_string name = name_function(level);
+    struct symc_string name = name_function(level);
 
     json_write_key(w, "function");
     json_write_string(w, name.data, name.size);
@@ -161,7 +161,7 @@ static void write_chain(struct mozilla_call *call, struct json_writer *w,
                         const struct mozilla_frame *frame,
                         const struct chain *chain)
 {
-    const struct symfile_frame *outer = &chain->frames[chain->count - 1];
+    const struct symc_frame *outer = &chain->frames[chain->count - 1];
     uint32_t entry = chain_entry(chain), size;
 
     write_function(w, outer);
@@ -181,18 +181,18 @@ static void write_chain(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* The name that is shown for the module of a frame. */
-static struct symfile_string name_of(const struct mozilla_call *call,
-                                     const struct mozilla_frame *frame)
+static struct symc_string name_of(const struct mozilla_call *call,
+                                  const struct mozilla_frame *frame)
 {
     static const char unknown[] = "<unknown>";
     const struct mozilla_entry *e;
 
     if (frame->entry == MOZILLA_NONE ||
         call->entries[frame->entry].name_size == 0) {
-        return (struct symfile_string){unknown, sizeof(unknown) - 1};
+        return (struct symc_string){unknown, sizeof(unknown) - 1};
     }
     e = &call->entries[frame->entry];
-    return (struct symfile_string){e->name, e->name_size};
+    return (struct symc_string){e->name, e->name_size};
 }
 
 static void write_frame(struct mozilla_call *call, struct json_writer *w,
@@ -200,7 +200,7 @@ static void write_frame(struct mozilla_call *call, struct json_writer *w,
                         uint32_t index)
 {
     const struct chain *chain = chain_of(call, frame, location);
-    struct symfile_string name = name_of(call, frame);
+    struct symc_string name = name_of(call, frame);
 
     json_write_open(w, '{');
     json_write_key(w, "frame");
@@ -217,7 +217,7 @@ static void write_frame(struct mozilla_call *call, struct json_writer *w,
 
 /* Puts n texts together in call->text.  NULL without memory. */
 static const char *join(struct mozilla_call *call,
-                        const struct symfile_string *parts, size_t count,
+                        const struct symc_string *parts, size_t count,
                         size_t *size)
 {
     size_t i, n = 0;
@@ -246,8 +246,9 @@ static const char *join(struct mozilla_call *call,
 void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
                         const struct mozilla_entry *entry)
 {
-    const struct symfile_string parts[3] = {
-        {entry->name, entry->name_size}, {"/", 1}, {entry->id, entry->id_size}};
+    const struct symc_string parts[3] = {{entry->name, entry->name_size},
+                                         {"/", 1},
+                                         {entry->id, entry->id_size}};
     size_t size;
     const char *text = join(call, parts, 3, &size);
 
@@ -263,8 +264,8 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
                        const struct mozilla_frame *frame, uint32_t location)
 {
     const struct chain *chain = chain_of(call, frame, location);
-    struct symfile_string name = name_of(call, frame);
-    struct symfile_string parts[4] = {{NULL, 0}, {" (in ", 5}, name, {")", 1}};
+    struct symc_string name = name_of(call, frame);
+    struct symc_string parts[4] = {{NULL, 0}, {" (in ", 5}, name, {")", 1}};
     char offset[32];
     const char *text;
     size_t size;
@@ -275,7 +276,7 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
         snprintf(offset, sizeof(offset),
                  frame->minus_one ? "-0x1" : "0x%llx",
                  (unsigned long long)frame->offset);
-        parts[0] = (struct symfile_string){offset, strlen(offset)};
+        parts[0] = (struct symc_string){offset, strlen(offset)};
     }
     text = join(call, parts, 4, &size);
     if (text == NULL) {

@@ -67,7 +67,7 @@ static bool counts(const struct api_call *api, const char *source)
  * own sources is asked for it. */
 static bool want(const struct symbolicator_call *call,
                  struct api_module *wanted, size_t module,
-                 const symcache_key_t *key, const struct symfile_string *name)
+                 const symcache_key_t *key, const struct symc_string *name)
 {
     const struct symbolicator_request *request = &call->request;
     char names[OWN_NAMES_SIZE] = "";
@@ -99,7 +99,7 @@ static int want_images(struct symbolicator_call *call)
 {
     const struct symbolicator_request *request = &call->request;
     const struct api_round *first = &call->api.first;
-    struct symfile_string name;
+    struct symc_string name;
     symcache_key_t key;
     size_t i, module;
 
@@ -289,7 +289,7 @@ static void want_module(struct symbolicator_call *call, size_t module)
     const struct symbolicator_request *request = &call->request;
     struct api_round *first = &call->api.first;
     struct api_module *wanted = &first->modules[first->nmodules];
-    struct symfile_string name;
+    struct symc_string name;
     symcache_key_t key;
 
     if ((symbolicator_key(request, &request->modules[module], &key, &name) &&
@@ -307,7 +307,7 @@ static void want_cfi(struct symbolicator_call *call, size_t module)
     const struct symbolicator_request *request = &call->request;
     const struct symbolicator_module *m = &request->modules[module];
     struct api_round *first = &call->api.first;
-    struct symfile_string name;
+    struct symc_string name;
     symcache_key_t key;
 
     if (symbolicator_image_key(request, m, &key, &name)) {

@@ -190,7 +190,7 @@ static struct candidate *add(struct candidates *all, char *source,
     struct candidate *c;
 
     if (source == NULL || location == NULL ||
-        symfile_array_need(&all->list, &all->room, all->count + 1,
+        symc_array_need(&all->list, &all->room, all->count + 1,
                            sizeof(all->list[0])) != 0) {
         all->has_failed = true;
         free(source);

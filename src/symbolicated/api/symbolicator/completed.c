@@ -47,7 +47,7 @@ struct found {
     const struct symbolicator_frame *frame;
     size_t index; /* in its stack, callee first */
     enum frame_status status;
-    const struct symfile_reader *reader; /* NULL: a frame of .NET */
+    const struct symc_reader *reader; /* NULL: a frame of .NET */
     uint64_t image_addr;
     uint64_t address;  /* that was looked up, with image_addr */
     uint32_t location; /* of the SymCache */
@@ -105,9 +105,9 @@ static bool find_ip(const struct answer *a,
     return is_known;
 }
 
-static uint32_t arch_of(const struct symfile_reader *reader)
+static uint32_t arch_of(const struct symc_reader *reader)
 {
-    return symfile_load(reader->data + SYMFILE_AT_ARCH);
+    return symc_load(reader->data + SYMC_AT_ARCH);
 }
 
 /*
@@ -207,7 +207,7 @@ static void resolve(const struct answer *a,
                     size_t count, size_t all, struct found *found)
 {
     size_t i, n, index, of[BLOCK];
-    struct symfile_lookup lookups[BLOCK];
+    struct symc_lookup lookups[BLOCK];
 
     for (i = n = 0; i < count; i++) {
         index = a->request->is_caller_first ? all - 1 - first - i : first + i;
@@ -217,10 +217,10 @@ static void resolve(const struct answer *a,
             of[n++] = i;
         }
     }
-    symfile_reader_lookup_all(lookups, n);
+    symc_reader_lookup_all(lookups, n);
     for (i = 0; i < n; i++) {
         found[of[i]].location = lookups[i].location;
-        if (lookups[i].location != SYMFILE_NONE) {
+        if (lookups[i].location != SYMC_NONE) {
             found[of[i]].status = FRAME_SYMBOLICATED;
         }
     }
@@ -239,7 +239,7 @@ static void write_package(struct answer *a, const struct found *found)
 {
     uint32_t package, module = found->frame->module;
     struct fragment *fragment;
-    struct symfile_string name;
+    struct symc_string name;
 
     package = a->request->modules[module].code_file;
     if (found->reader == NULL || package == 0) {
@@ -307,13 +307,13 @@ static void write_end(struct answer *a, const struct found *found)
 static void write_names_of_request(struct answer *a, const uint32_t *m)
 {
     uint32_t name;
-    struct symfile_string given, readable;
+    struct symc_string given, readable;
 
     name = m[FRAME_SYMBOL] == 0 ? m[FRAME_FUNCTION] : m[FRAME_SYMBOL];
     if (name != 0 && (m[FRAME_SYMBOL] == 0 || m[FRAME_FUNCTION] == 0)) {
         given.data = json_text(&a->request->json, name);
         given.size = a->request->json.values[name].size;
-        if (demangle(&given, SYMFILE_NONE, a->room, &readable)) {
+        if (demangle(&given, SYMC_NONE, a->room, &readable)) {
             pass(a, "symbol", name);
             pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
             json_write_key(a->w, "function");
@@ -329,7 +329,7 @@ static void write_names_of_request(struct answer *a, const uint32_t *m)
 /* The place of a frame of .NET. */
 static void write_place(struct answer *a, const struct ppdbcache_place *place)
 {
-    struct symfile_string name = source_path_name(&place->file);
+    struct symc_string name = source_path_name(&place->file);
 
     json_write_key(a->w, "filename");
     json_write_string(a->w, name.data, name.size);
@@ -348,7 +348,7 @@ static void write_given(struct answer *a, const struct found *found)
     write_begin(a, found);
     if (found->status == FRAME_SYMBOLICATED) {
         json_write_key(a->w, "lang");
-        json_write_text(a->w, symfile_language_name(found->place.language));
+        json_write_text(a->w, symc_language_name(found->place.language));
         write_names_of_request(a, m);
         write_place(a, &found->place);
     } else {
@@ -367,12 +367,12 @@ static void write_given(struct answer *a, const struct found *found)
     write_end(a, found);
 }
 
-static void write_symbol(struct answer *a, const struct symfile_frame *frame,
+static void write_symbol(struct answer *a, const struct symc_frame *frame,
                          uint64_t sym_addr, bool is_last)
 {
     bool is_known;
     struct fragment *fragment;
-    struct symfile_string readable;
+    struct symc_string readable;
 
     is_known = fragments_find(&a->functions, a->chain.reader,
                               frame->location.function, &fragment);
@@ -401,8 +401,8 @@ static void write_file(struct answer *a, const struct found *found,
                        uint32_t file)
 {
     struct fragment *fragment;
-    struct symfile_string name;
-    const struct symfile_string *path;
+    struct symc_string name;
+    const struct symc_string *path;
 
     if (fragments_find(&a->files, found->reader, file, &fragment)) {
         json_write_key(a->w, "filename");
@@ -434,17 +434,17 @@ static void write_function(struct answer *a, const struct found *found,
                            size_t level)
 {
     uint32_t language;
-    const struct symfile_frame *frame;
+    const struct symc_frame *frame;
 
     frame = &a->chain.frames[level];
     language = frame->function.language;
-    if (language != 0 && language != SYMFILE_NONE) {
+    if (language != 0 && language != SYMC_NONE) {
         json_write_key(a->w, "lang");
-        json_write_text(a->w, symfile_language_name(language));
+        json_write_text(a->w, symc_language_name(language));
     }
     write_symbol(a, frame, found->image_addr + frame->function.entry,
                  level + 1 == a->chain.count &&
-                     frame->function.entry != SYMFILE_NONE);
+                     frame->function.entry != SYMC_NONE);
     write_file(a, found, frame->location.file);
     json_write_key(a->w, "lineno");
     json_write_number(a->w, frame->location.line);
@@ -489,7 +489,7 @@ static bool is_dropped(const struct found *found)
 static bool is_start(struct answer *a, const struct found *found)
 {
     uint32_t function;
-    const struct symfile_string *name;
+    const struct symc_string *name;
 
     if (!is_resolved(found)) {
         function = found->members[FRAME_FUNCTION];

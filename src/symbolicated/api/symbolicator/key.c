@@ -98,10 +98,10 @@ static uint32_t path_of(const struct symbolicator_module *module)
 
 bool symbolicator_key(const struct symbolicator_request *request,
                       const struct symbolicator_module *module,
-                      symcache_key_t *key, struct symfile_string *name)
+                      symcache_key_t *key, struct symc_string *name)
 {
     uint32_t value = path_of(module);
-    struct symfile_string path;
+    struct symc_string path;
     bool is_named = false;
 
     if (value != 0) {
@@ -137,11 +137,11 @@ bool symbolicator_key(const struct symbolicator_request *request,
 
 bool symbolicator_image_key(const struct symbolicator_request *request,
                             const struct symbolicator_module *module,
-                            symcache_key_t *key, struct symfile_string *name)
+                            symcache_key_t *key, struct symc_string *name)
 {
     const struct json *json = &request->json;
     const struct json_value *id = &json->values[module->code_id];
-    struct symfile_string path;
+    struct symc_string path;
 
     if (type_of(request, module) != TYPE_PE || module->code_id == 0 ||
         module->code_file == 0 || id->size > 16) {

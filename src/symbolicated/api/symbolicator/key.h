@@ -19,13 +19,13 @@
  */
 bool symbolicator_key(const struct symbolicator_request *request,
                       const struct symbolicator_module *module,
-                      symcache_key_t *key, struct symfile_string *name);
+                      symcache_key_t *key, struct symc_string *name);
 
 /* The key of the image of a Windows module, by its code id, and its name.
  * Returns false if there is none. */
 bool symbolicator_image_key(const struct symbolicator_request *request,
                             const struct symbolicator_module *module,
-                            symcache_key_t *key, struct symfile_string *name);
+                            symcache_key_t *key, struct symc_string *name);
 
 /* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
  * nothing, or there is no memory.  key is one of the module's; sources are

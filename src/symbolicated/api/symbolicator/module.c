@@ -7,17 +7,17 @@
 
 #include "candidates.h"
 
-static uint32_t arch_of(const struct symfile_reader *reader)
+static uint32_t arch_of(const struct symc_reader *reader)
 {
-    return reader == NULL ? SYMFILE_ARCH_UNKNOWN
-                          : symfile_load(reader->data + SYMFILE_AT_ARCH);
+    return reader == NULL ? SYMC_ARCH_UNKNOWN
+                          : symc_load(reader->data + SYMC_AT_ARCH);
 }
 
 /* What is likely of an original of which nothing was noted. */
 static unsigned guess_features(const struct symbolicator_result *result)
 {
-    const struct symfile_reader *reader = result->reader;
-    bool is_x86 = symfile_arch_number(arch_of(reader)) == SYMFILE_ARCH_X86;
+    const struct symc_reader *reader = result->reader;
+    bool is_x86 = symc_arch_number(arch_of(reader)) == SYMC_ARCH_X86;
 
     if (reader == NULL) {
         return SYMCACHE_HAS_DEBUG;
@@ -32,7 +32,7 @@ void symbolicator_features_write(struct json_writer *w,
                                  const struct symbolicator_result *result,
                                  bool has_cfi)
 {
-    const struct symfile_reader *reader = result->reader;
+    const struct symc_reader *reader = result->reader;
     unsigned features = 0;
 
     if (result->status == SYMBOLICATOR_FOUND) {
@@ -137,7 +137,7 @@ void symbolicator_module_write(struct json_writer *w,
                                     json_is(json, module->unwind_status,
                                             "found"));
     json_write_key(w, "arch");
-    json_write_text(w, symfile_arch_name(arch_of(result->reader)));
+    json_write_text(w, symc_arch_name(arch_of(result->reader)));
     write_type(w, json, module->type);
     pass(w, json, "code_id", module->code_id);
     pass(w, json, "code_file", module->code_file);

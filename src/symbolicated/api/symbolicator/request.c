@@ -260,7 +260,7 @@ static int add_frames(struct symbolicator_request *request,
     if (count == 0) {
         return 0; /* there may be no array yet */
     }
-    if (symfile_array_need(&request->frames, &request->room,
+    if (symc_array_need(&request->frames, &request->room,
                            request->nframes + count,
                            sizeof(request->frames[0])) != 0) {
         return 500;

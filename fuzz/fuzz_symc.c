@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: the SymCache reader and symfile_verify().
+ * Fuzz target: the SymCache reader and symc_verify().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +10,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_up(const struct symfile_reader *reader, uint64_t address)
+static void look_up(const struct symc_reader *reader, uint64_t address)
 {
     uint32_t n;
-    struct symfile_frame frame;
-    struct symfile_frames frames;
-    struct symfile_file_parts file;
+    struct symc_frame frame;
+    struct symc_frames frames;
+    struct symc_file_parts file;
 
-    symfile_reader_lookup(reader, address, &frames);
-    for (n = 0; symfile_reader_next(&frames, &frame); n++) {
+    symc_reader_lookup(reader, address, &frames);
+    for (n = 0; symc_reader_next(&frames, &frame); n++) {
         if (n > reader->num_locations) {
             abort(); /* the chain of callers is a loop */
         }
-        symfile_reader_file(reader, frame.location.file, &file);
+        symc_reader_file(reader, frame.location.file, &file);
     }
 }
 
@@ -30,25 +30,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t i, start;
     char error[200];
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
     error[0] = '\0';
-    if (symfile_reader_open(&reader, data, size, error, sizeof(error)) !=
-        SYMFILE_OPENED) {
+    if (symc_reader_open(&reader, data, size, error, sizeof(error)) !=
+        SYMC_OPENED) {
         if (error[0] == '\0') {
             abort();
         }
         return 0;
     }
     for (i = 0; i < reader.num_ranges && i < 32; i++) {
-        start = symfile_reader_range(&reader, i);
+        start = symc_reader_range(&reader, i);
         look_up(&reader, start);
         look_up(&reader, (uint64_t)start + 1);
     }
     look_up(&reader, 0);
     look_up(&reader, UINT64_MAX);
     error[0] = '\0';
-    if (symfile_verify(&reader, error, sizeof(error)) == SYMFILE_VIOLATED &&
+    if (symc_verify(&reader, error, sizeof(error)) == SYMC_VIOLATED &&
         error[0] == '\0') {
         abort();
     }

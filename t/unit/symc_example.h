@@ -10,8 +10,8 @@
  *   0x1000 main() C:\a\m.c:5      0x1010 inl() C:\a\m.h:2 < main() m.c:6
  *   0x1018 main() C:\a\m.c:6      0x1020 nothing      0x1040 tail
  */
-#ifndef SYMFILE_EXAMPLE_H
-#define SYMFILE_EXAMPLE_H
+#ifndef SYMC_EXAMPLE_H
+#define SYMC_EXAMPLE_H
 
 #include <stdint.h>
 

@@ -18,14 +18,14 @@
 #include "derived/symcache/format.h"
 #include "derived/symcache/path.h"
 #include "derived/symcache/reader.h"
-#include "symfile_example.h"
+#include "symc_example.h"
 
 static char error[256];
 
 struct image {
     uint8_t *data;
     size_t size;
-    struct symfile_reader reader;
+    struct symc_reader reader;
 };
 
 static struct image copy(const uint8_t *data, size_t size)
@@ -40,16 +40,16 @@ static struct image copy(const uint8_t *data, size_t size)
     return image;
 }
 
-static enum symfile_open_status open_image(struct image *image)
+static enum symc_open_status open_image(struct image *image)
 {
     error[0] = '\0';
-    return symfile_reader_open(&image->reader, image->data, image->size, error,
-                               sizeof(error));
+    return symc_reader_open(&image->reader, image->data, image->size, error,
+                            sizeof(error));
 }
 
 static void open_sound(struct image *image)
 {
-    assert_int_equal(open_image(image), SYMFILE_OPENED);
+    assert_int_equal(open_image(image), SYMC_OPENED);
 }
 
 /* The frames at an address as "name entry language path:line", with " < "
@@ -59,18 +59,18 @@ static const char *look(const struct image *image, uint64_t address)
     static char text[4096];
     char path[256], part[512];
     size_t size;
-    struct symfile_frames frames;
-    struct symfile_frame f;
-    struct symfile_file_parts parts;
+    struct symc_frames frames;
+    struct symc_frame f;
+    struct symc_file_parts parts;
 
     text[0] = '\0';
-    symfile_reader_lookup(&image->reader, address, &frames);
-    while (symfile_reader_next(&frames, &f)) {
-        symfile_reader_file(&image->reader, f.location.file, &parts);
-        assert_true(symfile_path_room(&parts.comp_dir, &parts.directory,
-                                      &parts.name) < sizeof(path));
-        size = symfile_path_join(&parts.comp_dir, &parts.directory,
-                                 &parts.name, path);
+    symc_reader_lookup(&image->reader, address, &frames);
+    while (symc_reader_next(&frames, &f)) {
+        symc_reader_file(&image->reader, f.location.file, &parts);
+        assert_true(symc_path_room(&parts.comp_dir, &parts.directory,
+                                   &parts.name) < sizeof(path));
+        size = symc_path_join(&parts.comp_dir, &parts.directory, &parts.name,
+                              path);
         snprintf(part, sizeof(part), "%.*s %x %x %.*s:%u%s",
                  f.function.name.data == NULL ? 1 : (int)f.function.name.size,
                  f.function.name.data == NULL ? "?" : f.function.name.data,
@@ -137,7 +137,7 @@ static void every_truncation_is_refused(void **state)
     for (size = 0; size < sizeof(example_v9); size++) {
         image = copy(example_v9, size);
         assert_int_equal(open_image(&image),
-                         size < 8 ? SYMFILE_FOREIGN : SYMFILE_DAMAGED);
+                         size < 8 ? SYMC_FOREIGN : SYMC_DAMAGED);
         assert_string_not_equal(error, "");
         free(image.data);
     }
@@ -151,7 +151,7 @@ static void bytes_behind_the_strings_are_tolerated(void **state)
     (void)state;
     memset(longer, 0xEE, sizeof(longer));
     memcpy(longer, example_v9, sizeof(example_v9));
-    longer[SYMFILE_AT_VARIABLES] = 1;
+    longer[SYMC_AT_VARIABLES] = 1;
     image = copy(longer, sizeof(longer));
     open_sound(&image);
     assert_example(&image);
@@ -164,12 +164,12 @@ static struct image patched(size_t offset, uint32_t value)
     struct image image;
 
     image = copy(example_v9, sizeof(example_v9));
-    symfile_store(image.data + offset, value);
+    symc_store(image.data + offset, value);
     return image;
 }
 
 static void refused(size_t offset, uint32_t value,
-                    enum symfile_open_status status, const char *reason)
+                    enum symc_open_status status, const char *reason)
 {
     struct image image;
 
@@ -184,36 +184,36 @@ static void refused(size_t offset, uint32_t value,
 static void foreign_files_are_told_apart(void **state)
 {
     (void)state;
-    refused(0, 0x53594D43, SYMFILE_FOREIGN, "big-endian");
-    refused(0, 0x464C457F, SYMFILE_FOREIGN, "7f 45 4c 46");
-    refused(SYMFILE_AT_VERSION, 6, SYMFILE_FOREIGN, "version 6");
-    refused(SYMFILE_AT_VERSION, 10, SYMFILE_FOREIGN, "version 10");
+    refused(0, 0x53594D43, SYMC_FOREIGN, "big-endian");
+    refused(0, 0x464C457F, SYMC_FOREIGN, "7f 45 4c 46");
+    refused(SYMC_AT_VERSION, 6, SYMC_FOREIGN, "version 6");
+    refused(SYMC_AT_VERSION, 10, SYMC_FOREIGN, "version 10");
 }
 
 static void counts_beyond_the_file_are_refused(void **state)
 {
-    static const size_t counts[] = {SYMFILE_AT_FILES, SYMFILE_AT_FUNCTIONS,
-                                    SYMFILE_AT_LOCATIONS, SYMFILE_AT_STRINGS};
+    static const size_t counts[] = {SYMC_AT_FILES, SYMC_AT_FUNCTIONS,
+                                    SYMC_AT_LOCATIONS, SYMC_AT_STRINGS};
     size_t i;
 
     (void)state;
     for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        refused(counts[i], 0xFFFFFFFF, SYMFILE_DAMAGED, "truncated");
-        refused(counts[i], 0x80000000, SYMFILE_DAMAGED, "truncated");
-        refused(counts[i], 1000, SYMFILE_DAMAGED, "truncated");
+        refused(counts[i], 0xFFFFFFFF, SYMC_DAMAGED, "truncated");
+        refused(counts[i], 0x80000000, SYMC_DAMAGED, "truncated");
+        refused(counts[i], 1000, SYMC_DAMAGED, "truncated");
     }
-    refused(SYMFILE_AT_RANGES, 7, SYMFILE_DAMAGED, "7 ranges");
-    refused(SYMFILE_AT_RANGES, 0xFFFFFFFF, SYMFILE_DAMAGED, "ranges");
+    refused(SYMC_AT_RANGES, 7, SYMC_DAMAGED, "7 ranges");
+    refused(SYMC_AT_RANGES, 0xFFFFFFFF, SYMC_DAMAGED, "ranges");
 }
 
 static void empty_file_has_nothing(void **state)
 {
-    uint8_t empty[SYMFILE_HEADER];
+    uint8_t empty[SYMC_HEADER];
     struct image image;
 
     (void)state;
     memcpy(empty, example_v9, sizeof(empty));
-    memset(empty + SYMFILE_AT_FILES, 0, 20);
+    memset(empty + SYMC_AT_FILES, 0, 20);
     image = copy(empty, sizeof(empty));
     open_sound(&image);
     assert_string_equal(look(&image, 0), "");
@@ -243,17 +243,17 @@ static void what_cannot_be_reached_is_absent(void **state)
     /* file, function, caller */
     changed(LOCATION(1, 0), 2, 0x1000, "main() 1000 0 :5");
     changed(LOCATION(1, 2), 3, 0x1000, "? ffffffff ffffffff C:\\a\\m.c:5");
-    changed(LOCATION(1, 2), SYMFILE_NONE, 0x1000,
+    changed(LOCATION(1, 2), SYMC_NONE, 0x1000,
             "? ffffffff ffffffff C:\\a\\m.c:5");
     changed(LOCATION(1, 3), 6, 0x1000, MAIN5);
     changed(LOCATION(1, 3), 0xFFFFFFFE, 0x1000, MAIN5);
     /* strings: outside, in the middle of one with a length too large */
     changed(FUNCTION(0, 0), 0x25, 0x1000, "? 1000 0 C:\\a\\m.c:5");
-    changed(FUNCTION(0, 0), SYMFILE_NONE, 0x1000, "? 1000 0 C:\\a\\m.c:5");
+    changed(FUNCTION(0, 0), SYMC_NONE, 0x1000, "? 1000 0 C:\\a\\m.c:5");
     changed(FUNCTION(0, 0), 0xFFFFFFFE, 0x1000, "? 1000 0 C:\\a\\m.c:5");
     changed(FUNCTION(0, 0), 1, 0x1000, "? 1000 0 C:\\a\\m.c:5");
     changed(FILE_FIELD(0, 1), 0x26, 0x1000, "main() 1000 0 m.c:5");
-    changed(FILE_FIELD(0, 2), SYMFILE_NONE, 0x1000, "main() 1000 0 C:\\a:5");
+    changed(FILE_FIELD(0, 2), SYMC_NONE, 0x1000, "main() 1000 0 C:\\a:5");
 }
 
 static void strings_are_checked(void **state)
@@ -302,7 +302,7 @@ static void strings_are_checked(void **state)
         }
         open_sound(&image);
         snprintf(want, sizeof(want), "%s 1040 ffffffff :0", rows[i].name);
-        symfile_store(image.data + FUNCTION(2, 0), 0);
+        symc_store(image.data + FUNCTION(2, 0), 0);
         assert_string_equal(look(&image, 0x1040), want);
         free(image.data);
     }
@@ -312,7 +312,7 @@ static void strings_are_checked(void **state)
 static void leb128_has_an_end(void **state)
 {
     size_t i;
-    struct symfile_string s;
+    struct symc_string s;
     static const struct {
         uint8_t bytes[12];
         size_t size;
@@ -340,7 +340,7 @@ static void leb128_has_an_end(void **state)
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *fault =
-            symfile_string_read(rows[i].bytes, rows[i].size, 0, 9, &s);
+            symc_string_read(rows[i].bytes, rows[i].size, 0, 9, &s);
 
         if (rows[i].length < 0) {
             assert_non_null(fault);
@@ -357,15 +357,15 @@ static void loops_end(void **state)
 {
     size_t n;
     struct image image;
-    struct symfile_frames frames;
-    struct symfile_frame frame;
+    struct symc_frames frames;
+    struct symc_frame frame;
 
     (void)state;
     /* main() into inl() into main() ... */
     image = patched(LOCATION(0, 3), 2);
     open_sound(&image);
-    symfile_reader_lookup(&image.reader, 0x1010, &frames);
-    for (n = 0; symfile_reader_next(&frames, &frame); n++) {
+    symc_reader_lookup(&image.reader, 0x1010, &frames);
+    for (n = 0; symc_reader_next(&frames, &frame); n++) {
         assert_true(n < 6);
     }
     assert_int_equal(n, 6);
@@ -374,8 +374,8 @@ static void loops_end(void **state)
     /* into itself */
     image = patched(LOCATION(0, 3), 0);
     open_sound(&image);
-    symfile_reader_lookup(&image.reader, 0x1010, &frames);
-    for (n = 0; symfile_reader_next(&frames, &frame); n++) {
+    symc_reader_lookup(&image.reader, 0x1010, &frames);
+    for (n = 0; symc_reader_next(&frames, &frame); n++) {
         assert_true(n < 6);
     }
     assert_int_equal(n, 6);
@@ -385,28 +385,28 @@ static void loops_end(void **state)
 static void records_by_index(void **state)
 {
     struct image image;
-    struct symfile_file_parts file;
-    struct symfile_function_parts function;
-    struct symfile_location location;
+    struct symc_file_parts file;
+    struct symc_function_parts function;
+    struct symc_location location;
 
     (void)state;
     image = patched(FILE_FIELD(1, 3), 0x07);
     open_sound(&image);
-    assert_int_equal(symfile_reader_file(&image.reader, 1, &file), 0);
+    assert_int_equal(symc_reader_file(&image.reader, 1, &file), 0);
     assert_int_equal(file.comp_dir.size, 0);
     assert_non_null(file.comp_dir.data);
     assert_memory_equal(file.srcsrv_name.data, "m.c", 3);
     assert_null(file.srcsrv_directory.data);
     assert_null(file.srcsrv_revision.data);
-    assert_int_equal(symfile_reader_file(&image.reader, 2, &file), -1);
+    assert_int_equal(symc_reader_file(&image.reader, 2, &file), -1);
     assert_null(file.name.data);
-    assert_int_equal(symfile_reader_function(&image.reader, 3, &function), -1);
+    assert_int_equal(symc_reader_function(&image.reader, 3, &function), -1);
     assert_null(function.name.data);
-    assert_int_equal(symfile_reader_location(&image.reader, 6, &location), -1);
-    assert_true(symfile_location_is_gap(&location));
-    assert_int_equal(symfile_reader_location(&image.reader, 4, &location), 0);
-    assert_true(symfile_location_is_gap(&location));
-    assert_int_equal(symfile_reader_range(&image.reader, 4), 0x1040);
+    assert_int_equal(symc_reader_location(&image.reader, 6, &location), -1);
+    assert_true(symc_location_is_gap(&location));
+    assert_int_equal(symc_reader_location(&image.reader, 4, &location), 0);
+    assert_true(symc_location_is_gap(&location));
+    assert_int_equal(symc_reader_range(&image.reader, 4), 0x1040);
     free(image.data);
 }
 
@@ -435,14 +435,14 @@ static void numbers_have_names(void **state)
 
     (void)state;
     for (i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
-        assert_string_equal(symfile_arch_name(archs[i].number), archs[i].name);
+        assert_string_equal(symc_arch_name(archs[i].number), archs[i].name);
     }
     for (i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
-        assert_string_equal(symfile_language_name((uint32_t)i), languages[i]);
+        assert_string_equal(symc_language_name((uint32_t)i), languages[i]);
     }
-    assert_string_equal(symfile_language_name(SYMFILE_NONE), "unknown");
-    assert_int_equal(symfile_arch_number(2), 201);
-    assert_int_equal(symfile_arch_number(1002), 0);
+    assert_string_equal(symc_language_name(SYMC_NONE), "unknown");
+    assert_int_equal(symc_arch_number(2), 201);
+    assert_int_equal(symc_arch_number(1002), 0);
 }
 
 /* Whatever a byte becomes: nothing outside is read, everything ends. */
@@ -451,9 +451,9 @@ static void every_byte_changed(void **state)
     size_t i, k;
     uint64_t address;
     struct image image;
-    struct symfile_frames frames;
-    struct symfile_frame frame;
-    struct symfile_file_parts file;
+    struct symc_frames frames;
+    struct symc_frame frame;
+    struct symc_file_parts file;
     static const uint8_t values[] = {0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF};
 
     (void)state;
@@ -461,12 +461,12 @@ static void every_byte_changed(void **state)
         for (k = 0; k < sizeof(values); k++) {
             image = copy(example_v9, sizeof(example_v9));
             image.data[i] = values[k];
-            if (open_image(&image) == SYMFILE_OPENED) {
+            if (open_image(&image) == SYMC_OPENED) {
                 for (address = 0xFF0; address < 0x1050; address += 8) {
-                    symfile_reader_lookup(&image.reader, address, &frames);
-                    while (symfile_reader_next(&frames, &frame)) {
-                        symfile_reader_file(&image.reader, frame.location.file,
-                                            &file);
+                    symc_reader_lookup(&image.reader, address, &frames);
+                    while (symc_reader_next(&frames, &frame)) {
+                        symc_reader_file(&image.reader, frame.location.file,
+                                         &file);
                     }
                 }
             }

@@ -16,7 +16,7 @@
 
 #include "derived/symcache/format.h"
 #include "derived/symcache/verify.h"
-#include "symfile_example.h"
+#include "symc_example.h"
 
 #define LOCATION(i, field) (EXAMPLE_LOCATIONS + 16 * (i) + 4 * (field))
 #define FUNCTION(i, field) (EXAMPLE_FUNCTIONS + 16 * (i) + 4 * (field))
@@ -26,21 +26,21 @@
 static char error[256];
 
 /* Opens and verifies a copy of exactly size bytes. */
-static enum symfile_verify_status verify(const uint8_t *data, size_t size)
+static enum symc_verify_status verify(const uint8_t *data, size_t size)
 {
     uint8_t *copy;
-    struct symfile_reader reader;
-    enum symfile_verify_status status;
+    struct symc_reader reader;
+    enum symc_verify_status status;
 
     copy = malloc(size);
     assert_non_null(copy);
     memcpy(copy, data, size);
     error[0] = '\0';
     assert_int_equal(
-        symfile_reader_open(&reader, copy, size, error, sizeof(error)),
-        SYMFILE_OPENED);
-    status = symfile_verify(&reader, error, sizeof(error));
-    assert_int_equal(reader.is_verified, status == SYMFILE_SOUND);
+        symc_reader_open(&reader, copy, size, error, sizeof(error)),
+        SYMC_OPENED);
+    status = symc_verify(&reader, error, sizeof(error));
+    assert_int_equal(reader.is_verified, status == SYMC_SOUND);
     free(copy);
     return status;
 }
@@ -48,47 +48,43 @@ static enum symfile_verify_status verify(const uint8_t *data, size_t size)
 static void examples_are_sound(void **state)
 {
     (void)state;
-    assert_int_equal(verify(example_v7, sizeof(example_v7)), SYMFILE_SOUND);
-    assert_int_equal(verify(example_v8, sizeof(example_v8)), SYMFILE_SOUND);
-    assert_int_equal(verify(example_v9, sizeof(example_v9)), SYMFILE_SOUND);
+    assert_int_equal(verify(example_v7, sizeof(example_v7)), SYMC_SOUND);
+    assert_int_equal(verify(example_v8, sizeof(example_v8)), SYMC_SOUND);
+    assert_int_equal(verify(example_v9, sizeof(example_v9)), SYMC_SOUND);
 }
 
 static void source_server_fields_are_noted(void **state)
 {
     uint8_t copy[sizeof(example_v9)];
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
     (void)state;
     memcpy(copy, example_v9, sizeof(copy));
-    assert_int_equal(symfile_reader_open(&reader, copy, sizeof(copy), error,
-                                         sizeof(error)),
-                     SYMFILE_OPENED);
-    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
-                     SYMFILE_SOUND);
+    assert_int_equal(
+        symc_reader_open(&reader, copy, sizeof(copy), error, sizeof(error)),
+        SYMC_OPENED);
+    assert_int_equal(symc_verify(&reader, error, sizeof(error)), SYMC_SOUND);
     assert_false(reader.has_srcsrv);
-    symfile_store(copy + FILE_FIELD(1, 3), 0x07);
-    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
-                     SYMFILE_SOUND);
+    symc_store(copy + FILE_FIELD(1, 3), 0x07);
+    assert_int_equal(symc_verify(&reader, error, sizeof(error)), SYMC_SOUND);
     assert_true(reader.has_srcsrv);
     /* a file that is not sound has nothing to say */
-    symfile_store(copy + FILE_FIELD(1, 2), 0x08);
-    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
-                     SYMFILE_VIOLATED);
+    symc_store(copy + FILE_FIELD(1, 2), 0x08);
+    assert_int_equal(symc_verify(&reader, error, sizeof(error)),
+                     SYMC_VIOLATED);
     assert_false(reader.has_srcsrv);
 }
 
 /* The records of files of version 8 end before these fields. */
 static void version_8_has_no_source_server_fields(void **state)
 {
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
     (void)state;
-    assert_int_equal(symfile_reader_open(&reader, example_v8,
-                                         sizeof(example_v8), error,
-                                         sizeof(error)),
-                     SYMFILE_OPENED);
-    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
-                     SYMFILE_SOUND);
+    assert_int_equal(symc_reader_open(&reader, example_v8, sizeof(example_v8),
+                                      error, sizeof(error)),
+                     SYMC_OPENED);
+    assert_int_equal(symc_verify(&reader, error, sizeof(error)), SYMC_SOUND);
     assert_false(reader.has_srcsrv);
 }
 
@@ -99,9 +95,9 @@ static void trailing_bytes_and_variables_are_sound(void **state)
     (void)state;
     memset(longer, 0xEE, sizeof(longer));
     memcpy(longer, example_v9, sizeof(example_v9));
-    assert_int_equal(verify(longer, sizeof(longer)), SYMFILE_SOUND);
-    longer[SYMFILE_AT_VARIABLES] = 1;
-    assert_int_equal(verify(longer, sizeof(longer)), SYMFILE_SOUND);
+    assert_int_equal(verify(longer, sizeof(longer)), SYMC_SOUND);
+    longer[SYMC_AT_VARIABLES] = 1;
+    assert_int_equal(verify(longer, sizeof(longer)), SYMC_SOUND);
 }
 
 static void sound_variants(void **state)
@@ -112,24 +108,22 @@ static void sound_variants(void **state)
         size_t offset;
         uint32_t value;
     } rows[] = {
-        {SYMFILE_AT_ARCH, 12345},       /* unknown to us */
-        {FUNCTION(0, 3), 99},           /* language, the same */
-        {FUNCTION(0, 0), SYMFILE_NONE}, /* no name */
-        {FUNCTION(0, 1), 0},            /* not used */
-        {LOCATION(1, 0), SYMFILE_NONE}, /* no file */
-        {LOCATION(1, 1), 0xFFFFFFFF},   /* line */
-        {LOCATION(0, 3), 1},            /* inlined into a later one */
-        {FILE_FIELD(0, 0), SYMFILE_NONE},
-        {FILE_FIELD(1, 5), 0x0B},
-        {RANGE(4), 0xFFFFFFFF},
-        {RANGE(0), 0},
+        {SYMC_AT_ARCH, 12345},        /* unknown to us */
+        {FUNCTION(0, 3), 99},         /* language, the same */
+        {FUNCTION(0, 0), SYMC_NONE},  /* no name */
+        {FUNCTION(0, 1), 0},          /* not used */
+        {LOCATION(1, 0), SYMC_NONE},  /* no file */
+        {LOCATION(1, 1), 0xFFFFFFFF}, /* line */
+        {LOCATION(0, 3), 1},          /* inlined into a later one */
+        {FILE_FIELD(0, 0), SYMC_NONE}, {FILE_FIELD(1, 5), 0x0B},
+        {RANGE(4), 0xFFFFFFFF},        {RANGE(0), 0},
     };
 
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         memcpy(data, example_v9, sizeof(data));
-        symfile_store(data + rows[i].offset, rows[i].value);
-        if (verify(data, sizeof(data)) != SYMFILE_SOUND) {
+        symc_store(data + rows[i].offset, rows[i].value);
+        if (verify(data, sizeof(data)) != SYMC_SOUND) {
             fail_msg("row %zu: %s", i, error);
         }
     }
@@ -178,7 +172,7 @@ static void every_rule_is_checked(void **state)
         {LOCATION(1, 0), 2, "offset 0xc0: source location 1: file 0x2"},
         {LOCATION(1, 0), 0xFFFFFFFE, "offset 0xc0: source location 1: file"},
         {LOCATION(2, 2), 3, "offset 0xd8: source location 2: function 0x3"},
-        {LOCATION(2, 2), SYMFILE_NONE,
+        {LOCATION(2, 2), SYMC_NONE,
          "offset 0xd8: source location 2: function 0xffffffff"},
         {LOCATION(2, 3), 6,
          "offset 0xdc: source location 2: calling source location 0x6"},
@@ -199,8 +193,8 @@ static void every_rule_is_checked(void **state)
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         memcpy(data, example_v9, sizeof(data));
-        symfile_store(data + rows[i].offset, rows[i].value);
-        if (verify(data, sizeof(data)) != SYMFILE_VIOLATED ||
+        symc_store(data + rows[i].offset, rows[i].value);
+        if (verify(data, sizeof(data)) != SYMC_VIOLATED ||
             strstr(error, rows[i].place) == NULL) {
             fail_msg("row %zu: \"%s\", not \"%s\"", i, error, rows[i].place);
         }
@@ -210,84 +204,82 @@ static void every_rule_is_checked(void **state)
 /* Version 7 and 8 have files of 12 bytes: padding where they are odd. */
 static void padding_behind_files(void **state)
 {
-    uint8_t data[SYMFILE_HEADER + 16];
+    uint8_t data[SYMC_HEADER + 16];
 
     (void)state;
-    memcpy(data, example_v8, SYMFILE_HEADER);
-    memset(data + SYMFILE_AT_FILES, 0, 20);
-    data[SYMFILE_AT_FILES] = 1;
-    memset(data + SYMFILE_HEADER, 0xFF, 12);
-    memset(data + SYMFILE_HEADER + 12, 0, 4);
-    assert_int_equal(verify(data, sizeof(data)), SYMFILE_SOUND);
-    data[SYMFILE_HEADER + 13] = 1;
-    assert_int_equal(verify(data, sizeof(data)), SYMFILE_VIOLATED);
+    memcpy(data, example_v8, SYMC_HEADER);
+    memset(data + SYMC_AT_FILES, 0, 20);
+    data[SYMC_AT_FILES] = 1;
+    memset(data + SYMC_HEADER, 0xFF, 12);
+    memset(data + SYMC_HEADER + 12, 0, 4);
+    assert_int_equal(verify(data, sizeof(data)), SYMC_SOUND);
+    data[SYMC_HEADER + 13] = 1;
+    assert_int_equal(verify(data, sizeof(data)), SYMC_VIOLATED);
     assert_string_equal(
         error, "offset 0x5d: padding after the files: 0x01, not zero");
 }
 
 /* What a reader trips over: a string, index or caller that is not there, a
  * chain without end, ranges that a binary search goes wrong in. */
-static const char *trip_strings(const struct symfile_reader *r)
+static const char *trip_strings(const struct symc_reader *r)
 {
     size_t at, end;
     uint32_t i, offset;
 
     end = r->files + (size_t)r->num_files * r->file_size;
     for (at = r->files; at < end; at += 4) {
-        offset = symfile_load(r->data + at);
-        if (offset != SYMFILE_NONE &&
-            symfile_reader_string(r, offset).data == NULL) {
+        offset = symc_load(r->data + at);
+        if (offset != SYMC_NONE &&
+            symc_reader_string(r, offset).data == NULL) {
             return "string of a file";
         }
     }
     for (i = 0; i < r->num_functions; i++) {
-        offset = symfile_load(r->data + r->functions +
-                              (size_t)i * SYMFILE_FUNCTION_SIZE);
-        if (offset != SYMFILE_NONE &&
-            symfile_reader_string(r, offset).data == NULL) {
+        offset =
+            symc_load(r->data + r->functions + (size_t)i * SYMC_FUNCTION_SIZE);
+        if (offset != SYMC_NONE &&
+            symc_reader_string(r, offset).data == NULL) {
             return "name of a function";
         }
     }
     return NULL;
 }
 
-static const char *trip_frames(const struct symfile_reader *r, uint32_t range)
+static const char *trip_frames(const struct symc_reader *r, uint32_t range)
 {
-    struct symfile_frame frame;
-    struct symfile_frames frames;
-    struct symfile_file_parts file;
-    struct symfile_function_parts function;
+    struct symc_frame frame;
+    struct symc_frames frames;
+    struct symc_file_parts file;
+    struct symc_function_parts function;
 
-    symfile_reader_lookup(r, symfile_reader_range(r, range), &frames);
-    while (symfile_reader_next(&frames, &frame)) {
-        if (symfile_reader_function(r, frame.location.function, &function) !=
-            0) {
+    symc_reader_lookup(r, symc_reader_range(r, range), &frames);
+    while (symc_reader_next(&frames, &frame)) {
+        if (symc_reader_function(r, frame.location.function, &function) != 0) {
             return "function of a location";
         }
-        if (frame.location.file != SYMFILE_NONE &&
-            symfile_reader_file(r, frame.location.file, &file) != 0) {
+        if (frame.location.file != SYMC_NONE &&
+            symc_reader_file(r, frame.location.file, &file) != 0) {
             return "file of a location";
         }
         /* also where the reader gives up a chain without end */
-        if (!frame.is_inlined && frame.location.inlined_into != SYMFILE_NONE) {
+        if (!frame.is_inlined && frame.location.inlined_into != SYMC_NONE) {
             return "caller of a location";
         }
-        if (frame.is_inlined && symfile_location_is_gap(&frame.location)) {
+        if (frame.is_inlined && symc_location_is_gap(&frame.location)) {
             return "gap as a caller";
         }
     }
     return NULL;
 }
 
-static const char *trip(const struct symfile_reader *r)
+static const char *trip(const struct symc_reader *r)
 {
     uint32_t i;
     const char *what;
 
     what = trip_strings(r);
     for (i = 0; i < r->num_ranges && what == NULL; i++) {
-        if (i > 0 &&
-            symfile_reader_range(r, i - 1) >= symfile_reader_range(r, i)) {
+        if (i > 0 && symc_reader_range(r, i - 1) >= symc_reader_range(r, i)) {
             return "order of ranges";
         }
         what = trip_frames(r, i);
@@ -302,7 +294,7 @@ static unsigned trips(const uint8_t *example, size_t size)
     unsigned value, count;
     uint8_t *copy;
     const char *what;
-    struct symfile_reader reader;
+    struct symc_reader reader;
 
     count = 0;
     copy = malloc(size);
@@ -311,14 +303,13 @@ static unsigned trips(const uint8_t *example, size_t size)
     for (at = 0; at < size; at++) {
         for (value = 0; value < 256; value++) {
             copy[at] = (uint8_t)value;
-            if (symfile_reader_open(&reader, copy, size, error,
-                                    sizeof(error)) != SYMFILE_OPENED) {
+            if (symc_reader_open(&reader, copy, size, error, sizeof(error)) !=
+                SYMC_OPENED) {
                 continue;
             }
             what = trip(&reader);
             if (what != NULL &&
-                symfile_verify(&reader, error, sizeof(error)) ==
-                    SYMFILE_SOUND) {
+                symc_verify(&reader, error, sizeof(error)) == SYMC_SOUND) {
                 fail_msg("0x%02x at 0x%zx: %s", value, at, what);
             }
             count += what != NULL;
@@ -339,10 +330,10 @@ static void what_is_sound_can_be_read(void **state)
 
 static void put_location(uint8_t *p, uint32_t inlined_into)
 {
-    symfile_store(p, SYMFILE_NONE);
-    symfile_store(p + 4, 1);
-    symfile_store(p + 8, 0);
-    symfile_store(p + 12, inlined_into);
+    symc_store(p, SYMC_NONE);
+    symc_store(p + 4, 1);
+    symc_store(p + 8, 0);
+    symc_store(p + 12, inlined_into);
 }
 
 /*
@@ -359,30 +350,30 @@ static void hostile_files_take_linear_time(void **state)
 
     (void)state;
     n = 1u << 20;
-    locations = SYMFILE_HEADER + SYMFILE_FUNCTION_SIZE * (size_t)n;
-    strings = locations + SYMFILE_LOCATION_SIZE * (size_t)n;
+    locations = SYMC_HEADER + SYMC_FUNCTION_SIZE * (size_t)n;
+    strings = locations + SYMC_LOCATION_SIZE * (size_t)n;
     size = strings + n;
     data = calloc(size, 1);
     assert_non_null(data);
-    memcpy(data, example_v9, SYMFILE_HEADER);
-    symfile_store(data + SYMFILE_AT_FILES, 0);
-    symfile_store(data + SYMFILE_AT_FUNCTIONS, n);
-    symfile_store(data + SYMFILE_AT_LOCATIONS, n);
-    symfile_store(data + SYMFILE_AT_RANGES, 0);
-    symfile_store(data + SYMFILE_AT_STRINGS, n);
+    memcpy(data, example_v9, SYMC_HEADER);
+    symc_store(data + SYMC_AT_FILES, 0);
+    symc_store(data + SYMC_AT_FUNCTIONS, n);
+    symc_store(data + SYMC_AT_LOCATIONS, n);
+    symc_store(data + SYMC_AT_RANGES, 0);
+    symc_store(data + SYMC_AT_STRINGS, n);
     /* one string of n - 3 bytes: all functions have it */
     memset(data + strings, 'x', n);
     data[strings] = (uint8_t)(0x80 | ((n - 3) & 0x7F));
     data[strings + 1] = (uint8_t)(0x80 | ((n - 3) >> 7 & 0x7F));
     data[strings + 2] = (uint8_t)((n - 3) >> 14);
     for (i = 0; i < n; i++) {
-        put_location(data + locations + SYMFILE_LOCATION_SIZE * (size_t)i,
-                     i == 0 ? SYMFILE_NONE : i - 1);
+        put_location(data + locations + SYMC_LOCATION_SIZE * (size_t)i,
+                     i == 0 ? SYMC_NONE : i - 1);
     }
     begin = clock();
-    assert_int_equal(verify(data, size), SYMFILE_SOUND);
+    assert_int_equal(verify(data, size), SYMC_SOUND);
     put_location(data + locations, n - 1);
-    assert_int_equal(verify(data, size), SYMFILE_VIOLATED);
+    assert_int_equal(verify(data, size), SYMC_VIOLATED);
     assert_non_null(strstr(error, "loop"));
     assert_true((clock() - begin) / CLOCKS_PER_SEC < 20);
     free(data);

@@ -83,18 +83,18 @@ static int limited_writer_write(void *context, const void *data, size_t size)
     return 0;
 }
 
-static struct symfile_text text(const char *string)
+static struct symc_text text(const char *string)
 {
-    struct symfile_text t = {string, (uint32_t)strlen(string)};
+    struct symc_text t = {string, (uint32_t)strlen(string)};
 
     return t;
 }
 
-static struct symfile_function function(const char *name, uint32_t address,
-                                        uint64_t size, uint32_t first_line,
-                                        uint32_t num_lines)
+static struct symc_function function(const char *name, uint32_t address,
+                                     uint64_t size, uint32_t first_line,
+                                     uint32_t num_lines)
 {
-    struct symfile_function f;
+    struct symc_function f;
 
     memset(&f, 0, sizeof(f));
     f.address = address;
@@ -103,50 +103,50 @@ static struct symfile_function function(const char *name, uint32_t address,
     f.name.size = (uint32_t)strlen(name);
     f.first_line = first_line;
     f.num_lines = num_lines;
-    f.first_child = f.last_child = f.next = SYMFILE_NONE;
+    f.first_child = f.last_child = f.next = SYMC_NONE;
     return f;
 }
 
-static void source(struct symfile_source *s, const char *directory,
+static void source(struct symc_source *s, const char *directory,
                    const char *name)
 {
     memset(s, 0, sizeof(*s));
     s->comp_dir = text("");
     s->directory = text(directory);
     s->name = text(name);
-    s->file = SYMFILE_NONE;
+    s->file = SYMC_NONE;
 }
 
-static void finish(struct symfile_writer *w, struct limited_writer *out)
+static void finish(struct symc_writer *w, struct limited_writer *out)
 {
-    struct symfile_sink sink = {limited_writer_write, out};
-    struct symfile_identity id = {{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
-                                   0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee,
-                                   0xff, 0x00},
-                                  1,
-                                  SYMFILE_ARCH_AMD64};
+    struct symc_sink sink = {limited_writer_write, out};
+    struct symc_identity id = {{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+                                0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff,
+                                0x00},
+                               1,
+                               SYMC_ARCH_AMD64};
 
     out->size = 0;
-    assert_int_equal(symfile_writer_finish(w, &id, &sink), SYMFILE_OK);
-    symfile_writer_free(w);
+    assert_int_equal(symc_writer_finish(w, &id, &sink), SYMC_OK);
+    symc_writer_free(w);
 }
 
-static int add_symbol(struct symfile_writer *w, uint32_t address,
+static int add_symbol(struct symc_writer *w, uint32_t address,
                       const char *string)
 {
-    struct symfile_name name = {string, (uint32_t)strlen(string), 0, 0};
+    struct symc_name name = {string, (uint32_t)strlen(string), 0, 0};
 
-    return symfile_writer_symbol(w, address, 0, &name);
+    return symc_writer_symbol(w, address, 0, &name);
 }
 
 static void test_example(void **state)
 {
     struct limited_writer out;
-    struct symfile_writer w;
-    struct symfile_source sources[2];
-    struct symfile_function nodes[2];
-    struct symfile_tree tree;
-    static const struct symfile_line lines[] = {
+    struct symc_writer w;
+    struct symc_source sources[2];
+    struct symc_function nodes[2];
+    struct symc_tree tree;
+    static const struct symc_line lines[] = {
         {0x1000, 5, 0, 0x10}, {0x1010, 6, 0, 0x10}, {0x1010, 2, 1, 8}};
 
     (void)state;
@@ -159,11 +159,11 @@ static void test_example(void **state)
     tree.nodes = nodes;
     tree.lines = lines;
     tree.sources = sources;
-    symfile_writer_init(&w);
+    symc_writer_init(&w);
     w.undecorates = true;
-    assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
-    assert_int_equal(add_symbol(&w, 0x1000, "_main"), SYMFILE_OK);
-    assert_int_equal(add_symbol(&w, 0x1040, "_tail@4"), SYMFILE_OK);
+    assert_int_equal(symc_writer_function(&w, &tree, 0), SYMC_OK);
+    assert_int_equal(add_symbol(&w, 0x1000, "_main"), SYMC_OK);
+    assert_int_equal(add_symbol(&w, 0x1040, "_tail@4"), SYMC_OK);
     finish(&w, &out);
     assert_int_equal(sizeof(example), 333);
     assert_int_equal(out.size, sizeof(example));
@@ -172,21 +172,21 @@ static void test_example(void **state)
 
 static uint32_t word(const struct limited_writer *out, size_t at)
 {
-    return symfile_load(out->data + at);
+    return symc_load(out->data + at);
 }
 
 /* Nothing put in: a header, and no range at all. */
 static void test_empty(void **state)
 {
     struct limited_writer out;
-    struct symfile_writer w;
+    struct symc_writer w;
 
     (void)state;
-    symfile_writer_init(&w);
+    symc_writer_init(&w);
     w.undecorates = true;
     finish(&w, &out);
-    assert_int_equal(out.size, SYMFILE_HEADER);
-    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 0);
+    assert_int_equal(out.size, SYMC_HEADER);
+    assert_int_equal(word(&out, SYMC_AT_RANGES), 0);
 }
 
 /* Of two symbols at an address the first counts, and both names are kept; the
@@ -194,23 +194,23 @@ static void test_empty(void **state)
 static void test_symbols_only(void **state)
 {
     struct limited_writer out;
-    struct symfile_writer w;
+    struct symc_writer w;
 
     (void)state;
-    symfile_writer_init(&w);
+    symc_writer_init(&w);
     w.undecorates = true;
     assert_int_equal(add_symbol(&w, 0x30, "?b@@YAXXZ"), 0);
     assert_int_equal(add_symbol(&w, 0x10, "_a"), 0);
     assert_int_equal(add_symbol(&w, 0x30, "c"), 0);
     finish(&w, &out);
-    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 2);
-    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 2);
-    assert_int_equal(word(&out, SYMFILE_AT_STRINGS), 10 + 2 + 2);
+    assert_int_equal(word(&out, SYMC_AT_FUNCTIONS), 2);
+    assert_int_equal(word(&out, SYMC_AT_RANGES), 2);
+    assert_int_equal(word(&out, SYMC_AT_STRINGS), 10 + 2 + 2);
     /* functions are in the order of the symbols */
-    assert_int_equal(word(&out, SYMFILE_HEADER + 8), 0x30);
-    assert_int_equal(word(&out, SYMFILE_HEADER + 16 + 8), 0x10);
-    assert_int_equal(word(&out, SYMFILE_HEADER + 64), 0x10);
-    assert_int_equal(word(&out, SYMFILE_HEADER + 68), 0x30);
+    assert_int_equal(word(&out, SYMC_HEADER + 8), 0x30);
+    assert_int_equal(word(&out, SYMC_HEADER + 16 + 8), 0x10);
+    assert_int_equal(word(&out, SYMC_HEADER + 64), 0x10);
+    assert_int_equal(word(&out, SYMC_HEADER + 68), 0x30);
 }
 
 /* Behind the end of a symbol is nothing, unless another one is there; of
@@ -219,30 +219,29 @@ static void test_symbol_sizes(void **state)
 {
     size_t i;
     struct limited_writer out;
-    struct symfile_writer w;
-    struct symfile_name name = {"f", 1, 0, 0};
+    struct symc_writer w;
+    struct symc_name name = {"f", 1, 0, 0};
     static const uint32_t starts[] = {0x10, 0x18, 0x1C, 0x20, 0x24};
     static const uint64_t symbols[][2] = {
         {0x100000020, 4}, {0x10, 8}, {0x18, 4}};
 
     (void)state;
-    symfile_writer_init(&w);
+    symc_writer_init(&w);
     for (i = 0; i < 3; i++) {
-        assert_int_equal(symfile_writer_symbol(&w, symbols[i][0],
-                                               symbols[i][1], &name),
-                         SYMFILE_OK);
+        assert_int_equal(
+            symc_writer_symbol(&w, symbols[i][0], symbols[i][1], &name),
+            SYMC_OK);
     }
     finish(&w, &out);
-    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 3);
-    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 5);
+    assert_int_equal(word(&out, SYMC_AT_FUNCTIONS), 3);
+    assert_int_equal(word(&out, SYMC_AT_RANGES), 5);
     for (i = 0; i < 5; i++) {
         /* behind the functions and a location for each range */
-        assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 80 + 4 * i),
-                         starts[i]);
+        assert_int_equal(word(&out, SYMC_HEADER + 48 + 80 + 4 * i), starts[i]);
     }
-    assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 16 * 2 + 8),
-                     SYMFILE_NONE); /* the function at 0x1C */
-    assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 16 * 3 + 8), 0);
+    assert_int_equal(word(&out, SYMC_HEADER + 48 + 16 * 2 + 8),
+                     SYMC_NONE); /* the function at 0x1C */
+    assert_int_equal(word(&out, SYMC_HEADER + 48 + 16 * 3 + 8), 0);
 }
 
 /* Folded functions: the later one wins where both have a line, the earlier
@@ -250,11 +249,11 @@ static void test_symbol_sizes(void **state)
 static void test_folded(void **state)
 {
     struct limited_writer out;
-    struct symfile_writer w;
-    struct symfile_source sources[1];
-    struct symfile_function nodes[3];
-    struct symfile_tree tree;
-    static const struct symfile_line lines[] = {
+    struct symc_writer w;
+    struct symc_source sources[1];
+    struct symc_function nodes[3];
+    struct symc_tree tree;
+    static const struct symc_line lines[] = {
         {0x100, 1, 0, 8}, {0x108, 2, 0, 8}, {0x108, 9, 0, 8}};
 
     (void)state;
@@ -265,20 +264,20 @@ static void test_folded(void **state)
     tree.nodes = nodes;
     tree.lines = lines;
     tree.sources = sources;
-    symfile_writer_init(&w);
+    symc_writer_init(&w);
     w.undecorates = true;
-    assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
-    assert_int_equal(symfile_writer_function(&w, &tree, 1), SYMFILE_OK);
-    assert_int_equal(symfile_writer_function(&w, &tree, 2), SYMFILE_OK);
+    assert_int_equal(symc_writer_function(&w, &tree, 0), SYMC_OK);
+    assert_int_equal(symc_writer_function(&w, &tree, 1), SYMC_OK);
+    assert_int_equal(symc_writer_function(&w, &tree, 2), SYMC_OK);
     finish(&w, &out);
-    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 2);
-    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 3);
+    assert_int_equal(word(&out, SYMC_AT_FUNCTIONS), 2);
+    assert_int_equal(word(&out, SYMC_AT_RANGES), 3);
     /* behind the header: one file, two functions, three locations */
     assert_int_equal(word(&out, 80 + 24 + 32 + 4), 1);
     assert_int_equal(word(&out, 80 + 24 + 32 + 8), 0);
     assert_int_equal(word(&out, 80 + 24 + 32 + 16 + 4), 9);
     assert_int_equal(word(&out, 80 + 24 + 32 + 16 + 8), 1);
-    assert_int_equal(word(&out, 80 + 24 + 32 + 32), SYMFILE_NONE);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 32), SYMC_NONE);
     assert_int_equal(word(&out, 80 + 24 + 32 + 48 + 8), 0x110);
 }
 
@@ -309,7 +308,7 @@ static void test_undecorate(void **state)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         name = cases[i][0];
         size = strlen(name);
-        symfile_undecorate(&name, &size);
+        symc_undecorate(&name, &size);
         assert_int_equal(size, strlen(cases[i][1]));
         assert_memory_equal(name, cases[i][1], size);
     }
@@ -320,7 +319,7 @@ static void test_utf8(void **state)
 {
     size_t i;
     uint32_t offset, again;
-    struct symfile_strings s;
+    struct symc_strings s;
     static const char *const cases[][2] = {
         {"a\xC3\xA9", "a\xC3\xA9"},
         {"a\xFF", "a\xEF\xBF\xBD"},
@@ -335,17 +334,17 @@ static void test_utf8(void **state)
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&s, 0, sizeof(s));
-        assert_int_equal(symfile_strings_insert(&s, cases[i][0],
-                                                strlen(cases[i][0]), &offset),
-                         0);
+        assert_int_equal(
+            symc_strings_insert(&s, cases[i][0], strlen(cases[i][0]), &offset),
+            0);
         assert_int_equal(s.data[offset], strlen(cases[i][1]));
         assert_memory_equal(s.data + offset + 1, cases[i][1],
                             strlen(cases[i][1]));
-        assert_int_equal(symfile_strings_insert(&s, cases[i][1],
-                                                strlen(cases[i][1]), &again),
-                         0);
+        assert_int_equal(
+            symc_strings_insert(&s, cases[i][1], strlen(cases[i][1]), &again),
+            0);
         assert_int_equal(again, offset);
-        symfile_strings_free(&s);
+        symc_strings_free(&s);
     }
 }
 
@@ -356,38 +355,39 @@ static void test_strings_that_refer(void **state)
     size_t i, size;
     uint32_t offset, again;
     char text[20000];
-    struct symfile_strings s = {.refers = true};
+    struct symc_strings s = {.refers = true};
     static const size_t sizes[] = {0,   1,     126,   127,   128,  129,
                                    130, 16382, 16383, 16384, 16385};
 
     (void)state;
     memset(text, 'x', sizeof(text));
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        assert_int_equal(symfile_strings_insert(&s, text, sizes[i], &offset),
-                         0);
-        assert_ptr_equal(symfile_strings_text(&s, i, &size), text);
+        assert_int_equal(symc_strings_insert(&s, text, sizes[i], &offset), 0);
+        assert_ptr_equal(symc_strings_text(&s, i, &size), text);
         assert_int_equal(size, sizes[i]);
-        assert_int_equal(
-            symfile_strings_insert(&s, text + 1, sizes[i], &again), 0);
+        assert_int_equal(symc_strings_insert(&s, text + 1, sizes[i], &again),
+                         0);
         assert_int_equal(again, offset);
     }
     /* what is not UTF-8 does not stay as it is */
-    assert_int_equal(symfile_strings_insert(&s, "a\xFF", 2, &offset), 0);
-    assert_int_equal(symfile_strings_insert(&s, "b\xFF", 2, &again), 0);
-    assert_memory_equal(symfile_strings_text(&s, i, &size),
-                        "a\xEF\xBF\xBD", 4);
+    assert_int_equal(symc_strings_insert(&s, "a\xFF", 2, &offset), 0);
+    assert_int_equal(symc_strings_insert(&s, "b\xFF", 2, &again), 0);
+    assert_memory_equal(symc_strings_text(&s, i, &size), "a\xEF\xBF\xBD", 4);
     assert_int_equal(size, 4);
-    assert_int_equal(symfile_strings_insert(&s, "a\xFF", 2, &again), 0);
+    assert_int_equal(symc_strings_insert(&s, "a\xFF", 2, &again), 0);
     assert_int_equal(again, offset);
-    symfile_strings_free(&s);
+    symc_strings_free(&s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),      cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_symbols_only), cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_undecorate),   cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_symbols_only),
+        cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_undecorate),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_symbol_sizes),
         cmocka_unit_test(test_strings_that_refer),
     };

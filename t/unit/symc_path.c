@@ -78,7 +78,7 @@ static void paths(void **state)
 {
     size_t i, k, room, size;
     char *out;
-    struct symfile_string p[3];
+    struct symc_string p[3];
 
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -86,10 +86,10 @@ static void paths(void **state)
             p[k].data = rows[i].parts[k];
             p[k].size = p[k].data == NULL ? 0 : strlen(p[k].data);
         }
-        room = symfile_path_room(&p[0], &p[1], &p[2]);
+        room = symc_path_room(&p[0], &p[1], &p[2]);
         out = malloc(room);
         assert_non_null(out);
-        size = symfile_path_join(&p[0], &p[1], &p[2], out);
+        size = symc_path_join(&p[0], &p[1], &p[2], out);
         assert_true(size < room);
         out[size] = '\0';
         if (strcmp(out, rows[i].path) != 0) {
