@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "proto/header.h"
-#include "target.h"
+#include "url_path.h"
 
 /* nginx closes idle connections after 60 s itself */
 #define IDLE_SECONDS 120

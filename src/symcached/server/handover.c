@@ -11,7 +11,7 @@
 
 #include "base/secret.h"
 #include "http/http.h"
-#include "target.h"
+#include "url_path.h"
 
 struct handover {
     LIST_ENTRY(handover) entry;
@@ -79,7 +79,7 @@ static struct handover *begin(struct event_base *base, struct once *once,
 
     if (url == NULL || (token != NULL && !secret_is_token(token))) {
         free(handover);
-        target_refuse(req, 400, "bad-request", "a url, and perhaps a token");
+        url_path_refuse(req, 400, "bad-request", "a url, and perhaps a token");
         return NULL;
     }
     if (handover != NULL) {
@@ -116,8 +116,8 @@ void handover_start(struct event_base *base, struct once *once,
     if (once != NULL) {
         handover = begin(base, once, config, req, asked);
     } else {
-        target_refuse(req, 403, "no-tenants",
-                      "the configuration does not allow them");
+        url_path_refuse(req, 403, "no-tenants",
+                        "the configuration does not allow them");
     }
     if (handover != NULL) {
         handover->ended = ended;

@@ -11,7 +11,7 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "proto/header.h"
-#include "target.h"
+#include "url_path.h"
 
 struct lookup_batch;
 
@@ -102,8 +102,8 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
                   const char *via)
 {
     struct item *item = &batch->items[batch->n++];
-    struct target_error error = {400, "bad-path", NULL};
-    struct target t = {0};
+    struct url_path_error error = {400, "bad-path", NULL};
+    struct url_path t = {0};
     struct waiting_lookup_query own = *q;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
@@ -113,8 +113,8 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
         *query++ = '\0';
     }
     if (is_text && waiting_lookup_line(query, &own) &&
-        target_split(&t, line) &&
-        target_lookup(&t, scheduler_config(scheduler), &error) &&
+        url_path_split(&t, line) &&
+        url_path_lookup(&t, scheduler_config(scheduler), &error) &&
         waiting_lookup_proved(&own, &t.key)) {
         batch->open++;
         own.ask.reads_file = 1;
@@ -127,7 +127,7 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);
     }
-    target_clear(&t);
+    url_path_clear(&t);
 }
 
 /* Nobody can be told later: who waits is told that a job runs. */
@@ -215,7 +215,7 @@ void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
     struct lookup_batch *batch;
 
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-body", wrong);
+        url_path_refuse(req, 400, "bad-body", wrong);
         return;
     }
     batch = batch_new(ended, arg);

@@ -13,7 +13,7 @@
 #include "base/secret.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "target.h"
+#include "url_path.h"
 
 #define SCHEME "Bearer "
 
@@ -87,20 +87,21 @@ bool rights_check(const struct config *config, enum rights_socket socket,
         return true;
     }
     if (socket == RIGHTS_UPLOADS) {
-        target_refuse(req, 403, "forbidden",
-                      "this socket, of \"uploads.listen\", takes uploads only");
+        url_path_refuse(
+            req, 403, "forbidden",
+            "this socket, of \"uploads.listen\", takes uploads only");
         return false;
     }
     if (token != NULL && !sends_token(req, token)) {
         reply_header(req, "WWW-Authenticate", "Bearer realm=\"symcached\"");
-        target_refuse(req, 401, "no-token",
-                      "requests here need \"Authorization: Bearer\" and the "
-                      "token of \"listen_token\"");
+        url_path_refuse(req, 401, "no-token",
+                        "requests here need \"Authorization: Bearer\" and the "
+                        "token of \"listen_token\"");
         return false;
     }
     why = refusal(token != NULL, socket, right, socket_of(req));
     if (why != NULL) {
-        target_refuse(req, 403, "forbidden", why);
+        url_path_refuse(req, 403, "forbidden", why);
     }
     return why == NULL;
 }

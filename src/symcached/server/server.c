@@ -28,7 +28,7 @@
 #include "rights.h"
 #include "status.h"
 #include "symbfile_page.h"
-#include "target.h"
+#include "url_path.h"
 #include "tenant_page.h"
 #include "upload_page.h"
 #include "waiting_lookup.h"
@@ -67,14 +67,15 @@ struct server {
 };
 
 /* Reads key and store.  Returns false when the request has been answered. */
-static bool find_key(struct server *s, struct target *t, symcache_kind_e kind,
-                     bool need_id, struct evhttp_request *req)
+static bool find_key(struct server *s, struct url_path *t,
+                     symcache_kind_e kind, bool need_id,
+                     struct evhttp_request *req)
 {
-    struct target_error error;
+    struct url_path_error error;
 
-    if (!target_key(t, kind, need_id, &error) ||
-        !target_store(t, scheduler_config(s->scheduler), &error)) {
-        target_reply(req, &error);
+    if (!url_path_key(t, kind, need_id, &error) ||
+        !url_path_store(t, scheduler_config(s->scheduler), &error)) {
+        url_path_reply(req, &error);
         return false;
     }
     return true;
@@ -92,20 +93,20 @@ static void reply_value(struct evhttp_request *req, const char *name,
     reply_json(req, object);
 }
 
-typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req);
+typedef void (*page_fn)(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req);
 
 static void on_ended(void *arg);
 
-static void page_lookup(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_lookup(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     struct waiting_lookup_query q;
-    struct target_error error;
+    struct url_path_error error;
     const char *wrong;
 
-    if (!target_lookup(t, scheduler_config(s->scheduler), &error)) {
-        target_reply(req, &error);
+    if (!url_path_lookup(t, scheduler_config(s->scheduler), &error)) {
+        url_path_reply(req, &error);
         return;
     }
     wrong = waiting_lookup_parse(query, false, &q);
@@ -113,15 +114,15 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         wrong = "the id must be the SHA-256 of url=";
     }
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-query", wrong);
+        url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     waiting_lookup_start(s->base, s->scheduler, t->store, &t->key,
                          t->segments[3], &q, req, on_ended, s);
 }
 
-static void page_lookups(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_lookups(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     struct waiting_lookup_query q;
     const char *wrong = waiting_lookup_parse(query, true, &q);
@@ -130,20 +131,20 @@ static void page_lookups(struct server *s, struct target *t, const char *query,
         wrong = "a hint belongs to a lookup, in its line";
     }
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-query", wrong);
+        url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     lookup_batch_start(s->base, s->scheduler, &q, req, on_ended, s);
 }
 
-static void page_why(struct server *s, struct target *t, const char *query,
+static void page_why(struct server *s, struct url_path *t, const char *query,
                      struct evhttp_request *req)
 {
     symcache_kind_e kind;
 
-    if (!target_query_kind(query, &kind)) {
-        target_refuse(req, 400, "bad-query",
-                      "only kind=KIND, of a kind that is known");
+    if (!url_path_query_kind(query, &kind)) {
+        url_path_refuse(req, 400, "bad-query",
+                        "only kind=KIND, of a kind that is known");
         return;
     }
     if (find_key(s, t, kind, true, req)) {
@@ -182,20 +183,20 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
  * is answered like one that waits, since evhttp does not read from its
  * connection and so does not notice.
  */
-static void forget_malformed(struct server *s, struct target *t,
+static void forget_malformed(struct server *s, struct url_path *t,
                              const char *query, struct evhttp_request *req)
 {
-    struct target_error error;
+    struct url_path_error error;
     const char *wrong;
     time_t since;
 
-    if (!target_store(t, scheduler_config(s->scheduler), &error)) {
-        target_reply(req, &error);
+    if (!url_path_store(t, scheduler_config(s->scheduler), &error)) {
+        url_path_reply(req, &error);
         return;
     }
     wrong = forget_parse(query, &since);
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-query", wrong);
+        url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     if (s->forget != NULL) {
@@ -215,8 +216,8 @@ static void forget_malformed(struct server *s, struct target *t,
              (long long)since);
 }
 
-static void page_forget(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_forget(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     unsigned n;
 
@@ -225,7 +226,7 @@ static void page_forget(struct server *s, struct target *t, const char *query,
         return;
     }
     if (query != NULL && query[0] != '\0') {
-        target_refuse(req, 400, "bad-query", "this page takes no query");
+        url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
     if (!find_key(s, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
@@ -249,38 +250,38 @@ static void set_drain(struct server *s, bool begin, struct evhttp_request *req)
     reply_json(req, scheduler_json(s->scheduler));
 }
 
-static void page_drain(struct server *s, struct target *t, const char *query,
+static void page_drain(struct server *s, struct url_path *t, const char *query,
                        struct evhttp_request *req)
 {
     set_drain(s, true, req);
 }
 
-static void page_undrain(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_undrain(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     set_drain(s, false, req);
 }
 
-static void page_jobs(struct server *s, struct target *t, const char *query,
+static void page_jobs(struct server *s, struct url_path *t, const char *query,
                       struct evhttp_request *req)
 {
     reply_json(req, scheduler_json(s->scheduler));
 }
 
-static void page_sources(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_sources(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     reply_value(req, "sources", scheduler_sources(s->scheduler));
 }
 
-static void page_misses(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_misses(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     reply_value(req, "misses", scheduler_misses(s->scheduler));
 }
 
-static void page_status(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_status(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     const char *why = ready_why_not(s->ready);
     struct status status = {
@@ -300,8 +301,8 @@ static void page_status(struct server *s, struct target *t, const char *query,
 }
 
 /* A symbolicated says that it is there. */
-static void page_report(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_report(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
     const char *wrong = reports_take(s->reports,
@@ -309,26 +310,26 @@ static void page_report(struct server *s, struct target *t, const char *query,
                                      evbuffer_get_length(body));
 
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-report", wrong);
+        url_path_refuse(req, 400, "bad-report", wrong);
         return;
     }
     reply_empty(req, 200);
 }
 
-static void page_metrics(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_metrics(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     metrics_page(s->scheduler, s->ready, s->started, req);
 }
 
-static void page_healthz(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_healthz(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     reply_value(req, "status", cJSON_CreateString("ok"));
 }
 
-static void page_readyz(struct server *s, struct target *t, const char *query,
-                        struct evhttp_request *req)
+static void page_readyz(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
 {
     const char *why = ready_why_not(s->ready);
 
@@ -340,55 +341,55 @@ static void page_readyz(struct server *s, struct target *t, const char *query,
     reply_error(req, 503, why, "requests are better sent elsewhere");
 }
 
-static void page_version(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_version(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
-static void page_tenants(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_tenants(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     tenant_page(s->tenants, req);
 }
 
-static void page_fetch(struct server *s, struct target *t, const char *query,
+static void page_fetch(struct server *s, struct url_path *t, const char *query,
                        struct evhttp_request *req)
 {
     handover_start(s->base, s->once, scheduler_config(s->scheduler), req,
                    on_ended, s);
 }
 
-static void page_uploads(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_uploads(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
-static void page_symbfile(struct server *s, struct target *t,
+static void page_symbfile(struct server *s, struct url_path *t,
                           const char *query, struct evhttp_request *req)
 {
     symbfile_page(s->uploads, scheduler_config(s->scheduler), t, req);
 }
 
-static void page_missing(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_missing(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     if (t->n != 3 || strcmp(t->segments[2], "missing") != 0) {
-        target_refuse(req, 404, "not-found", "no such page");
+        url_path_refuse(req, 404, "not-found", "no such page");
         return;
     }
     missing_page(s->scheduler, query, req);
 }
 
-static void page_discard(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_discard(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     discard_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
-static void page_changed(struct server *s, struct target *t, const char *query,
-                         struct evhttp_request *req)
+static void page_changed(struct server *s, struct url_path *t,
+                         const char *query, struct evhttp_request *req)
 {
     changed_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
@@ -438,7 +439,7 @@ static bool page_is_called(const struct page *page, const char *segment,
                                    : strcmp(segment, page->name) == 0;
 }
 
-static const struct page *find_page(const struct target *t)
+static const struct page *find_page(const struct url_path *t)
 {
     const struct page *page;
     size_t i;
@@ -458,7 +459,7 @@ static const struct page *find_page(const struct target *t)
 }
 
 /* Returns the methods that a path of a page takes, for the header Allow. */
-static const char *methods(const struct page *page, const struct target *t)
+static const char *methods(const struct page *page, const struct url_path *t)
 {
     if (page->fn == page_uploads) {
         return t->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
@@ -467,7 +468,7 @@ static const char *methods(const struct page *page, const struct target *t)
 }
 
 static void run_page(struct server *s, const struct page *page,
-                     enum rights_socket socket, struct target *t,
+                     enum rights_socket socket, struct url_path *t,
                      const char *query, struct evhttp_request *req)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
@@ -481,12 +482,12 @@ static void run_page(struct server *s, const struct page *page,
                           page->fn != page_uploads)
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         reply_header(req, "Allow", methods(page, t));
-        target_refuse(req, 405, "method-not-allowed",
-                      t->segments[page->prefix - 1]);
+        url_path_refuse(req, 405, "method-not-allowed",
+                        t->segments[page->prefix - 1]);
         return;
     }
     if (!page->has_query && query != NULL && query[0] != '\0') {
-        target_refuse(req, 400, "bad-query", "this page takes no query");
+        url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
     page->fn(s, t, query, req);
@@ -537,22 +538,22 @@ static void serve(struct server *s, enum rights_socket socket,
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
     const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
     const struct page *page = NULL;
-    struct target t = {0};
+    struct url_path t = {0};
 
     s->open++;
     if (s->done != NULL) {
         reply_header(req, "Connection", "close");
     }
 
-    if (path != NULL && target_split(&t, path)) {
+    if (path != NULL && url_path_split(&t, path)) {
         page = find_page(&t);
     }
     if (page == NULL) {
-        target_refuse(req, 404, "not-found", "no such page");
+        url_path_refuse(req, 404, "not-found", "no such page");
     } else {
         run_page(s, page, socket, &t, evhttp_uri_get_query(uri), req);
     }
-    target_clear(&t);
+    url_path_clear(&t);
 }
 
 static void on_request(struct evhttp_request *req, void *arg)

@@ -19,7 +19,7 @@
 #include "proto/file_id.h"
 #include "symcached/job/job.h"
 #include "symcached/upload/upload.h"
-#include "target.h"
+#include "url_path.h"
 #include "upload_page.h"
 
 #define RETRY_SECONDS "15"
@@ -248,7 +248,7 @@ static const char *read_headers(struct symbfile *s, symcache_key_t *key,
 }
 
 void symbfile_page(struct uploads *uploads, const struct config *config,
-                   const struct target *target, struct evhttp_request *req)
+                   const struct url_path *target, struct evhttp_request *req)
 {
     struct upload_request request = {.is_symbfile = true, .replace = true};
     struct symbfile *s = calloc(1, sizeof(*s));

@@ -16,13 +16,13 @@
 
 struct config;
 struct evhttp_request;
-struct target;
+struct url_path;
 struct scheduler;
 struct uploads;
 
 /* Takes a symbfile or a part of one, and answers when that is done. */
 void symbfile_page(struct uploads *uploads, const struct config *config,
-                   const struct target *target, struct evhttp_request *req);
+                   const struct url_path *target, struct evhttp_request *req);
 
 /* Lists the modules that were asked for and had no symbols.  query: that of the
  * URL, or NULL. */

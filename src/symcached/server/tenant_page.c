@@ -4,7 +4,7 @@
 #include "tenant_page.h"
 
 #include "http/http.h"
-#include "target.h"
+#include "url_path.h"
 
 static void on_tenant(void *arg, const struct tenant_answer *answer)
 {
@@ -26,8 +26,8 @@ void tenant_page(struct tenants *tenants, struct evhttp_request *req)
     size_t size = evbuffer_get_length(body);
 
     if (tenants == NULL) {
-        target_refuse(req, 403, "no-tenants",
-                      "the configuration does not allow them");
+        url_path_refuse(req, 403, "no-tenants",
+                        "the configuration does not allow them");
         return;
     }
     tenants_ask(tenants, size > 0 ? (char *)evbuffer_pullup(body, -1) : "",

@@ -26,7 +26,7 @@
 #include "proto/digest.h"
 #include "proto/upload.h"
 #include "symcached/upload/upload.h"
-#include "target.h"
+#include "url_path.h"
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
 
@@ -296,7 +296,7 @@ static bool read_boundary(struct evhttp_request *req,
 
 /* Returns why the path is not that of a file, or NULL.  The third part is
  * compared with what the file is, later. */
-static const char *read_path(const struct target *t,
+static const char *read_path(const struct url_path *t,
                              struct upload_request *request)
 {
     unsigned i;
@@ -320,7 +320,7 @@ static const char *read_path(const struct target *t,
 
 /* Returns the status and *wrong if the request is not to be taken, or 0. */
 static int read_request(const struct config *config, struct page *page,
-                        const struct target *t, const char *query,
+                        const struct url_path *t, const char *query,
                         char boundary[BOUNDARY_SIZE],
                         struct upload_request *request, const char **wrong)
 {
@@ -466,7 +466,7 @@ static bool answer_head(struct page *page, const struct config *config,
 }
 
 void upload_page(struct uploads *uploads, const struct config *config,
-                 const struct target *target, const char *query,
+                 const struct url_path *target, const char *query,
                  struct evhttp_request *req)
 {
     struct page *page = calloc(1, sizeof(*page));
@@ -523,7 +523,7 @@ static void on_removed(void *arg, int status, const char *text)
 }
 
 void discard_page(struct uploads *uploads, const struct config *config,
-                  const struct target *target, const char *query,
+                  const struct url_path *target, const char *query,
                   struct evhttp_request *req)
 {
     struct removal_request removal = {
@@ -533,8 +533,8 @@ void discard_page(struct uploads *uploads, const struct config *config,
 
     if (wrong != NULL ||
         (query != NULL && query[0] != '\0' && !removal.is_try)) {
-        target_refuse(req, 400, "bad-query",
-                      wrong != NULL ? wrong : "only try=1");
+        url_path_refuse(req, 400, "bad-query",
+                        wrong != NULL ? wrong : "only try=1");
         return;
     }
     if (config->uploads.root == NULL) {
@@ -590,7 +590,7 @@ static const char *read_change(const char *query,
 }
 
 void changed_page(struct uploads *uploads, const struct config *config,
-                  const struct target *target, const char *query,
+                  const struct url_path *target, const char *query,
                   struct evhttp_request *req)
 {
     struct removal_request removal = {.is_told = true};
@@ -602,7 +602,7 @@ void changed_page(struct uploads *uploads, const struct config *config,
         wrong = read_change(query, &removal, &is_self);
     }
     if (wrong != NULL) {
-        target_refuse(req, 400, "bad-query", wrong);
+        url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     if (is_self || config->uploads.root == NULL) {

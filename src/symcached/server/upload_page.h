@@ -19,7 +19,7 @@
 
 struct config;
 struct evhttp_request;
-struct target;
+struct url_path;
 struct uploads;
 
 /*
@@ -27,7 +27,7 @@ struct uploads;
  * NULL.
  */
 void upload_page(struct uploads *uploads, const struct config *config,
-                 const struct target *target, const char *query,
+                 const struct url_path *target, const char *query,
                  struct evhttp_request *req);
 
 /*
@@ -41,7 +41,7 @@ const struct upload_token *upload_token_find(const struct config *config,
 /* POST /v1/discard/<name>/<id>/<file>[?try=1]: removes an uploaded file, for an
  * operator. */
 void discard_page(struct uploads *uploads, const struct config *config,
-                  const struct target *target, const char *query,
+                  const struct url_path *target, const char *query,
                   struct evhttp_request *req);
 
 /*
@@ -50,7 +50,7 @@ void discard_page(struct uploads *uploads, const struct config *config,
  * "same" it only keeps it from now on.
  */
 void changed_page(struct uploads *uploads, const struct config *config,
-                  const struct target *target, const char *query,
+                  const struct url_path *target, const char *query,
                   struct evhttp_request *req);
 
 #endif

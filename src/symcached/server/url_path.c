@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "target.h"
+#include "url_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +19,16 @@
 
 #define UNKNOWN_RETRY_SECONDS 60
 
-void target_clear(struct target *t)
+void url_path_clear(struct url_path *t)
 {
     while (t->n > 0) {
         free(t->segments[--t->n]);
     }
 }
 
-bool target_split(struct target *t, const char *path)
+bool url_path_split(struct url_path *t, const char *path)
 {
-    char part[TARGET_HEADERS_MAX];
+    char part[URL_PATH_HEADERS_MAX];
     size_t len;
 
     memset(t, 0, sizeof(*t));
@@ -38,7 +38,7 @@ bool target_split(struct target *t, const char *path)
         if (*path == '\0' && t->n > 0) {
             return true; /* a trailing slash */
         }
-        if (t->n == TARGET_SEGMENTS_MAX || len >= sizeof(part)) {
+        if (t->n == URL_PATH_SEGMENTS_MAX || len >= sizeof(part)) {
             return false;
         }
         memcpy(part, path, len);
@@ -53,23 +53,24 @@ bool target_split(struct target *t, const char *path)
     return *path == '\0';
 }
 
-void target_refuse(struct evhttp_request *req, int status, const char *error,
-                   const char *detail)
+void url_path_refuse(struct evhttp_request *req, int status, const char *error,
+                     const char *detail)
 {
     metrics_add(METRIC_REQUEST_REFUSED, 1);
     reply_error(req, status, error, detail);
 }
 
-void target_reply(struct evhttp_request *req, const struct target_error *error)
+void url_path_reply(struct evhttp_request *req,
+                    const struct url_path_error *error)
 {
     if (error->status == 503) {
         reply_header(req, SYMCACHE_HEADER_REASON, error->error);
         reply_number(req, "Retry-After", UNKNOWN_RETRY_SECONDS);
     }
-    target_refuse(req, error->status, error->error, error->detail);
+    url_path_refuse(req, error->status, error->error, error->detail);
 }
 
-static bool fail(struct target_error *error, int status, const char *word,
+static bool fail(struct url_path_error *error, int status, const char *word,
                  const char *detail)
 {
     error->status = status;
@@ -78,8 +79,8 @@ static bool fail(struct target_error *error, int status, const char *word,
     return false;
 }
 
-bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
-                struct target_error *error)
+bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
+                  struct url_path_error *error)
 {
     symcache_status_e status;
     const char *wrong = NULL;
@@ -99,10 +100,9 @@ bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
     t->key.kind = (uint8_t)kind;
     if (status != SYMCACHE_OK) {
         wrong = symcache_status_text(status);
-    } else if (t->n == 5 &&
-               !(need_id ? symcache_key_supported(&t->key)
-                         : symcache_id_supported(
-                               (symcache_id_e)t->key.id_type))) {
+    } else if (t->n == 5 && !(need_id ? symcache_key_supported(&t->key)
+                                      : symcache_id_supported(
+                                            (symcache_id_e)t->key.id_type))) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
     return wrong == NULL || fail(error, 400, "bad-key", wrong);
@@ -113,9 +113,9 @@ bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
  * nothing about the key.  Clients will ask for it again and again, so only now
  * and then does a line of the log tell of it.
  */
-static void log_unknown_store(const struct target *t)
+static void log_unknown_store(const struct url_path *t)
 {
-    static uint64_t said; /* or 0 */
+    static uint64_t said;    /* or 0 */
     static unsigned lookups; /* since then */
     char id[SYMCACHE_ID_TEXT_MAX + 1] = "";
     uint64_t now = clock_ms();
@@ -136,8 +136,8 @@ static void log_unknown_store(const struct target *t)
     lookups = 0;
 }
 
-bool target_store(struct target *t, const struct config *config,
-                  struct target_error *error)
+bool url_path_store(struct url_path *t, const struct config *config,
+                    struct url_path_error *error)
 {
     t->store = config_store(config, t->segments[2], t->lengths[2]);
     if (t->store == NULL) {
@@ -147,8 +147,8 @@ bool target_store(struct target *t, const struct config *config,
     return true;
 }
 
-bool target_lookup(struct target *t, const struct config *config,
-                   struct target_error *error)
+bool url_path_lookup(struct url_path *t, const struct config *config,
+                     struct url_path_error *error)
 {
     symcache_kind_e kind;
 
@@ -156,10 +156,11 @@ bool target_lookup(struct target *t, const struct config *config,
         !symcache_kind_parse(t->segments[1], t->lengths[1], &kind)) {
         return fail(error, 404, "not-found", "no such page");
     }
-    return target_key(t, kind, true, error) && target_store(t, config, error);
+    return url_path_key(t, kind, true, error) &&
+           url_path_store(t, config, error);
 }
 
-bool target_query_kind(const char *query, symcache_kind_e *kind)
+bool url_path_query_kind(const char *query, symcache_kind_e *kind)
 {
     const char *text;
 
