@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/task.h"
 #include "reachability.h"
-#include "seek.h"
+#include "search_state.h"
 
 /* That symcached knows of no file is believed for so long, if it says so; what
  * makes it believe otherwise changes the folder, or its configuration. */

@@ -9,7 +9,7 @@
 
 #include "minidump.h"
 #include "request.h"
-#include "say.h"
+#include "short_answer.h"
 #include "sources.h"
 
 #define VALUES_MAX ((size_t)1 << 18)
@@ -196,14 +196,17 @@ struct api_call *any_begin(const struct api_request *request,
     int status;
 
     if (request->size > request->config->limits.body_size) {
-        say(reply, 413,
+        answer_text(
+            reply, 413,
             "Failed to buffer the request body: length limit exceeded");
         return NULL;
     }
     if (json_read(request->json, request->body, request->size, VALUES_MAX,
                   &wrong) == 0) {
-        say(reply, 400, "Failed to parse the request body as JSON: %s at line "
-            "%u column %zu", wrong.reason, wrong.line, wrong.column);
+        answer_text(reply, 400,
+                    "Failed to parse the request body as JSON: %s at line "
+                    "%u column %zu",
+                    wrong.reason, wrong.line, wrong.column);
         return NULL;
     }
     status = read_stored(request->config, &walk, &stored);
@@ -212,9 +215,10 @@ struct api_call *any_begin(const struct api_request *request,
     }
     minidump_stored_free(&stored);
     if (status == 500) {
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
     } else {
-        say(reply, 422,
+        answer_text(
+            reply, 422,
             "Failed to deserialize the JSON body into the target type: %s",
             error);
     }

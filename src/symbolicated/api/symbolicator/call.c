@@ -8,7 +8,7 @@
 
 #include "candidates.h"
 #include "key.h"
-#include "say.h"
+#include "short_answer.h"
 #include "sources.h"
 
 /* Some module did not come within the time of the call. */
@@ -16,9 +16,9 @@ static void answer_late(const struct symbolicator_call *call,
                         struct api_reply *reply)
 {
     if (call->api.is_stopped) {
-        say_later(reply, "the server is stopping");
+        answer_later(reply, "the server is stopping");
     } else {
-        say_status(reply, "timeout", NULL);
+        answer_status(reply, "timeout", NULL);
     }
 }
 
@@ -187,10 +187,10 @@ static void answer(struct symbolicator_call *call, struct api_reply *reply)
 {
     take_results(call);
     reply->status = 200;
-    reply->type = SAY_JSON_TYPE;
+    reply->type = ANSWER_JSON_TYPE;
     if (!symbolicator_answer(call->config, &call->request,
                              call->results, reply->body)) {
-        say(reply, 422, "the answer is too large: ask for less");
+        answer_text(reply, 422, "the answer is too large: ask for less");
     }
 }
 
@@ -211,7 +211,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
             return API_WANTS;
         }
         if (rc < 0) {
-            say(reply, 503, "out of memory");
+            answer_text(reply, 503, "out of memory");
             return API_FINISHED;
         }
     }

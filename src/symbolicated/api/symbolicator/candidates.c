@@ -191,7 +191,7 @@ static struct candidate *add(struct candidates *all, char *source,
 
     if (source == NULL || location == NULL ||
         symc_array_need(&all->list, &all->room, all->count + 1,
-                           sizeof(all->list[0])) != 0) {
+                        sizeof(all->list[0])) != 0) {
         all->has_failed = true;
         free(source);
         free(location);

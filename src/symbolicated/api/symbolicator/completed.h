@@ -23,7 +23,7 @@ enum symbolicator_status {
 
 struct symbolicator_result {
     enum symbolicator_status status;
-    const struct symc_reader *reader; /* of a module that was found, */
+    const struct symc_reader *reader;    /* of a module that was found, */
     const struct ppdbcache_reader *ppdb; /* or of one of .NET; else NULL */
     const struct api_attempts *attempts[2]; /* of its file, of its image; or
                                                NULL */

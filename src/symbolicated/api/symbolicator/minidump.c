@@ -12,7 +12,7 @@
 #include "reports/crash/crash.h"
 #include "symbolicated/api/request_limit.h"
 #include "call.h"
-#include "say.h"
+#include "short_answer.h"
 #include "sources.h"
 
 #define BOUNDARY_MAX 70
@@ -40,10 +40,11 @@ static request_count running; /* requests that are posted */
 
 /* answers ------------------------------------------------------------------ */
 
-static enum api_next say_failed(struct api_reply *reply, const char *message)
+static enum api_next answer_failed(struct api_reply *reply,
+                                   const char *message)
 {
     reply->status = 200;
-    reply->type = SAY_JSON_TYPE;
+    reply->type = ANSWER_JSON_TYPE;
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
     json_write_key(reply->body, "status");
@@ -54,46 +55,49 @@ static enum api_next say_failed(struct api_reply *reply, const char *message)
     return API_FINISHED;
 }
 
-static enum api_next say_late(const struct minidump_call *call,
-                              struct api_reply *reply)
+static enum api_next answer_timed_out(const struct minidump_call *call,
+                                      struct api_reply *reply)
 {
     if (call->api.is_stopped) {
-        say_later(reply, "the server is stopping");
+        answer_later(reply, "the server is stopping");
     } else {
-        say_status(reply, "timeout", NULL);
+        answer_status(reply, "timeout", NULL);
     }
     return API_FINISHED;
 }
 
 /* The worker has no result. */
-static enum api_next say_refused(struct minidump_call *call,
-                                 struct api_reply *reply)
+static enum api_next answer_refused(struct minidump_call *call,
+                                    struct api_reply *reply)
 {
     const char *text = call->work.said != NULL ? call->work.said : "";
 
     switch (call->work.detail) {
     case CRASH_FAILED:
-        return say_failed(reply, text);
+        return answer_failed(reply, text);
     case CRASH_NO_FORM:
-        say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
+        answer_text(reply, 400,
+                    "Invalid `boundary` for `multipart/form-data` request");
         break;
     case CRASH_BAD_PART:
         if (call->stored.url != NULL) {
-            say(reply, 422,
+            answer_text(
+                reply, 422,
                 "Failed to deserialize the JSON body into the target type: "
-                "symbolicate.rewrite_first_module: %s", text);
+                "symbolicate.rewrite_first_module: %s",
+                text);
         } else {
-            say_detail(reply, 400, text);
+            answer_detail(reply, 400, text);
         }
         break;
     case CRASH_LARGE_PART:
-        say_detail(reply, 413, text);
+        answer_detail(reply, 413, text);
         break;
     case CRASH_BAD_CODING:
-        say(reply, 415, "%s", text);
+        answer_text(reply, 415, "%s", text);
         break;
     default:
-        say_later(reply, "out of memory");
+        answer_later(reply, "out of memory");
         break;
     }
     return API_FINISHED;
@@ -159,7 +163,7 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
             return inner;
         }
     }
-    say_detail(reply, status == 0 ? 503 : status, error);
+    answer_detail(reply, status == 0 ? 503 : status, error);
     if (inner != NULL) {
         inner->api.free(&inner->api);
     }
@@ -203,12 +207,12 @@ static enum api_next give(struct minidump_call *call, struct api_reply *reply)
     size_t i;
 
     if (symbolicator_round_is_late(round)) {
-        return say_late(call, reply);
+        return answer_timed_out(call, reply);
     }
     free(call->gifts);
     call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
     if (call->gifts == NULL) {
-        say_later(reply, "out of memory");
+        answer_later(reply, "out of memory");
         return API_FINISHED;
     }
     for (i = 0; i < round->nmodules; i++) {
@@ -231,7 +235,7 @@ static enum api_next begin_question(struct minidump_call *call,
     struct symbolicator_call *inner;
 
     if (call->nquestions == QUESTIONS_MAX) {
-        return say_failed(reply, "internal error");
+        return answer_failed(reply, "internal error");
     }
     inner = read_said(call, true, reply);
     if (inner == NULL) {
@@ -259,7 +263,7 @@ static enum api_next give_room(struct minidump_call *call,
     call->work.ngifts = 0;
     if (atomic_load(&body->counted) <= body->size &&
         spool_count(body, call->config->limits.crash_size) != 0) {
-        say_busy(reply);
+        answer_busy(reply);
         return API_FINISHED;
     }
     return API_WORKS;
@@ -355,7 +359,7 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
     }
     if (symbolicator_round_is_late(&inner->api.first) ||
         symbolicator_round_is_late(&inner->images)) {
-        return say_late(call, reply);
+        return answer_timed_out(call, reply);
     }
     next = inner->api.step(&inner->api, reply);
     call->api.round = inner->api.round;
@@ -375,13 +379,13 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     case API_WORK_ENDED:
         return go_on(call, reply);
     case API_WORK_REFUSED:
-        return say_refused(call, reply);
+        return answer_refused(call, reply);
     case API_WORK_DIED:
-        return say_failed(reply, "internal error");
+        return answer_failed(reply, "internal error");
     case API_WORK_UNFETCHED:
-        return say_failed(reply, call->work.said);
+        return answer_failed(reply, call->work.said);
     case API_WORK_LATE:
-        return say_late(call, reply);
+        return answer_timed_out(call, reply);
     default:
         return API_WORKS;
     }
@@ -528,7 +532,7 @@ static struct api_call *begun(struct minidump_call *call, const char *boundary,
         return &call->api;
     }
     release(&call->api);
-    say_busy(reply);
+    answer_busy(reply);
     return NULL;
 }
 
@@ -542,21 +546,22 @@ struct api_call *minidump_begin(const struct api_request *request,
 
     coding = coding != NULL ? coding : "";
     if (strlen(coding) > CODING_MAX) {
-        say(reply, 415, "Content-Encoding is not supported");
+        answer_text(reply, 415, "Content-Encoding is not supported");
         return NULL;
     }
     if (request->size > config->limits.crash_size) {
-        say_detail(reply, 413, "the request is too large");
+        answer_detail(reply, 413, "the request is too large");
         return NULL;
     }
     if (!read_boundary(request->header(request, "Content-Type"), boundary) ||
         strpbrk(boundary, "\r\n") != NULL || request->spool == NULL) {
-        say(reply, 400, "Invalid `boundary` for `multipart/form-data` request");
+        answer_text(reply, 400,
+                    "Invalid `boundary` for `multipart/form-data` request");
         return NULL;
     }
     call = new_call(config, scope);
     if (call == NULL) {
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
         return NULL;
     }
     call->work.body = spool_ref(request->spool);
@@ -592,14 +597,14 @@ minidump_begin_stored(const struct symbolication_config *config,
 
     if (call == NULL) {
         minidump_stored_free(stored);
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
         return NULL;
     }
     call->stored = *stored;
     call->work.url = stored->url;
     call->work.token = stored->token;
     if (!has_scheme(stored->url)) {
-        say_failed(reply, "download failed: relative URL without a base");
+        answer_failed(reply, "download failed: relative URL without a base");
         release(&call->api);
         return NULL;
     }

@@ -5,18 +5,19 @@
 
 #include <stdlib.h>
 
-#include "say.h"
+#include "short_answer.h"
 
 struct poll_call {
     struct api_call api; /* first */
     struct api_poll poll;
 };
 
-static void say_answer(struct api_reply *reply, const struct api_answer *answer)
+static void answer_kept(struct api_reply *reply,
+                        const struct api_answer *answer)
 {
     if (answer == NULL) {
-        say_later(reply,
-                  "the answer was not kept, as there was no room for it");
+        answer_later(reply,
+                     "the answer was not kept, as there was no room for it");
         return;
     }
     reply->status = answer->status;
@@ -38,11 +39,11 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     if (poll->news == API_POLL_UNKNOWN) {
         reply->status = 404;
     } else if (poll->news == API_POLL_ENDED) {
-        say_answer(reply, poll->answer);
+        answer_kept(reply, poll->answer);
     } else if (api->is_stopped) {
-        say_later(reply, "the server is stopping");
+        answer_later(reply, "the server is stopping");
     } else {
-        say_status(reply, "pending", poll->id);
+        answer_status(reply, "pending", poll->id);
     }
     return API_FINISHED;
 }
@@ -58,7 +59,7 @@ struct api_call *poll_begin(const char *id, uint64_t wait,
     struct poll_call *call = calloc(1, sizeof(*call));
 
     if (call == NULL) {
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
         return NULL;
     }
     call->poll.id = id;

@@ -15,7 +15,7 @@
 #include "call.h"
 #include "minidump.h"
 #include "poll.h"
-#include "say.h"
+#include "short_answer.h"
 #include "sources.h"
 
 #define REQUESTS "/requests/"
@@ -72,9 +72,9 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
             continue;
         }
         if (!parse_timeout(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
-            say(reply, 400,
-                "Failed to deserialize query string: timeout: "
-                "invalid digit found in string");
+            answer_text(reply, 400,
+                        "Failed to deserialize query string: timeout: "
+                        "invalid digit found in string");
             return false;
         }
         *wait = seconds < SYMBOLICATOR_LIMIT_MS / 1000 ? seconds * 1000
@@ -99,7 +99,7 @@ static bool read_scope(const struct api_request *request,
             continue;
         }
         if (n - 6 > SYMBOLICATOR_SCOPE_MAX) {
-            say(reply, 400, "scope: too long");
+            answer_text(reply, 400, "scope: too long");
             return false;
         }
         snprintf(scope, SYMBOLICATOR_SCOPE_MAX + 1, "%.*s", (int)(n - 6),
@@ -117,7 +117,7 @@ static bool is_json_type(const char *type)
         return false;
     }
     n = strcspn(type, "; \t");
-    return (n == 16 && strncasecmp(type, SAY_JSON_TYPE, 16) == 0) ||
+    return (n == 16 && strncasecmp(type, ANSWER_JSON_TYPE, 16) == 0) ||
            (n > 17 && strncasecmp(type, "application/", 12) == 0 &&
             strncasecmp(type + n - 5, "+json", 5) == 0);
 }
@@ -131,13 +131,15 @@ static struct api_call *call_or_error(struct symbolicator_call *call,
         return &call->api;
     }
     if (status == 400) {
-        say(reply, 400, "Failed to parse the request body as JSON: %s", error);
+        answer_text(reply, 400, "Failed to parse the request body as JSON: %s",
+                    error);
     } else if (status == 422) {
-        say(reply, 422,
+        answer_text(
+            reply, 422,
             "Failed to deserialize the JSON body into the target type: %s",
             error);
     } else {
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
     }
     call->api.free(&call->api);
     return NULL;
@@ -155,22 +157,23 @@ static struct api_call *post(const struct api_request *request,
     };
 
     if (!is_json_type(request->header(request, "Content-Type"))) {
-        say(reply, 415,
-            "Expected request with `Content-Type: application/json`");
+        answer_text(reply, 415,
+                    "Expected request with `Content-Type: application/json`");
         return NULL;
     }
     if (api_is_encoded(request)) {
-        say(reply, 415, "Content-Encoding is not supported");
+        answer_text(reply, 415, "Content-Encoding is not supported");
         return NULL;
     }
     if (request->size > request->config->limits.body_size) {
-        say(reply, 413,
+        answer_text(
+            reply, 413,
             "Failed to buffer the request body: length limit exceeded");
         return NULL;
     }
     call = symbolicator_call_new(request->config);
     if (call == NULL) {
-        say(reply, 503, "out of memory");
+        answer_text(reply, 503, "out of memory");
         return NULL;
     }
     call->body_size = request->size;
@@ -178,7 +181,7 @@ static struct api_call *post(const struct api_request *request,
                              request->size,
                              request->config->limits.running_size)) {
         call->api.free(&call->api);
-        say_busy(reply);
+        answer_busy(reply);
         return NULL;
     }
     call->running = &running;
@@ -215,12 +218,12 @@ static struct api_call *post_any(const struct api_request *request,
 
     reply->protocol = API_MINIDUMP;
     if (!is_json_type(request->header(request, "Content-Type"))) {
-        say(reply, 415,
-            "Expected request with `Content-Type: application/json`");
+        answer_text(reply, 415,
+                    "Expected request with `Content-Type: application/json`");
         return NULL;
     }
     if (api_is_encoded(request)) {
-        say(reply, 415, "Content-Encoding is not supported");
+        answer_text(reply, 415, "Content-Encoding is not supported");
         return NULL;
     }
     return read_scope(request, scope, reply)
@@ -249,7 +252,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
 
     if (strcmp(request->path, "/healthcheck") == 0) {
         if (is_method(request, "GET,HEAD", reply)) {
-            say(reply, 200, "ok");
+            answer_text(reply, 200, "ok");
         }
         return NULL;
     }
@@ -267,7 +270,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
                      : post)(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;
-        call->say_pending = say_pending;
+        call->answer_pending = answer_pending;
     }
     return call;
 }

@@ -3,8 +3,8 @@
  *
  * What a search is made of; for search.c only.
  */
-#ifndef SYMBOLICATED_SEARCH_SEEK_H
-#define SYMBOLICATED_SEARCH_SEEK_H
+#ifndef SYMBOLICATED_SEARCH_SEARCH_STATE_H
+#define SYMBOLICATED_SEARCH_SEARCH_STATE_H
 
 #include "batch_request.h"
 #include "attempts.h"
@@ -25,9 +25,9 @@ struct question;
  *      v
  *   missing, malformed, failed, late
  *
- * At the end, SEEK_WHY: symcached is asked where it was looked for, store after
- * store, if the call wants to know.  In a tenant's store, SEEK_TENANT comes
- * first, and nothing is remembered: its folder goes with the tenant.
+ * At the end, SEEK_WHY: symcached is asked where it was looked for, store
+ * after store, if the call wants to know.  In a tenant's store, SEEK_TENANT
+ * comes first, and nothing is remembered: its folder goes with the tenant.
  */
 enum seek_step { SEEK_TENANT, SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
 
@@ -63,11 +63,11 @@ struct search {
     size_t open;      /* seeks that have not ended */
     size_t to_look;
     size_t to_ask;
-    struct looks *looks;       /* the newest */
-    struct question *question; /* the newest */
+    struct looks *looks;        /* the newest */
+    struct question *question;  /* the newest */
     struct attempts_queue whys; /* of seeks */
-    struct tenant *tenant;     /* NULL: the configured stores */
-    struct exchange *exchange; /* by which it is asked for, or NULL */
+    struct tenant *tenant;      /* NULL: the configured stores */
+    struct exchange *exchange;  /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 

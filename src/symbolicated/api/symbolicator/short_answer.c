@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "say.h"
+#include "short_answer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
-void say(struct api_reply *reply, int status, const char *format, ...)
+void answer_text(struct api_reply *reply, int status, const char *format, ...)
 {
     char text[512];
     va_list ap;
@@ -23,10 +23,10 @@ void say(struct api_reply *reply, int status, const char *format, ...)
     json_write_raw(reply->body, text, strlen(text));
 }
 
-void say_detail(struct api_reply *reply, int status, const char *detail)
+void answer_detail(struct api_reply *reply, int status, const char *detail)
 {
     reply->status = status;
-    reply->type = SAY_JSON_TYPE;
+    reply->type = ANSWER_JSON_TYPE;
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
     json_write_key(reply->body, "detail");
@@ -34,21 +34,21 @@ void say_detail(struct api_reply *reply, int status, const char *detail)
     json_write_close(reply->body, '}');
 }
 
-void say_later(struct api_reply *reply, const char *detail)
+void answer_later(struct api_reply *reply, const char *detail)
 {
     api_reply_header(reply, "Retry-After", "1");
-    say_detail(reply, 503, detail);
+    answer_detail(reply, 503, detail);
 }
 
-void say_busy(struct api_reply *reply)
+void answer_busy(struct api_reply *reply)
 {
-    say_later(reply, "maximum number of concurrent requests reached");
+    answer_later(reply, "maximum number of concurrent requests reached");
 }
 
-void say_status(struct api_reply *reply, const char *status, const char *id)
+void answer_status(struct api_reply *reply, const char *status, const char *id)
 {
     reply->status = 200;
-    reply->type = SAY_JSON_TYPE;
+    reply->type = ANSWER_JSON_TYPE;
     json_write_open(reply->body, '{');
     json_write_key(reply->body, "status");
     json_write_text(reply->body, status);
@@ -61,12 +61,12 @@ void say_status(struct api_reply *reply, const char *status, const char *id)
     json_write_close(reply->body, '}');
 }
 
-void say_pending(struct api_reply *reply, const char *id)
+void answer_pending(struct api_reply *reply, const char *id)
 {
     api_reply_header(reply, "Cache-Control", "no-store");
     if (id != NULL) {
-        say_status(reply, "pending", id);
+        answer_status(reply, "pending", id);
     } else {
-        say_busy(reply);
+        answer_busy(reply);
     }
 }

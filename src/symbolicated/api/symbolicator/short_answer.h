@@ -1,0 +1,32 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Short answers of Symbolicator's protocol.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_SHORT_ANSWER_H
+#define SYMBOLICATED_API_SYMBOLICATOR_SHORT_ANSWER_H
+
+#include "symbolicated/api/api.h"
+
+#define ANSWER_JSON_TYPE "application/json"
+
+/* A text. */
+void answer_text(struct api_reply *reply, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* {"detail": ...} */
+void answer_detail(struct api_reply *reply, int status, const char *detail);
+
+/* This process cannot answer now. */
+void answer_later(struct api_reply *reply, const char *detail);
+void answer_busy(struct api_reply *reply);
+
+/* {"status": ...}, with the id of a request that is pending unless that is
+ * NULL. */
+void answer_status(struct api_reply *reply, const char *status,
+                   const char *id);
+
+/* The request of this id is pending; NULL: there is no room for that. */
+void answer_pending(struct api_reply *reply, const char *id);
+
+#endif
