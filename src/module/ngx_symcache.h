@@ -302,7 +302,7 @@ ngx_int_t ngx_symcache_request_symbol_tail(ngx_str_t *uri,
 
 
 /*
- * ngx_symcache_answer.c: each function sends the whole answer and returns what
+ * ngx_symcache_special_response.c: each function sends the whole answer and returns what
  * the request is finalized with.
  */
 
@@ -412,7 +412,7 @@ ngx_symcache_transcoders_t *ngx_symcache_transcoders_create(ngx_pool_t *pool);
 void ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx);
 
 
-/* ngx_symcache_helper.c */
+/* ngx_symcache_helper_request.c */
 
 /* Merges the upstream's part of the configuration. */
 void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
