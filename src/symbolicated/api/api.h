@@ -220,7 +220,7 @@ struct api_call {
     bool is_stopped; /* modules are late as the process stops */
     uint64_t wait; /* milliseconds until those that are missing are late */
     uint64_t patience; /* milliseconds that its connection waits, if
-                          say_pending is set */
+                          answer_pending is set */
     /* Whether a file of this source ("": nobody knows) counts, or the stores
      * behind its own are searched as well; NULL: all count. */
     bool (*counts)(const struct api_call *call, const char *source);
@@ -236,7 +236,7 @@ struct api_call {
      * on and is polled by this id, or ends as it cannot be kept (NULL).
      * NULL: its connection waits for the call.
      */
-    void (*say_pending)(struct api_reply *reply, const char *id);
+    void (*answer_pending)(struct api_reply *reply, const char *id);
     void (*free)(struct api_call *call);
 };
 

@@ -239,7 +239,7 @@ static void on_gone(void *arg)
 
 static bool may_go_on(const struct request *r)
 {
-    return r->http != NULL && r->call->say_pending != NULL;
+    return r->http != NULL && r->call->answer_pending != NULL;
 }
 
 /* Milliseconds from the begin of the request, to on_limit(). */
@@ -296,7 +296,7 @@ static void leave_connection(struct request *r)
         r->kept = pending_call_new(config->node, config->kept_size);
     }
     reset_reply(r);
-    r->call->say_pending(&r->reply,
+    r->call->answer_pending(&r->reply,
                          r->kept != NULL ? pending_call_id(r->kept) : NULL);
     if (r->kept != NULL && r->reply.body->has_failed) {
         pending_call_end(r->kept, &r->reply, 0); /* its id is not known */

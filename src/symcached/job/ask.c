@@ -25,6 +25,7 @@ static bool start_background(struct scheduler *scheduler,
                              const struct transcoder_config *transcoder,
                              enum job_purpose purpose, size_t better)
 {
+    struct job_request request;
     struct job *job;
     const char *reason;
 
@@ -39,9 +40,14 @@ static bool start_background(struct scheduler *scheduler,
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
         return false;
     }
-    job = scheduler_start(scheduler, lookup->store, transcoder, lookup->key,
-                          lookup->name, lookup->hints, purpose, better,
-                          &reason);
+    request = (struct job_request){.store = lookup->store,
+                                   .transcoder = transcoder,
+                                   .key = lookup->key,
+                                   .name = lookup->name,
+                                   .hints = lookup->hints,
+                                   .purpose = purpose,
+                                   .better = better};
+    job = scheduler_start(scheduler, &request, &reason);
     if (job != NULL) {
         job_join_via(job, lookup->via);
     }
@@ -179,9 +185,14 @@ static struct job *get_job(struct scheduler *scheduler,
         return NULL;
     }
     if (job == NULL) {
-        job = scheduler_start(scheduler, store, d->transcoder, lookup->key,
-                              lookup->name, lookup->hints, JOB_FOR_LOOKUP, 0,
-                              &a->reason);
+        struct job_request request = {.store = store,
+                                      .transcoder = d->transcoder,
+                                      .key = lookup->key,
+                                      .name = lookup->name,
+                                      .hints = lookup->hints,
+                                      .purpose = JOB_FOR_LOOKUP};
+
+        job = scheduler_start(scheduler, &request, &a->reason);
     }
     if (job != NULL) {
         /* the job gets the ids of all who wait for it, so that two helpers

@@ -340,9 +340,14 @@ static bool start_another(struct job *job, const symcache_key_t *key,
     }
     next = sibling_or_own(scheduler, job->store, key, w->hints);
     if (next == NULL) {
-        next = scheduler_start(scheduler, job->store, d->transcoder, key,
-                               w->name, w->hints, JOB_FOR_LOOKUP, 0,
-                               &reason);
+        struct job_request request = {.store = job->store,
+                                      .transcoder = d->transcoder,
+                                      .key = key,
+                                      .name = w->name,
+                                      .hints = w->hints,
+                                      .purpose = JOB_FOR_LOOKUP};
+
+        next = scheduler_start(scheduler, &request, &reason);
         if (next == NULL) {
             return false;
         }

@@ -257,11 +257,7 @@ static int add_by_id(struct job *job)
 }
 
 struct job *scheduler_start(struct scheduler *scheduler,
-                            const struct store_config *store,
-                            const struct transcoder_config *transcoder,
-                            const symcache_key_t *key, const char *name,
-                            const char *hints, enum job_purpose purpose,
-                            size_t better,
+                            const struct job_request *request,
                             const char **reason)
 {
     const struct limits_config *limits = &scheduler->config->limits;
@@ -277,8 +273,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
         return NULL;
     }
 
-    job = job_new(scheduler, scheduler->config, store, transcoder, key, name,
-                  hints);
+    job = job_new(scheduler, request);
     if (job != NULL && add_by_id(job) != 0) {
         job_free(job);
         job = NULL;
@@ -288,14 +283,14 @@ struct job *scheduler_start(struct scheduler *scheduler,
         return NULL;
     }
 
-    job->purpose = purpose;
-    job->was_absent = negcache_was_absent(scheduler->negcache, store,
-                                          &scheduler->config->cache, key,
-                                          &transcoder->version);
-    scheduler->background += purpose != JOB_FOR_LOOKUP;
+    job->was_absent =
+        negcache_was_absent(scheduler->negcache, request->store,
+                            &scheduler->config->cache, request->key,
+                            &request->transcoder->version);
+    scheduler->background += request->purpose != JOB_FOR_LOOKUP;
     LIST_INSERT_HEAD(&scheduler->all, job, all);
     sibling_part(job);
-    job_begin(job, better);
+    job_begin(job, request->better);
     return job;
 }
 

@@ -67,15 +67,11 @@ struct job *scheduler_find(const struct scheduler *scheduler,
                            const symcache_key_t *key);
 
 /*
- * Begins a job for a key whose original no job looks for; better is as in
- * job_begin().  Returns NULL with one word in *reason if it cannot.
+ * Begins a job for a key whose original no job looks for.  Returns NULL with
+ * one word in *reason if it cannot.
  */
 struct job *scheduler_start(struct scheduler *scheduler,
-                            const struct store_config *store,
-                            const struct transcoder_config *transcoder,
-                            const symcache_key_t *key, const char *name,
-                            const char *hints, enum job_purpose purpose,
-                            size_t better,
+                            const struct job_request *request,
                             const char **reason);
 
 /* Removes a job that ends from the table and from the list of all jobs. */

@@ -54,12 +54,11 @@ void job_print_id(char id[ID_MAX], const char *store,
     id_print(id, store, &original);
 }
 
-struct job *job_new(struct scheduler *scheduler, struct config *config,
-                    const struct store_config *store,
-                    const struct transcoder_config *transcoder,
-                    const symcache_key_t *key, const char *name,
-                    const char *hints)
+struct job *job_new(struct scheduler *scheduler,
+                    const struct job_request *request)
 {
+    const symcache_key_t *key = request->key;
+    const char *name = request->name, *hints = request->hints;
     size_t len = offsetof(struct job, key.name) + key->name_len + 1;
     bool other_case = strcmp(name, key->name) != 0;
     struct job *job = calloc(1, len + (other_case ? strlen(name) + 1 : 0));
@@ -69,11 +68,11 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
         return NULL;
     }
 
-    job_print_id(id, store->name, key);
+    job_print_id(id, request->store->name, key);
     TAILQ_INIT(&job->waiters);
     job->scheduler = scheduler;
-    job->store = store;
-    job->target.transcoder = transcoder;
+    job->store = request->store;
+    job->target.transcoder = request->transcoder;
     symcache_key_copy(&job->key, key);
     job->name = job->key.name;
     if (other_case) {
@@ -91,10 +90,11 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
         return NULL;
     }
 
-    job->config = config_ref(config);
+    job->config = config_ref(scheduler->config);
     job->began = job->step = clock_ms();
     job->original.slot = source_id_slot(&job->key, 0, FORMAT_PDB);
-    order_begin(&job->order, store, &job->key, transcoder);
+    job->purpose = request->purpose;
+    order_begin(&job->order, request->store, &job->key, request->transcoder);
     return job;
 }
 

@@ -253,12 +253,22 @@ symcache_kind_e job_kind_of_id(const symcache_key_t *key);
 void job_print_id(char id[ID_MAX], const char *store,
                   const symcache_key_t *key);
 
+/* What a job is begun for.  Nothing of it need outlive the call but store and
+ * transcoder, which are of the scheduler's configuration. */
+struct job_request {
+    const struct store_config *store;
+    const struct transcoder_config *transcoder;
+    const symcache_key_t *key;
+    const char *name;  /* the key's, as who asks spells it */
+    const char *hints; /* see proto/hints.h; or "" */
+    enum job_purpose purpose;
+    size_t better; /* sources from which a better file may come, the first
+                      ones of the order; of jobs for a better file */
+};
+
 /* NULL when out of memory.  The job has no state and is in no list yet. */
-struct job *job_new(struct scheduler *scheduler, struct config *config,
-                    const struct store_config *store,
-                    const struct transcoder_config *transcoder,
-                    const symcache_key_t *key, const char *name,
-                    const char *hints);
+struct job *job_new(struct scheduler *scheduler,
+                    const struct job_request *request);
 void job_free(struct job *job);
 
 /*

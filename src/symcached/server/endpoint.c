@@ -87,7 +87,7 @@ static int accept_requests(struct endpoint *e)
 {
     /* every method, as the server answers 405 itself */
     evhttp_set_allowed_methods(e->http, 0xffff);
-    evhttp_set_max_headers_size(e->http, TARGET_HEADERS_MAX);
+    evhttp_set_max_headers_size(e->http, URL_PATH_HEADERS_MAX);
     evhttp_set_max_body_size(e->http, SYMCACHE_LOOKUPS_SIZE);
     evhttp_set_timeout(e->http, IDLE_SECONDS);
     e->bound = evhttp_accept_socket_with_handle(e->http, e->listener.fd);
