@@ -297,7 +297,7 @@ static void leave_connection(struct request *r)
     }
     reset_reply(r);
     r->call->answer_pending(&r->reply,
-                         r->kept != NULL ? pending_call_id(r->kept) : NULL);
+                            r->kept != NULL ? pending_call_id(r->kept) : NULL);
     if (r->kept != NULL && r->reply.body->has_failed) {
         pending_call_end(r->kept, &r->reply, 0); /* its id is not known */
         r->kept = NULL;
