@@ -297,6 +297,7 @@ my @former = (    # parts of identifiers, the word for it now, where it counts
     ['ages', 'age_histogram', ''],
     ['quality', 'provenance', ''],
     ['sidecars?', 'gzip_file', ''],
+    ['symfile', 'symc', ''],
     ['remover', 'async_unlink', ''],
     ['tickets?', 'spnego', ''],
     ['guard', 'reaper', ''],

@@ -302,8 +302,8 @@ ngx_int_t ngx_symcache_request_symbol_tail(ngx_str_t *uri,
 
 
 /*
- * ngx_symcache_special_response.c: each function sends the whole answer and returns what
- * the request is finalized with.
+ * ngx_symcache_special_response.c: each function sends the whole answer and
+ * returns what the request is finalized with.
  */
 
 ngx_int_t ngx_symcache_answer_bad(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
