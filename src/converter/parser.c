@@ -41,6 +41,7 @@ struct input {
 
 struct output {
     int fd;
+    uint64_t left;   /* bytes that it may still have */
     bool is_bounded; /* our caller has set a lower RLIMIT_FSIZE than we do */
 };
 
@@ -96,6 +97,12 @@ static int map_input(const struct parser_job *job, struct input *input,
     return 0;
 }
 
+/* Sections of ELF files are what is decompressed, in a thread of its own. */
+static bool has_compressed_parts(const struct input *input)
+{
+    return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
+}
+
 /*
  * Maps a file without a name in the current folder, which for a transcoder is
  * its work directory, as room for large data in between.  It is larger than
@@ -109,7 +116,7 @@ static size_t map_scratch(const struct input *input)
     void *p = MAP_FAILED;
     size_t size = SCRATCH_FACTOR * input->size;
 
-    if (input->size < SCRATCH_LEAST) {
+    if (!has_compressed_parts(input)) {
         return 0;
     }
     fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -120,14 +127,14 @@ static size_t map_scratch(const struct input *input)
     if (ftruncate(fd, (off_t)size) == 0) {
         p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
-    close(fd);
     if (p == MAP_FAILED) {
+        close(fd);
         return 0;
     }
     if (size <= SCRATCH_HUGE) {
         (void)madvise(p, size, MADV_HUGEPAGE);
     }
-    scratch_use(p, size);
+    scratch_use(p, size, fd);
     return size;
 }
 
@@ -143,11 +150,8 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     size_t size = input->size;
     char error[200];
     struct sandbox_limits limits;
-    /* a thread, where there may be something to decompress */
     void (*start)(void) =
-        size >= SCRATCH_LEAST && elf_sniff(input->data, size)
-            ? background_start
-            : NULL;
+        has_compressed_parts(input) ? background_start : NULL;
 
     if (!c->has_sandbox) {
         if (start != NULL) {
@@ -156,7 +160,9 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
         return 0;
     }
     limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
-    limits.file_size = output_limit(input);
+    /* write_all() bounds the output */
+    limits.file_size =
+        scratch > output_limit(input) ? scratch : output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size);
     if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
@@ -177,10 +183,15 @@ static bool is_bounded_below(uint64_t size)
 
 static int write_all(void *context, const void *data, size_t size)
 {
-    const struct output *output = context;
+    struct output *output = context;
     ssize_t n;
     const char *p;
 
+    if (size > output->left) {
+        errno = EFBIG;
+        return -1;
+    }
+    output->left -= size;
     for (p = data; size > 0; p += n, size -= (size_t)n) {
         n = write(output->fd, p, size);
         if (n < 0 && errno == EINTR) {
@@ -249,7 +260,8 @@ static int convert(const struct conversion *c, struct input *input,
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
 static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
-    struct output output = {job->output_fd, false}, pipe = {pipe_fd, false};
+    struct output output = {job->output_fd, UINT64_MAX, false};
+    struct output pipe = {pipe_fd, UINT64_MAX, false};
     struct input input = {NULL, 0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
@@ -263,6 +275,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     memset(&result, 0, sizeof(result));
     catch_sigbus(c);
     failed = map_input(job, &input, &failure) != 0;
+    output.left = c->has_sandbox ? output_limit(&input) : UINT64_MAX;
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);
     if (failed ||

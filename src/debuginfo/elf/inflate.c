@@ -67,7 +67,8 @@ struct elf_inflation {
     struct inflate_state state;
     const uint8_t *end; /* of the compressed data */
     uint8_t *out;
-    size_t room;
+    size_t room, size; /* of out, and of what is there */
+    uint8_t *buffer;   /* STEP bytes: what a step has made */
     /* while another thread reads what is there */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -75,17 +76,25 @@ struct elf_inflation {
     bool has_failed;
 };
 
-static void begin(struct elf_inflation *i, const struct compressed *c,
-                  uint8_t *out, size_t room)
+/* Returns NULL without memory. */
+static struct elf_inflation *begin(const struct compressed *c, uint8_t *out,
+                                   size_t room)
 {
+    struct elf_inflation *i = malloc(sizeof(*i) + STEP);
+
+    if (i == NULL) {
+        return NULL;
+    }
     isal_inflate_init(&i->state);
     i->state.crc_flag = ISAL_ZLIB;
     i->state.next_in = (uint8_t *)(uintptr_t)c->data;
     i->state.avail_in = 0;
-    i->state.next_out = out;
     i->end = c->data + c->data_size;
     i->out = out;
     i->room = room;
+    i->size = 0;
+    i->buffer = (uint8_t *)(i + 1);
+    return i;
 }
 
 /* ISA-L takes windows that are larger than zlib's format allows. */
@@ -100,21 +109,23 @@ static int step(struct elf_inflation *i)
 {
     struct inflate_state *s = &i->state;
     size_t in = (size_t)(i->end - s->next_in);
-    size_t out = i->room - (size_t)(s->next_out - i->out);
-    const uint8_t *at = s->next_in, *to = s->next_out;
+    size_t left = i->room - i->size, n;
+    const uint8_t *at = s->next_in;
     enum isal_block_state state = s->block_state;
 
     s->avail_in = in < UINT32_MAX ? (uint32_t)in : UINT32_MAX;
-    s->avail_out = out < STEP ? (uint32_t)out : STEP;
+    s->avail_out = left < STEP ? (uint32_t)left : STEP;
+    s->next_out = i->buffer;
     if (isal_inflate(s) != ISAL_DECOMP_OK) {
         return -1;
     }
+    n = (size_t)(s->next_out - i->buffer);
+    scratch_copy(i->out + i->size, i->buffer, n);
+    i->size += n;
     if (s->block_state == ISAL_BLOCK_FINISH) {
-        return s->next_out == i->out + i->room ? 0 : -1;
+        return i->size == i->room ? 0 : -1;
     }
-    return s->next_in > at || s->next_out > to || s->block_state != state
-               ? 1
-               : -1;
+    return s->next_in > at || n > 0 || s->block_state != state ? 1 : -1;
 }
 
 /* Returns false for any other section. */
@@ -124,11 +135,10 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
     int rc;
     struct elf_inflation *i;
 
-    i = has_window(c) ? malloc(sizeof(*i)) : NULL;
+    i = has_window(c) ? begin(c, out, (size_t)room) : NULL;
     if (i == NULL) {
         return false;
     }
-    begin(i, c, out, (size_t)room);
     while ((rc = step(i)) > 0) {
     }
     free(i);
@@ -247,7 +257,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
 /* Tells how much is there.  The last byte waits for the end of the stream. */
 static void publish(struct elf_inflation *i, int rc)
 {
-    size_t done = (size_t)(i->state.next_out - i->out);
+    size_t done = i->size;
 
     pthread_mutex_lock(&i->lock);
     if (rc < 0) {
@@ -282,15 +292,14 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
         c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;
     }
-    i = malloc(sizeof(*i));
-    if (i == NULL) {
-        return NULL;
-    }
     if (prepare(f, section, &c, inflated) <= 0) {
-        free(i);
         return NULL;
     }
-    begin(i, &c, (uint8_t *)(uintptr_t)inflated->data, inflated->size);
+    i = begin(&c, (uint8_t *)(uintptr_t)inflated->data, inflated->size);
+    if (i == NULL) {
+        scratch_free((uint8_t *)(uintptr_t)inflated->data);
+        return NULL;
+    }
     pthread_mutex_init(&i->lock, NULL);
     pthread_cond_init(&i->changed, NULL);
     atomic_init(&i->ready, 0);
