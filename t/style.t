@@ -94,7 +94,7 @@ my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common reports/crash symbolicated/api"
-    for qw(mozilla symbolicator);
+    for qw(mozilla symbolicator symbolize);
 $may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =
     'base proto derived json symbolicated symbolicated/api symbolicated/files';

@@ -365,6 +365,13 @@ struct symbolicator_config {
     struct event_config minidump;
 };
 
+/* POST /symbolize/v1 */
+struct symbolize_config {
+    bool enabled;
+    unsigned requests; /* at a time */
+    unsigned wait;     /* seconds that a round waits for conversions */
+};
+
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
     uint64_t crash_size;  /* the same of a crash report */
@@ -372,7 +379,9 @@ struct symbolication_limits_config {
     uint64_t receiving_size; /* bytes of all bodies that are not whole yet */
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */
-    unsigned modules;     /* of a request */
+    unsigned modules;     /* of a request; that one holds at a time */
+    unsigned batch_pairs; /* addresses of a request for many files */
+    unsigned batch_files; /* and its files */
     uint64_t running_size; /* bytes of all requests that run */
     unsigned files;       /* mapped at a time; 0: what the machine allows */
     uint64_t files_size;  /* their bytes */
@@ -387,6 +396,7 @@ struct symbolication_config {
     struct symbolication_limits_config limits;
     struct mozilla_config mozilla;
     struct symbolicator_config symbolicator;
+    struct symbolize_config symbolize;
 };
 
 struct config {

@@ -23,6 +23,8 @@ static const struct symbolication_limits_config default_symbolication_limits = {
     .answer_size = 128 * MIB,
     .frames = 100000,
     .modules = 2000,
+    .batch_pairs = 10000000,
+    .batch_files = 100000,
     .running_size = 256 * MIB,
     .files_size = 1024 * TIB,
 };
@@ -44,6 +46,11 @@ static const struct symbolicator_config default_symbolicator = {
     .minidump = {.enabled = true, .requests = 200},
 };
 
+static const struct symbolize_config default_symbolize = {
+    .enabled = true,
+    .requests = 20,
+};
+
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
 #name, config_##type,                                                 \
@@ -59,6 +66,8 @@ static const struct config_field limits_fields[] = {
     LIMIT(answer_size, size, 1024, 1024 * TIB),
     LIMIT(frames, count, 1, 10000000),
     LIMIT(modules, count, 1, 1000000),
+    LIMIT(batch_pairs, count, 1, 1000000000),
+    LIMIT(batch_files, count, 1, 10000000),
     LIMIT(running_size, size, 1024, 1024 * TIB),
     LIMIT(files, count, 1, 1000000),
     LIMIT(files_size, size, MIB, 1024 * TIB),
@@ -280,6 +289,24 @@ static int read_symbolicator(struct config_reader *r, const cJSON *item,
                : 0;
 }
 
+#define SYMBOLIZE(name, type, min, max)                                       \
+    {                                                                         \
+#name, config_##type, offsetof(struct symbolize_config, name), min, max, 0   \
+    }
+
+static const struct config_field symbolize_fields[] = {
+    SYMBOLIZE(enabled, bool, 0, 0),
+    SYMBOLIZE(requests, count, 1, 1000000),
+    SYMBOLIZE(wait, duration, 0, DAY),
+};
+
+static int read_symbolize(struct config_reader *r, const cJSON *item,
+                          const struct config_field *field, void *at)
+{
+    return config_object(r, item, symbolize_fields, COUNT(symbolize_fields),
+                         at);
+}
+
 static int read_stores(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
@@ -327,6 +354,7 @@ static const struct config_field fields[] = {
     FIELD(limits, read_limits, 0, 0),
     FIELD(mozilla, read_mozilla, 0, 0),
     FIELD(symbolicator, read_symbolicator, 0, 0),
+    FIELD(symbolize, read_symbolize, 0, 0),
 };
 
 int config_symbolication(struct config_reader *r, const cJSON *item)
@@ -337,6 +365,7 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
     s->limits = default_symbolication_limits;
     s->mozilla = default_mozilla;
     s->symbolicator = default_symbolicator;
+    s->symbolize = default_symbolize;
     s->listen = strdup(DEFAULT_LISTEN);
     s->stores = calloc(config->nstores, sizeof(s->stores[0]));
     if (s->listen == NULL || s->stores == NULL) {

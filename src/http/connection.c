@@ -36,40 +36,6 @@
  * for its answer meanwhile.  A close would take the answer from it. */
 #define LINGER_MS 20000
 
-enum state {
-    READS, /* a request, or waits for one */
-    RUNS,  /* its request is not answered yet */
-    WRITES,
-    LINGERS /* the last answer is sent */
-};
-
-struct http_connection {
-    struct http_request request; /* the first member */
-    LIST_ENTRY(http_connection) entry;
-    struct http_server *server;
-    struct event event;
-    short watched;            /* of the event; 0: nothing */
-    struct http_input *input; /* or NULL */
-    struct http_input *reads; /* this or the server's, while a request runs */
-    struct http_head head;
-    struct http_chunked chunked;
-    uint32_t seen;    /* of the head */
-    size_t head_size; /* 0: it is not read yet */
-    size_t next;      /* where the next request begins */
-    size_t counted;   /* bytes of its input among those that are received */
-    uint64_t active;  /* the server's now */
-    uint64_t since; /* the begin of what is read or thrown away; 0: nothing */
-    enum state state;
-    bool is_busy;   /* it is not freed */
-    bool is_closed; /* while it was busy: is to be freed */
-    int fault;      /* status if the rest of a request is not waited for */
-    bool closes;    /* with this answer */
-    bool lingers;   /* then */
-    void (*gone)(void *arg);
-    void *arg;
-    struct http_output output;
-};
-
 /* Bytes of inputs that wait for the rest of a request, of all threads. */
 static atomic_uint_least64_t receiving;
 
@@ -80,7 +46,7 @@ static int socket_of(const struct http_connection *c)
     return event_get_fd(&c->event);
 }
 
-static void watch(struct http_connection *c, short what)
+void http_connection_watch(struct http_connection *c, short what)
 {
     int fd = socket_of(c);
 
@@ -205,7 +171,7 @@ void http_connection_new(struct http_server *server, int fd)
     c->active = server->now;
     LIST_INSERT_HEAD(&server->connections, c, entry);
     event_assign(&c->event, server->base, fd, 0, on_event, c);
-    watch(c, EV_READ);
+    http_connection_watch(c, EV_READ);
 }
 
 /* The request is over, and the next one may begin. */
@@ -219,6 +185,7 @@ static void end_request(struct http_connection *c)
     c->since = 0;
     c->fault = 0;
     c->gone = NULL;
+    c->is_streamed = false;
     c->reads->begin = c->next;
 }
 
@@ -229,12 +196,12 @@ static void on_sent(struct http_connection *c)
     if (!c->closes) {
         c->state = READS;
         c->since = c->since != 0 ? c->server->now : 0;
-        watch(c, EV_READ);
+        http_connection_watch(c, EV_READ);
     } else if (c->lingers && !c->server->is_stopping) {
         shutdown(socket_of(c), SHUT_WR);
         c->state = LINGERS;
         c->since = c->server->now;
-        watch(c, EV_READ);
+        http_connection_watch(c, EV_READ);
     } else {
         close_connection(c);
     }
@@ -250,7 +217,7 @@ static void flush(struct http_connection *c)
         close_connection(c);
     } else {
         c->state = WRITES;
-        watch(c, EV_WRITE);
+        http_connection_watch(c, EV_WRITE);
     }
 }
 
@@ -271,6 +238,17 @@ static void send_on(struct http_connection *c)
     }
 }
 
+void http_connection_answered(struct http_connection *c)
+{
+    c->lingers = c->closes && (c->lingers || c->next < c->reads->size);
+    end_request(c);
+    if (c->is_busy) {
+        flush(c);
+    } else {
+        send_on(c);
+    }
+}
+
 void http_reply(struct http_request *request, const struct http_reply *reply)
 {
     static const struct http_reply failure = {.status = 500};
@@ -280,26 +258,21 @@ void http_reply(struct http_request *request, const struct http_reply *reply)
     size_t size;
 
     c->closes = c->closes || c->server->is_stopping;
-    size = http_reply_head(head, reply, c->server->date, c->closes);
+    size = http_reply_head(head, reply, c->server->date, HTTP_SIZED, c->closes);
     c->output.parts[0] = (struct http_output_part){.data = head};
     *body = (struct http_output_part){.data = reply->body,
                                       .size = reply->size,
                                       .release = reply->release};
     if (size == 0) {
-        size = http_reply_head(head, &failure, c->server->date, c->closes);
+        size = http_reply_head(head, &failure, c->server->date, HTTP_SIZED,
+                               c->closes);
         body->at = body->size;
     }
     if (request->method == HTTP_HEAD) {
         body->at = body->size;
     }
     c->output.parts[0].size = size;
-    c->lingers = c->closes && (c->lingers || c->next < c->reads->size);
-    end_request(c);
-    if (c->is_busy) {
-        flush(c);
-    } else {
-        send_on(c);
-    }
+    http_connection_answered(c);
 }
 
 /* The connection cannot go on. */
@@ -471,7 +444,7 @@ static void settle(struct http_connection *c, struct http_input *in)
 {
     if (c->is_closed) {
         http_connection_free(c);
-    } else if (c->state == RUNS) {
+    } else if (c->state == RUNS || c->state == STREAMS) {
         if (c->input == NULL) {
             c->input = in;
             c->server->input = NULL;
@@ -551,11 +524,14 @@ static void receive(struct http_connection *c)
  */
 static bool may_read_on(const struct http_connection *c)
 {
+    if (c->is_streamed) {
+        return !http_output_is_hung_up(socket_of(c));
+    }
     return !c->head.is_http10 && http_output_continue(socket_of(c)) &&
            !http_output_is_hung_up(socket_of(c));
 }
 
-static void leave_request(struct http_connection *c)
+void http_connection_leave_request(struct http_connection *c)
 {
     c->gone(c->arg); /* it may use the body, which is the connection's */
     http_connection_free(c);
@@ -571,9 +547,9 @@ static void look(struct http_connection *c)
         return;
     }
     if (n > 0 || c->gone == NULL || (n == 0 && may_read_on(c))) {
-        watch(c, 0); /* until the answer */
+        http_connection_watch(c, 0); /* until the answer */
     } else {
-        leave_request(c);
+        http_connection_leave_request(c);
     }
 }
 
@@ -607,6 +583,9 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
         break;
     case RUNS:
         look(c);
+        break;
+    case STREAMS:
+        http_connection_stream(c);
         break;
     case WRITES:
         c->active = c->server->now;
@@ -642,7 +621,12 @@ void http_connection_tick(struct http_connection *c)
     case RUNS:
         if (c->gone != NULL && c->watched == 0 &&
             http_output_is_hung_up(socket_of(c))) {
-            leave_request(c);
+            http_connection_leave_request(c);
+        }
+        break;
+    case STREAMS:
+        if (is_idle) {
+            http_connection_leave_request(c);
         }
         break;
     case WRITES:

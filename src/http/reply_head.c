@@ -53,7 +53,8 @@ static const char *print_number(char *text, uint64_t number)
 }
 
 size_t http_reply_head(char *head, const struct http_reply *reply,
-                       const char *date, bool closes)
+                       const char *date, enum http_framing framing,
+                       bool closes)
 {
     struct text text = {head, head + HTTP_REPLY_HEAD_MAX, false};
     const char *reason = http_status_text(reply->status);
@@ -72,7 +73,9 @@ size_t http_reply_head(char *head, const struct http_reply *reply,
         add_field(&text, "Content-Type", reply->type);
     }
     add_field(&text, "Date", date);
-    if (reply->status != 204) {
+    if (framing == HTTP_IN_CHUNKS) {
+        add_field(&text, "Transfer-Encoding", "chunked");
+    } else if (framing == HTTP_SIZED && reply->status != 204) {
         add_field(&text, "Content-Length", print_number(number, reply->size));
     }
     if (closes) {

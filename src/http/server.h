@@ -113,4 +113,20 @@ void *http_request_take(struct http_request *request);
 /* Answers a request, which is over then. */
 void http_reply(struct http_request *request, const struct http_reply *reply);
 
+/*
+ * Answers a part, which is copied and has some bytes, after
+ * http_request_watch(); the first one with status and fields.  sent is called
+ * from the loop when the client has taken it.
+ */
+void http_reply_part(struct http_request *request,
+                     const struct http_reply *part, void (*sent)(void *arg),
+                     void *arg);
+
+/* The parts that were sent are the whole answer; the request is over then. */
+void http_reply_end(struct http_request *request);
+
+/* There will be no more parts, which the client learns from the end of the
+ * connection; the request is over then. */
+void http_reply_abort(struct http_request *request);
+
 #endif

@@ -27,6 +27,8 @@ struct fixture {
     int listener;
     int client;
     struct http_request *later; /* a request to /later */
+    struct http_request *parts; /* the same to /parts */
+    unsigned nparts;            /* that were sent */
     unsigned gone;
     unsigned drained;
     char text[4096]; /* what the client has read */
@@ -77,6 +79,22 @@ static void answer(struct http_request *request)
     http_reply(request, &reply);
 }
 
+/* Three parts, the second of which is large. */
+static void on_part(void *arg)
+{
+    struct fixture *f = arg;
+    struct http_reply part = {.status = 200, .type = "text/x"};
+
+    if (f->nparts == 3) {
+        http_reply_end(f->parts);
+        return;
+    }
+    part.body = f->nparts == 1 ? copied : "part";
+    part.size = f->nparts == 1 ? sizeof(copied) : 4;
+    f->nparts++;
+    http_reply_part(f->parts, &part, on_part, f);
+}
+
 static void on_request(struct http_request *request, void *arg)
 {
     struct fixture *f = arg;
@@ -85,6 +103,11 @@ static void on_request(struct http_request *request, void *arg)
     if (strcmp(request->path, "/later") == 0) {
         f->later = request;
         http_request_watch(request, on_gone, f);
+    } else if (strcmp(request->path, "/parts") == 0) {
+        f->parts = request;
+        f->nparts = 0;
+        http_request_watch(request, on_gone, f);
+        on_part(f);
     } else if (strcmp(request->path, "/large") == 0) {
         reply.size = large;
         reply.body = calloc(1, large);
@@ -399,6 +422,96 @@ static void not_taken_copies(void **state)
     assert_true(is_connected(f));
 }
 
+/* Reads all that is there, of which only the end is kept. */
+static size_t take_all(struct fixture *f)
+{
+    size_t size = 0, n;
+
+    do {
+        f->size = 0;
+        turn(f);
+        n = f->size;
+        size += n;
+    } while (n > 0);
+    return size;
+}
+
+static void parts(void **state)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\n";
+    struct fixture *f = *state;
+    size_t size;
+
+    say_text(f, "GET /parts HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST);
+    assert_int_equal(strncmp(f->text, head, sizeof(head) - 1), 0);
+    assert_non_null(strstr(f->text, "\r\nTransfer-Encoding: chunked\r\n"));
+    assert_null(strstr(f->text, "Content-Length"));
+    assert_non_null(strstr(f->text, "\r\n\r\n4\r\npart\r\nf4240\r\n"));
+    assert_int_equal(f->nparts, 2); /* the client has not taken it */
+    size = take_all(f);
+    assert_true(size > sizeof(copied) - sizeof(f->text) && f->nparts == 3);
+    assert_true(is_connected(f));
+    assert_int_equal(f->gone, 0);
+
+    say_text(f, "GET /parts HTTP/1.0\r\n\r\n");
+    assert_null(strstr(f->text, "chunked"));
+    assert_non_null(strstr(f->text, "Connection: close\r\n\r\npart"));
+    take_all(f);
+    assert_int_equal(f->nparts, 3);
+    assert_false(is_connected(f));
+}
+
+/* The rest of a read is short enough to be kept. */
+static void parts_end(void **state)
+{
+    struct fixture *f = *state;
+    static const char end[] = "\r\n4\r\npart\r\n0\r\n\r\nHTTP/1.1 200";
+    static char text[sizeof(copied) + 1000];
+    size_t size = 0;
+    ssize_t n;
+    int i;
+
+    static const char requests[] =
+        "GET /parts HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST;
+
+    assert_true(send(f->client, requests, sizeof(requests) - 1, 0) > 0);
+    for (i = 0; i < 1000; i++) {
+        event_base_loop(f->base, EVLOOP_NONBLOCK);
+        n = recv(f->client, text + size, sizeof(text) - size, MSG_DONTWAIT);
+        size += n > 0 ? (size_t)n : 0;
+    }
+    assert_non_null(memmem(text, size, end, sizeof(end) - 1));
+    assert_memory_equal(text + size - 9, "[/2 - - ]", 9);
+}
+
+static void parts_not_taken(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "GET /parts HTTP/1.1\r\n" HOST);
+    wait_for(f, 119); /* takes some of it */
+    assert_true(is_connected(f));
+    assert_int_equal(f->nparts, 2);
+    wait_for(f, 1);
+    close(f->client);
+    turn(f);
+    assert_int_equal(f->gone, 1);
+    assert_false(is_connected(f));
+
+    connect_client(f);
+    say_text(f, "GET /parts HTTP/1.1\r\n" HOST);
+    f->server->now += 121000;
+    http_connection_tick(LIST_FIRST(&f->server->connections));
+    assert_int_equal(f->gone, 2);
+    assert_false(is_connected(f));
+
+    connect_client(f);
+    say_text(f, "GET /parts HTTP/1.1\r\n" HOST);
+    http_reply_abort(f->parts);
+    assert_int_equal(f->gone, 2); /* who ended it knows */
+    assert_false(is_connected(f));
+}
+
 /* Who sends on, whatever we say, is heard for a while, and has its answer. */
 static void too_long(void **state)
 {
@@ -483,6 +596,7 @@ int main(void)
         TEST(half_closed_later), TEST(timeouts), TEST(not_taken),
         TEST(too_long),         TEST(not_taken_copies),
         TEST(invited),          TEST(no_room),   TEST(stop),
+        TEST(parts),            TEST(parts_end), TEST(parts_not_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_MOZILLA_V5] = "mozilla-v5",
         [API_SYMBOLICATOR] = "symbolicator",
         [API_MINIDUMP] = "minidump",
+        [API_SYMBOLIZE] = "symbolize",
     };
 
     return names[protocol];
@@ -66,6 +67,11 @@ struct api_call *api_begin(const struct api_request *request,
         symbolicator_owns(request->config, request->path)) {
         reply->protocol = API_SYMBOLICATOR;
         return symbolicator_begin(request, reply);
+    }
+    if (request->config->symbolize.enabled &&
+        strcmp(request->path, "/symbolize/v1") == 0) {
+        reply->protocol = API_SYMBOLIZE;
+        return symbolize_begin(request, reply);
     }
     if (request->config->mozilla.enabled) {
         mozilla_page(request, reply);

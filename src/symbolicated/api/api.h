@@ -29,6 +29,7 @@ enum api_protocol {
     API_MOZILLA_V5,
     API_SYMBOLICATOR,
     API_MINIDUMP,
+    API_SYMBOLIZE,
     API_PROTOCOLS
 };
 
@@ -53,9 +54,13 @@ struct api_header {
     const char *value;
 };
 
+/* How the parts of an answer are packed. */
+enum api_packing { API_NOT_PACKED, API_GZIP, API_ZSTD };
+
 struct api_reply {
     enum api_protocol protocol;
     int status;
+    enum api_packing packing; /* of parts: as the first one has it */
     const char *type; /* Content-Type, static, or NULL */
     struct api_header headers[API_HEADERS_MAX];
     unsigned nheaders;
@@ -125,7 +130,10 @@ enum api_next {
     API_FINISHED, /* the reply is whole */
     API_WANTS,    /* another round has modules that are unknown */
     API_WORKS,    /* its work is to be begun, or goes on with files */
-    API_POLLS     /* its poll is to be begun */
+    API_POLLS,    /* its poll is to be begun */
+    API_PART,     /* the reply is a part of the answer, and more follows */
+    API_LETS_GO   /* no module of any round is needed any more: they are let
+                     go, and then the rounds may have others */
 };
 
 /* What has become of a call that went on without its connection. */
@@ -218,6 +226,7 @@ struct api_call {
     struct api_poll *poll; /* the same */
     const struct api_walk *walk; /* that its work has come to; or NULL */
     bool is_stopped; /* modules are late as the process stops */
+    size_t parts; /* that have gone out; a step may not count on one before */
     uint64_t wait; /* milliseconds until those that are missing are late */
     uint64_t patience; /* milliseconds that its connection waits, if
                           answer_pending is set */
@@ -228,7 +237,8 @@ struct api_call {
      * Goes on with what has become of the modules of all rounds: writes the
      * answer, or adds a round.  Is called with an empty reply, and again if a
      * file was cut short meanwhile: what it read of modules that were found
-     * counts no more then.
+     * counts no more then, and a part that it wrote has not gone out.  Behind
+     * the last part it ends with an empty reply.
      */
     enum api_next (*step)(struct api_call *call, struct api_reply *reply);
     /*

@@ -33,6 +33,10 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
 /* The path of requests whose body is a form with a dump. */
 #define SYMBOLICATOR_MINIDUMP "/minidump"
 
+/* POST /symbolize/v1: addresses by the million, answered in parts. */
+struct api_call *symbolize_begin(const struct api_request *request,
+                                 struct api_reply *reply);
+
 /* Whether a path is one of Symbolicator's. */
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path);

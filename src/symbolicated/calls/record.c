@@ -12,13 +12,6 @@
 #define FLUSH_MS 100
 #define WHAT_MAX 64 /* of which a line is */
 
-/* Of the modules of all rounds. */
-struct counts {
-    size_t modules;
-    size_t asked;
-    size_t states[API_MODULE_LATE + 1];
-};
-
 void record_flush(struct request_context *context)
 {
     if (context->lines_size > 0) {
@@ -41,27 +34,40 @@ static void log_module(const struct api_module *module)
     }
 }
 
-static struct counts counts_of(const struct api_call *call)
+static void count(struct record_counts *counts, const struct api_call *call)
 {
     const struct api_round *round = call != NULL ? call->round : NULL;
-    struct counts counts = {0};
     size_t i;
 
     for (; round != NULL; round = round->before) {
         for (i = 0; i < round->nmodules; i++) {
-            counts.states[round->modules[i].state]++;
-            counts.asked += round->modules[i].asked;
+            counts->states[round->modules[i].state]++;
+            counts->asked += round->modules[i].asked;
             log_module(&round->modules[i]);
         }
-        counts.modules += round->nmodules;
+        counts->modules += round->nmodules;
     }
+}
+
+void record_let_go(struct record *record, const struct api_call *call)
+{
+    count(&record->let_go, call);
+}
+
+/* Of the modules of all rounds. */
+static struct record_counts counts_of(const struct record *record,
+                                      const struct api_call *call)
+{
+    struct record_counts counts = record->let_go;
+
+    count(&counts, call);
     return counts;
 }
 
 static void add_line(struct request_context *context, const char *what,
                      const struct api_call *call,
-                     const struct api_reply *reply, const struct counts *counts,
-                     uint64_t usec)
+                     const struct api_reply *reply,
+                     const struct record_counts *counts, uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
 
@@ -108,7 +114,7 @@ static void count_walk(struct stats *stats, const struct api_call *call,
 static void count_call(struct stats *stats, const struct record *record,
                        const struct api_call *call,
                        const struct api_reply *reply,
-                       const struct counts *counts, uint64_t now)
+                       const struct record_counts *counts, uint64_t now)
 {
     size_t i;
 
@@ -128,7 +134,7 @@ static void count_call(struct stats *stats, const struct record *record,
 void record_answer(struct request_context *context, const struct record *record,
                    const struct api_call *call, const struct api_reply *reply)
 {
-    struct counts counts = counts_of(call);
+    struct record_counts counts = counts_of(record, call);
     uint64_t now = clock_usec();
 
     count_call(&context->stats, record, call, reply, &counts, now);
@@ -143,7 +149,7 @@ void record_pending(struct request_context *context,
                     const struct api_reply *reply, const char *id)
 {
     uint64_t usec = clock_usec() - record->started;
-    const struct counts none = {0};
+    const struct record_counts none = {0};
     char what[WHAT_MAX];
 
     snprintf(what, sizeof(what), "request pending=%s", id);
@@ -155,7 +161,7 @@ void record_end(struct request_context *context, const struct record *record,
                 const struct api_call *call, const struct api_reply *reply,
                 const char *id)
 {
-    struct counts counts = counts_of(call);
+    struct record_counts counts = counts_of(record, call);
     uint64_t now = clock_usec();
     char what[WHAT_MAX];
 

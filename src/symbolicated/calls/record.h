@@ -8,12 +8,23 @@
 
 #include "request.h"
 
+/* Of the modules of rounds. */
+struct record_counts {
+    size_t modules;
+    size_t asked;
+    size_t states[API_MODULE_LATE + 1];
+};
+
 /* Times in microseconds. */
 struct record {
     uint64_t started;
     uint64_t parsed;
     uint64_t searched;
+    struct record_counts let_go; /* of rounds that are gone */
 };
+
+/* The rounds of a call go. */
+void record_let_go(struct record *record, const struct api_call *call);
 
 /* A request was answered; call is NULL if none began. */
 void record_answer(struct request_context *context, const struct record *record,

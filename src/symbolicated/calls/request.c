@@ -9,10 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "body.h"
-#include "large_step.h"
-#include "pending_calls.h"
-#include "record.h"
 #include "reply.h"
+#include "running_request.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -40,27 +38,6 @@
 /* In the log and the metrics, as nginx has it: the client did not wait. */
 #define CLIENT_GONE 499
 
-struct request {
-    LIST_ENTRY(request) entry; /* of those that wait, or of those with a step */
-    struct request_context *context;
-    struct http_request *http; /* NULL: the call goes on without it */
-    void *texts;               /* of the request, then */
-    struct pending_call *kept; /* the same */
-    struct pending_poll poll;  /* if that is what the call is */
-    struct settings *settings;
-    struct api_request api;
-    struct api_reply reply;
-    struct api_call *call;
-    struct search *search; /* for the newest round; search_before() */
-    struct body *body;   /* its work, if a worker does it; or NULL */
-    struct event *timer; /* NULL: it does not wait */
-    struct large_step *step; /* in another thread; NULL: there is none */
-    bool is_gone;            /* its client, meanwhile */
-    unsigned tries;
-    struct record record;
-    uint64_t worked; /* its worker got the body, or files, the last time */
-};
-
 static void on_flush(evutil_socket_t fd, short what, void *arg)
 {
     record_flush(arg);
@@ -69,7 +46,7 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 /* the answer ----------------------------------------------------------------
  */
 
-static void stop_waiting(struct request *r)
+void request_stop_waiting(struct request *r)
 {
     if (r->timer != NULL) {
         LIST_REMOVE(r, entry);
@@ -78,17 +55,27 @@ static void stop_waiting(struct request *r)
     }
 }
 
-static void free_request(struct request *r)
+/* Lets the files of all rounds go. */
+static void free_searches(struct request *r)
 {
     struct search *before;
 
-    stats_add(&r->context->stats.running, (uint64_t)-1);
-    body_free(r->body);
-    stop_waiting(r);
     for (; r->search != NULL; r->search = before) {
         before = search_before(r->search);
         search_free(r->search);
     }
+}
+
+void request_free(struct request *r)
+{
+    stats_add(&r->context->stats.running, (uint64_t)-1);
+    body_free(r->body);
+    request_stop_waiting(r);
+    if (r->is_sending) {
+        LIST_REMOVE(r, entry);
+    }
+    packer_free(r->packer);
+    free_searches(r);
     if (r->call != NULL && r->call->poll != NULL) {
         pending_poll_end(&r->poll);
     }
@@ -152,12 +139,16 @@ static void send_reply(struct request *r)
     struct http_request *http = r->http;
     struct http_reply reply;
 
+    if (r->call != NULL && r->call->parts > 0) {
+        streamed_answer_end(r);
+        return;
+    }
     if (writer->has_failed) {
         reply_set_failed(&r->reply);
     }
     if (http == NULL) {
         keep_answer(r);
-        free_request(r);
+        request_free(r);
         trim(context);
         return;
     }
@@ -172,20 +163,18 @@ static void send_reply(struct request *r)
     record_answer(context, &r->record, r->call, &r->reply);
     /* first: who has the answer may ask again at once, and there may be a
      * limit of requests that run */
-    free_request(r);
+    request_free(r);
     http_reply(http, &reply);
     trim(context);
 }
 
 /* There is no memory. */
-static void give_up(struct request *r)
+void request_fail(struct request *r)
 {
     reset_reply(r);
     r->reply.body->has_failed = true;
     send_reply(r);
 }
-
-static void go_on(struct request *r);
 
 /* A round is known now, perhaps while another one is searched again. */
 static void on_searched(void *arg)
@@ -198,7 +187,7 @@ static void on_searched(void *arg)
             return;
         }
     }
-    go_on(r);
+    request_go_on(r);
 }
 
 static void stop_searches(struct request *r)
@@ -218,12 +207,12 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     if (r->call->work != NULL && r->call->work->news == API_WORK_NONE) {
         r->call->work->news = API_WORK_LATE;
     }
-    go_on(r);
+    request_go_on(r);
 }
 
 /* One that was closed would keep its place among those that run until its
  * modules are there. */
-static void on_gone(void *arg)
+void request_gone(void *arg)
 {
     struct request *r = arg;
 
@@ -234,7 +223,7 @@ static void on_gone(void *arg)
     r->reply.status = CLIENT_GONE;
     r->record.searched = clock_usec();
     record_answer(r->context, &r->record, r->call, &r->reply);
-    free_request(r);
+    request_free(r);
 }
 
 static bool may_go_on(const struct request *r)
@@ -257,7 +246,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg);
 /* Returns 0, or -1 without memory. */
 static int wait_until(struct request *r, uint64_t ms)
 {
-    uint64_t spent = (clock_usec() - r->record.started) / 1000;
+    uint64_t spent = (clock_usec() - r->begun) / 1000;
     struct timeval limit;
 
     ms = spent < ms ? ms - spent : 0;
@@ -270,7 +259,7 @@ static int wait_until(struct request *r, uint64_t ms)
         }
         LIST_INSERT_HEAD(&r->context->waiting, r, entry);
         if (r->http != NULL) {
-            http_request_watch(r->http, on_gone, r);
+            http_request_watch(r->http, request_gone, r);
         }
     }
     return event_add(r->timer, &limit);
@@ -358,7 +347,7 @@ static bool is_broken(struct request *r)
 static int add_round(struct request *r)
 {
     struct search *search = search_new(&r->context->searcher, r->settings,
-                                       r->call, r->record.started, r->search,
+                                       r->call, r->begun, r->search,
                                        on_searched, r);
 
     if (search == NULL) {
@@ -405,7 +394,7 @@ static bool search(struct request *r)
         return true;
     }
     if (wait_on(r) != 0) {
-        give_up(r);
+        request_fail(r);
     }
     return false;
 }
@@ -416,7 +405,7 @@ static void on_work(void *arg)
     struct request *r = arg;
 
     stats_add(&r->context->stats.walk_usec, clock_usec() - r->worked);
-    go_on(r);
+    request_go_on(r);
 }
 
 /* Begins the work of the call, or gives it files; then it is waited for. */
@@ -425,7 +414,7 @@ static void work(struct request *r)
     if (r->context->is_stopping) {
         r->call->work->news = API_WORK_LATE;
         r->call->is_stopped = true;
-        go_on(r);
+        request_go_on(r);
         return;
     }
     r->worked = clock_usec();
@@ -438,7 +427,7 @@ static void work(struct request *r)
         body_give(r->body, r->search);
     }
     if (r->body == NULL || wait_on(r) != 0) {
-        give_up(r);
+        request_fail(r);
     }
 }
 
@@ -448,7 +437,7 @@ static void on_polled(void *arg)
 
     r->call->poll->answer = pending_poll_answer(&r->poll);
     r->call->poll->news = API_POLL_ENDED;
-    go_on(r);
+    request_go_on(r);
 }
 
 /* Looks for the call that this one polls, and waits for its end. */
@@ -461,10 +450,18 @@ static void poll_call(struct request *r)
     poll->answer = pending_poll_answer(&r->poll);
     if (poll->news != API_POLL_RUNS || r->context->is_stopping) {
         r->call->is_stopped = r->context->is_stopping;
-        go_on(r);
+        request_go_on(r);
     } else if (wait_on(r) != 0) {
-        give_up(r);
+        request_fail(r);
     }
+}
+
+/* The rounds that follow have a time of their own. */
+static void let_go(struct request *r)
+{
+    record_let_go(&r->record, r->call);
+    free_searches(r);
+    r->begun = clock_usec();
 }
 
 /*
@@ -485,9 +482,15 @@ static bool take_step(struct request *r, enum api_next next)
     } else if (next == API_POLLS) {
         poll_call(r);
         return false;
+    } else if (next == API_PART) {
+        streamed_answer_part(r);
+        return false;
+    } else if (next == API_LETS_GO) {
+        let_go(r);
+        return true;
     }
     if (next == API_WANTS && (wants_too_much(r) || add_round(r) != 0)) {
-        give_up(r);
+        request_fail(r);
         return false;
     }
     return search(r);
@@ -507,9 +510,9 @@ static void on_stepped(void *arg, enum api_next next,
     r->step = NULL;
     LIST_REMOVE(r, entry);
     if (r->is_gone) {
-        on_gone(r);
+        request_gone(r);
     } else if (take_step(r, next)) {
-        go_on(r);
+        request_go_on(r);
     }
 }
 
@@ -530,13 +533,13 @@ static bool step_elsewhere(struct request *r)
     if (r->step == NULL) {
         return false;
     }
-    stop_waiting(r); /* it ends, whatever the time is */
+    request_stop_waiting(r); /* it ends, whatever the time is */
     LIST_INSERT_HEAD(&r->context->stepping, r, entry);
     return true;
 }
 
 /* Takes the call's steps until one has to wait. */
-static void go_on(struct request *r)
+void request_go_on(struct request *r)
 {
     do {
         r->record.searched = clock_usec();
@@ -632,7 +635,7 @@ void request_start(struct request_context *context, struct http_request *http)
     stats_add(&context->stats.running, 1);
     r->http = http;
     r->settings = settings_ref(context->settings);
-    r->record.started = clock_usec();
+    r->record.started = r->begun = clock_usec();
     module_cache_trim(context->searcher.cache);
     describe(r);
     reset_reply(r);
@@ -643,11 +646,11 @@ void request_start(struct request_context *context, struct http_request *http)
     if (r->call == NULL) {
         send_reply(r);
     } else if (r->call->round->nmodules == 0) {
-        go_on(r);
+        request_go_on(r);
     } else if (add_round(r) != 0) {
-        give_up(r);
+        request_fail(r);
     } else if (search(r)) {
-        go_on(r);
+        request_go_on(r);
     }
 }
 
@@ -676,6 +679,11 @@ int request_context_init(struct request_context *context,
 
 void request_context_clear(struct request_context *context)
 {
+    struct request *r;
+
+    while ((r = LIST_FIRST(&context->sending)) != NULL) {
+        request_free(r);
+    }
     record_flush(context);
     if (context->flush != NULL) {
         event_free(context->flush);

@@ -27,6 +27,7 @@ struct request_context {
     struct pending_inbox *inbox;
     LIST_HEAD(, request) waiting; /* for modules, works, other calls */
     LIST_HEAD(, request) stepping; /* in threads of their own */
+    LIST_HEAD(, request) sending; /* a part of their answer */
     bool is_stopping;
     struct event *flush; /* writes the lines */
     char lines[REQUEST_LINES_MAX]; /* of the log */
