@@ -58,7 +58,8 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',
-    'debuginfo/pdb' => 'base debuginfo derived/symcache',
+    'debuginfo/msfz' => 'base',
+    'debuginfo/pdb' => 'base debuginfo debuginfo/msfz derived/symcache',
     'debuginfo/macho' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
@@ -66,12 +67,12 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
-        . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb'
-        . ' debuginfo/wasm',
+        . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
+        . ' debuginfo/portablepdb debuginfo/wasm',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
-        . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/symbfile debuginfo/wasm'
-        . ' derived/cficache'
+        . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
+        . ' debuginfo/pe debuginfo/portablepdb debuginfo/symbfile'
+        . ' debuginfo/wasm derived/cficache'
         . ' derived/ppdbcache derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
@@ -82,7 +83,8 @@ my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
 $may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo"
-    . ' debuginfo/pdb debuginfo/pe debuginfo/identity debuginfo/symbfile'
+    . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
+    . ' debuginfo/symbfile'
     . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
@@ -106,7 +108,8 @@ $may{symbolicated} = "$common http metrics sandbox worker_pool symbolicated/api"
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox derived'
     . ' reports/multipart'
-    . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
+    . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/msfz'
+    . ' debuginfo/pdb'
     . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
     . ' debuginfo/wasm derived/symcache';
 my %above = (

@@ -39,7 +39,7 @@ static const char help[] =
     "A portable PDB becomes <pdb>-v1.0.0.ppdbcache.\n"
     "exit codes: 0 done, 1 usage, 2 input or output, 3 neither of these, 4 "
     "portable\n"
-    "  PDB, 5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a "
+    "  PDB, 5 PDB 2.0, 6 MSFZ of an unknown version, 7 no symbols (a "
     "compiler's or\n"
     "  type server's PDB), 8 damaged, 9 over a limit of memory, time or "
     "size,\n"

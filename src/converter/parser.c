@@ -19,6 +19,7 @@
 #include "debuginfo/background.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
+#include "debuginfo/msfz/msfz.h"
 #include "debuginfo/scratch.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
@@ -37,7 +38,15 @@
 struct input {
     const uint8_t *data;
     size_t size;
+    uint8_t *expanded; /* room for what a compressed PDB becomes, or NULL */
+    size_t room;       /* its bytes */
 };
+
+/* Bytes that the parser works on: for limits that grow with the file. */
+static size_t work_size(const struct input *input)
+{
+    return input->size > input->room ? input->size : input->room;
+}
 
 struct output {
     int fd;
@@ -103,6 +112,59 @@ static bool has_compressed_parts(const struct input *input)
     return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
 }
 
+/* Makes room for what a compressed PDB becomes, before the sandbox limits
+ * memory.  Only what is used of it is there. */
+static int map_expanded(struct input *input, struct failure *failure)
+{
+    uint64_t room;
+    void *p;
+
+    if (!msfz_sniff(input->data, input->size)) {
+        return 0;
+    }
+    room = msfz_bound(input->data, input->size);
+    if (room == 0) {
+        return 0; /* expand() says why */
+    }
+    p = mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        return failure_set(failure, FAILURE_IO, "cannot be expanded: %s",
+                           strerror(errno));
+    }
+    input->expanded = p;
+    input->room = (size_t)room;
+    return 0;
+}
+
+/* Puts an ordinary PDB in the place of a compressed one. */
+static int expand(struct input *input, struct failure *failure)
+{
+    static const enum failure_code codes[] = {
+        [MSFZ_OK] = FAILURE_NONE,         [MSFZ_UNKNOWN] = FAILURE_MSFZ,
+        [MSFZ_DAMAGED] = FAILURE_DAMAGED, [MSFZ_TRUNCATED] = FAILURE_TRUNCATED,
+        [MSFZ_LIMIT] = FAILURE_LIMIT,     [MSFZ_FAILED] = FAILURE_LIMIT,
+    };
+    enum msfz_status status;
+    char error[256];
+    uint64_t size;
+
+    if (!msfz_sniff(input->data, input->size)) {
+        return 0;
+    }
+    status = msfz_expand_memory(input->data, input->size, input->expanded,
+                                input->room, &size, error, sizeof(error));
+    if (status != MSFZ_OK) {
+        return failure_set(failure, codes[status],
+                           status == MSFZ_FAILED ? "cannot be expanded: %s"
+                                                 : "is %s",
+                           error);
+    }
+    input->data = input->expanded;
+    input->size = (size_t)size;
+    return 0;
+}
+
 /*
  * Maps a file without a name in the current folder, which for a transcoder is
  * its work directory, as room for large data in between.  It is larger than
@@ -141,13 +203,13 @@ static size_t map_scratch(const struct input *input)
 /* About ten times what the outputs of real files need. */
 static uint64_t output_limit(const struct input *input)
 {
-    return 64 * MIB + 2 * (uint64_t)input->size;
+    return 64 * MIB + 2 * (uint64_t)work_size(input);
 }
 
 static int enter_sandbox(const struct conversion *c, const struct input *input,
                          size_t scratch, struct failure *failure)
 {
-    size_t size = input->size;
+    size_t size = work_size(input);
     char error[200];
     struct sandbox_limits limits;
     void (*start)(void) =
@@ -235,6 +297,9 @@ static int convert(const struct conversion *c, struct input *input,
     int rc;
     const struct debuginfo_maker *maker;
 
+    if (expand(input, failure) != 0) {
+        return -1;
+    }
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
@@ -262,7 +327,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
     struct output output = {job->output_fd, UINT64_MAX, false};
     struct output pipe = {pipe_fd, UINT64_MAX, false};
-    struct input input = {NULL, 0};
+    struct input input = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
     struct symc_sink sink;
@@ -274,7 +339,8 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     sink.context = &output;
     memset(&result, 0, sizeof(result));
     catch_sigbus(c);
-    failed = map_input(job, &input, &failure) != 0;
+    failed = map_input(job, &input, &failure) != 0 ||
+             map_expanded(&input, &failure) != 0;
     output.left = c->has_sandbox ? output_limit(&input) : UINT64_MAX;
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);

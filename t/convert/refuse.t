@@ -54,7 +54,7 @@ my @others = (
     ['empty file', '', 3],
     ['PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0"
                 . "\0" x 2000, 5, '2\.0'],
-    ['MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 200, 6, 'MSFZ'],
+    ['MSFZ of version 1', "Microsoft MSFZ Container\r\n\x1aALD\0\0\1" . "\0" x 200, 6, 'version 1'],
     ['PE image', "MZ\x90\0\3\0\0\0" . "\0" x 1000, 3, 'PE image'],
     ['ELF of an unknown class', "\x7fELF\3\1\1\0" . "\0" x 1000, 8, 'class'],
     ['ELF without all of its header', "\x7fELF\2\1\1\0" . "\0" x 50, 8,

@@ -12,6 +12,7 @@ use Compress::Zlib ();
 use POSIX ();
 use Test::Cabinet;
 use Test::More;
+use Test::Msfz;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -107,7 +108,29 @@ unpacks('an LZX cabinet', Test::Cabinet::cabinet($crash, lzx => 1));
 is $letter, 'F', 'a cabinet of a symbol server is unpacked';
 is length $out, 6590464, 'to its whole size';
 
+# A compressed PDB becomes one of the same streams.
+my @streams = msf_streams($crash);
+my $msfz = msfz(\@streams);
+($letter, $detail, $out) = unpack_body($msfz);
+is $letter, 'F', 'MSFZ is expanded' or diag $detail;
+is_deeply [msf_streams($out)], \@streams, 'to the same streams';
+($letter, $detail, $out) = unpack_body(msfz([@streams, 'z' x 9_000_000]));
+is_deeply [$letter, msf_streams($out)], ['F', @streams, 'z' x 9_000_000],
+    'also around free page maps';
+SKIP: {
+    my $tool = (grep { -x } map { "$_/llvm-pdbutil" } split /:/, $ENV{PATH})[0];
+    skip "no llvm-pdbutil", 1 if !defined $tool;
+    like qx($tool dump --summary @{[$t->path('out')]} 2>&1),
+        qr/Has Types: true/, 'LLVM reads it';
+}
+
 # damage
+refused('truncated MSFZ', substr($msfz, 0, -1), qr/truncated.*MSFZ.*table/);
+refused('MSFZ over the limit', $msfz, qr/becomes larger than is allowed/,
+        max => $mib / 2);
+refused('MSFZ with a flipped byte', do {
+    my $b = $msfz; substr $b, 9000, 1, chr(255 ^ ord substr $b, 9000, 1); $b
+}, qr/damaged.*MSFZ/);
 refused('truncated gzip', substr($gzip, 0, -100000), qr/truncated gzip/);
 refused('gzip without its end', substr($gzip, 0, -4), qr/truncated gzip/);
 refused('gzip with a flipped byte', do {
@@ -159,6 +182,8 @@ refused('cabinet that promises 2 GB',
 # one level of compression only
 unreadable('a gzip in a gzip', Compress::Zlib::memGzip($gzip),
            qr/gzip data inside/);
+unreadable('an MSFZ container in a gzip', Compress::Zlib::memGzip($msfz),
+           qr/MSFZ\) inside/);
 unreadable('a cabinet in a gzip', Compress::Zlib::memGzip($mszip),
            qr/a cabinet inside/);
 
@@ -168,8 +193,8 @@ refused('HTML', "\r\n <!DOCTYPE html><p>sign in", qr/an HTML page/);
 refused('HTML in a gzip', Compress::Zlib::memGzip('<html></html>'),
         qr/an HTML page inside/);
 refused('XML', '<?xml version="1.0"?><Error/>', qr/an XML document/);
-unreadable('MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 99,
-           qr/an MSFZ container/);
+unreadable('MSFZ of version 1', "Microsoft MSFZ Container\r\n\x1aALD\0\0\1" . "\0" x 99,
+           qr/MSFZ.*version 1/);
 unreadable('PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0",
            qr/a PDB 2\.0/);
 refused('portable PDB', 'BSJB' . "\0" x 99, qr/a portable PDB/);

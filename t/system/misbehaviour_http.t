@@ -394,8 +394,8 @@ body('a zip archive', qr/^unusable .*zip/m, "PK\3\4" . "\0" x 1000);
 body('a PDB 2.0', qr/^unusable .*2\.0/m,
      "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0" . "\0" x 1000);
 body('a portable PDB', qr/^unusable .*portable/m, 'BSJB' . "\0" x 1000);
-body('an MSFZ container', qr/^unusable .*MSFZ/m,
-     "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 1000);
+body('an MSFZ container of an unknown version', qr/^unusable .*MSFZ/m,
+     "Microsoft MSFZ Container\r\n\x1aALD\0\0\1" . "\0" x 1000);
 body('the text of a `file.ptr`', qr/^unusable .*file\.ptr/m,
      'PATH:\\\\server\\share\\x.pdb');
 body('the PDB of another build', qr/^unusable wrong GUID/m, $other);

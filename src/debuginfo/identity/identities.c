@@ -7,6 +7,7 @@
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
+#include "debuginfo/msfz/msfz.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
@@ -181,7 +182,9 @@ static bool sniff_pdb(const uint8_t *data, size_t size)
 {
     static const char magic[] = "Microsoft C/C++ MSF 7.00\r\n";
 
-    return size >= sizeof(magic) && memcmp(data, magic, sizeof(magic) - 1) == 0;
+    return msfz_sniff(data, size) ||
+           (size >= sizeof(magic) &&
+            memcmp(data, magic, sizeof(magic) - 1) == 0);
 }
 
 static bool sniff_pe(const uint8_t *data, size_t size)

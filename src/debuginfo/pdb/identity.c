@@ -6,10 +6,12 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/le.h"
 #include "dbi.h"
+#include "debuginfo/msfz/msfz.h"
 #include "info_stream.h"
 #include "msf.h"
 
@@ -93,7 +95,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     return 0;
 }
 
-int pdb_identity_read(const uint8_t *data, size_t size,
+static int read_plain(const uint8_t *data, size_t size,
                       struct pdb_identity *identity, char *error,
                       size_t error_size)
 {
@@ -108,4 +110,38 @@ int pdb_identity_read(const uint8_t *data, size_t size,
     msf_buffer_free(&buffer);
     msf_close(&msf);
     return rc;
+}
+
+/* Expands all of it: its streams are in no order that could be relied on. */
+static int read_compressed(const uint8_t *data, size_t size,
+                           struct pdb_identity *identity, char *error,
+                           size_t error_size)
+{
+    uint64_t room = msfz_bound(data, size), made;
+    uint8_t *pdb = room <= SIZE_MAX ? calloc(1, (size_t)room + 1) : NULL;
+    enum msfz_status status = MSFZ_FAILED;
+    char why[160] = "out of memory";
+    int rc = -1;
+
+    if (pdb != NULL) {
+        status = msfz_expand_memory(data, size, pdb, (size_t)room, &made, why,
+                                    sizeof(why));
+    }
+    if (status == MSFZ_OK) {
+        rc = read_plain(pdb, (size_t)made, identity, error, error_size);
+    } else {
+        snprintf(error, error_size,
+                 status == MSFZ_FAILED ? "cannot be expanded: %s" : "is %s",
+                 why);
+    }
+    free(pdb);
+    return rc;
+}
+
+int pdb_identity_read(const uint8_t *data, size_t size,
+                      struct pdb_identity *identity, char *error,
+                      size_t error_size)
+{
+    return (msfz_sniff(data, size) ? read_compressed : read_plain)(
+        data, size, identity, error, error_size);
 }

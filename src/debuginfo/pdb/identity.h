@@ -21,7 +21,8 @@ struct pdb_identity {
 };
 
 /*
- * Reads the identity from a whole PDB in memory or in a mapping.  Returns 0,
+ * Reads the identity from a whole PDB, which may be a compressed one (MSFZ), in
+ * memory or in a mapping.  Returns 0,
  * or -1 with a sentence in error that says what other kind of file it is, or
  * where it is damaged.
  */

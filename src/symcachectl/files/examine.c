@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "debuginfo/msfz/msfz.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "sandbox/sandbox.h"
@@ -25,7 +26,7 @@ static const char msf_magic[] = "Microsoft C/C++ MSF 7.00";
 
 enum examine_kind examine_sniff(int fd)
 {
-    char head[sizeof(msf_magic) - 1];
+    char head[sizeof(MSFZ_MAGIC)];
     ssize_t n = pread(fd, head, sizeof(head), 0);
 
     if (n >= 2 && memcmp(head, "MZ", 2) == 0) {
@@ -34,7 +35,9 @@ enum examine_kind examine_sniff(int fd)
     if (n >= 4 && memcmp(head, "SYMC", 4) == 0) {
         return EXAMINE_SYMCACHE;
     }
-    if (n == sizeof(head) && memcmp(head, msf_magic, sizeof(head)) == 0) {
+    if (n == sizeof(head) &&
+        (memcmp(head, msf_magic, sizeof(msf_magic) - 1) == 0 ||
+         memcmp(head, MSFZ_MAGIC, sizeof(head)) == 0)) {
         return EXAMINE_PDB;
     }
     return EXAMINE_OTHER;

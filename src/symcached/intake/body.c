@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "cabinet.h"
+#include "debuginfo/msfz/msfz.h"
 
 #define BODY_CHUNK 65536
 #define COPY_CHUNK (1024 * 1024)
@@ -238,6 +239,75 @@ static enum body_status body_zstd(int in, struct limited_writer *writer,
     return status;
 }
 
+/* a compressed PDB ------------------------------------------------------- */
+
+struct expansion {
+    int in;
+    struct limited_writer *writer;
+};
+
+static int read_container(void *context, uint64_t offset, void *to, size_t len)
+{
+    const struct expansion *e = context;
+    uint8_t *p = to;
+    ssize_t n;
+
+    while (len > 0) {
+        n = pread(e->in, p, len, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO; /* it became shorter */
+            return -1;
+        }
+        p += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_pdb(void *context, uint64_t offset, const void *data,
+                     size_t len)
+{
+    struct limited_writer *writer = ((struct expansion *)context)->writer;
+
+    if (lseek(writer->fd, (off_t)offset, SEEK_SET) < 0) {
+        writer->error = errno;
+        return -1;
+    }
+    return limited_writer_write(writer, data, len);
+}
+
+static enum body_status body_msfz(int in, struct limited_writer *writer,
+                                  char *error, size_t size)
+{
+    struct expansion e = {in, writer};
+    off_t end = lseek(in, 0, SEEK_END);
+    const struct msfz_io io = {&e, (uint64_t)end, writer->max, read_container,
+                               write_pdb};
+    uint64_t made;
+
+    if (end < 0) {
+        return read_failed(error, size);
+    }
+    switch (msfz_expand(&io, &made, error, size)) {
+    case MSFZ_OK:
+        return BODY_OK;
+    case MSFZ_UNKNOWN:
+        return BODY_UNREADABLE;
+    case MSFZ_LIMIT:
+        writer->error = EFBIG;
+        return BODY_BAD;
+    case MSFZ_FAILED:
+        return writer->error != 0 ? writer_failed(writer, error, size)
+                                  : BODY_SYSTEM;
+    default:
+        return BODY_BAD;
+    }
+}
+
 enum body_status body_unpack(enum body_kind kind, int in,
                              const struct cabinet_parts *parts,
                              struct limited_writer *writer, char *error,
@@ -257,6 +327,8 @@ enum body_status body_unpack(enum body_kind kind, int in,
         return body_inflate(false, in, writer, error, size);
     case BODY_ZSTD:
         return body_zstd(in, writer, error, size);
+    case BODY_MSFZ:
+        return body_msfz(in, writer, error, size);
     default:
         return fail(BODY_BAD, error, size, "nothing to unpack");
     }

@@ -23,6 +23,7 @@ enum body_kind {
     BODY_GZIP,
     BODY_ZLIB,
     BODY_ZSTD,
+    BODY_MSFZ,    /* a compressed PDB */
     BODY_OTHER,   /* nothing that can become an original */
     BODY_FOREIGN, /* the same, but a debug file or an archive all the same */
     BODY_ORIGINAL /* this, and more, by the number of its original_format */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "config/config.h"
+#include "debuginfo/msfz/msfz.h"
 
 struct body_magic {
     const char *bytes;
@@ -33,7 +34,7 @@ static const struct body_magic body_magics[] = {
           "JG\0\0",
           BODY_FOREIGN, "a PDB 2.0"),
     MAGIC("MODULE ", ORIGINAL(FORMAT_BREAKPAD), "Breakpad text"),
-    MAGIC("Microsoft MSFZ Container", BODY_FOREIGN, "an MSFZ container"),
+    MAGIC(MSFZ_MAGIC, BODY_MSFZ, "a compressed PDB (MSFZ)"),
     MAGIC("MSCF\0\0\0\0", BODY_CABINET, "a cabinet"),
     MAGIC("\x1f\x8b", BODY_GZIP, "gzip data"),
     MAGIC("\x78\x01", BODY_ZLIB, "zlib data"),

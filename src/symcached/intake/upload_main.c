@@ -246,7 +246,8 @@ static int take_body(struct work *w, int fd, bool is_slice)
     w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
                          &what);
     start_writer(w, fd);
-    if (w->kind == BODY_GZIP || w->kind == BODY_ZSTD) {
+    if (w->kind == BODY_GZIP || w->kind == BODY_ZSTD ||
+        w->kind == BODY_MSFZ) {
         status = body_unpack(w->kind, UPLOAD_IN_FD, NULL, &w->writer, detail,
                              sizeof(detail));
         if (status == BODY_OK || !is_slice || w->writer.error != 0) {

@@ -1,0 +1,420 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Writes an MSF 7.0 container: the superblock, all streams in their order, the
+ * directory, and the map of its blocks.  Of each block_size blocks, the second
+ * and the third are free page maps, of which the first one is in use.
+ */
+#include "msfz.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "container.h"
+
+#define BLOCK_SIZE 4096
+#define BLOCK_SIZE_MAX 32768
+#define BLOCKS (1u << 20) /* for more, blocks become larger */
+#define MAP_OFFSET 52
+
+static const char magic[32] = "Microsoft C/C++ MSF 7.00\r\n\x1a"
+                              "DS\0\0";
+
+struct layout {
+    uint32_t block_size;
+    uint64_t *first; /* of each stream: the ordinal number of its first block */
+    uint64_t directory, map, end; /* ordinal numbers, too */
+    uint64_t directory_size;      /* bytes */
+    uint32_t num_blocks;
+};
+
+struct expansion {
+    const struct msfz_io *io;
+    struct msfz_container container;
+    struct layout layout;
+    char *error;
+    size_t error_size;
+};
+
+static void put32(uint8_t *p, uint32_t n)
+{
+    p[0] = (uint8_t)n;
+    p[1] = (uint8_t)(n >> 8);
+    p[2] = (uint8_t)(n >> 16);
+    p[3] = (uint8_t)(n >> 24);
+}
+
+/* The number of a block by its ordinal number, which free page maps lack. */
+static uint64_t block_of(const struct layout *l, uint64_t ordinal)
+{
+    uint64_t interval = ordinal / (l->block_size - 2);
+    uint64_t rest = ordinal % (l->block_size - 2);
+
+    return interval * l->block_size + (rest == 0 ? 0 : rest + 2);
+}
+
+static uint64_t blocks_for(const struct layout *l, uint64_t bytes)
+{
+    return (bytes + l->block_size - 1) / l->block_size;
+}
+
+/* Lays everything out in blocks of this size. */
+static void lay_out(const struct msfz_container *c, struct layout *l,
+                    uint32_t block_size)
+{
+    uint64_t numbers = 0, at = 1;
+    uint32_t i;
+
+    l->block_size = block_size;
+    for (i = 0; i < c->num_streams; i++) {
+        l->first[i] = at;
+        at += c->sizes[i] == MSFZ_NIL ? 0 : blocks_for(l, c->sizes[i]);
+    }
+    numbers = at - 1;
+    l->directory = at;
+    l->directory_size = 4 + 4 * (uint64_t)c->num_streams + 4 * numbers;
+    at += blocks_for(l, l->directory_size);
+    l->map = at;
+    at += blocks_for(l, 4 * (l->map - l->directory));
+    if (block_of(l, at - 1) % block_size == 0) {
+        at++; /* both free page maps are there */
+    }
+    l->end = at;
+}
+
+static enum msfz_status plan(struct expansion *e)
+{
+    const struct msfz_container *c = &e->container;
+    struct layout *l = &e->layout;
+    uint32_t block_size = BLOCK_SIZE, i;
+    uint64_t total = 0, size;
+
+    for (i = 0; i < c->num_streams; i++) {
+        total += c->sizes[i] == MSFZ_NIL ? 0 : c->sizes[i];
+    }
+    if (total > MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * e->io->size) {
+        return msfz_fail(MSFZ_LIMIT, e->error, e->error_size,
+                         "a compressed PDB (MSFZ) that becomes more than %d "
+                         "times as large",
+                         MSFZ_RATIO_MAX);
+    }
+    l->first = calloc(c->num_streams, sizeof(*l->first));
+    if (l->first == NULL) {
+        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                         "out of memory");
+    }
+    for (;; block_size *= 2) {
+        lay_out(c, l, block_size);
+        size = (block_of(l, l->end - 1) + 1) * block_size;
+        if (size / block_size <= BLOCKS || block_size == BLOCK_SIZE_MAX) {
+            break;
+        }
+    }
+    if (size > e->io->max || size / block_size > UINT32_MAX ||
+        MAP_OFFSET + 4 * (l->end - l->map) > block_size) {
+        return msfz_fail(MSFZ_LIMIT, e->error, e->error_size,
+                         "a compressed PDB (MSFZ) that becomes larger than is "
+                         "allowed: %llu bytes",
+                         (unsigned long long)size);
+    }
+    l->num_blocks = (uint32_t)(size / block_size);
+    return MSFZ_OK;
+}
+
+static enum msfz_status write_at(const struct expansion *e, uint64_t offset,
+                                 const void *data, size_t len)
+{
+    return e->io->write(e->io->context, offset, data, len) == 0
+               ? MSFZ_OK
+               : msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                           "%s", strerror(errno));
+}
+
+/* Writes what begins at a block with this ordinal number, at an offset from
+ * there.  Free page maps between are left out. */
+static enum msfz_status write_from(const struct expansion *e, uint64_t first,
+                                   uint64_t offset, const uint8_t *data,
+                                   uint64_t len)
+{
+    const struct layout *l = &e->layout;
+    enum msfz_status status = MSFZ_OK;
+    uint64_t ordinal, in_block, run, straight;
+
+    while (len > 0 && status == MSFZ_OK) {
+        ordinal = first + offset / l->block_size;
+        in_block = offset % l->block_size;
+        /* up to the next maps, which are behind the first of an interval */
+        straight = ordinal % (l->block_size - 2);
+        straight = straight == 0 ? 1 : l->block_size - 2 - straight + 1;
+        run = straight * l->block_size - in_block;
+        run = run < len ? run : len;
+        status = write_at(e, block_of(l, ordinal) * l->block_size + in_block,
+                          data, (size_t)run);
+        data += run;
+        offset += run;
+        len -= run;
+    }
+    return status;
+}
+
+static enum msfz_status write_part(const struct expansion *e,
+                                   const struct msfz_fragment *f,
+                                   uint64_t offset, const uint8_t *data,
+                                   size_t len)
+{
+    return write_from(e, e->layout.first[f->stream], f->in_stream + offset,
+                      data, len);
+}
+
+static uint8_t *unpack_chunk(const struct expansion *e,
+                             const struct msfz_chunk *chunk,
+                             enum msfz_status *status)
+{
+    uint8_t *packed = malloc(chunk->packed), *data = malloc(chunk->size);
+
+    if (packed == NULL || data == NULL) {
+        *status = msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                            "out of memory");
+    } else if (e->io->read(e->io->context, chunk->offset, packed,
+                           chunk->packed) != 0) {
+        *status = msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                            "%s", strerror(errno));
+    } else {
+        *status = msfz_unpack(chunk->compression, packed, chunk->packed, data,
+                              chunk->size, e->error, e->error_size);
+    }
+    free(packed);
+    if (*status != MSFZ_OK) {
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+/* Unpacks each chunk that is used once, and writes its part of fragments. */
+static enum msfz_status write_packed(const struct expansion *e)
+{
+    const struct msfz_container *c = &e->container;
+    const struct msfz_chunk *chunk;
+    const struct msfz_fragment *f;
+    enum msfz_status status = MSFZ_OK;
+    uint64_t begin, end, stop;
+    size_t i = 0, k;
+    uint8_t *data;
+
+    for (chunk = c->chunks; chunk < c->chunks + c->num_chunks; chunk++) {
+        stop = chunk->begin + chunk->size;
+        if (i == c->num_packed || c->packed[i].at >= stop) {
+            continue;
+        }
+        data = unpack_chunk(e, chunk, &status);
+        for (k = i; data != NULL && k < c->num_packed && status == MSFZ_OK;
+             k++) {
+            f = &c->packed[k];
+            begin = f->at > chunk->begin ? f->at : chunk->begin;
+            end = f->at + f->size < stop ? f->at + f->size : stop;
+            if (begin >= stop) {
+                break;
+            }
+            status = write_part(e, f, begin - f->at,
+                                data + (begin - chunk->begin),
+                                (size_t)(end - begin));
+            i = f->at + f->size <= stop ? k + 1 : k;
+        }
+        free(data);
+        if (status != MSFZ_OK) {
+            return status;
+        }
+    }
+    return MSFZ_OK;
+}
+
+static enum msfz_status write_plain(const struct expansion *e)
+{
+    const struct msfz_container *c = &e->container;
+    const struct msfz_fragment *f;
+    enum msfz_status status = MSFZ_OK;
+    uint8_t data[65536];
+    uint32_t done, len;
+    size_t i;
+
+    for (i = 0; i < c->num_plain && status == MSFZ_OK; i++) {
+        f = &c->plain[i];
+        for (done = 0; done < f->size && status == MSFZ_OK; done += len) {
+            len = f->size - done < sizeof(data) ? f->size - done
+                                                : (uint32_t)sizeof(data);
+            if (e->io->read(e->io->context, f->at + done, data, len) != 0) {
+                return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                                 "%s", strerror(errno));
+            }
+            status = write_part(e, f, done, data, len);
+        }
+    }
+    return status;
+}
+
+/* A list of block numbers, one after the other. */
+static uint8_t *put_blocks(const struct layout *l, uint8_t *p, uint64_t first,
+                           uint64_t n)
+{
+    for (; n > 0; n--, p += 4) {
+        put32(p, (uint32_t)block_of(l, first++));
+    }
+    return p;
+}
+
+static enum msfz_status write_directory(const struct expansion *e)
+{
+    const struct msfz_container *c = &e->container;
+    const struct layout *l = &e->layout;
+    uint64_t blocks = l->map - l->directory;
+    size_t room = (size_t)l->directory_size > 4 * (size_t)blocks
+                      ? (size_t)l->directory_size
+                      : 4 * (size_t)blocks;
+    uint8_t *directory = malloc(room), *p = directory;
+    enum msfz_status status;
+    uint32_t i;
+
+    if (directory == NULL) {
+        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                         "out of memory");
+    }
+    put32(p, c->num_streams);
+    p += 4;
+    for (i = 0; i < c->num_streams; i++, p += 4) {
+        put32(p, c->sizes[i]);
+    }
+    for (i = 0; i < c->num_streams; i++) {
+        if (c->sizes[i] != MSFZ_NIL) {
+            p = put_blocks(l, p, l->first[i], blocks_for(l, c->sizes[i]));
+        }
+    }
+    status = write_from(e, l->directory, 0, directory, l->directory_size);
+    if (status == MSFZ_OK) {
+        put_blocks(l, directory, l->directory, blocks);
+        status = write_from(e, l->map, 0, directory, 4 * blocks);
+    }
+    free(directory);
+    return status;
+}
+
+/* The map in use has a bit for each block, which is set for a free one, as
+ * all are behind the end; the other map is all free. */
+static enum msfz_status write_maps(const struct expansion *e)
+{
+    const struct layout *l = &e->layout;
+    uint64_t at, first, bit;
+    enum msfz_status status = MSFZ_OK;
+    uint8_t *map = malloc(l->block_size);
+    uint32_t i;
+
+    if (map == NULL) {
+        return msfz_fail(MSFZ_FAILED, e->error, e->error_size,
+                         "out of memory");
+    }
+    for (at = 0; at < l->num_blocks && status == MSFZ_OK;
+         at += l->block_size) {
+        first = at * 8; /* maps follow each other, one an interval */
+        for (i = 0; i < l->block_size; i++) {
+            bit = first + 8 * (uint64_t)i;
+            map[i] = bit + 8 <= l->num_blocks ? 0
+                     : bit >= l->num_blocks
+                         ? 0xFF
+                         : (uint8_t)(0xFF << (l->num_blocks - bit));
+        }
+        status = write_at(e, (at + 1) * l->block_size, map, l->block_size);
+        if (status == MSFZ_OK) {
+            memset(map, 0xFF, l->block_size);
+            status = write_at(e, (at + 2) * l->block_size, map,
+                              l->block_size);
+        }
+    }
+    free(map);
+    return status;
+}
+
+static enum msfz_status write_superblock(const struct expansion *e)
+{
+    const struct layout *l = &e->layout;
+    uint8_t block[BLOCK_SIZE_MAX] = {0};
+
+    memcpy(block, magic, sizeof(magic));
+    put32(block + 32, l->block_size);
+    put32(block + 36, 1); /* the free page map in use */
+    put32(block + 40, l->num_blocks);
+    put32(block + 44, (uint32_t)l->directory_size);
+    put_blocks(l, block + MAP_OFFSET, l->map,
+               blocks_for(l, 4 * (l->map - l->directory)));
+    return write_at(e, 0, block, l->block_size);
+}
+
+enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
+                             char *error, size_t error_size)
+{
+    static enum msfz_status (*const steps[])(const struct expansion *e) = {
+        write_superblock, write_maps, write_plain, write_packed,
+        write_directory};
+    struct expansion e = {
+        .io = io, .error = error, .error_size = error_size};
+    const struct layout *l = &e.layout;
+    static const uint8_t zero[1];
+    enum msfz_status status;
+    size_t i;
+
+    status = msfz_container_read(&e.container, io, error, error_size);
+    if (status == MSFZ_OK) {
+        status = plan(&e);
+    }
+    for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == MSFZ_OK;
+         i++) {
+        status = steps[i](&e);
+    }
+    if (status == MSFZ_OK) {
+        *size = (uint64_t)l->num_blocks * l->block_size;
+        /* the last byte, 0 even where a block number fills the block */
+        status = write_at(&e, *size - 1, zero, sizeof(zero));
+    }
+    free(e.layout.first);
+    msfz_container_free(&e.container);
+    return status;
+}
+
+/* memory ----------------------------------------------------------------- */
+
+struct memory {
+    const uint8_t *data;
+    uint8_t *to;
+    size_t room;
+};
+
+static int read_memory(void *context, uint64_t offset, void *to, size_t len)
+{
+    const struct memory *m = context;
+
+    memcpy(to, m->data + offset, len);
+    return 0;
+}
+
+static int write_memory(void *context, uint64_t offset, const void *data,
+                        size_t len)
+{
+    const struct memory *m = context;
+
+    if (offset > m->room || len > m->room - offset) {
+        errno = ENOSPC;
+        return -1;
+    }
+    memcpy(m->to + offset, data, len);
+    return 0;
+}
+
+enum msfz_status msfz_expand_memory(const uint8_t *data, size_t size,
+                                    uint8_t *to, size_t room, uint64_t *made,
+                                    char *error, size_t error_size)
+{
+    struct memory memory = {data, to, room};
+    const struct msfz_io io = {&memory, size, room, read_memory, write_memory};
+
+    return msfz_expand(&io, made, error, error_size);
+}
