@@ -77,8 +77,8 @@ USES_symbolicated = http metrics config symbolication json derived worker_pool \
                     sandbox base proto
 USES_symbolicated-worker = worker_pool reports stackwalk json derived sandbox base \
                     proto
-USES_pdb2symcache = debuginfo json derived sandbox base proto
-USES_symcachectl  = symbolicated symbolication converter debuginfo json \
+USES_pdb2symcache = debuginfo symbolication json derived sandbox base proto
+USES_symcachectl  = symbolicated converter debuginfo symbolication json \
                     reports stackwalk derived sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
@@ -158,8 +158,8 @@ $(CANARIES:%=$(B)/%): $(B)/%: src/symcached/%
 # for bench/convert: calls the converter in its own process
 $(B)/convert_call: private OPT = $(HOT)
 $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
-                   $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libderived.a \
-                   $(B)/libbase.a $(B)/libproto.a
+                   $(B)/libdebuginfo.a $(B)/libsymbolication.a \
+                   $(B)/libjson.a $(B)/libderived.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^ -lprotobuf-nanopb -lisal -lz -lzstd
 

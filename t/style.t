@@ -45,15 +45,18 @@ my %may = (    # room => rooms that it may include from
     'derived/symcache' => 'base',
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
+    'derived/jscache' => 'base derived/symcache',
     json => 'base',
     worker_pool => 'base',
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
     'reports/multipart' => '',
     'reports/minidump' => 'base stackwalk',
-    derived => 'proto derived/cficache derived/ppdbcache derived/symcache',
+    derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
+        . ' derived/symcache',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
+    'symbolication/js' => 'base',
     debuginfo => 'base derived/cficache derived/symcache',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
@@ -64,6 +67,8 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
         . ' derived/ppdbcache derived/symcache',
+    'debuginfo/sourcemap' => 'base debuginfo derived/jscache json'
+        . ' symbolication/js',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
@@ -71,15 +76,16 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/portablepdb debuginfo/wasm',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
-        . ' debuginfo/pe debuginfo/portablepdb debuginfo/symbfile'
-        . ' debuginfo/wasm derived/cficache'
+        . ' debuginfo/pe debuginfo/portablepdb debuginfo/sourcemap'
+        . ' debuginfo/symbfile debuginfo/wasm derived/cficache'
+        . ' derived/jscache'
         . ' derived/ppdbcache derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
 );
 
 # symcachectl: subcommands by what they work on, and what those share
-my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
+my $ctl = 'base proto sandbox derived derived/jscache derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
 $may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "derived/cficache/cficache.h"
+#include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
 #include "sandbox/sandbox.h"
@@ -52,6 +53,9 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
                SYMC_SOUND;
     case DEBUGINFO_CFICACHE:
         return cficache_check(map, size, check->guid, error, sizeof(error)) ==
+               SYMC_SOUND;
+    case DEBUGINFO_JSCACHE:
+        return jscache_check(map, size, error, sizeof(error)) ==
                SYMC_SOUND;
     default:
         return symc_check(map, size, check->guid, error, sizeof(error)) ==

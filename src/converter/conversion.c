@@ -22,6 +22,7 @@ static const struct {
     [DEBUGINFO_SYMCACHE] = {"symcache", "9.0.0"},
     [DEBUGINFO_PPDBCACHE] = {"ppdbcache", "1.0.0"},
     [DEBUGINFO_CFICACHE] = {"cficache", "1.0.0"},
+    [DEBUGINFO_JSCACHE] = {"jscache", "2.0.0"},
 };
 
 bool conversion_output(const char *name, enum debuginfo_output *output)
@@ -125,19 +126,37 @@ static int convert(const struct conversion *c, struct output *output,
     return 0;
 }
 
+/* Opens an original; what is the rest of its name in messages. */
+static int open_input(const char *path, const char *what,
+                      struct failure *failure)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        failure_set(failure, FAILURE_IO, "%s%scannot be opened: %s", what,
+                    *what == '\0' ? "" : ": ", strerror(errno));
+    }
+    return fd;
+}
+
 enum failure_code conversion_run(const struct conversion *c,
                                  const volatile sig_atomic_t *stop)
 {
     struct output output = {-1, 0, ""};
-    struct parser_job job = {.conversion = c};
+    struct parser_job job = {.conversion = c, .map_fd = -1};
     struct failure failure = {FAILURE_NONE, ""};
 
-    job.input_fd = open(c->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (job.input_fd < 0) {
-        failure_set(&failure, FAILURE_IO, "cannot be opened: %s",
-                    strerror(errno));
-    } else {
+    job.input_fd = open_input(c->input, "", &failure);
+    if (job.input_fd >= 0 && c->map != NULL) {
+        job.map_fd = open_input(c->map, c->map, &failure);
+    }
+    if (failure.code == FAILURE_NONE) {
         convert(c, &output, &job, stop, &failure);
+    }
+    if (job.map_fd >= 0) {
+        close(job.map_fd);
+    }
+    if (job.input_fd >= 0) {
         close(job.input_fd);
     }
     output_close(&output);

@@ -16,6 +16,7 @@
 struct conversion {
     const char *program; /* for messages */
     const char *input;   /* path */
+    const char *map;     /* path of a script's source map; or NULL */
     const char *output;  /* path, "-" is standard output; or NULL: in folder */
     const char *folder;  /* "." or another one that exists */
     bool makes_tree; /* <folder>/<name>/<id>/<file> and not <folder>/<file> */

@@ -24,7 +24,11 @@ static const char help[] =
     "       pdb2symcache -pdb FILE        writes under $_NT_SYMCACHE_PATH:\n"
     "                                     <pdb>/<GUIDAGE>/<pdb>-v" VERSION
     ".symcache\n"
-    "  --kind KIND    write a symcache, a ppdbcache or a cficache, or fail\n"
+    "       pdb2symcache --kind jscache SCRIPT [MAP] [-o OUT]\n"
+    "                                     reads a script and its source map\n"
+    "  --kind KIND    write a symcache, a ppdbcache, a cficache or a "
+    "jscache, or\n"
+    "                 fail\n"
     "  --text         of a cficache, write the text that others read\n"
     "  --arch ARCH    of a fat Mach-O file, take the image for x86_64, arm64 "
     "...\n"
@@ -111,6 +115,11 @@ static int take_option(struct conversion *c, char **arg, int left)
     }
     if (arg[0][0] != '-' && c->input == NULL) {
         c->input = arg[0];
+        return 1;
+    }
+    if (arg[0][0] != '-' && c->map == NULL && c->has_wanted &&
+        c->wanted == DEBUGINFO_JSCACHE) {
+        c->map = arg[0];
         return 1;
     }
     return 0;

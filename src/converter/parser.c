@@ -21,6 +21,7 @@
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/msfz/msfz.h"
 #include "debuginfo/scratch.h"
+#include "debuginfo/sourcemap/sourcemap.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
 #include "derived/symcache/symcache.h"
@@ -40,12 +41,15 @@ struct input {
     size_t size;
     uint8_t *expanded; /* room for what a compressed PDB becomes, or NULL */
     size_t room;       /* its bytes */
+    const uint8_t *map; /* a script's source map; NULL: none was named */
+    size_t map_size;
 };
 
 /* Bytes that the parser works on: for limits that grow with the file. */
 static size_t work_size(const struct input *input)
 {
-    return input->size > input->room ? input->size : input->room;
+    return (input->size > input->room ? input->size : input->room) +
+           input->map_size;
 }
 
 struct output {
@@ -81,29 +85,39 @@ static void catch_sigbus(const struct conversion *c)
     sigaction(SIGBUS, &action, NULL);
 }
 
-static int map_input(const struct parser_job *job, struct input *input,
-                     struct failure *failure)
+static int map_file(int fd, const uint8_t **data, size_t *size,
+                    struct failure *failure)
 {
     struct stat st;
 
-    if (fstat(job->input_fd, &st) != 0) {
+    if (fstat(fd, &st) != 0) {
         return failure_set(failure, FAILURE_IO, "cannot be read: %s",
                            strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) {
         return failure_set(failure, FAILURE_IO, "is not a regular file");
     }
-    input->size = (size_t)st.st_size;
-    input->data = (const uint8_t *)"";
+    *size = (size_t)st.st_size;
+    *data = (const uint8_t *)"";
     if (st.st_size > 0) {
-        input->data =
-            mmap(NULL, input->size, PROT_READ, MAP_PRIVATE, job->input_fd, 0);
-        if (input->data == MAP_FAILED) {
+        *data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (*data == MAP_FAILED) {
             return failure_set(failure, FAILURE_IO, "cannot be mapped: %s",
                                strerror(errno));
         }
     }
     return 0;
+}
+
+static int map_input(const struct parser_job *job, struct input *input,
+                     struct failure *failure)
+{
+    return map_file(job->input_fd, &input->data, &input->size, failure) != 0 ||
+                   (job->map_fd >= 0 &&
+                    map_file(job->map_fd, &input->map, &input->map_size,
+                             failure) != 0)
+               ? -1
+               : 0;
 }
 
 /* Sections of ELF files are what is decompressed, in a thread of its own. */
@@ -176,9 +190,10 @@ static size_t map_scratch(const struct input *input)
 {
     int fd;
     void *p = MAP_FAILED;
-    size_t size = SCRATCH_FACTOR * input->size;
+    size_t size = SCRATCH_FACTOR * work_size(input);
 
-    if (!has_compressed_parts(input)) {
+    if (!has_compressed_parts(input) &&
+        (input->map_size == 0 || work_size(input) < SCRATCH_LEAST)) {
         return 0;
     }
     fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -297,6 +312,10 @@ static int convert(const struct conversion *c, struct input *input,
     int rc;
     const struct debuginfo_maker *maker;
 
+    if (c->has_wanted && c->wanted == DEBUGINFO_JSCACHE) {
+        return sourcemap_convert(input->data, input->size, input->map,
+                                 input->map_size, sink, result, failure);
+    }
     if (expand(input, failure) != 0) {
         return -1;
     }

@@ -14,6 +14,7 @@
 struct parser_job {
     const struct conversion *conversion;
     int input_fd;
+    int map_fd; /* a script's source map; or -1 */
     int output_fd;
 };
 

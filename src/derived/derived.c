@@ -117,6 +117,35 @@ static enum symc_verify_status check_cficache(const void *data, size_t size,
                : SYMC_VIOLATED;
 }
 
+static bool sniff_jscache(const uint8_t *data, size_t size)
+{
+    return jscache_sniff(data, size);
+}
+
+static enum symc_open_status open_jscache(union derived_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size)
+{
+    return jscache_reader_open(&reader->jscache, data, size, error,
+                               error_size);
+}
+
+static enum symc_verify_status verify_jscache(union derived_reader *reader,
+                                                 char *error,
+                                                 size_t error_size)
+{
+    return jscache_verify(&reader->jscache, error, error_size);
+}
+
+/* The id is a digest of the originals, which whoever had them compares. */
+static enum symc_verify_status check_jscache(const void *data, size_t size,
+                                                const symcache_key_t *key,
+                                                bool is_received, char *error,
+                                                size_t error_size)
+{
+    return jscache_check(data, size, error, error_size);
+}
+
 static const struct derived_type types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] = {
         .name = "SymCache",
@@ -145,6 +174,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_cficache,
         .verify = verify_cficache,
         .check = check_cficache,
+    },
+    [SYMCACHE_KIND_JSCACHE] = {
+        .name = "JsCache",
+        .oldest = {2, 0, 0},
+        .newest = {2, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_jscache,
+        .open = open_jscache,
+        .verify = verify_jscache,
+        .check = check_jscache,
     },
 };
 

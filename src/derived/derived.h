@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "derived/cficache/cficache.h"
+#include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
@@ -23,6 +24,7 @@ union derived_reader {
     struct symc_reader symcache;
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;
+    struct jscache_reader jscache;
 };
 
 struct derived_type {

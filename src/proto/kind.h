@@ -47,6 +47,7 @@ typedef enum {
     SYMCACHE_KIND_SECTION,       /* "section": of an ELF file, by its name */
     SYMCACHE_KIND_SYMBFILE,      /* "symbfile": names of an executable that a
                                     profiler knows by a hash */
+    SYMCACHE_KIND_JSCACHE,       /* "jscache": of a script and its map */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

@@ -2,7 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl convert: makes a SymCache of a file with debug information, a
- * PpdbCache of a portable PDB, or a CfiCache.
+ * PpdbCache of a portable PDB, a CfiCache, or a JsCache of a script and its
+ * source map.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 int convert_command(int argc, char **argv)
 {
-    int is_strict = 0, is_text = 0;
+    int is_strict = 0, is_text = 0, is_script;
     const char *kind = NULL;
     struct conversion c = {
         .program = "symcachectl", .folder = ".", .has_sandbox = true,
@@ -26,12 +27,9 @@ int convert_command(int argc, char **argv)
 
     argc = options_parse("convert", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);
-    if (argc != 1) {
+    if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE
-                        : command_usage("convert",
-                                        argc == 0 ? "no FILE"
-                                                  : "more than one FILE",
-                                        argc == 0 ? NULL : argv[1]);
+                        : command_usage("convert", "no FILE", NULL);
     }
     c.input = argv[0];
     c.is_strict = is_strict != 0;
@@ -40,6 +38,12 @@ int convert_command(int argc, char **argv)
     if (kind != NULL && !conversion_output(kind, &c.wanted)) {
         return command_usage("convert", "no such kind", kind);
     }
+    is_script = kind != NULL && c.wanted == DEBUGINFO_JSCACHE;
+    if (argc > 1 + is_script) {
+        return command_usage("convert", "more than one FILE",
+                             argv[1 + is_script]);
+    }
+    c.map = argc > 1 ? argv[1] : NULL;
     if (c.is_text && (kind == NULL || c.wanted != DEBUGINFO_CFICACHE)) {
         return command_usage("convert", "--text without --kind cficache",
                              NULL);

@@ -12,6 +12,7 @@
 #include "symcachectl/command.h"
 #include "frames.h"
 #include "input.h"
+#include "script.h"
 #include "derived/symcache/symcache.h"
 
 /* The most frames that are printed for one range.  A hostile file could
@@ -254,6 +255,10 @@ int dump_command(int argc, char **argv)
     output_init(&d.output, STDOUT_FILENO);
     if (d.input.kind == SYMCACHE_KIND_PPDBCACHE) {
         print_ppdb(&d);
+        return output_finish(&d.output, COMMAND_OK);
+    }
+    if (d.input.kind == SYMCACHE_KIND_JSCACHE) {
+        script_dump(&d.output, &d.input.reader.jscache);
         return output_finish(&d.output, COMMAND_OK);
     }
     d.reader = d.input.reader.symcache;

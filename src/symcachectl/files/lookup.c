@@ -13,6 +13,7 @@
 #include "symcachectl/command.h"
 #include "frames.h"
 #include "input.h"
+#include "script.h"
 
 #define SHOWN 40 /* bytes of a line that is not an address */
 
@@ -74,6 +75,11 @@ static int print(struct lookup *l, uint64_t address)
 
     if (l->input.kind == SYMCACHE_KIND_PPDBCACHE) {
         return print_place(l, address);
+    }
+    if (l->input.kind == SYMCACHE_KIND_JSCACHE) {
+        note(l, script_print(&l->output, &l->input.reader.jscache, address,
+                             l->is_json != 0));
+        return 0;
     }
     symc_reader_lookup(&l->input.reader.symcache, address, &frames);
     note(l, frames.next != SYMC_NONE);
@@ -160,6 +166,8 @@ static int check_addresses(const struct lookup *l, int count, char **texts)
             return command_usage("lookup",
                                  l->input.kind == SYMCACHE_KIND_PPDBCACHE
                                      ? "no METHOD+IL"
+                                 : l->input.kind == SYMCACHE_KIND_JSCACHE
+                                     ? "no LINE:COLUMN"
                                      : "no address",
                                  texts[i]);
         }
@@ -220,6 +228,7 @@ int lookup_command(int argc, char **argv)
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
     }
     l.parse = l.input.kind == SYMCACHE_KIND_PPDBCACHE ? addresses_parse_method
+              : l.input.kind == SYMCACHE_KIND_JSCACHE ? script_parse
                                                       : addresses_parse;
     if (check_addresses(&l, argc - i, argv + i) != COMMAND_OK) {
         return COMMAND_USAGE;

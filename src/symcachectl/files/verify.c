@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache or
- * CfiCache.
+ * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache,
+ * CfiCache or JsCache.
  */
 #include <unistd.h>
 
@@ -24,8 +24,17 @@ static void print_sound(struct output *output, const char *file,
     const struct symc_reader *r = &input->reader.symcache;
     const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
     const struct cficache_reader *cfi = &input->reader.cficache;
+    const struct jscache_reader *js = &input->reader.jscache;
 
     output_text(output, file);
+    if (input->kind == SYMCACHE_KIND_JSCACHE) {
+        print_count(output, ": sound: JsCache, version ", JSCACHE_VERSION,
+                    "");
+        print_count(output, ", ", js->num_files, " files");
+        print_count(output, ", ", js->num_positions, " positions");
+        print_count(output, ", ", js->string_bytes, " bytes of strings\n");
+        return;
+    }
     if (input->kind == SYMCACHE_KIND_CFICACHE) {
         print_count(output, ": sound: CfiCache, version ", CFICACHE_VERSION,
                     "");

@@ -1,0 +1,154 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfo/scratch.h"
+#include "map.h"
+#include "symbolication/js/js.h"
+
+/* Copies the map, which is read in place, or takes it out of the script. */
+static char *take_map(const uint8_t *script, size_t script_size,
+                      const uint8_t *map, size_t *size,
+                      struct failure *failure)
+{
+    char *text;
+    struct js_text url = js_reference((const char *)script, script_size);
+
+    if (map == NULL && !js_is_data_url(url)) {
+        failure_set(failure, FAILURE_DAMAGED,
+                    "has no map in it, and none was named");
+        return NULL;
+    }
+    text = scratch_allocate(map != NULL ? *size : url.size);
+    if (text == NULL) {
+        failure_memory(failure);
+        return NULL;
+    }
+    if (map != NULL) {
+        scratch_copy(text, map, *size);
+    } else if (!js_data_url_read(url, text, size)) {
+        failure_set(failure, FAILURE_DAMAGED,
+                    "has a map in it that is no valid \"data:\" URL");
+        scratch_free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static enum symc_status add_files(struct jscache_writer *writer,
+                                     const struct sourcemap *map)
+{
+    size_t i;
+    enum symc_status status = SYMC_OK;
+
+    for (i = 0; i < map->num_sources && status == SYMC_OK; i++) {
+        status =
+            jscache_writer_file(writer, map->sources[i].name,
+                                map->sources[i].text,
+                                map->sources[i].is_ignored);
+    }
+    return status;
+}
+
+/* Gives tokens the functions that a Hermes map knows.  Of several tokens at one
+ * place, the first one's counts. */
+static enum symc_status add_functions(struct jscache_writer *writer,
+                                         struct sourcemap *map)
+{
+    size_t i;
+    struct jscache_row *token;
+    struct symc_string name;
+
+    for (i = 0; i < map->num_tokens; i++) {
+        token = &map->tokens[i];
+        name = sourcemap_function(map, token);
+        if (name.data != NULL &&
+            jscache_writer_text(writer, name, &token->scope) != SYMC_OK) {
+            return SYMC_NO_MEMORY;
+        }
+    }
+    return SYMC_OK;
+}
+
+/* Makes offsets of the indices of names.  Most names are those of many tokens,
+ * so each index is looked up once. */
+static enum symc_status add_names(struct jscache_writer *writer,
+                                     struct sourcemap *map)
+{
+    size_t i;
+    uint32_t *offsets, *offset;
+    struct jscache_row *token;
+    enum symc_status status = SYMC_OK;
+
+    offsets = malloc((map->num_names + 1) * sizeof(*offsets));
+    if (offsets == NULL) {
+        return SYMC_NO_MEMORY;
+    }
+    memset(offsets, 0xFF, (map->num_names + 1) * sizeof(*offsets));
+    for (i = 0; i < map->num_tokens && status == SYMC_OK; i++) {
+        token = &map->tokens[i];
+        if (token->name == JSCACHE_NONE) {
+            continue;
+        }
+        offset = &offsets[token->name];
+        if (*offset == JSCACHE_NONE) {
+            status = jscache_writer_text(writer, map->names[token->name],
+                                         offset);
+        }
+        token->name = *offset;
+    }
+    free(offsets);
+    return status;
+}
+
+static int write_cache(struct sourcemap *map, const struct symc_sink *sink,
+                       struct failure *failure)
+{
+    enum symc_status status;
+    struct jscache_writer writer;
+
+    jscache_writer_init(&writer);
+    status = add_files(&writer, map);
+    if (status == SYMC_OK && map->is_hermes) {
+        status = add_functions(&writer, map);
+    }
+    if (status == SYMC_OK) {
+        status = add_names(&writer, map);
+    }
+    if (status == SYMC_OK) {
+        status = jscache_writer_finish(&writer, map->tokens, map->num_tokens,
+                                       sink);
+    }
+    jscache_writer_free(&writer);
+    return failure_writer(failure, status);
+}
+
+int sourcemap_convert(const uint8_t *script, size_t script_size,
+                      const uint8_t *map, size_t map_size,
+                      const struct symc_sink *sink,
+                      struct debuginfo_result *result,
+                      struct failure *failure)
+{
+    int rc;
+    char *text;
+    struct sourcemap read;
+
+    memset(result, 0, sizeof(*result));
+    result->output = DEBUGINFO_JSCACHE;
+    text = take_map(script, script_size, map, &map_size, failure);
+    if (text == NULL) {
+        return -1;
+    }
+    memset(&read, 0, sizeof(read));
+    rc = sourcemap_read(&read, text, map_size, failure);
+    if (rc == 0) {
+        rc = write_cache(&read, sink, failure);
+    }
+    sourcemap_free(&read);
+    scratch_free(text);
+    return rc;
+}

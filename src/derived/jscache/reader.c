@@ -1,0 +1,254 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+bool jscache_sniff(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, JSCACHE_MAGIC, 4) == 0;
+}
+
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    uint32_t version;
+
+    if (size < JSCACHE_AT_POSITIONS || !jscache_sniff(data, size)) {
+        snprintf(error, error_size,
+                 "not a JsCache: does not begin with \"" JSCACHE_MAGIC "\"");
+        return SYMC_FOREIGN;
+    }
+    version = le32(data + JSCACHE_AT_VERSION);
+    if (version != JSCACHE_VERSION) {
+        snprintf(error, error_size,
+                 "a JsCache of version %u; %d can be read", version,
+                 JSCACHE_VERSION);
+        return SYMC_FOREIGN;
+    }
+    if (size < JSCACHE_HEADER) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, the header alone has %d", size,
+                 JSCACHE_HEADER);
+        return SYMC_DAMAGED;
+    }
+    return SYMC_OPENED;
+}
+
+/* Returns where a part of size bytes begins, and moves the end behind it. */
+static size_t take(uint64_t *end, uint64_t size)
+{
+    uint64_t begin = (*end + 7) & ~(uint64_t)7;
+
+    *end = begin + size;
+    return (size_t)begin;
+}
+
+/* Computes where the parts begin; returns where the last one ends. */
+static uint64_t lay_out(struct jscache_reader *r)
+{
+    uint64_t end = JSCACHE_HEADER;
+
+    r->positions =
+        take(&end, (uint64_t)r->num_positions * JSCACHE_POSITION_SIZE);
+    r->mappings =
+        take(&end, (uint64_t)r->num_positions * JSCACHE_MAPPING_SIZE);
+    r->files = take(&end, (uint64_t)r->num_files * JSCACHE_FILE_SIZE);
+    r->lines = take(&end, (uint64_t)r->num_lines * 4);
+    r->strings = take(&end, r->string_bytes);
+    if (r->num_ignored > 0) {
+        r->ignored = take(&end, (uint64_t)r->num_ignored * 4);
+    }
+    return end;
+}
+
+enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size)
+{
+    uint64_t end;
+    enum symc_open_status status;
+    struct jscache_reader r;
+
+    status = check_magic(data, size, error, error_size);
+    if (status != SYMC_OPENED) {
+        return status;
+    }
+    r.data = data;
+    r.size = size;
+    r.num_positions = le32(r.data + JSCACHE_AT_POSITIONS);
+    r.num_files = le32(r.data + JSCACHE_AT_FILES);
+    r.num_lines = le32(r.data + JSCACHE_AT_LINES);
+    r.string_bytes = le32(r.data + JSCACHE_AT_STRINGS);
+    r.num_ignored = le32(r.data + JSCACHE_AT_IGNORED);
+    r.ignored = 0;
+    end = lay_out(&r);
+    if (end > size) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, its parts take %llu", size,
+                 (unsigned long long)end);
+        return SYMC_DAMAGED;
+    }
+    *reader = r;
+    return SYMC_OPENED;
+}
+
+static const uint8_t *position(const struct jscache_reader *r, uint32_t index)
+{
+    return r->data + r->positions + (size_t)index * JSCACHE_POSITION_SIZE;
+}
+
+static uint64_t key_at(const struct jscache_reader *r, uint32_t index)
+{
+    const uint8_t *p = position(r, index);
+
+    return (uint64_t)le32(p) << 32 | le32(p + 4);
+}
+
+static const uint8_t *mapping(const struct jscache_reader *r, uint32_t index)
+{
+    return r->data + r->mappings + (size_t)index * JSCACHE_MAPPING_SIZE;
+}
+
+/* How many positions are before key, or at it, too, if it counts. */
+static uint32_t count_before(const struct jscache_reader *r, uint64_t key,
+                             bool counts)
+{
+    uint64_t at;
+    uint32_t half, base = 0, count = r->num_positions;
+
+    while (count > 0) {
+        half = count / 2;
+        at = key_at(r, base + half);
+        if (at < key || (counts && at == key)) {
+            base += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return base;
+}
+
+static struct symc_string string_at(const struct jscache_reader *r,
+                                       uint32_t offset)
+{
+    struct symc_string string = {NULL, 0};
+
+    if (offset < JSCACHE_ANONYMOUS) {
+        (void)symc_string_find(r->data + r->strings, r->string_bytes,
+                                  offset, SYMC_VERSION, &string);
+    }
+    return string;
+}
+
+void jscache_reader_token(const struct jscache_reader *r, uint32_t index,
+                          struct jscache_token *token)
+{
+    uint32_t scope;
+    const uint8_t *at = position(r, index), *p = mapping(r, index);
+
+    token->minified_line = le32(at);
+    token->minified_column = le32(at + 4);
+    token->file = le32(p);
+    token->line = le32(p + 4);
+    token->column = le32(p + 8);
+    token->name = string_at(r, le32(p + 12));
+    scope = le32(p + 16);
+    token->function = string_at(r, scope);
+    token->scope = scope == JSCACHE_NONE        ? JSCACHE_SCOPE_NONE
+                   : scope == JSCACHE_ANONYMOUS ? JSCACHE_SCOPE_ANONYMOUS
+                                                : JSCACHE_SCOPE_NAMED;
+}
+
+bool jscache_reader_lookup(const struct jscache_reader *r, uint32_t line,
+                           uint32_t column, bool has_all_lines,
+                           struct jscache_token *token)
+{
+    uint32_t index =
+        count_before(r, (uint64_t)line << 32 | column, true);
+
+    if (index == 0 || le32(position(r, --index)) < line) {
+        return false;
+    }
+    if (index > 0 && key_at(r, index - 1) == key_at(r, index)) {
+        index = count_before(r, key_at(r, index), false);
+    }
+    if (!has_all_lines && index > 0 &&
+        memcmp(mapping(r, index - 1), mapping(r, index),
+               JSCACHE_MAPPING_SIZE) == 0) {
+        return false;
+    }
+    jscache_reader_token(r, index, token);
+    return token->file != JSCACHE_NONE || token->line != JSCACHE_NONE ||
+           token->column != JSCACHE_NONE;
+}
+
+/* Is a number in the ascending list of ignored files? */
+static bool is_ignored(const struct jscache_reader *r, uint32_t file)
+{
+    uint32_t at, half, base = 0, count = r->num_ignored;
+
+    while (count > 0) {
+        half = count / 2;
+        at = le32(r->data + r->ignored + ((size_t)base + half) * 4);
+        if (at == file) {
+            return true;
+        }
+        if (at < file) {
+            base += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return false;
+}
+
+bool jscache_reader_file(const struct jscache_reader *r, uint32_t index,
+                         struct jscache_file *file)
+{
+    const uint8_t *p;
+
+    if (index >= r->num_files) {
+        return false;
+    }
+    p = r->data + r->files + (size_t)index * JSCACHE_FILE_SIZE;
+    file->name = string_at(r, le32(p));
+    file->text = string_at(r, le32(p + 4));
+    file->is_ignored = is_ignored(r, index);
+    return true;
+}
+
+bool jscache_reader_line(const struct jscache_reader *r, uint32_t file,
+                         uint32_t line, struct symc_string *text)
+{
+    uint32_t first, end, from, to;
+    struct jscache_file f;
+    const uint8_t *p;
+
+    if (!jscache_reader_file(r, file, &f) || f.text.data == NULL) {
+        return false;
+    }
+    p = r->data + r->files + (size_t)file * JSCACHE_FILE_SIZE;
+    first = le32(p + 8);
+    end = le32(p + 12);
+    if (end > r->num_lines || first > end || line >= end - first) {
+        return false;
+    }
+    p = r->data + r->lines + ((size_t)first + line) * 4;
+    from = le32(p);
+    to = line + 1 < end - first ? le32(p + 4) : (uint32_t)f.text.size;
+    if (from >= to || to > f.text.size) {
+        return false;
+    }
+    to -= f.text.data[to - 1] == '\n';
+    to -= to > from && f.text.data[to - 1] == '\r';
+    text->data = f.text.data + from;
+    text->size = to - from;
+    return true;
+}

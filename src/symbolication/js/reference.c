@@ -1,0 +1,178 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reference.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
+}
+
+/* The last place before end where word begins, or NULL. */
+static const char *find_last(const char *text, const char *end,
+                             const char *word)
+{
+    size_t n = strlen(word);
+    const char *p, *found;
+
+    if ((size_t)(end - text) < n) {
+        return NULL;
+    }
+    for (p = end - n + 1; p > text;) {
+        found = memrchr(text, word[0], (size_t)(p - text));
+        if (found == NULL || memcmp(found, word, n) == 0) {
+            return found;
+        }
+        p = found;
+    }
+    return NULL;
+}
+
+/* What follows the last comment with a word, up to white space. */
+static struct js_text comment(const char *script, size_t size,
+                              const char *word, bool accepts_at)
+{
+    const char *at, *end = script + size;
+    struct js_text text = {NULL, 0};
+
+    for (at = end;;) {
+        at = find_last(script, at, word);
+        if (at == NULL || at - script < 4) {
+            return text;
+        }
+        if (memcmp(at - 4, "//# ", 4) == 0 ||
+            (accepts_at && memcmp(at - 4, "//@ ", 4) == 0)) {
+            break;
+        }
+    }
+    for (at += strlen(word); at < end && is_blank(*at); at++) {
+    }
+    text.data = at;
+    for (; at < end && !is_blank(*at); at++) {
+    }
+    text.size = (size_t)(at - text.data);
+    return text;
+}
+
+struct js_text js_reference(const char *script, size_t size)
+{
+    size_t i;
+    struct js_text url = comment(script, size, "sourceMappingURL=", true);
+
+    for (i = 0; i < url.size; i++) {
+        if ((url.data[i] == '?' || url.data[i] == '#') &&
+            !js_is_data_url(url)) {
+            url.size = i;
+        }
+    }
+    if (url.size == 0) {
+        url.data = NULL;
+    }
+    return url;
+}
+
+struct js_text js_debug_id(const char *script, size_t size)
+{
+    struct js_text id = comment(script, size, "debugId=", false);
+
+    if (id.size == 0) {
+        id.data = NULL;
+    }
+    return id;
+}
+
+bool js_is_data_url(struct js_text url)
+{
+    return url.size >= 5 && memcmp(url.data, "data:", 5) == 0;
+}
+
+static int base64_value(char c)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c != '\0' ? strchr(digits, c) : NULL;
+
+    return p != NULL ? (int)(p - digits) : -1;
+}
+
+/* Strict: padded, and no bits are left over. */
+static bool read_base64(const char *p, size_t n, char *text, size_t *size)
+{
+    size_t i, padding = 0;
+    int value;
+    uint32_t bits = 0;
+    char *to = text;
+
+    if (n % 4 != 0) {
+        return false;
+    }
+    while (padding < 2 && padding < n && p[n - 1 - padding] == '=') {
+        padding++;
+    }
+    for (i = 0; i < n; i++) {
+        value = i < n - padding ? base64_value(p[i]) : 0;
+        if (value < 0) {
+            return false;
+        }
+        bits = bits << 6 | (uint32_t)value;
+        if (i % 4 == 3) {
+            *to++ = (char)(bits >> 16);
+            *to++ = (char)(bits >> 8);
+            *to++ = (char)bits;
+        }
+    }
+    *size = (size_t)(to - text) - padding;
+    return padding == 0 || (bits & (padding == 1 ? 0xFF : 0xFFFF)) == 0;
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9'                    ? c - '0'
+           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                    : -1;
+}
+
+static void read_percent(const char *p, size_t n, char *text, size_t *size)
+{
+    size_t i;
+    char *to = text;
+
+    for (i = 0; i < n; i++) {
+        if (p[i] == '%' && i + 2 < n && hex_value(p[i + 1]) >= 0 &&
+            hex_value(p[i + 2]) >= 0) {
+            *to++ = (char)(hex_value(p[i + 1]) << 4 | hex_value(p[i + 2]));
+            i += 2;
+        } else {
+            *to++ = p[i];
+        }
+    }
+    *size = (size_t)(to - text);
+}
+
+bool js_data_url_read(struct js_text url, char *text, size_t *size)
+{
+    size_t n;
+    const char *p, *comma;
+    static const char base64[] = ";base64";
+
+    comma = js_is_data_url(url) ? memchr(url.data, ',', url.size) : NULL;
+    if (comma == NULL) {
+        return false;
+    }
+    p = comma + 1;
+    n = url.size - (size_t)(p - url.data);
+    if ((size_t)(comma - url.data) >= sizeof(base64) - 1 &&
+        memcmp(comma - sizeof(base64) + 1, base64, sizeof(base64) - 1) == 0) {
+        if (!read_base64(p, n, text, size)) {
+            return false;
+        }
+    } else {
+        read_percent(p, n, text, size);
+    }
+    return utf8_valid(text, *size) == *size;
+}
