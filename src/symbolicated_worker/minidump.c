@@ -91,10 +91,10 @@ static void have(void *arg, const struct work_file *file, const uint8_t *data,
     struct symbols *symbols;
     char error[200];
 
-    if (file->index >= report->dump.num_modules) {
+    if (file->index >= report->nasked) {
         return;
     }
-    symbols = &report->symbols[file->index];
+    symbols = &report->symbols[report->asked[file->index]];
     if (file->what == CRASH_CFI && symbols->has_cfi) {
         return; /* that of the image */
     }
@@ -115,7 +115,8 @@ static void have(void *arg, const struct work_file *file, const uint8_t *data,
     }
 }
 
-/* Asks for the files of modules that are wanted and were not asked for. */
+/* Asks for the files of modules that are wanted and were not asked for.  The
+ * question has these modules alone: symbolicated reads it in its loop. */
 static void ask(struct report *report, struct work_service *service)
 {
     size_t i;
@@ -276,7 +277,10 @@ static void read_dump(struct report *report, const struct order *order,
         calloc(report->dump.num_threads + 1, sizeof(report->threads[0]));
     report->symbols =
         calloc(report->dump.num_modules + 1, sizeof(report->symbols[0]));
-    if (report->threads == NULL || report->symbols == NULL) {
+    report->asked =
+        calloc(report->dump.num_modules + 1, sizeof(report->asked[0]));
+    if (report->threads == NULL || report->symbols == NULL ||
+        report->asked == NULL) {
         out_of_memory();
     }
     for (i = 0; i < report->dump.num_modules; i++) {
@@ -285,6 +289,7 @@ static void read_dump(struct report *report, const struct order *order,
     answer(report, body->service);
     free(report->threads);
     free(report->symbols);
+    free(report->asked);
     free(report->frames);
     free(report->writer.data);
 }

@@ -83,7 +83,12 @@ void report_write_question(struct report *report)
     write_form(report);
     json_write_key(w, "modules");
     json_write_open(w, '[');
+    report->nasked = 0;
     for (i = 0; i < report->dump.num_modules; i++) {
+        if (!report->symbols[i].is_wanted || report->symbols[i].is_asked) {
+            continue;
+        }
+        report->asked[report->nasked++] = (uint32_t)i;
         write_module(report, i);
         if (has_id_of_first(&report->dump, i)) {
             write_text(w, "lookup_file", report->lookup_file);
@@ -96,13 +101,11 @@ void report_write_question(struct report *report)
     json_write_open(w, '{');
     json_write_key(w, "frames");
     json_write_open(w, '[');
-    for (i = 0; i < report->dump.num_modules; i++) {
-        if (report->symbols[i].is_wanted && !report->symbols[i].is_asked) {
-            json_write_open(w, '{');
-            json_write_key(w, "instruction_addr");
-            json_write_hex(w, report->dump.modules[i].base);
-            json_write_close(w, '}');
-        }
+    for (i = 0; i < report->nasked; i++) {
+        json_write_open(w, '{');
+        json_write_key(w, "instruction_addr");
+        json_write_hex(w, report->dump.modules[report->asked[i]].base);
+        json_write_close(w, '}');
     }
     json_write_close(w, ']');
     json_write_close(w, '}');

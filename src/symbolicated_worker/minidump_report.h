@@ -44,6 +44,8 @@ struct report {
     char *lookup_file; /* the first module's, if rules have another; or NULL */
     struct stackwalk walk;
     struct symbols *symbols; /* of all modules */
+    uint32_t *asked;         /* modules of the newest question, room for all */
+    size_t nasked;
     struct thread *threads;
     struct thread *thread; /* that is walked */
     struct frame *frames;
