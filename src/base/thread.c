@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
 int thread_start(void *(*run)(void *), void *arg)
 {
@@ -21,4 +22,49 @@ int thread_start(void *(*run)(void *), void *arg)
         pthread_detach(thread);
     }
     return rc;
+}
+
+struct kept {
+    struct kept *next;
+    max_align_t data[];
+};
+
+static pthread_key_t kept_key;
+static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
+static int kept_error;
+
+static void free_kept(void *first)
+{
+    struct kept *kept = first, *next;
+
+    for (; kept != NULL; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
+}
+
+static void create_key(void)
+{
+    kept_error = pthread_key_create(&kept_key, free_kept);
+}
+
+void *thread_keep(void **kept, size_t size)
+{
+    struct kept *new;
+
+    if (*kept != NULL) {
+        return *kept;
+    }
+    pthread_once(&kept_once, create_key);
+    new = kept_error == 0 ? calloc(1, sizeof(*new) + size) : NULL;
+    if (new == NULL) {
+        return NULL;
+    }
+    new->next = pthread_getspecific(kept_key);
+    if (pthread_setspecific(kept_key, new) != 0) {
+        free(new);
+        return NULL;
+    }
+    *kept = new->data;
+    return *kept;
 }

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "symbolicated/api/fragments.h"
+
+/* What a thread needs for an answer. */
+struct mozilla_memory {
+    struct chain chain;     /* of the newest frame */
+    struct fragments paths; /* that stand in the answer */
+};
 
 /* answers ------------------------------------------------------------------ */
 
@@ -59,17 +66,14 @@ static const struct chain *chain_of(const struct mozilla_call *call,
                                     const struct mozilla_frame *frame,
                                     uint32_t location)
 {
-    static _Thread_local struct chain chain;
+    struct chain *chain = &call->memory->chain;
 
-    chain.count = 0;
+    chain->count = 0;
     if (location != SYMC_NONE) {
-        chain_at(&module_of(call, frame)->reader->symcache, location, &chain);
+        chain_at(&module_of(call, frame)->reader->symcache, location, chain);
     }
-    return &chain;
+    return chain;
 }
-
-/* Paths that stand in the answer that this thread writes. */
-static _Thread_local struct fragments paths;
 
 static void write_offset(struct json_writer *w,
                          const struct mozilla_frame *frame)
@@ -88,7 +92,7 @@ static bool write_file(struct mozilla_call *call, struct json_writer *w,
     struct fragment *fragment;
     const struct symc_string *path;
 
-    if (fragments_find(&paths, reader, file, &fragment)) {
+    if (fragments_find(&call->memory->paths, reader, file, &fragment)) {
         json_write_key(w, "file");
         fragment_again(fragment, 0, w);
         return true;
@@ -367,7 +371,7 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
 {
     uint32_t j;
 
-    fragments_begin(&paths, call->base.nframes);
+    fragments_begin(&call->memory->paths, call->base.nframes);
     json_write_open(w, '{');
     json_write_key(w, "results");
     json_write_open(w, '[');
@@ -426,9 +430,15 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
 {
     struct mozilla_call *call = (struct mozilla_call *)base;
     const struct symbolication_config *config = call->config;
+    static _Thread_local void *kept;
     struct json_writer *w = reply->body;
     uint32_t i;
 
+    call->memory = thread_keep(&kept, sizeof(*call->memory));
+    if (call->memory == NULL) {
+        w->has_failed = true;
+        return API_FINISHED;
+    }
     mozilla_service(call->request, "POST", reply);
     if (config->mozilla.on_failure == MOZILLA_ON_FAILURE_503 &&
         has_failed(call)) {

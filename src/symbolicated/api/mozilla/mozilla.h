@@ -55,6 +55,8 @@ struct mozilla_job {
     uint32_t stacks;
 };
 
+struct mozilla_memory;
+
 struct mozilla_call {
     struct api_call base;
     const struct symbolication_config *config;
@@ -76,6 +78,7 @@ struct mozilla_call {
     struct source_path path;
     char *text; /* that was put together, in room bytes */
     size_t room;
+    struct mozilla_memory *memory; /* of the thread that writes the answer */
 };
 
 /* api_call.step() of both versions. */

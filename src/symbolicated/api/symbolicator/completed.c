@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/thread.h"
 #include "symbolicated/api/fragments.h"
 #include "module.h"
 
@@ -647,9 +648,13 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_result *results,
                          struct json_writer *w)
 {
-    static _Thread_local struct answer answer;
-    struct answer *a = &answer;
+    static _Thread_local void *kept;
+    struct answer *a = thread_keep(&kept, sizeof(*a));
 
+    if (a == NULL) {
+        w->has_failed = true;
+        return true;
+    }
     fragments_begin(&a->files, request->nframes);
     fragments_begin(&a->functions, request->nframes);
     fragments_begin(&a->packages, request->nmodules);
