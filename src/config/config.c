@@ -163,6 +163,26 @@ config_source_version(const struct source_config *source,
     return kind == SYMCACHE_KIND_SYMCACHE ? &source->version : NULL;
 }
 
+bool config_source_is_ready_made(const struct source_config *source,
+                                 const symcache_key_t *key)
+{
+    return source->type->has_symcaches || symcache_key_is_url(key);
+}
+
+const symcache_version_t *
+config_source_ready_made(const struct source_config *source,
+                         const symcache_key_t *key)
+{
+    static const symcache_version_t url = {1, 0, 0};
+
+    if (symcache_key_is_url(key)) {
+        return source->type->has_urls ? &url : NULL;
+    }
+    return key->id_type == SYMCACHE_ID_DEBUG
+               ? config_source_version(source, (symcache_kind_e)key->kind)
+               : NULL;
+}
+
 /* Adds a version that a SymCache server has, if it is none of the store's. */
 static void add_version(struct store_config *store,
                         const struct source_config *source,

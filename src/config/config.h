@@ -125,8 +125,8 @@ struct transport_config {
     char *user_agent;
     enum transport_http http;
     enum transport_internal internal;
-    unsigned long long id; /* of its connections: no other one has it, in this
-                              configuration or another */
+    unsigned long long id; /* of its connections: no other one has it or the
+                              next number, in this configuration or another */
 };
 
 enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };
@@ -494,6 +494,17 @@ const symcache_version_t *
 config_source_version(const struct source_config *source,
                       symcache_kind_e kind);
 
+/* Returns whether the files that a source has for a key are published as they
+ * are: those of a SymCache server, and files at URLs. */
+bool config_source_is_ready_made(const struct source_config *source,
+                                 const symcache_key_t *key);
+
+/* Returns the version of the file that a source has ready-made for a key, or
+ * NULL if it has no such files. */
+const symcache_version_t *
+config_source_ready_made(const struct source_config *source,
+                         const symcache_key_t *key);
+
 /* Returns whether a layout has places of that form. */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);
 
@@ -514,6 +525,10 @@ const char *config_store_idle(const struct store_config *store);
  * among its sources. */
 bool config_source_is_uploads(const struct source_config *source);
 bool config_store_has_uploads(const struct store_config *store, bool is_try);
+
+/* Returns whether the host of a URL that a client names may be at a private,
+ * loopback or link-local address. */
+bool tenants_may_reach(const struct tenants_config *config, const char *url);
 
 /* Returns the store of a name, or NULL if there is none. */
 const struct store_config *config_store(const struct config *config,

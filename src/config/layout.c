@@ -123,6 +123,12 @@ static bool has_symbfiles(const struct source_config *source)
 
 unsigned config_source_formats(const struct source_config *source)
 {
+    if (source->type != NULL && source->type->has_list) {
+        return (1u << FORMATS) - 1;
+    }
+    if (source->type != NULL && source->type->has_urls) {
+        return 0;
+    }
     return config_layout_formats(source->layout) |
            (has_symbfiles(source) ? 1u << FORMAT_SYMBFILE : 0);
 }
@@ -136,6 +142,11 @@ bool config_source_has_key(const struct source_config *source,
     bool is_listed = source->type != NULL && source->type->any_case &&
                      layout != LAYOUT_TWO_TIER;
 
+    if (source->type != NULL && source->type->has_list) {
+        return key->id_type != SYMCACHE_ID_HASH &&
+               key->kind != SYMCACHE_KIND_SOURCE &&
+               key->kind != SYMCACHE_KIND_SECTION;
+    }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
         return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||

@@ -33,6 +33,9 @@ struct source_type {
     size_t settings_size; /* of the struct that these fill */
     const char *place;    /* the key that says where the source is */
     bool has_symcaches;   /* has SymCaches instead of originals */
+    bool has_urls;        /* has files at URLs (symcache_key_is_url()) */
+    bool has_list;        /* is asked which files it has, of any format, and has
+                             no layout */
     bool any_case;        /* ignores case when it compares names */
     bool cuts_sections;   /* of debuginfod: a server that gives sections of its
                              files */

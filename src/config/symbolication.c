@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symbolicated.sock"
 
@@ -199,7 +200,7 @@ static int read_root(struct config_reader *r, const cJSON *item,
     }
 
 static const struct config_field tenants_fields[] = {
-    {"root", read_root, 0, 0, 0, CONFIG_REQUIRED},
+    {"root", read_root, 0, 0, 0, 0},
     TENANTS(count, count, 1, 100),
     TENANTS(size, size, MIB, 1024 * TIB),
     TENANTS(idle, duration, 60, DAY),
@@ -285,7 +286,7 @@ static int read_symbolicator(struct config_reader *r, const cJSON *item,
     return symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW &&
                    symbolicator->tenants.root == NULL
                ? config_error(r, item, "\"sources\" is \"allow\", so "
-                                       "\"tenants\" is needed")
+                                       "\"root\" of \"tenants\" is needed")
                : 0;
 }
 
@@ -377,6 +378,25 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
     }
     return item == NULL ? 0
                         : config_object(r, item, fields, COUNT(fields), s);
+}
+
+bool tenants_may_reach(const struct tenants_config *config, const char *url)
+{
+    const char *host = strstr(url, "://");
+    size_t i, n;
+
+    if (host == NULL) {
+        return false;
+    }
+    host += 3;
+    n = strcspn(host, "/?#");
+    for (i = 0; i < config->nhosts; i++) {
+        if (strlen(config->hosts[i]) == n &&
+            strncasecmp(config->hosts[i], host, n) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void config_symbolication_clear(struct symbolication_config *symbolication)

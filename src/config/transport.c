@@ -203,7 +203,7 @@ int config_transport_check(struct config_reader *r, const cJSON *item,
     static unsigned long long last;
     size_t i;
 
-    transport->id = ++last;
+    transport->id = last += 2;
 
     for (i = 0; i < transport->nheaders; i++) {
         if (transport->auth != TRANSPORT_NO_AUTH &&

@@ -146,6 +146,35 @@ static enum symc_verify_status check_jscache(const void *data, size_t size,
     return jscache_check(data, size, error, error_size);
 }
 
+/* Nothing says what a file at a URL is. */
+static bool sniff_bytes(const uint8_t *data, size_t size)
+{
+    return false;
+}
+
+static enum symc_open_status open_bytes(union derived_reader *reader,
+                                           const void *data, size_t size,
+                                           char *error, size_t error_size)
+{
+    reader->bytes = (struct derived_bytes){data, size};
+    return SYMC_OPENED;
+}
+
+static enum symc_verify_status verify_bytes(union derived_reader *reader,
+                                               char *error, size_t error_size)
+{
+    return SYMC_SOUND;
+}
+
+static enum symc_verify_status check_bytes(const void *data, size_t size,
+                                              const symcache_key_t *key,
+                                              bool is_received, char *error,
+                                              size_t error_size)
+{
+    snprintf(error, error_size, "no transcoder makes a source file");
+    return SYMC_VIOLATED;
+}
+
 static const struct derived_type types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] = {
         .name = "SymCache",
@@ -183,6 +212,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_jscache,
         .verify = verify_jscache,
         .check = check_jscache,
+    },
+    [SYMCACHE_KIND_SOURCE] = {
+        .name = "source file",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_bytes,
+        .open = open_bytes,
+        .verify = verify_bytes,
+        .check = check_bytes,
     },
 };
 

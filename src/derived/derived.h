@@ -2,7 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Kinds of files that are derived from originals: a row for each says how a
- * file of the kind is known, opened and checked.  A kind without a row is read
+ * file of the kind is known, opened and checked.  Files at URLs, which lie in
+ * the store as they came, have a row, too.  A kind without a row is read
  * and published by nothing.
  */
 #ifndef DERIVED_DERIVED_H
@@ -19,8 +20,15 @@
 #include "proto/key.h"
 #include "proto/version.h"
 
+/* A file that is read as it is. */
+struct derived_bytes {
+    const char *data; /* NULL if there are none */
+    size_t size;
+};
+
 /* The reader of a file, of whichever kind it is. */
 union derived_reader {
+    struct derived_bytes bytes; /* SYMCACHE_KIND_SOURCE, at a URL */
     struct symc_reader symcache;
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;

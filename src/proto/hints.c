@@ -10,6 +10,7 @@
 #include "url.h"
 
 static int symcache_hint_is_url(const char *value, size_t len);
+static int symcache_hint_is_since(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
@@ -20,6 +21,7 @@ static const struct {
     int        (*check)(const char *value, size_t len);
 } symcache_hint_rules[SYMCACHE_HINTS] = {
     [SYMCACHE_HINT_URL] = { "url", symcache_hint_is_url },
+    [SYMCACHE_HINT_SINCE] = { "since", symcache_hint_is_since },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
@@ -172,7 +174,13 @@ symcache_hint_get(const char *hints, symcache_hint_e hint,
 int
 symcache_hints_proved(const char *hints)
 {
-    return strncmp(hints, "url=", 4) == 0 && strchr(hints, '&') == NULL;
+    const char  *next;
+
+    next = strchr(hints, '&');
+
+    return strncmp(hints, "url=", 4) == 0
+           && (next == NULL || (strncmp(next, "&since=", 7) == 0
+                                && strchr(next + 1, '&') == NULL));
 }
 
 /* One text for each URL, as the id of the key is the hash of it. */
@@ -184,6 +192,20 @@ symcache_hint_is_url(const char *value, size_t len)
 
     return symcache_url_normalise(text, value, len) == len
            && memcmp(text, value, len) == 0;
+}
+
+/* A number without zeros before it, one text for each. */
+
+static int
+symcache_hint_is_since(const char *value, size_t len)
+{
+    size_t  i;
+
+    for (i = 0; i < len && value[i] >= '0' && value[i] <= '9'; i++) {
+        /* void */
+    }
+
+    return len > 0 && len <= 12 && i == len && value[0] != '0';
 }
 
 static int

@@ -5,7 +5,8 @@
  * What a client says of a file beyond its key, such as the checksum of a
  * portable PDB.  It helps to find the file, but nothing proves it: what comes
  * of it is remembered for those who say the same, and not for the key.  The
- * exception is the URL of a key whose id is the hash of it.
+ * exception is the URL of a key whose id is the hash of it, and with that the
+ * time from which on its file counts.
  *
  * Hints are text: "" or "<name>=<value>", joined by "&" in the order of
  * symcache_hint_e, so that equal hints are equal texts.  The values are
@@ -24,6 +25,9 @@ typedef enum {
     /* where the file is, in the normal form of url.h; it is proved: the id of
      * the key is a hash, the SHA-256 of this */
     SYMCACHE_HINT_URL = 0,
+    /* seconds since 1970: the file is to be as it was then or later; proved
+     * with the URL: the id is the SHA-256 of "<url>#<since>" then */
+    SYMCACHE_HINT_SINCE,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
     SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */

@@ -108,6 +108,15 @@ typedef struct {
 int symcache_id_supported(symcache_id_e type);
 int symcache_key_supported(const symcache_key_t *key);
 
+/* Returns 1 if the key is that of a file at a URL. */
+int symcache_key_is_url(const symcache_key_t *key);
+
+/*
+ * Returns 1 if the file of a key is an original that lies among the downloads.
+ * A file at a URL, of which nothing is made, lies in the store.
+ */
+int symcache_key_is_download(const symcache_key_t *key);
+
 /*
  * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
  * it in lower case, which changes ASCII letters only.  Names that begin with a

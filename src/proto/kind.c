@@ -109,6 +109,19 @@ symcache_key_supported(const symcache_key_t *key)
 }
 
 int
+symcache_key_is_url(const symcache_key_t *key)
+{
+    return key->kind == SYMCACHE_KIND_SOURCE
+           && key->id_type == SYMCACHE_ID_HASH;
+}
+
+int
+symcache_key_is_download(const symcache_key_t *key)
+{
+    return symcache_kinds[key->kind].end != NULL && !symcache_key_is_url(key);
+}
+
+int
 symcache_kind_is_original(symcache_kind_e kind)
 {
     return symcache_kinds[kind].end != NULL;

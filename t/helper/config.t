@@ -98,9 +98,10 @@ my @bad = (
     [3, 'downloads', 'must not be empty', top => '"downloads": "",'],
     (map { [3, "symbolication.symbolicator$_->[0]", $_->[1], top =>
                 qq("symbolication": {"symbolicator": {$_->[2]}},)] }
-        ['', '"sources" is "allow", so "tenants" is needed',
+        ['', '"sources" is "allow", so "root" of "tenants" is needed',
             '"sources": "allow"'],
-        ['.tenants', '"root" is missing', '"tenants": {}'],
+        ['', '"root" of "tenants" is needed',
+            '"sources": "allow", "tenants": {"hosts": ["h:1"]}'],
         ['.tenants.root', 'overlaps the root of store "default"',
             '"tenants": {"root": "/s/t"}'],
         ['.tenants.root', 'is longer than 64 bytes',

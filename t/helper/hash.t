@@ -2,7 +2,8 @@
 
 # Keys whose id is a hash, here of a URL: they are looked up, told of, kept,
 # forgotten and cleaned like all others, and what is found out with a URL is
-# remembered for the key.  The ids are what sha256sum says.
+# remembered for the key.  What sources make of them: url_files.t.  The ids are
+# what sha256sum says.
 
 use strict;
 use warnings;
@@ -16,19 +17,20 @@ use Test::ScriptedServer;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
-my $url = 'https://a.example/src/app.c?raw=1&x=%2B';
-my $query = 'url=https://a.example/src/app.c?raw=1%26x=%252B';
-my $id = 'hash-' . sha256_hex($url);
-my $other = 'hash-' . sha256_hex('https://a.example/other.c');
-
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c) = @_;
     $c->reply(404, {}, '');
 });
+my $base = $web->url . '/base';
+my $url = $web->url . '/src/app.c?raw=1&x=%2B';
+my $query = 'url=' . $web->url . '/src/app.c?raw=1%26x=%252B';
+my $id = 'hash-' . sha256_hex($url);
+my $other = 'hash-' . sha256_hex('https://a.example/other.c');
+
 my %config = (
     stores => { default => { root => $t->path('store'), sources => ['web'] } },
-    sources => { web => { type => 'http', url => $web->url,
-        layout => 'debuginfod', internal => JSON::PP::true() } },
+    sources => { web => { type => 'web', url => $base,
+        internal => JSON::PP::true() } },
     downloads => $t->path('downloads'),
 );
 $t->start_symcached(\%config);
@@ -49,7 +51,7 @@ sub files { grep { -e } map { $t->path($_) } @_ }
 is ask($id, 'url=https://a.example/src/app.c'), '400', 'another URL';
 is ask($other, $query), '400', 'another id';
 is ask(substr($id, 0, -2), $query), '400', 'a part of the hash';
-is ask($id, 'url=https://A.example/src/app.c?raw=1%26x=%252B'), '400',
+is ask($id, $query =~ s/http:/HTTP:/r), '400',
     'a URL that is not in its normal form';
 is ask('buildid-' . substr($id, 5), $query), '400',
     'the same bytes as a build id';
@@ -78,7 +80,7 @@ is decode_json($why->{body})->{transcoders}[0]{blocked}, 'notfound',
 like ctl('why', 'a.example', $id), qr/notfound/,
     'and so does symcachectl, which asks for a source';
 
-my $file = "downloads/default/a.example/$id/a.example.source";
+my $file = "store/a.example/$id/a.example-v1.0.0.source";
 is $t->helper('POST', "/v1/forget/default/a.example/$id")->{status}, 200,
     'forget';
 is scalar(files($entry)), 0, 'drops the entry';

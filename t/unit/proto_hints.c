@@ -65,6 +65,28 @@ static void code_id(void **state)
     }
 }
 
+static void since(void **state)
+{
+    static const char *const bad[] = {"", "0", "01", "-1", "1 ", "1e3",
+                                      "1234567890123"};
+    size_t i;
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_SINCE, bad[i],
+                                       strlen(bad[i])));
+    }
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_URL,
+                                  "https://a.example/", 18));
+    assert_true(symcache_hints_proved(hints));
+    assert_true(
+        symcache_hint_add(hints, SYMCACHE_HINT_SINCE, "1700000000", 10));
+    assert_string_equal(hints, "url=https://a.example/&since=1700000000");
+    assert_true(symcache_hints_proved(hints));
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, "a", 1));
+    assert_false(symcache_hints_proved(hints));
+}
+
 static void sources(void **state)
 {
     static const char *const good[] = {"s0", "s0,s0-sym", "a.b_c:dk,d:p"};
@@ -162,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksum),
         cmocka_unit_test(code_id),
+        cmocka_unit_test(since),
         cmocka_unit_test(sources),
         cmocka_unit_test(url),
         cmocka_unit_test(encoded),

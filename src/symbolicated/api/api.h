@@ -99,6 +99,9 @@ struct api_module {
     const union derived_reader *reader; /* FOUND: that of the key's kind,
                                            verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
+    const char *properties; /* FOUND, of a file at a URL: the text of
+                               proto/properties.h, or NULL */
+    const uint8_t *digest;  /* the same: its SHA-256, or NULL */
     unsigned features; /* FOUND: of its original, a set of SYMCACHE_HAS_...; 0:
                           not known */
     struct api_attempts *attempts; /* or NULL; until the call's end */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/log.h"
+#include "proto/properties.h"
 #include "sigbus.h"
 
 #define UNUSED_MS (60 * 1000)
@@ -38,6 +41,7 @@ void module_unref(struct module *module)
     }
     json_free(&module->places);
     free(module->places_text);
+    free(module->properties);
     free(module);
 }
 
@@ -101,6 +105,26 @@ static void read_places(struct module *module, int fd)
     }
 }
 
+/* What is known of a file at a URL besides. */
+static void read_properties(struct module *module, int fd)
+{
+    char text[SYMCACHE_PROPERTIES_MAX + 1], digest[SYMCACHE_DIGEST_TEXT + 1];
+    uint8_t bytes[48]; /* of base64, with its padding */
+    ssize_t n = fgetxattr(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
+                          SYMCACHE_PROPERTIES_MAX);
+
+    if (n > 0) {
+        text[n] = '\0';
+        module->properties = strdup(text);
+    }
+    if (digest_sealed(fd, digest) &&
+        EVP_DecodeBlock(bytes, (const uint8_t *)digest + strlen("sha-256=:"),
+                        44) == 33) {
+        memcpy(module->digest, bytes, sizeof(module->digest));
+        module->has_digest = true;
+    }
+}
+
 struct module *module_open(int fd, const struct stat *st, int root,
                            const char *path, symcache_kind_e kind)
 {
@@ -133,9 +157,13 @@ struct module *module_open(int fd, const struct stat *st, int root,
     }
     read_provenance(module, fd);
     read_places(module, fd);
+    if (kind == SYMCACHE_KIND_SOURCE) {
+        read_properties(module, fd);
+    }
     close(fd); /* the mapping stays */
     module->sound =
-        module->size > 0 && verify(module, error, sizeof(error)) &&
+        (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) &&
+        verify(module, error, sizeof(error)) &&
         !atomic_load(&module->broken);
     if (!module->sound) {
         log_error(0, "module file=%s cannot be used: %s",

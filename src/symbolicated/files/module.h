@@ -36,6 +36,9 @@ struct module {
     char *places_text; /* of places */
     struct json places; /* where its original was looked for; see list */
     uint32_t places_list; /* "attempts" of it; 0: not known */
+    char *properties; /* of a file at a URL (proto/properties.h), or NULL */
+    bool has_digest;
+    uint8_t digest[32]; /* of it, SHA-256 */
     int root;    /* a folder that stays open, or -1 */
     char path[]; /* of the file, from there */
 };

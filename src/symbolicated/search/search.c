@@ -121,6 +121,8 @@ static void seek_found(struct seek *seek, struct module *module)
         seek->wanted->reader = &module->reader;
         seek->wanted->features = module->features;
         seek->wanted->size = module->size;
+        seek->wanted->properties = module->properties;
+        seek->wanted->digest = module->has_digest ? module->digest : NULL;
     }
     seek_settle(seek,
                 module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED,

@@ -276,7 +276,9 @@ static void body_file_finish_empty(struct body_file *body_file, bool rest,
     }
     resume_drop(&body_file->resume);
     (void)body_file_rewind(body_file);
-    classify_say(class, SOURCE_UNUSABLE, false, "200, empty body");
+    classify_say(class,
+                 body_file->may_be_empty ? SOURCE_FOUND : SOURCE_UNUSABLE,
+                 false, "200, empty body");
 }
 
 void body_file_finish(struct body_file *body_file,

@@ -31,6 +31,7 @@ struct body_file {
     char expected[SYMCACHE_DIGEST_TEXT + 1];         /* of the file, or "" */
     char expected_content[SYMCACHE_DIGEST_TEXT + 1]; /* by Content-Digest */
     uint64_t looked; /* size of the file when disk space was last checked */
+    bool may_be_empty;
     enum body_file_problem problem;
     char reason[256];
 };

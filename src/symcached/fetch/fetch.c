@@ -677,7 +677,9 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     fetch->fetcher = fetcher;
     fetch->request = *request;
     fetch->body_file = (struct body_file){
-        .fd = request->fd, .max = request->max, .cache = request->cache};
+        .fd = request->fd, .max = request->max, .cache = request->cache,
+        .may_be_empty = request->may_be_empty,
+    };
     fetch->done = done;
     fetch->arg = arg;
     fetch->slot = (struct fetcher_slot){.done = on_hop_done, .arg = fetch};

@@ -54,6 +54,22 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
     }
 }
 
+/* The name without "X-" is the newer one, and counts. */
+static void fetch_response_source_map(struct fetch_response *answer,
+                                      const char *line, size_t len)
+{
+    char value[FETCH_RESPONSE_SOURCE_MAP];
+    bool is_new = header_line_value(line, len, "SourceMap", value,
+                                    sizeof(value));
+
+    if ((is_new || (answer->source_map[0] == '\0' &&
+                    header_line_value(line, len, "X-SourceMap", value,
+                                      sizeof(value)))) &&
+        strlen(value) < sizeof(value) - 1) {
+        memcpy(answer->source_map, value, sizeof(value));
+    }
+}
+
 void fetch_response_line(struct fetch_response *answer, const char *line,
                          size_t len)
 {
@@ -92,6 +108,7 @@ void fetch_response_line(struct fetch_response *answer, const char *line,
                           lines[i].size);
     }
     fetch_response_meta(answer, line, len);
+    fetch_response_source_map(answer, line, len);
     fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
     fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
                           answer->content_digest);

@@ -17,6 +17,7 @@
 #define FETCH_RESPONSE_VALUE 256
 #define FETCH_RESPONSE_TYPE 128
 #define FETCH_RESPONSE_META 1024
+#define FETCH_RESPONSE_SOURCE_MAP 2048
 
 /* A text is "" if the answer did not have it. */
 struct fetch_response {
@@ -45,6 +46,8 @@ struct fetch_response {
                                      as "<name>: <value>\n", see object.h of
                                      the tiers */
     char reason[64]; /* X-Symcache-Reason */
+    char source_map[FETCH_RESPONSE_SOURCE_MAP]; /* SourceMap or X-SourceMap;
+                                                   a longer one is left out */
     char body[1024]; /* the beginning of the body of an error */
 };
 

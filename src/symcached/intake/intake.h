@@ -35,10 +35,14 @@ struct unpack;
 /* The environment variable that has the checksum, for the child process. */
 #define UNPACK_CHECKSUM "SYMBOL_CHECKSUM"
 
+/* Another one, which is there if a received body has a Content-Encoding. */
+#define UNPACK_CODED "SYMBOL_CODED"
+
 struct unpack_request {
     const symcache_key_t *key;
     unsigned formats; /* what is looked for: a bit for each format */
     const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
+    bool coded; /* in: with a Content-Encoding, which is undone */
     uint64_t max;     /* bytes */
     uint64_t keep;    /* bytes that stay free on the file system of `out` */
     unsigned seconds; /* time limit */

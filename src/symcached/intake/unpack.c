@@ -250,20 +250,28 @@ static void print_key(char text[KEY_TEXT], const symcache_key_t *key)
              symcache_kind_text((symcache_kind_e)key->kind), id);
 }
 
-/* The environment of the child process: the checksum, if there is one. */
+/* The environment of the child process: the checksum, if there is one, and
+ * whether the body is coded. */
 struct environment {
     char checksum[sizeof(UNPACK_CHECKSUM "=") + SYMCACHE_HINT_MAX];
-    char *env[2];
+    char *env[3];
 };
 
-static char **environment(struct environment *e, const char *checksum)
+static char **environment(struct environment *e,
+                          const struct unpack_request *request)
 {
-    e->env[0] = e->env[1] = NULL;
-    if (checksum != NULL) {
+    static char coded[] = UNPACK_CODED "=1";
+    size_t n = 0;
+
+    if (request->checksum != NULL) {
         snprintf(e->checksum, sizeof(e->checksum), UNPACK_CHECKSUM "=%s",
-                 checksum);
-        e->env[0] = e->checksum;
+                 request->checksum);
+        e->env[n++] = e->checksum;
     }
+    if (request->coded) {
+        e->env[n++] = coded;
+    }
+    e->env[n] = NULL;
     return e->env;
 }
 
@@ -365,7 +373,7 @@ struct unpack *unpack_start(struct event_base *base,
     }
 
     options.argv = (char *const *)argv;
-    options.env = environment(&env, request->checksum);
+    options.env = environment(&env, request);
     options.fds = fds;
     options.seconds = request->seconds;
     options.first = request->first;

@@ -51,6 +51,7 @@ struct unpack_job {
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
     const uint8_t *out; /* the output, mapped, if a body is packed */
     bool received;      /* a body was received, and may stay where it is */
+    bool coded;         /* with a Content-Encoding */
     int growing; /* a file of a directory, which may be written yet; or -1 */
     struct flat *flat;  /* replaces the first place; or NULL */
     struct dir_places places;
@@ -256,7 +257,7 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'M';
     }
-    kind = body_sniff(head, (size_t)n, &what);
+    kind = sniff(job, head, (size_t)n, &what);
     if (!is_original(job, kind)) {
         snprintf(detail, size, "%s inside the packed body", what);
         return kind == BODY_OTHER ? 'U' : 'B';
@@ -338,8 +339,13 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
         return job->received ? 'M' : 'E';
     }
 
-    kind = sniff(job, head, (size_t)n, &what);
+    kind = job->coded ? body_sniff(head, (size_t)n, &what)
+                      : sniff(job, head, (size_t)n, &what);
 
+    if (job->coded && kind >= BODY_OTHER) {
+        snprintf(detail, size, "its Content-Encoding is none that is read");
+        return 'U';
+    }
     if (kind == BODY_ORIGINAL + FORMAT_PE && takes_images(job)) {
         return unpack_image(job, fd, detail, size);
     }
@@ -695,6 +701,7 @@ int unpack_main(int argc, char **argv)
         return 0;
     }
     job.checksum = getenv(UNPACK_CHECKSUM);
+    job.coded = getenv(UNPACK_CODED) != NULL;
     if (lock(&job) == 0) {
         unpack_places(&job);
     }

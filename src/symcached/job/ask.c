@@ -127,8 +127,9 @@ static void answer_decided(struct scheduler *scheduler,
     const symcache_key_t *key = lookup->key;
 
     a->key = key;
-    if (a->kind == SCHEDULER_HIT &&
-        !symcache_kind_is_original((symcache_kind_e)key->kind)) {
+    if (a->kind == SCHEDULER_HIT && symcache_key_is_url(key)) {
+        store_touch(store->root, key, &a->version);
+    } else if (a->kind == SCHEDULER_HIT && !symcache_key_is_download(key)) {
         if (store_touch(store->root, key, &a->version)) {
             tiers_used(scheduler->tiers, store,
                        scheduler_workdir(scheduler, store->root), key,

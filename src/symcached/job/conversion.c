@@ -179,7 +179,7 @@ static void on_published(void *arg, long long size, int errnum)
         if (disk_is_full(errnum)) {
             disk_space_want_in(job->store->root, 0);
         }
-        job_fail(job, errnum, "the SymCache cannot be stored");
+        job_fail(job, errnum, "the file cannot be stored");
         return;
     }
 
@@ -195,6 +195,10 @@ static void on_published(void *arg, long long size, int errnum)
         log_warn(0, "job %s: %s", job_id(job), job_text(job));
     }
     scheduler_keep_transcoders(job->scheduler, job->store);
+    if (symcache_key_is_url(&job->key)) {
+        job_end(job, FINDING_PUBLISHED);
+        return;
+    }
     scheduler_want_gzip(job->scheduler, job->store, &job->key,
                         &target->published);
     if (job->state != JOB_IN_TIER) {
@@ -207,11 +211,15 @@ static void on_published(void *arg, long long size, int errnum)
     }
 }
 
-/* Does somebody wait who serves the file at once? */
+/* Does somebody wait who serves the file at once, or does the digest say what
+ * is made of it? */
 static bool wants_digest(const struct job *job)
 {
     const struct waiter *w;
 
+    if (symcache_key_is_url(&job->key)) {
+        return true;
+    }
     TAILQ_FOREACH(w, &job->waiters, entry)
     {
         if (w->fn != NULL && !w->ask.reads_file) {

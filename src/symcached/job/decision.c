@@ -47,7 +47,7 @@ static int find_versions(const struct store_config *store,
 {
     char path[PATH_MAX];
 
-    if (!symcache_kind_is_original((symcache_kind_e)key->kind)) {
+    if (!symcache_key_is_download(key)) {
         return store_versions(store->root, key, versions);
     }
     store_download_path(path, config->downloads, store->name, key);
@@ -63,7 +63,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
-    bool in_store = !symcache_kind_is_original((symcache_kind_e)key->kind);
+    bool in_store = !symcache_key_is_download(key);
     bool alone;
     int i, n;
 

@@ -118,9 +118,8 @@ static const symcache_version_t *offered(const struct order *order,
     const struct transcoder_config *t;
     unsigned i;
 
-    if (source->type->has_symcaches) {
-        return config_source_version(source,
-                                     (symcache_kind_e)order->key->kind);
+    if (config_source_is_ready_made(source, order->key)) {
+        return config_source_ready_made(source, order->key);
     }
     for (i = 0; i < FORMATS; i++) {
         t = order->transcoders[i] != NULL ? order->transcoders[i]
@@ -161,10 +160,9 @@ bool order_has_way(const struct store_config *store,
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
         formats = formats_by_id(formats_of(source, kind), key);
-        version = config_source_version(source, kind);
-        if (source->type->has_symcaches
-                ? version != NULL && serves(version, target) &&
-                      key->id_type == SYMCACHE_ID_DEBUG
+        version = config_source_ready_made(source, key);
+        if (config_source_is_ready_made(source, key)
+                ? version != NULL && serves(version, target)
                 : (formats & config_format_originals(kind)) ||
                       has_transcoder(store, kind, target, formats)) {
             return true;
@@ -189,7 +187,7 @@ static uint64_t source_bit(const struct order *order,
 
 void order_absent(struct order *order, const struct source_config *source)
 {
-    if (!source->type->has_symcaches) {
+    if (!config_source_is_ready_made(source, order->key)) {
         order->absent |= source_bit(order, source);
     }
 }
@@ -203,7 +201,8 @@ static bool takes(struct order *order, const struct source_config *source)
         return false;
     }
     if (offer == NULL || !serves(offer, order->target) ||
-        (order->debug_files && source->type->has_symcaches)) {
+        (order->debug_files &&
+         config_source_is_ready_made(source, order->key))) {
         return false;
     }
 

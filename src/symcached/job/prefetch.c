@@ -69,7 +69,7 @@ static const struct source_config *next_source(const struct job *job)
     struct order order = job->order; /* a copy, so that the job's stays */
     const struct source_config *source = order_next(&order);
 
-    return source == NULL || source->type->has_symcaches ||
+    return source == NULL || config_source_is_ready_made(source, &job->key) ||
                    job->section != NULL ||
                    source_busy(job->scheduler->sources, job->config, source) ||
                    !scheduler_has_slot(job->scheduler)
@@ -146,7 +146,8 @@ void prefetch_watch(struct job *job)
         evtimer_del(job->prefetch->timer);
     }
     if (job->config->limits.look_ahead_after == 0 ||
-        job->source->type->has_symcaches || job->store->nsources < 2) {
+        config_source_is_ready_made(job->source, &job->key) ||
+        job->store->nsources < 2) {
         return;
     }
 

@@ -166,7 +166,7 @@ static void add_files(cJSON *object, const struct scheduler *scheduler,
     char relative[SYMCACHE_PATH_MAX + 1], path[PATH_MAX];
     int i, n;
 
-    if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
+    if (symcache_key_is_download(key)) {
         store_download_path(path, scheduler->config->downloads, store->name,
                             key);
         symcache_path_original(relative, key);

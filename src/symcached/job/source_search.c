@@ -270,7 +270,7 @@ static void on_found(struct job *job)
     provenance_note(file, job->original.from, job->original.extent,
                     job->original.features);
     job_note_places(job, file);
-    if (job->source->type->has_symcaches) {
+    if (config_source_is_ready_made(job->source, &job->key)) {
         job_publish(job, &job->symcache.version, file);
         return;
     }
@@ -414,8 +414,8 @@ static bool may_link_original(const struct job *job)
 static struct lookup *begin_lookup(struct job *job)
 {
     const struct source_config *source = job->source;
-    const symcache_version_t *version = config_source_version(
-        source, (symcache_kind_e)job->key.kind);
+    const symcache_version_t *version =
+        config_source_ready_made(source, &job->key);
     const struct order *order = &job->order;
     struct source_symcache *symcache = &job->symcache;
     struct workdir *workdir;
@@ -441,9 +441,10 @@ static struct lookup *begin_lookup(struct job *job)
             : 0;
 
     /* on the file system where the file will stay, so that it can be renamed */
-    workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
-                                                    ? job->store->root
-                                                    : job->config->downloads);
+    workdir = scheduler_workdir(
+        job->scheduler, config_source_is_ready_made(source, &job->key)
+                            ? job->store->root
+                            : job->config->downloads);
     job->work = may_stay ? job_name_work(workdir) : job_make_work(workdir);
     if (job->work == NULL) {
         return NULL;

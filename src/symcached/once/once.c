@@ -10,7 +10,6 @@
 
 #include "base/secret.h"
 #include "symcached/fetch/fetch.h"
-#include "symcached/tenant/tenant.h"
 
 #define TRIES 3
 

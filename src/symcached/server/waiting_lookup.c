@@ -11,7 +11,7 @@
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/url_id.h"
 #include "base/fd_readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
@@ -106,6 +106,7 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
     static const char *const errors[SYMCACHE_HINTS] = {
         [SYMCACHE_HINT_URL] =
             "url= must be a URL of http or https in its normal form",
+        [SYMCACHE_HINT_SINCE] = "since= must be seconds since 1970",
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
         [SYMCACHE_HINT_CODE_ID] =
@@ -210,24 +211,17 @@ bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q)
 bool waiting_lookup_proved(const struct waiting_lookup_query *q,
                            const symcache_key_t *key)
 {
-    char url[SYMCACHE_HINT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1] = "";
-    char hex[DIGEST_HEX + 1];
-    struct digest *digest;
+    char url[SYMCACHE_HINT_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
+    uint8_t id[URL_ID_SIZE];
 
     symcache_hint_get(q->hints, SYMCACHE_HINT_URL, url);
+    symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
     if (url[0] == '\0') {
-        return true;
+        return since[0] == '\0';
     }
-    digest = digest_new();
-    if (digest == NULL) {
-        return false;
-    }
-    digest_add(digest, url, strlen(url));
-    digest_hex(digest, hex);
-    digest_free(digest);
-    symcache_id_print(text, key);
-    return key->id_type == SYMCACHE_ID_HASH &&
-           strcmp(text + strlen("hash-"), hex) == 0;
+    return key->id_type == SYMCACHE_ID_HASH && key->build_len == sizeof(id) &&
+           url_id(id, url, since) == 0 &&
+           memcmp(key->build, id, sizeof(id)) == 0;
 }
 
 static void waiting_lookup_free(struct waiting_lookup *lookup)
@@ -245,7 +239,7 @@ static void reply_hit(struct evhttp_request *req,
     char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
     symcache_version_print(text, &a->version);
-    if (symcache_kind_is_original((symcache_kind_e)a->key->kind)) {
+    if (symcache_key_is_download(a->key)) {
         symcache_path_original(path, a->key);
     } else {
         symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);

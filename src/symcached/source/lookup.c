@@ -128,7 +128,7 @@ static void lookup_attempt(struct lookup *lookup,
 static bool has_several_ids(const struct lookup *lookup)
 {
     return original_id_has_several((symcache_kind_e)lookup->key.kind) &&
-           !lookup->source->type->has_symcaches;
+           !config_source_is_ready_made(lookup->source, &lookup->key);
 }
 
 /* Does the id at a position lead to a program? */
@@ -222,7 +222,7 @@ static bool take_other_age(struct lookup *lookup)
     symcache_key_t *key = &lookup->key;
 
     if (lookup->second || key->id_type != SYMCACHE_ID_DEBUG ||
-        lookup->source->type->has_symcaches ||
+        config_source_is_ready_made(lookup->source, key) ||
         lookup->source->layout == LAYOUT_FLAT ||
         (key->kind != SYMCACHE_KIND_PPDBCACHE &&
          (key->kind != SYMCACHE_KIND_DEBUGINFO ||
@@ -273,8 +273,8 @@ static bool has_place(struct lookup *lookup)
         return find_id(lookup);
     }
     symcache_key_copy(&lookup->at, &lookup->key);
-    return lookup->source->type->has_symcaches
-               ? lookup->key.id_type == SYMCACHE_ID_DEBUG
+    return config_source_is_ready_made(lookup->source, &lookup->key)
+               ? config_source_ready_made(lookup->source, &lookup->key) != NULL
                : config_source_has_key(lookup->source, &lookup->key);
 }
 
@@ -407,7 +407,7 @@ bool source_has_id(const struct source_config *source,
     symcache_key_t code_id, at;
 
     return original_id_has_several((symcache_kind_e)key->kind) &&
-           !source->type->has_symcaches &&
+           !config_source_is_ready_made(source, key) &&
            original_id_find(
                &id_at, source, key,
                original_id_read_code_id(&code_id, key, hints) ? &code_id : NULL,
@@ -423,6 +423,7 @@ source_lookup(struct sources *sources, const struct config *config,
               const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
+    char since[SYMCACHE_HINT_MAX + 1];
     struct timeval now = {0, 0};
 
     if (lookup == NULL) {
@@ -439,6 +440,9 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->is_named = original_id_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
+    symcache_hint_get(hints, SYMCACHE_HINT_URL, lookup->url);
+    symcache_hint_get(hints, SYMCACHE_HINT_SINCE, since);
+    lookup->has_since = since[0] != '\0';
     lookup->has_code_id =
         original_id_read_code_id(&lookup->code_id, key, hints);
     take_stamp(lookup, hints);

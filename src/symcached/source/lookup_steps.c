@@ -170,7 +170,9 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
 
     request->key = &lookup->key;
     request->formats =
-        lookup->formats & config_source_formats(lookup->source);
+        symcache_key_is_url(&lookup->key)
+            ? 1u << FORMAT_ANY
+            : lookup->formats & config_source_formats(lookup->source);
     request->checksum = lookup->checksum[0] != '\0' ? lookup->checksum : NULL;
     request->max = limits->download_size;
     request->seconds = limits->download_time;
@@ -196,6 +198,7 @@ void lookup_check_part(struct lookup *lookup)
         return;
     }
     request.in = lookup->part_fd;
+    request.coded = lookup->coded;
     lookup_unpack(lookup, LOOKUP_CHECKS, &request, lookup_on_checked);
 }
 

@@ -94,6 +94,9 @@ struct lookup {
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;
+    char url[SYMCACHE_HINT_MAX + 1]; /* of a file at a URL, or "" */
+    bool coded;     /* part has a Content-Encoding, which is to be undone */
+    bool has_since; /* a client names the URL, and no file of ours */
     bool second;      /* no other age or name is to be looked for */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct source_callbacks callbacks;

@@ -23,7 +23,7 @@ static bool may_offer(const struct lookup *lookup)
 {
     return lookup->unchanged != 0 && lookup->callbacks.unverified != NULL &&
            lookup->attempt_queue == NULL &&
-           !lookup->source->type->has_symcaches &&
+           !config_source_is_ready_made(lookup->source, &lookup->key) &&
            lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
            lookup->key.id_type == SYMCACHE_ID_DEBUG &&
            !lookup->is_offered_no_more &&

@@ -7,7 +7,7 @@
 #include "sources.h"
 
 extern const struct source_type source_filesystem, source_http, source_s3,
-    source_gcs, source_azure, source_symcache;
+    source_gcs, source_azure, source_symcache, source_web;
 
 const struct source_type *const source_types[] = {
     &source_filesystem,
@@ -16,5 +16,6 @@ const struct source_type *const source_types[] = {
     &source_gcs,
     &source_azure,
     &source_symcache,
+    &source_web,
     NULL,
 };

@@ -50,7 +50,9 @@ struct sources *sources_new(struct event_base *base, struct tiers *tiers)
 
 const char *source_place(const struct source_config *source)
 {
-    return source->url != NULL ? source->url : source->path;
+    return source->url != NULL    ? source->url
+           : source->path != NULL ? source->path
+                                  : "any URL";
 }
 
 static void memory_drop(struct source_memory **at)

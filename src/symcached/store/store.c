@@ -74,7 +74,8 @@ int store_versions(const char *root, const symcache_key_t *key,
         }
         if (fstatat(dirfd(dir), entry->d_name, &st, 0) != 0) {
             error = is_absence(errno) ? error : errno;
-        } else if (S_ISREG(st.st_mode) && st.st_size > 0) {
+        } else if (S_ISREG(st.st_mode) &&
+                   (st.st_size > 0 || symcache_key_is_url(key))) {
             n++;
         }
     }
@@ -132,7 +133,8 @@ int store_rename(const char *from, const char *to)
 
 /* The size of a result, once its content is durable.  The first who syncs it
  * is the only one who is told of a failure. */
-static long long sync_file(const char *file, bool has_digest)
+static long long sync_file(const char *file, bool may_be_empty,
+                           bool has_digest)
 {
     struct stat st;
     long long size = -1;
@@ -144,7 +146,7 @@ static long long sync_file(const char *file, bool has_digest)
     if (fstat(fd, &st) != 0) {
         goto out;
     }
-    if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+    if (!S_ISREG(st.st_mode) || (st.st_size == 0 && !may_be_empty)) {
         errno = EINVAL;
         goto out;
     }
@@ -169,7 +171,7 @@ long long store_publish(const char *root, const symcache_key_t *key,
                         bool has_digest)
 {
     char path[PATH_MAX];
-    long long size = sync_file(file, has_digest);
+    long long size = sync_file(file, symcache_key_is_url(key), has_digest);
 
     if (size == -1) {
         return -1;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "tenant.h"
 
@@ -29,25 +28,6 @@ static void add_text(cJSON *object, const char *name, const char *format,
 
     snprintf(text, sizeof(text), format, number);
     cJSON_AddStringToObject(object, name, text);
-}
-
-bool tenants_may_reach(const struct tenants_config *config, const char *url)
-{
-    const char *host = strstr(url, "://");
-    size_t i, n;
-
-    if (host == NULL) {
-        return false;
-    }
-    host += 3;
-    n = strcspn(host, "/?#");
-    for (i = 0; i < config->nhosts; i++) {
-        if (strlen(config->hosts[i]) == n &&
-            strncasecmp(config->hosts[i], host, n) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /*

@@ -58,10 +58,6 @@ struct tenants *tenants_new(struct event_base *base,
 void tenants_ask(struct tenants *tenants, const char *text, size_t size,
                  tenant_fn fn, void *arg);
 
-/* Whether the host of a URL may be at a private, loopback or link-local
- * address. */
-bool tenants_may_reach(const struct tenants_config *config, const char *url);
-
 /*
  * A list of them, to be deleted: {"name", "scope", "listen", the address of its
  * symcached, "sources", how many, "started", "asked"}; times are Unix times.

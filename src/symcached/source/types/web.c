@@ -1,0 +1,76 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Files at URLs that debug information, source maps and reports name.  With a
+ * "url" only those below it are fetched, and credentials are for these.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/origin.h"
+#include "proto/url.h"
+#include "symcached/source/lookup_steps.h"
+#include "symcached/source/url_file.h"
+
+/* the settings */
+struct web {
+    char *url; /* or NULL: any */
+};
+
+static const struct config_field keys[] = {
+    {"url", config_string, offsetof(struct web, url), 0, 0, 0},
+};
+
+static int check(struct config_reader *r, const cJSON *item,
+                 struct source_config *source)
+{
+    const struct web *web = source->settings;
+    char url[SYMCACHE_URL_MAX + 1];
+
+    if (web->url == NULL) {
+        return source->transport.nheaders == 0
+                   ? 0
+                   : config_error(r, item,
+                                  "\"headers\" need \"url\": they would be "
+                                  "sent to everybody");
+    }
+    if (symcache_url_normalise(url, web->url, strlen(web->url)) == 0) {
+        return config_error(r, item, "\"url\" is no URL of http or https");
+    }
+    source->url = strdup(url);
+    return source->url != NULL ? 0 : config_error(r, item, "out of memory");
+}
+
+static void begin(struct lookup *lookup)
+{
+    const char *base = lookup->source->url, *why = NULL;
+
+    if (lookup->url[0] == '\0') {
+        why = "the client does not say the URL";
+    } else if (base != NULL && lookup->has_since) {
+        why = "the URL is a client's";
+    } else if (base != NULL && !url_is_below(lookup->url, base)) {
+        why = "the URL is not below that of the source";
+    }
+    if (why == NULL) {
+        lookup_url_file(lookup, base != NULL);
+        return;
+    }
+    origin_place(lookup->place, sizeof(lookup->place),
+                 source_place(lookup->source));
+    lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
+    lookup_end(lookup);
+}
+
+const struct source_type source_web = {
+    .name = "web",
+    .shared = SOURCE_KEYS_HTTP | SOURCE_KEYS_HEADERS,
+    .keys = keys,
+    .nkeys = 1,
+    .settings_size = sizeof(struct web),
+    .place = "url",
+    .has_urls = true,
+    .check = check,
+    .begin = begin,
+};

@@ -1,0 +1,143 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "url_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "base/origin.h"
+#include "lookup_steps.h"
+#include "proto/properties.h"
+
+/* Bytes of one file: it is mapped as a whole by whoever reads it. */
+#define URL_FILE_MAX ((uint64_t)256 << 20)
+
+/* the lookup's state */
+struct url_file {
+    struct transport_config transport; /* the source's, for this URL */
+    char source_map[FETCH_RESPONSE_SOURCE_MAP];
+};
+
+bool url_is_below(const char *url, const char *base)
+{
+    size_t len = strlen(base);
+
+    return strncmp(url, base, len) == 0 &&
+           (url[len] == '\0' || strchr("/?#", url[len]) != NULL ||
+            (len > 0 && base[len - 1] == '/'));
+}
+
+/* The file has its place: what its answer said goes there, too. */
+static void note_properties(struct lookup *lookup)
+{
+    const struct url_file *state = lookup->state;
+    char text[SYMCACHE_PROPERTIES_MAX];
+    int n;
+
+    if (state->source_map[0] != '\0') {
+        n = snprintf(text, sizeof(text), SYMCACHE_PROPERTY_SOURCEMAP ": %s\n",
+                     state->source_map);
+        (void)lsetxattr(lookup->file, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
+                        (size_t)n, 0);
+    }
+}
+
+static void received(struct lookup *lookup,
+                     const struct fetch_response *answer)
+{
+    struct url_file *state = lookup->state;
+
+    snprintf(state->source_map, sizeof(state->source_map), "%s",
+             answer->source_map);
+    if (!answer->framed || answer->range[0] != '\0') {
+        lookup_attempt_here(lookup, SOURCE_UNUSABLE,
+                            "200 without a length, or with a part: the file "
+                            "may be cut");
+        lookup_end(lookup);
+    } else if (fetch_response_coded(answer)) {
+        lookup->coded = true;
+        lookup_check_part(lookup);
+    } else if (rename(lookup->part, lookup->file) != 0) {
+        lookup_fail(lookup, "rename");
+    } else {
+        lookup_attempt_here(lookup, SOURCE_FOUND, "200");
+        lookup_end(lookup);
+    }
+}
+
+static void on_fetched(void *arg, const struct fetch_result *result)
+{
+    struct lookup *lookup = arg;
+
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    lookup->received = *result;
+    lookup->received.detail = NULL;
+    lookup->received.answer = NULL;
+    if (result->outcome == SOURCE_FOUND) {
+        received(lookup, result->answer);
+    } else {
+        lookup_attempt_here(lookup, result->outcome, result->detail);
+        lookup_end(lookup);
+    }
+}
+
+/* The source's transport, or one that reaches an internal host besides, which
+ * has connections of its own. */
+static void set_transport(const struct lookup *lookup,
+                          struct transport_config *transport)
+{
+    const struct tenants_config *tenants =
+        &lookup->config->symbolication.symbolicator.tenants;
+
+    *transport = lookup->source->transport;
+    if (transport->internal == TRANSPORT_OUTSIDE &&
+        tenants_may_reach(tenants, lookup->url)) {
+        transport->internal = TRANSPORT_INTERNAL_ORIGIN;
+        transport->id++;
+    }
+}
+
+void lookup_url_file(struct lookup *lookup, bool credentials)
+{
+    const struct config *config = lookup->config;
+    struct url_file *state = lookup_state(lookup, sizeof(*state));
+    struct fetch_request request = {.url = lookup->url};
+    struct fetch *fetch;
+
+    if (state == NULL) {
+        return;
+    }
+    origin_place(lookup->place, sizeof(lookup->place), lookup->url);
+    if (lookup_open_part(lookup) != 0 || lookup_make_folder(lookup) != 0) {
+        lookup_fail(lookup, "open");
+        return;
+    }
+    set_transport(lookup, &state->transport);
+    if (!credentials) {
+        state->transport.nheaders = 0;
+        state->transport.auth = TRANSPORT_NO_AUTH;
+    }
+    lookup->symcache->version = (symcache_version_t){1, 0, 0};
+    lookup->resume = lookup_end;
+    lookup->found = note_properties;
+    request.transport = &state->transport;
+    request.credentials = true; /* what an internal address needs, too */
+    request.limits = &config->limits;
+    request.cache = &config->cache;
+    request.fd = lookup->part_fd;
+    request.may_be_empty = true;
+    request.max = config->limits.download_size < URL_FILE_MAX
+                      ? config->limits.download_size
+                      : URL_FILE_MAX;
+    request.seconds = config->limits.download_time;
+    fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched,
+                        lookup);
+    if (fetch == NULL) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory or bad URL");
+        lookup_end(lookup);
+        return;
+    }
+    lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
+}
