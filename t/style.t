@@ -51,6 +51,7 @@ my %may = (    # room => rooms that it may include from
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
     'reports/multipart' => '',
+    'reports/apple' => 'base',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
         . ' derived/symcache',
@@ -139,7 +140,7 @@ $may{"symcached/$_"} = join ' ', $shared,
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
 $may{symbolicated_worker} = 'sandbox worker_pool base json'
     . ' derived/cficache derived/symcache'
-    . ' reports/crash reports/minidump reports/multipart';
+    . ' reports/apple reports/crash reports/minidump reports/multipart';
 $may{symcached_sandboxed} =
     'child symcached/intake symcached/store symcached/transcode';
 

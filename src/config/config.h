@@ -342,13 +342,16 @@ struct event_config {
     unsigned requests; /* at a time */
 };
 
-/* Deviations from Symbolicator: docs/minidumps.md. */
+/* Deviations from Symbolicator: docs/minidumps.md, docs/apple.md. */
 enum symbolicator_correction {
     CORRECTION_ALL,
     CORRECTION_ARM_CFI,
     CORRECTION_ARM64_PE_CFI,
     CORRECTION_CONSTANT_SP,
     CORRECTION_PACKED_DUMPS,
+    CORRECTION_APPLE_REGISTERS,
+    CORRECTION_APPLE_IMAGES,
+    CORRECTION_APPLE_HEADERS,
     CORRECTIONS
 };
 
@@ -363,6 +366,7 @@ struct symbolicator_config {
     uint64_t kept_size; /* bytes of all kept requests */
     struct tenants_config tenants;
     struct event_config minidump;
+    struct event_config apple;
 };
 
 /* POST /symbolize/v1 */

@@ -45,6 +45,7 @@ static const struct symbolicator_config default_symbolicator = {
     .kept_size = 64 * MIB,
     .tenants = {.count = 8, .size = GIB, .idle = 60 * 60},
     .minidump = {.enabled = true, .requests = 200},
+    .apple = {.enabled = true, .requests = 200},
 };
 
 static const struct symbolize_config default_symbolize = {
@@ -237,7 +238,10 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
         [CORRECTION_ARM_CFI] = "arm-cfi",
         [CORRECTION_ARM64_PE_CFI] = "arm64-pe-cfi",
         [CORRECTION_CONSTANT_SP] = "constant-sp",
-        [CORRECTION_PACKED_DUMPS] = "packed-dumps"};
+        [CORRECTION_PACKED_DUMPS] = "packed-dumps",
+        [CORRECTION_APPLE_REGISTERS] = "apple-registers",
+        [CORRECTION_APPLE_IMAGES] = "apple-images",
+        [CORRECTION_APPLE_HEADERS] = "apple-headers"};
     unsigned *corrections = at;
     const cJSON *child;
     int word;
@@ -272,6 +276,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(kept_size, config_size, 0, TIB),
     SYMBOLICATOR(tenants, read_tenants, 0, 0),
     SYMBOLICATOR(minidump, read_event, 0, 0),
+    SYMBOLICATOR(apple, read_event, 0, 0),
 };
 
 static int read_symbolicator(struct config_reader *r, const cJSON *item,

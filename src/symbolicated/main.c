@@ -257,7 +257,8 @@ static int start_spawner(struct daemon *d, char *error, size_t size)
         &d->settings->symbolication->symbolicator;
     unsigned n = count_threads(d->settings);
 
-    if (!config->enabled || !config->minidump.enabled) {
+    if (!config->enabled ||
+        (!config->minidump.enabled && !config->apple.enabled)) {
         return 0;
     }
     d->spawners = calloc(n, sizeof(d->spawners[0]));

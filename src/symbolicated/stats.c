@@ -247,6 +247,19 @@ static void print_walks(const struct printer *p)
                  sum(p, offsetof(struct stats, without_cfi)));
 }
 
+static void print_apple(const struct printer *p)
+{
+    print_help(p, "symbolicated_apple_reports_total", "counter",
+               "Apple's crash reports by whether they can be read.");
+    evbuffer_add_printf(
+        p->buf,
+        "symbolicated_apple_reports_total{outcome=\"read\"} %" PRIu64 "\n"
+        "symbolicated_apple_reports_total{outcome=\"unreadable\"} %" PRIu64
+        "\n",
+        sum(p, offsetof(struct stats, apple_read)),
+        sum(p, offsetof(struct stats, apple_unreadable)));
+}
+
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  unsigned n, const struct mapped_sizes *sizes, time_t started,
                  bool config_stale)
@@ -279,6 +292,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
     print_times(&p);
     print_workers(&p);
     print_walks(&p);
+    print_apple(&p);
     print_number(&p, "symbolicated_files_mapped", "gauge",
                  "SymCache files that are mapped.", sizes->files);
     print_number(&p, "symbolicated_bytes_mapped", "gauge", "Their bytes.",

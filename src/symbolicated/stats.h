@@ -38,6 +38,8 @@ struct stats {
     stats_count answer_usec;
     stats_count dumps; /* minidumps that were walked */
     stats_count unreadable; /* and others that are none */
+    stats_count apple_read; /* Apple's crash reports, */
+    stats_count apple_unreadable;
     stats_count walk_usec;
     stats_count trusts[API_TRUSTS];
     stats_count without_cfi;

@@ -90,9 +90,8 @@ static bool spools(const char *path, void *arg)
     const struct symbolication_config *config =
         w->context.settings->symbolication;
 
-    return config->symbolicator.enabled &&
-           config->symbolicator.minidump.enabled && w->context.pool != NULL &&
-           strcmp(path, SYMBOLICATOR_MINIDUMP) == 0;
+    return config->symbolicator.enabled && w->context.pool != NULL &&
+           symbolicator_takes_form(config, path);
 }
 
 static void limit(struct worker *w, const struct settings *settings)

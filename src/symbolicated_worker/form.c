@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/json.h"
 #include "reports/multipart/multipart.h"
 
 #define VALUES_MAX ((size_t)1 << 18)
 
-const char *const form_part_names[FORM_JSON_PARTS] = {
+static const char *const part_names[FORM_JSON_PARTS] = {
     [FORM_SOURCES] = "sources",
     [FORM_SCRAPING] = "scraping",
     [FORM_OPTIONS] = "options",
@@ -89,7 +88,8 @@ static void take(void *arg, const struct multipart_part *part)
         return;
     }
     for (i = 0; i < FORM_JSON_PARTS; i++) {
-        if (strcmp(part->name, form_part_names[i]) != 0) {
+        if (strcmp(part->name, part_names[i]) != 0 ||
+            (i == FORM_REWRITE && !form->has_rewrite)) {
             continue;
         }
         if (!undo(form, packing, &bytes)) {
@@ -135,4 +135,17 @@ bool form_read(struct form *form, const struct order *order,
         form->packing = packed_by_content(&form->file);
     }
     return undo(form, form->packing, &form->file);
+}
+
+void form_write(const struct form *form, struct json_writer *w)
+{
+    unsigned i;
+
+    for (i = 0; i < FORM_REWRITE; i++) {
+        if (form->json[i].data != NULL) {
+            json_write_key(w, part_names[i]);
+            json_write_raw(w, (const char *)form->json[i].data,
+                           form->json[i].size);
+        }
+    }
 }

@@ -6,6 +6,7 @@
 #ifndef SYMBOLICATED_WORKER_FORM_H
 #define SYMBOLICATED_WORKER_FORM_H
 
+#include "json/json.h"
 #include "reports/crash/crash.h"
 #include "work_order.h"
 #include "packed.h"
@@ -24,6 +25,7 @@ enum form_part {
 
 struct form {
     const char *file_name; /* of the field with the file */
+    bool has_rewrite;      /* the part "rewrite_first_module" counts */
     struct packed_room room; /* set by the caller */
     struct bytes file;
     enum packing packing; /* of the file, until it is undone */
@@ -32,8 +34,6 @@ struct form {
     char error[256];
 };
 
-extern const char *const form_part_names[FORM_JSON_PARTS];
-
 /*
  * Reads a body, packed or not, as ordered.  Of parts that come twice the last
  * one counts.  Returns false if there is something wrong.  In either case, its
@@ -41,5 +41,8 @@ extern const char *const form_part_names[FORM_JSON_PARTS];
  */
 bool form_read(struct form *form, const struct order *order,
                const struct bytes *body);
+
+/* Writes the parts that a request of POST /symbolicate has, too, as members. */
+void form_write(const struct form *form, struct json_writer *w);
 
 #endif

@@ -12,6 +12,7 @@
 #include "reports/crash/crash.h"
 #include "sandbox/sandbox.h"
 #include "worker_pool/worker_pool.h"
+#include "apple.h"
 #include "minidump.h"
 
 #define NAME "symbolicated-worker"
@@ -21,7 +22,8 @@
 
 int main(int argc, char **argv)
 {
-    static const struct work_kind kinds[] = {{CRASH_MINIDUMP, minidump_work}};
+    static const struct work_kind kinds[] = {{CRASH_MINIDUMP, minidump_work},
+                                             {CRASH_APPLE, apple_work}};
     char error[256];
 
     if (argc < 2 || strcmp(argv[1], "--serve") != 0) {

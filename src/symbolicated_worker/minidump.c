@@ -322,6 +322,7 @@ void minidump_work(const struct work_body *body)
 {
     struct report report = {
         .form = {.file_name = "upload_file_minidump",
+                 .has_rewrite = true,
                  .room = {.service = body->service}}};
     struct order order;
 

@@ -6,21 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void write_form(struct report *report)
-{
-    struct json_writer *w = &report->writer;
-    const struct bytes *part;
-    unsigned i;
-
-    for (i = 0; i < FORM_REWRITE; i++) {
-        part = &report->form.json[i];
-        if (part->data != NULL) {
-            json_write_key(w, form_part_names[i]);
-            json_write_raw(w, (const char *)part->data, part->size);
-        }
-    }
-}
-
 static void write_text(struct json_writer *w, const char *name,
                        const char *text)
 {
@@ -80,7 +65,7 @@ void report_write_question(struct report *report)
 
     json_write_reset(w);
     json_write_open(w, '{');
-    write_form(report);
+    form_write(&report->form, w);
     json_write_key(w, "modules");
     json_write_open(w, '[');
     report->nasked = 0;
@@ -283,7 +268,7 @@ void report_write_result(struct report *report)
 
     json_write_reset(w);
     json_write_open(w, '{');
-    write_form(report);
+    form_write(&report->form, w);
     write_head(report);
     json_write_key(w, "stacktraces");
     json_write_open(w, '[');

@@ -211,8 +211,6 @@ is any('http://STORAGE/dump', body => { options => 3 })->{status}, 422,
 is any('http://STORAGE/dump', body => {
     sources => [{ id => 'x', type => 'filesystem' }] })->{status}, 422,
     'a source that no client may bring';
-is any('http://STORAGE/dump', symbolicate => { type => 'applecrashreport' })
-    ->{status}, 422, 'reports of Apple';
 is $t->symbolicated_metric('symbolicated_spool_bytes'), 0,
     'nothing is left in memory';
 my @dumps;

@@ -16,7 +16,10 @@
  * of POST /symbolicate has it.  When it asks, "stacktraces" has a frame in each
  * module whose files it needs.  The result has besides:
  *
- *   "report": {}               members of the answer in front of its threads
+ *   "report": {}               members of the answer in front of its threads;
+ *                              a cpu_arch of null is that of the modules
+ *   "left_out": "frames"       of which there are too many; or another of
+ *                              crash_limits
  *   modules[].unwind_status    as in the answer
  *
  * In both, modules[].lookup_file is the debug file to look for, if it differs
@@ -25,17 +28,20 @@
 #ifndef REPORTS_CRASH_CRASH_H
 #define REPORTS_CRASH_CRASH_H
 
-enum crash_kind { CRASH_MINIDUMP = 1 };
+enum crash_kind { CRASH_MINIDUMP = 1, CRASH_APPLE, CRASH_KINDS };
 
 #define CRASH_ROOM "room"
 
 /* Deviations from Symbolicator, which are off unless the operator wants them:
- * docs/minidumps.md. */
+ * docs/minidumps.md, docs/apple.md. */
 enum crash_correction {
     CRASH_ARM_CFI = 1,
     CRASH_ARM64_CFI = 2,
     CRASH_CONSTANT_SP = 4,
-    CRASH_PACKED = 8
+    CRASH_PACKED = 8,
+    CRASH_APPLE_REGISTERS = 16,
+    CRASH_APPLE_IMAGES = 32,
+    CRASH_APPLE_HEADERS = 64
 };
 
 /* Files that a worker is given, by the index of their module in its list. */
@@ -48,6 +54,12 @@ enum crash_file_state {
     CRASH_FETCHING_FAILED,
     CRASH_OTHER
 };
+
+/* What there may be too much of in a report. */
+static const char *const crash_limits[] = {"threads", "frames", "registers",
+                                           "images", "information"};
+
+#define CRASH_LIMITS (sizeof(crash_limits) / sizeof(crash_limits[0]))
 
 /* Why a worker has no result. */
 enum crash_refusal {

@@ -16,6 +16,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_SYMBOLICATOR] = "symbolicator",
         [API_MINIDUMP] = "minidump",
         [API_SYMBOLIZE] = "symbolize",
+        [API_APPLE] = "apple",
     };
 
     return names[protocol];

@@ -30,6 +30,7 @@ enum api_protocol {
     API_SYMBOLICATOR,
     API_MINIDUMP,
     API_SYMBOLIZE,
+    API_APPLE,
     API_PROTOCOLS
 };
 
@@ -228,6 +229,8 @@ struct api_call {
     struct api_work *work; /* or NULL: it has none */
     struct api_poll *poll; /* the same */
     const struct api_walk *walk; /* that its work has come to; or NULL */
+    const char *left_out; /* of which the answer has not all, as there is too
+                             much; static; or NULL */
     bool is_stopped; /* modules are late as the process stops */
     size_t parts; /* that have gone out; a step may not count on one before */
     uint64_t wait; /* milliseconds until those that are missing are late */

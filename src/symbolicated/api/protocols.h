@@ -30,8 +30,10 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
                    int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The path of requests whose body is a form with a dump. */
-#define SYMBOLICATOR_MINIDUMP "/minidump"
+/* Whether the bodies of requests with this path are forms with a crash report,
+ * which are read by workers. */
+bool symbolicator_takes_form(const struct symbolication_config *config,
+                             const char *path);
 
 /* POST /symbolize/v1: addresses by the million, answered in parts. */
 struct api_call *symbolize_begin(const struct api_request *request,

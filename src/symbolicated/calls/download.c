@@ -35,7 +35,7 @@ static void tell(struct download *download, const char *text, bool is_good)
     if (is_good) {
         body = spool_adopt(download->file);
         download->file = -1;
-        text = body != NULL ? text : "download failed: too many minidumps";
+        text = body != NULL ? text : "download failed: too many crash reports";
     }
     download->fn(download->arg, body, text);
 }

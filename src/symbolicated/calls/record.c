@@ -70,6 +70,7 @@ static void add_line(struct request_context *context, const char *what,
                      const struct record_counts *counts, uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
+    const char *left_out = call != NULL ? call->left_out : NULL;
 
     if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
         record_flush(context);
@@ -80,27 +81,34 @@ static void add_line(struct request_context *context, const char *what,
     context->lines_size += log_print(
         context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
         "%s protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
-        "failed=%zu us=%llu",
+        "failed=%zu us=%llu%s%s",
         what, api_protocol_name(reply->protocol), reply->status,
         call != NULL ? call->nframes : 0, counts->modules,
         counts->states[API_MODULE_MISSING] +
             counts->states[API_MODULE_UNSUPPORTED] +
             counts->states[API_MODULE_MALFORMED],
         counts->states[API_MODULE_FAILED] + counts->states[API_MODULE_LATE],
-        (unsigned long long)usec);
+        (unsigned long long)usec, left_out != NULL ? " left_out=" : "",
+        left_out != NULL ? left_out : "");
 }
 
-/* What became of a minidump. */
-static void count_walk(struct stats *stats, const struct api_call *call,
-                       const struct api_reply *reply)
+/* What became of a crash report. */
+static void count_report(struct stats *stats, const struct api_call *call,
+                         const struct api_reply *reply)
 {
+    bool is_refused = call->work != NULL && reply->status == 200 &&
+                      call->work->news == API_WORK_REFUSED;
     const struct api_walk *walk = call->walk;
     size_t i;
 
+    if (reply->protocol == API_APPLE) {
+        stats_add(&stats->apple_unreadable, is_refused);
+        stats_add(&stats->apple_read,
+                  call->work->news == API_WORK_ENDED && reply->status == 200);
+        return;
+    }
     if (walk == NULL) {
-        stats_add(&stats->unreadable,
-                  call->work != NULL && reply->status == 200 &&
-                      call->work->news == API_WORK_REFUSED);
+        stats_add(&stats->unreadable, is_refused);
         return;
     }
     stats_add(&stats->dumps, 1);
@@ -124,7 +132,7 @@ static void count_call(struct stats *stats, const struct record *record,
         for (i = 0; i <= API_MODULE_LATE; i++) {
             stats_add(&stats->modules[i], counts->states[i]);
         }
-        count_walk(stats, call, reply);
+        count_report(stats, call, reply);
         stats_add(&stats->frames, call->nframes);
         stats_add(&stats->search_usec, record->searched - record->parsed);
         stats_add(&stats->answer_usec, now - record->searched);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "minidump.h"
+#include "crash.h"
 #include "request.h"
 #include "short_answer.h"
 #include "sources.h"
@@ -42,16 +42,18 @@ static const struct schema_member any_members[ANY_MEMBERS] = {
                      NULL},
 };
 
-static bool check_type(struct schema_walk *walk, uint32_t type)
+static bool read_type(struct schema_walk *walk, uint32_t type,
+                      enum crash_kind *kind)
 {
     char reason[160];
 
     if (json_is(walk->json, type, "minidump")) {
+        *kind = CRASH_MINIDUMP;
         return true;
     }
     if (json_is(walk->json, type, "applecrashreport")) {
-        return schema_fail_member(walk, "type",
-                                 "applecrashreport is not supported");
+        *kind = CRASH_APPLE;
+        return true;
     }
     snprintf(reason, sizeof(reason),
              "unknown variant `%.*s`, expected `minidump` or "
@@ -64,17 +66,17 @@ static bool check_type(struct schema_walk *walk, uint32_t type)
 }
 
 static bool read_any(struct schema_walk *walk, uint32_t value,
-                     uint32_t found[ANY_MEMBERS])
+                     enum crash_kind *kind, uint32_t found[ANY_MEMBERS])
 {
     schema_enter(walk, "symbolicate", 0);
     if (!schema_object(walk, value, any_members, ANY_MEMBERS, found) ||
-        !check_type(walk, found[ANY_TYPE])) {
+        !read_type(walk, found[ANY_TYPE], kind)) {
         return false;
     }
     if (found[ANY_URL] == 0) {
         return schema_fail(walk, "missing field `storage_url`");
     }
-    if (found[ANY_REWRITE] == 0) {
+    if (found[ANY_REWRITE] == 0 && *kind == CRASH_MINIDUMP) {
         return schema_fail(walk, "missing field `rewrite_first_module`");
     }
     schema_leave(walk);
@@ -147,14 +149,18 @@ static int check_members(const struct symbolication_config *config,
 /* Returns 0 or a status, with the reason. */
 static int read_stored(const struct symbolication_config *config,
                        struct schema_walk *walk,
-                       struct minidump_stored *stored)
+                       struct crash_stored *stored)
 {
     const struct json *json = walk->json;
     uint32_t found[BODY_MEMBERS], any[ANY_MEMBERS];
     int status;
 
     if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
-        !read_any(walk, found[BODY_SYMBOLICATE], any)) {
+        !read_any(walk, found[BODY_SYMBOLICATE], &stored->kind, any)) {
+        return 422;
+    }
+    if (!crash_config(config, stored->kind)->enabled) {
+        schema_fail(walk, "symbolicate.type: not enabled here");
         return 422;
     }
     if (config->symbolicator.sources != SYMBOLICATOR_SOURCES_ALLOW) {
@@ -172,12 +178,14 @@ static int read_stored(const struct symbolication_config *config,
     }
     stored->url = copy(json, any[ANY_URL]);
     stored->token = copy(json, any[ANY_TOKEN]);
-    stored->rewrite = print(json, any[ANY_REWRITE]);
-    if (stored->url == NULL || stored->rewrite == NULL ||
-        (any[ANY_TOKEN] != 0 && stored->token == NULL)) {
+    if (stored->kind == CRASH_MINIDUMP) {
+        stored->rewrite = print(json, any[ANY_REWRITE]);
+    }
+    if (stored->url == NULL || (any[ANY_TOKEN] != 0 && stored->token == NULL) ||
+        (stored->kind == CRASH_MINIDUMP && stored->rewrite == NULL)) {
         return 500;
     }
-    if (strlen(stored->rewrite) > REWRITE_MAX) {
+    if (stored->rewrite != NULL && strlen(stored->rewrite) > REWRITE_MAX) {
         schema_fail(walk, "symbolicate.rewrite_first_module: too long");
         return 422;
     }
@@ -187,7 +195,7 @@ static int read_stored(const struct symbolication_config *config,
 struct api_call *any_begin(const struct api_request *request,
                            const char *scope, struct api_reply *reply)
 {
-    struct minidump_stored stored = {0};
+    struct crash_stored stored = {0};
     char error[256] = "";
     struct schema_walk walk = {.json = request->json,
                               .error = error,
@@ -211,9 +219,11 @@ struct api_call *any_begin(const struct api_request *request,
     }
     status = read_stored(request->config, &walk, &stored);
     if (status == 0) {
-        return minidump_begin_stored(request->config, &stored, scope, reply);
+        reply->protocol =
+            stored.kind == CRASH_APPLE ? API_APPLE : API_MINIDUMP;
+        return crash_begin_stored(request->config, &stored, scope, reply);
     }
-    minidump_stored_free(&stored);
+    crash_stored_free(&stored);
     if (status == 500) {
         answer_text(reply, 503, "out of memory");
     } else {

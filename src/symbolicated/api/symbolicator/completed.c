@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "symbolicated/api/fragments.h"
 #include "module.h"
+#include "report_head.h"
 
 #define METHOD_DEF 0x06 /* the first byte of a method's token */
 #define BLOCK 32 /* frames that are looked up before they are written */
@@ -599,22 +600,6 @@ static void write_stack(struct answer *a,
     json_write_close(a->w, '}');
 }
 
-/* What a crash report tells besides its threads and modules. */
-static void write_report(struct answer *a)
-{
-    const struct json *json = &a->request->json;
-    uint32_t i, report = a->request->report;
-
-    if (report == 0 || json->values[report].type != JSON_OBJECT) {
-        return;
-    }
-    for (i = report + 1; i < json->values[report].end;
-         i = json->values[i + 1].end) {
-        json_write_name(a->w, json_text(json, i), json->values[i].size);
-        json_write_value(a->w, json, i + 1);
-    }
-}
-
 static void write_all(struct answer *a)
 {
     size_t i;
@@ -626,7 +611,7 @@ static void write_all(struct answer *a)
         json_write_key(a->w, "signal");
         json_write_number(a->w, a->request->signal);
     }
-    write_report(a);
+    report_head_write(a->w, a->request, a->results);
     json_write_key(a->w, "stacktraces");
     json_write_open(a->w, '[');
     for (i = 0; i < a->request->nstacks; i++) {

@@ -572,6 +572,7 @@ static void take_report(struct symbolicator_request *request)
     size_t i;
 
     request->report = json_member(json, 0, "report");
+    request->left_out = said(json, 0, "left_out");
     items = items_of(json, json_member(json, 0, "modules"));
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =

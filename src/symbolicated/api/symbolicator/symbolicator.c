@@ -13,7 +13,7 @@
 #include "symbolicated/api/request_limit.h"
 #include "any.h"
 #include "call.h"
-#include "minidump.h"
+#include "crash.h"
 #include "poll.h"
 #include "short_answer.h"
 #include "sources.h"
@@ -198,15 +198,41 @@ static struct api_call *post(const struct api_request *request,
     return call_or_error(call, status, error, reply);
 }
 
-/* A dump, in a form. */
-static struct api_call *post_minidump(const struct api_request *request,
-                                      struct api_reply *reply)
+/* Paths of requests that are forms with a report. */
+static const struct {
+    const char *path;
+    enum crash_kind kind;
+    enum api_protocol protocol;
+} forms[] = {{"/minidump", CRASH_MINIDUMP, API_MINIDUMP},
+             {"/applecrashreport", CRASH_APPLE, API_APPLE}};
+
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+/* Which of them a path is, or FORMS. */
+static size_t form_of(const struct symbolication_config *config,
+                      const char *path)
+{
+    size_t i;
+
+    for (i = 0; i < FORMS; i++) {
+        if (strcmp(path, forms[i].path) == 0 &&
+            crash_config(config, forms[i].kind)->enabled) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* A report, in a form. */
+static struct api_call *post_form(const struct api_request *request,
+                                  struct api_reply *reply)
 {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+    size_t form = form_of(request->config, request->path);
 
-    reply->protocol = API_MINIDUMP;
+    reply->protocol = forms[form].protocol;
     return read_scope(request, scope, reply)
-               ? minidump_begin(request, scope, reply)
+               ? crash_begin(request, forms[form].kind, scope, reply)
                : NULL;
 }
 
@@ -231,13 +257,19 @@ static struct api_call *post_any(const struct api_request *request,
                : NULL;
 }
 
+bool symbolicator_takes_form(const struct symbolication_config *config,
+                             const char *path)
+{
+    return form_of(config, path) < FORMS;
+}
+
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path)
 {
-    return (config->symbolicator.minidump.enabled &&
-            (strcmp(path, SYMBOLICATOR_MINIDUMP) == 0 ||
-             strcmp(path, ANY) == 0)) ||
-            strcmp(path, "/symbolicate") == 0 ||
+    return form_of(config, path) < FORMS ||
+           (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
+                                       config->symbolicator.apple.enabled)) ||
+           strcmp(path, "/symbolicate") == 0 ||
            strcmp(path, "/healthcheck") == 0 ||
            strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
 }
@@ -245,7 +277,7 @@ bool symbolicator_owns(const struct symbolication_config *config,
 struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply)
 {
-    bool is_post, is_dump = strcmp(request->path, SYMBOLICATOR_MINIDUMP) == 0;
+    bool is_post, is_form = form_of(request->config, request->path) < FORMS;
     bool is_any = strcmp(request->path, ANY) == 0;
     struct api_call *call;
     uint64_t wait;
@@ -257,7 +289,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    is_post = is_dump || is_any || strcmp(request->path, "/symbolicate") == 0;
+    is_post = is_form || is_any || strcmp(request->path, "/symbolicate") == 0;
     if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
         return NULL;
@@ -265,7 +297,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
     if (!is_post) {
         return poll_begin(request->path + strlen(REQUESTS), wait, reply);
     }
-    call = (is_dump  ? post_minidump
+    call = (is_form  ? post_form
             : is_any ? post_any
                      : post)(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "minidump.h"
+#include "crash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #include "base/secret.h"
-#include "reports/crash/crash.h"
 #include "symbolicated/api/request_limit.h"
 #include "call.h"
 #include "short_answer.h"
@@ -19,12 +18,13 @@
 #define CODING_MAX 31
 #define QUESTIONS_MAX 16 /* of a worker */
 
-struct minidump_call {
+struct crash_call {
     struct api_call api; /* first */
     const struct symbolication_config *config;
+    enum crash_kind kind;
     struct api_work work;
     char *order;                   /* work.text */
-    struct minidump_stored stored; /* its url is NULL: it is in a form */
+    struct crash_stored stored; /* its url is NULL: it is in a form */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1];
     char domain[SYMBOLICATOR_SCOPE_MAX + 3];
     /* What the worker has asked, as requests; their rounds have the files. */
@@ -36,7 +36,7 @@ struct minidump_call {
     bool is_counted;
 };
 
-static request_count running; /* requests that are posted */
+static request_count running[CRASH_KINDS]; /* requests that are posted */
 
 /* answers ------------------------------------------------------------------ */
 
@@ -55,7 +55,7 @@ static enum api_next answer_failed(struct api_reply *reply,
     return API_FINISHED;
 }
 
-static enum api_next answer_timed_out(const struct minidump_call *call,
+static enum api_next answer_timed_out(const struct crash_call *call,
                                       struct api_reply *reply)
 {
     if (call->api.is_stopped) {
@@ -67,7 +67,7 @@ static enum api_next answer_timed_out(const struct minidump_call *call,
 }
 
 /* The worker has no result. */
-static enum api_next answer_refused(struct minidump_call *call,
+static enum api_next answer_refused(struct crash_call *call,
                                     struct api_reply *reply)
 {
     const char *text = call->work.said != NULL ? call->work.said : "";
@@ -107,7 +107,7 @@ static enum api_next answer_refused(struct minidump_call *call,
 
 /* What the client said beside a dump that was stored goes before what the
  * worker says of the dump.  Returns 0, or -1 without memory. */
-static int add_members(struct minidump_call *call)
+static int add_members(struct crash_call *call)
 {
     const struct json_writer *members = &call->stored.members;
     char *said = call->work.said;
@@ -129,7 +129,7 @@ static int add_members(struct minidump_call *call)
 
 /* Makes a call of what the worker has said.  Returns NULL when it has
  * answered. */
-static struct symbolicator_call *read_said(struct minidump_call *call,
+static struct symbolicator_call *read_said(struct crash_call *call,
                                            bool is_question,
                                            struct api_reply *reply)
 {
@@ -159,6 +159,9 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
     }
     if (status == 0) {
         inner->wants_cfi = is_question;
+        if (call->kind == CRASH_APPLE) {
+            inner->request.wants_context = true; /* whatever options say */
+        }
         if (symbolicator_call_want(inner) == 0) {
             return inner;
         }
@@ -171,7 +174,7 @@ static struct symbolicator_call *read_said(struct minidump_call *call,
 }
 
 /* The rounds of a call become those of this one. */
-static void take_over(struct minidump_call *call,
+static void take_over(struct crash_call *call,
                       struct symbolicator_call *inner)
 {
     inner->api.first.before = call->api.round;
@@ -198,7 +201,7 @@ static uint8_t state_of(const struct api_module *module)
 }
 
 /* Tells the worker what has become of the files that it asked for. */
-static enum api_next give(struct minidump_call *call, struct api_reply *reply)
+static enum api_next give(struct crash_call *call, struct api_reply *reply)
 {
     const struct symbolicator_call *inner =
         call->questions[call->nquestions - 1];
@@ -229,7 +232,7 @@ static enum api_next give(struct minidump_call *call, struct api_reply *reply)
     return API_WORKS;
 }
 
-static enum api_next begin_question(struct minidump_call *call,
+static enum api_next begin_question(struct crash_call *call,
                                     struct api_reply *reply)
 {
     struct symbolicator_call *inner;
@@ -253,7 +256,7 @@ static enum api_next begin_question(struct minidump_call *call,
 }
 
 /* The worker needs memory for what it unpacks. */
-static enum api_next give_room(struct minidump_call *call,
+static enum api_next give_room(struct crash_call *call,
                                struct api_reply *reply)
 {
     struct spool *body = call->work.body;
@@ -269,7 +272,7 @@ static enum api_next give_room(struct minidump_call *call,
     return API_WORKS;
 }
 
-static enum api_next answer_question(struct minidump_call *call,
+static enum api_next answer_question(struct crash_call *call,
                                      struct api_reply *reply)
 {
     if (call->work.said == NULL) {
@@ -280,8 +283,21 @@ static enum api_next answer_question(struct minidump_call *call,
                : begin_question(call, reply);
 }
 
+/* For the log. */
+static void note_left_out(struct crash_call *call)
+{
+    const struct symbolicator_request *report = &call->answer->request;
+    size_t i;
+
+    for (i = 0; report->left_out != 0 && i < CRASH_LIMITS; i++) {
+        if (json_is(&report->json, report->left_out, crash_limits[i])) {
+            call->api.left_out = crash_limits[i];
+        }
+    }
+}
+
 /* For the metrics. */
-static void count_walk(struct minidump_call *call)
+static void count_walk(struct crash_call *call)
 {
     const struct symbolicator_request *report = &call->answer->request;
     uint32_t status;
@@ -314,7 +330,7 @@ result_at(const struct symbolicator_call *answer, uint64_t address)
 }
 
 /* Candidates tell of CFI, too. */
-static void take_cfi(struct minidump_call *call)
+static void take_cfi(struct crash_call *call)
 {
     const struct symbolicator_call *question;
     const struct api_module *module;
@@ -338,7 +354,7 @@ static void take_cfi(struct minidump_call *call)
     }
 }
 
-static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
+static enum api_next go_on(struct crash_call *call, struct api_reply *reply)
 {
     struct symbolicator_call *inner = call->answer;
     enum api_next next;
@@ -348,7 +364,10 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
         if (inner == NULL) {
             return API_FINISHED;
         }
-        count_walk(call);
+        note_left_out(call);
+        if (call->kind == CRASH_MINIDUMP) {
+            count_walk(call);
+        }
         take_over(call, inner);
         take_cfi(call);
         call->api.attempts = inner->api.attempts;
@@ -368,7 +387,7 @@ static enum api_next go_on(struct minidump_call *call, struct api_reply *reply)
 
 static enum api_next step(struct api_call *api, struct api_reply *reply)
 {
-    struct minidump_call *call = (struct minidump_call *)api;
+    struct crash_call *call = (struct crash_call *)api;
 
     if (call->work.news != API_WORK_ENDED || call->answer == NULL) {
         api_reply_header(reply, "Cache-Control", "no-store");
@@ -395,7 +414,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
 
 static bool counts(const struct api_call *api, const char *source)
 {
-    const struct minidump_call *call = (const struct minidump_call *)api;
+    const struct crash_call *call = (const struct crash_call *)api;
     const struct symbolicator_call *inner =
         call->answer != NULL ? call->answer
                              : call->questions[call->nquestions - 1];
@@ -405,10 +424,10 @@ static bool counts(const struct api_call *api, const char *source)
 
 static void release(struct api_call *api)
 {
-    struct minidump_call *call = (struct minidump_call *)api;
+    struct crash_call *call = (struct crash_call *)api;
 
     if (call->is_counted) {
-        request_limit_end(&running, 0);
+        request_limit_end(&running[call->kind], 0);
     }
     if (call->answer != NULL) {
         call->answer->api.free(&call->answer->api);
@@ -422,7 +441,7 @@ static void release(struct api_call *api)
     free(call->work.said);
     free(call->gifts);
     free(call->order);
-    minidump_stored_free(&call->stored);
+    crash_stored_free(&call->stored);
     free(call);
 }
 
@@ -431,7 +450,7 @@ static void release(struct api_call *api)
  * all are the operator's, unless clients bring sources of their own: then each
  * body has a worker of its own.
  */
-static void set_domain(struct minidump_call *call)
+static void set_domain(struct crash_call *call)
 {
     bool is_strangers =
         call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW;
@@ -444,7 +463,7 @@ static void set_domain(struct minidump_call *call)
 
 /* Says what is to be done with the body, which is a form if there is a
  * boundary.  Returns 0, or -1 without memory. */
-static int write_order(struct minidump_call *call, const char *boundary,
+static int write_order(struct crash_call *call, const char *boundary,
                        const char *coding)
 {
     static const struct {
@@ -455,6 +474,9 @@ static int write_order(struct minidump_call *call, const char *boundary,
         {CORRECTION_ARM64_PE_CFI, CRASH_ARM64_CFI},
         {CORRECTION_CONSTANT_SP, CRASH_CONSTANT_SP},
         {CORRECTION_PACKED_DUMPS, CRASH_PACKED},
+        {CORRECTION_APPLE_REGISTERS, CRASH_APPLE_REGISTERS},
+        {CORRECTION_APPLE_IMAGES, CRASH_APPLE_IMAGES},
+        {CORRECTION_APPLE_HEADERS, CRASH_APPLE_HEADERS},
     };
     unsigned wanted = call->config->symbolicator.corrections, set = 0;
     size_t i;
@@ -465,8 +487,10 @@ static int write_order(struct minidump_call *call, const char *boundary,
     if (asprintf(&call->order,
                  "%s %s\ncoding %s\ncorrections %u\nunpacked %llu",
                  boundary != NULL ? "boundary" : "rewrite",
-                 boundary != NULL ? boundary : call->stored.rewrite, coding,
-                 set,
+                 boundary != NULL              ? boundary
+                 : call->stored.rewrite != NULL ? call->stored.rewrite
+                                                : "[]",
+                 coding, set,
                  (unsigned long long)call->config->limits.crash_size) < 0) {
         call->order = NULL;
         return -1;
@@ -475,10 +499,10 @@ static int write_order(struct minidump_call *call, const char *boundary,
     return 0;
 }
 
-static struct minidump_call *new_call(const struct symbolication_config *config,
-                                      const char *scope)
+static struct crash_call *new_call(const struct symbolication_config *config,
+                                   enum crash_kind kind, const char *scope)
 {
-    struct minidump_call *call = calloc(1, sizeof(*call));
+    struct crash_call *call = calloc(1, sizeof(*call));
 
     if (call == NULL) {
         return NULL;
@@ -491,7 +515,7 @@ static struct minidump_call *new_call(const struct symbolication_config *config,
     call->api.free = release;
     call->api.work = &call->work;
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
-    call->work.kind = CRASH_MINIDUMP;
+    call->kind = call->work.kind = kind;
     call->work.limit = config->limits.frames;
     set_domain(call);
     return call;
@@ -519,15 +543,22 @@ static bool read_boundary(const char *type, char boundary[BOUNDARY_MAX + 1])
     return false;
 }
 
+const struct event_config *
+crash_config(const struct symbolication_config *config, enum crash_kind kind)
+{
+    return kind == CRASH_APPLE ? &config->symbolicator.apple
+                               : &config->symbolicator.minidump;
+}
+
 /* The last step of a begin: counts the call among those that run.  NULL: it
  * may not run, and is gone. */
-static struct api_call *begun(struct minidump_call *call, const char *boundary,
+static struct api_call *begun(struct crash_call *call, const char *boundary,
                               const char *coding, struct api_reply *reply)
 {
     call->is_counted =
-        request_limit_begin(&running,
-                            call->config->symbolicator.minidump.requests, 0,
-                            SIZE_MAX);
+        request_limit_begin(&running[call->kind],
+                            crash_config(call->config, call->kind)->requests,
+                            0, SIZE_MAX);
     if (call->is_counted && write_order(call, boundary, coding) == 0) {
         return &call->api;
     }
@@ -536,13 +567,14 @@ static struct api_call *begun(struct minidump_call *call, const char *boundary,
     return NULL;
 }
 
-struct api_call *minidump_begin(const struct api_request *request,
-                                const char *scope, struct api_reply *reply)
+struct api_call *crash_begin(const struct api_request *request,
+                             enum crash_kind kind, const char *scope,
+                             struct api_reply *reply)
 {
     const struct symbolication_config *config = request->config;
     const char *coding = request->header(request, "Content-Encoding");
     char boundary[BOUNDARY_MAX + 1];
-    struct minidump_call *call;
+    struct crash_call *call;
 
     coding = coding != NULL ? coding : "";
     if (strlen(coding) > CODING_MAX) {
@@ -559,7 +591,7 @@ struct api_call *minidump_begin(const struct api_request *request,
                     "Invalid `boundary` for `multipart/form-data` request");
         return NULL;
     }
-    call = new_call(config, scope);
+    call = new_call(config, kind, scope);
     if (call == NULL) {
         answer_text(reply, 503, "out of memory");
         return NULL;
@@ -568,7 +600,7 @@ struct api_call *minidump_begin(const struct api_request *request,
     return begun(call, boundary, coding, reply);
 }
 
-void minidump_stored_free(struct minidump_stored *stored)
+void crash_stored_free(struct crash_stored *stored)
 {
     secret_free(stored->token);
     free(stored->url);
@@ -589,14 +621,14 @@ static bool has_scheme(const char *url)
 }
 
 struct api_call *
-minidump_begin_stored(const struct symbolication_config *config,
-                      struct minidump_stored *stored, const char *scope,
-                      struct api_reply *reply)
+crash_begin_stored(const struct symbolication_config *config,
+                   struct crash_stored *stored, const char *scope,
+                   struct api_reply *reply)
 {
-    struct minidump_call *call = new_call(config, scope);
+    struct crash_call *call = new_call(config, stored->kind, scope);
 
     if (call == NULL) {
-        minidump_stored_free(stored);
+        crash_stored_free(stored);
         answer_text(reply, 503, "out of memory");
         return NULL;
     }

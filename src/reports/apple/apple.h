@@ -1,0 +1,123 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Reads Apple's crash reports as text, which systems wrote before iOS 15 and
+ * macOS 12, and which Console still shows.  Which lines count, and what makes a
+ * whole report unreadable, is as in the crate apple-crash-report-parser 0.6,
+ * which Symbolicator reads them with.
+ *
+ * Bytes in, structures out: no I/O.
+ */
+#ifndef REPORTS_APPLE_APPLE_H
+#define REPORTS_APPLE_APPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is read of one report at most; the rest is left out. */
+#define APPLE_THREADS 2048
+#define APPLE_IMAGES 10000
+#define APPLE_REGISTERS 128
+#define APPLE_INFORMATION ((size_t)1 << 16) /* bytes */
+
+/* A text that the report or its reader owns; data is NULL: there is none. */
+struct apple_text {
+    const char *data;
+    size_t size;
+};
+
+struct apple_register {
+    struct apple_text name;
+    uint64_t value;
+};
+
+struct apple_frame {
+    uint64_t address;
+    struct apple_text module; /* as it is printed, which may be short */
+    struct apple_text symbol; /* the report's own name */
+    struct apple_text file;
+    uint32_t line; /* 0: unknown */
+};
+
+struct apple_thread {
+    uint64_t id;
+    struct apple_text name;
+    bool has_crashed;
+    size_t first; /* of its frames, innermost first */
+    size_t num_frames;
+};
+
+struct apple_image {
+    uint64_t base;
+    uint64_t size; /* 0: unknown */
+    uint8_t uuid[16];
+    struct apple_text path;
+};
+
+/* Lines of the head by which something is answered. */
+enum apple_header {
+    APPLE_CODE_TYPE,
+    APPLE_OS_VERSION,
+    APPLE_MODEL,
+    APPLE_EXCEPTION_TYPE,
+    APPLE_EXCEPTION_MESSAGE,
+    APPLE_EXCEPTION_SUBTYPE,
+    APPLE_EXCEPTION_CODES,
+    APPLE_HEADERS
+};
+
+/* Where the text is read better than by Symbolicator. */
+enum apple_correction {
+    APPLE_STATES = 1,  /* registers of "Thread State (64-bit):" */
+    APPLE_MAC = 2,     /* images without an architecture */
+    APPLE_LENIENT = 4, /* a date, an incident's id or a version that is none
+                          does not cost the report */
+};
+
+struct apple_report {
+    struct apple_text headers[APPLE_HEADERS];
+    int64_t time; /* seconds since 1970 */
+    bool has_time;
+    struct apple_thread *threads;
+    size_t num_threads;
+    struct apple_frame *frames;
+    size_t num_frames;
+    struct apple_image *images;
+    size_t num_images;
+    struct apple_register registers[APPLE_REGISTERS]; /* of the first thread
+                                                         that has crashed */
+    size_t num_registers;
+    char *information; /* what the application itself said */
+    size_t information_size;
+    const char *cut; /* what there is too much of, as reports/crash/crash.h has
+                        it; or NULL */
+    char error[128];
+    /* of the reader */
+    size_t max_frames;
+    unsigned corrections;
+    size_t threads_room, frames_room, images_room;
+};
+
+/*
+ * Reads a report, of which max_frames frames count; corrections is a set.  The
+ * report refers to the text.  Returns 0, or -1 with the reason in its error,
+ * which names the line.  To be freed in either case.
+ */
+int apple_read(struct apple_report *report, const void *text, size_t size,
+               size_t max_frames, unsigned corrections);
+void apple_free(struct apple_report *report);
+
+/* The crash in more words; its data is NULL: there are none. */
+struct apple_text apple_details(const struct apple_report *report);
+
+/* The system as it is answered. */
+struct apple_system {
+    struct apple_text name;
+    struct apple_text version;
+    struct apple_text build;
+};
+
+struct apple_system apple_system(const struct apple_report *report);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "apple.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "derived/symcache/symcache.h"
+#include "json/json.h"
+#include "reports/apple/apple.h"
+#include "form.h"
+#include "work_order.h"
+
+#define ARCH_MAX 31
+
+static _Noreturn void out_of_memory(void)
+{
+    exit(1); /* as symbolicated expects of one that has taken too much */
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       struct apple_text text)
+{
+    if (text.data != NULL) {
+        json_write_key(w, name);
+        json_write_string(w, text.data, text.size);
+    }
+}
+
+/* The same, where an absent text is an empty one. */
+static void write_any(struct json_writer *w, const char *name,
+                      struct apple_text text)
+{
+    write_text(w, name,
+               text.data != NULL ? text : (struct apple_text){"", 0});
+}
+
+/* The name of the processor by the first word of "ARM-64 (Native)", or NULL. */
+static const char *arch_of(struct apple_text type)
+{
+    static const struct {
+        const char *name, *arch;
+    } others[] = {{"i386", "x86"},
+                  {"x86-64", "x86_64"},
+                  {"arm-64", "arm64"},
+                  {"arm64_v8", "arm64v8"}};
+    char word[ARCH_MAX + 1];
+    uint32_t number;
+    size_t i, n;
+
+    for (n = 0; n < type.size && type.data[n] != ' '; n++) {
+        if (n == ARCH_MAX) {
+            return NULL;
+        }
+        word[n] = type.data[n];
+        word[n] += word[n] >= 'A' && word[n] <= 'Z' ? 'a' - 'A' : 0;
+    }
+    word[n] = '\0';
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(word, others[i].name) == 0) {
+            return others[i].arch;
+        }
+    }
+    return symc_arch_find(word, &number) &&
+                   number != SYMC_ARCH_UNKNOWN
+               ? symc_arch_name(number)
+               : NULL;
+}
+
+static void write_system(struct json_writer *w,
+                         const struct apple_report *report)
+{
+    struct apple_system system = apple_system(report);
+    const char *arch = arch_of(report->headers[APPLE_CODE_TYPE]);
+
+    json_write_key(w, "system_info");
+    json_write_open(w, '{');
+    write_any(w, "os_name", system.name);
+    write_any(w, "os_version", system.version);
+    write_any(w, "os_build", system.build);
+    json_write_key(w, "cpu_arch");
+    if (arch != NULL) {
+        json_write_text(w, arch);
+    } else {
+        json_write_raw(w, "null", 4); /* that of its modules */
+    }
+    write_any(w, "device_model", report->headers[APPLE_MODEL]);
+    json_write_close(w, '}');
+}
+
+static void write_head(struct json_writer *w, const struct apple_report *report)
+{
+    json_write_key(w, "report");
+    json_write_open(w, '{');
+    if (report->has_time && report->time >= 0) {
+        json_write_key(w, "timestamp");
+        json_write_number(w, (uint64_t)report->time);
+    }
+    write_system(w, report);
+    json_write_key(w, "crashed");
+    json_write_bool(w, true);
+    write_text(w, "crash_reason", report->headers[APPLE_EXCEPTION_TYPE]);
+    write_text(w, "crash_details", apple_details(report));
+    json_write_close(w, '}');
+}
+
+static void write_registers(struct json_writer *w,
+                            const struct apple_report *report)
+{
+    const struct apple_register *r;
+    size_t i;
+
+    json_write_key(w, "registers");
+    json_write_open(w, '{');
+    for (i = 0; i < report->num_registers; i++) {
+        r = &report->registers[i];
+        json_write_name(w, r->name.data, r->name.size);
+        json_write_hex(w, r->value);
+    }
+    json_write_close(w, '}');
+}
+
+static void write_thread(struct json_writer *w,
+                         const struct apple_report *report,
+                         const struct apple_thread *thread, bool has_registers)
+{
+    const struct apple_frame *frame;
+    size_t i;
+
+    json_write_open(w, '{');
+    json_write_key(w, "thread_id");
+    json_write_number(w, thread->id);
+    write_text(w, "thread_name", thread->name);
+    json_write_key(w, "is_requesting");
+    json_write_bool(w, thread->has_crashed);
+    if (has_registers) {
+        write_registers(w, report);
+    }
+    json_write_key(w, "frames");
+    json_write_open(w, '[');
+    for (i = 0; i < thread->num_frames; i++) {
+        frame = &report->frames[thread->first + i];
+        json_write_open(w, '{');
+        json_write_key(w, "instruction_addr");
+        json_write_hex(w, frame->address);
+        write_text(w, "package", frame->module);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
+static void write_threads(struct json_writer *w,
+                          const struct apple_report *report)
+{
+    bool has_registers, had_registers = report->num_registers == 0;
+    size_t i;
+
+    json_write_key(w, "stacktraces");
+    json_write_open(w, '[');
+    for (i = 0; i < report->num_threads; i++) {
+        has_registers = !had_registers && report->threads[i].has_crashed;
+        write_thread(w, report, &report->threads[i], has_registers);
+        had_registers = had_registers || has_registers;
+    }
+    json_write_close(w, ']');
+}
+
+static void write_image(struct json_writer *w, const struct apple_image *image)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct apple_text id;
+    char hex[32];
+    size_t i;
+
+    for (i = 0; i < sizeof(image->uuid); i++) {
+        hex[2 * i] = digits[image->uuid[i] >> 4];
+        hex[2 * i + 1] = digits[image->uuid[i] & 15];
+    }
+    id = (struct apple_text){hex, sizeof(hex)};
+    json_write_open(w, '{');
+    json_write_key(w, "type");
+    json_write_text(w, "macho");
+    write_text(w, "code_id", id);
+    write_text(w, "code_file", image->path);
+    write_text(w, "debug_id", id);
+    write_text(w, "debug_file", image->path);
+    json_write_key(w, "image_addr");
+    json_write_hex(w, image->base);
+    if (image->size != 0) {
+        json_write_key(w, "image_size");
+        json_write_number(w, image->size);
+    }
+    json_write_close(w, '}');
+}
+
+static void answer(const struct apple_report *report, const struct form *form,
+                   struct work_service *service)
+{
+    struct json_writer w = {0};
+    size_t i;
+
+    json_write_open(&w, '{');
+    form_write(form, &w);
+    write_head(&w, report);
+    write_threads(&w, report);
+    json_write_key(&w, "modules");
+    json_write_open(&w, '[');
+    for (i = 0; i < report->num_images; i++) {
+        write_image(&w, &report->images[i]);
+    }
+    json_write_close(&w, ']');
+    if (report->cut != NULL) {
+        json_write_key(&w, "left_out");
+        json_write_text(&w, report->cut);
+    }
+    json_write_close(&w, '}');
+    if (w.has_failed) {
+        out_of_memory();
+    }
+    work_say(service, w.data, w.size);
+    work_done(service);
+    free(w.data);
+}
+
+static void refuse(struct work_service *service, enum crash_refusal why,
+                   const char *text)
+{
+    work_say(service, text, strlen(text));
+    work_refuse(service, why);
+}
+
+static unsigned corrections_of(const struct order *order)
+{
+    static const struct {
+        enum crash_correction from;
+        enum apple_correction to;
+    } words[] = {{CRASH_APPLE_REGISTERS, APPLE_STATES},
+                 {CRASH_APPLE_IMAGES, APPLE_MAC},
+                 {CRASH_APPLE_HEADERS, APPLE_LENIENT}};
+    unsigned set = 0;
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        set |= (order->corrections & words[i].from) != 0 ? words[i].to : 0;
+    }
+    return set;
+}
+
+static void read_report(const struct form *form, const struct order *order,
+                        const struct work_body *body)
+{
+    struct apple_report report;
+
+    if (apple_read(&report, form->file.data, form->file.size, body->limit,
+                   corrections_of(order)) == 0) {
+        answer(&report, form, body->service);
+    } else {
+        refuse(body->service, CRASH_FAILED,
+               "failed to parse apple crash report");
+    }
+    apple_free(&report);
+}
+
+void apple_work(const struct work_body *body)
+{
+    struct form form = {.file_name = "apple_crash_report",
+                        .room = {.service = body->service}};
+    struct order order;
+
+    if (order_read(&order, body->text) != 0) {
+        out_of_memory();
+    }
+    if (!form_read(&form, &order, &(struct bytes){body->data, body->size})) {
+        refuse(body->service, form.refusal, form.error);
+    } else if (form.file.data == NULL && order.boundary != NULL) {
+        refuse(body->service, CRASH_BAD_PART, "missing apple crash report");
+    } else {
+        read_report(&form, &order, body);
+    }
+    packed_free(&form.room);
+    order_free(&order);
+}
