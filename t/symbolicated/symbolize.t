@@ -135,8 +135,9 @@ is_deeply [grep { "@{ $_->{frames} }" ne "@names" } @$answers], [],
     '... with their names';
 is $end->{counts}{found}, 7000, '... which are counted';
 is scalar(() = $r->{body} =~ /run_loop/g), 1, 'a string stands there once';
-like $t->symbolicated_log, qr/protocol=symbolize status=200 frames=10000 modules=1000 missing=0 /,
-    'the log has all of it in a line';
+$t->wait_until('the log has all of it in a line', sub {
+    $t->symbolicated_log =~ /protocol=symbolize status=200 frames=10000 modules=1000 missing=0 /
+});
 
 # --- lines that are none
 

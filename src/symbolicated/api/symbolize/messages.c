@@ -92,21 +92,32 @@ static bool write_file(struct symbolize_call *call, pb_istream_t *s,
     return true;
 }
 
+/* Most of a request is here, and pb_decode_varint() calls a function for each
+ * byte. */
 static const char *read_packed(struct symbolize_call *call, pb_istream_t *s,
                                struct symbolize_question *question)
 {
+    const pb_byte_t *p = s->state, *end = p + s->bytes_left;
     uint64_t *addresses =
         symbolize_need_addresses(call, question->count + s->bytes_left);
+    uint64_t value;
+    unsigned shift;
 
     if (addresses == NULL) {
         call->input.error = "out of memory";
         return call->input.error;
     }
-    while (s->bytes_left > 0) {
-        if (!pb_decode_varint(s, &addresses[question->count++])) {
+    while (p < end) {
+        value = 0;
+        for (shift = 0; p < end && *p > 127 && shift < 63; shift += 7) {
+            value |= (uint64_t)(*p++ & 127) << shift;
+        }
+        if (p == end || *p > (shift == 63 ? 1 : 127)) {
             return damaged;
         }
+        addresses[question->count++] = value | (uint64_t)*p++ << shift;
     }
+    pb_read(s, NULL, s->bytes_left);
     return NULL;
 }
 
@@ -256,24 +267,43 @@ static void write_strings(struct json_writer *w, const struct strings *strings)
     end(w, part, 1);
 }
 
+/* Most of an answer is written here. */
+static char *put_small(char *p, uint32_t number)
+{
+    for (; number > 127; number >>= 7) {
+        *p++ = (char)((number & 127) | 128);
+    }
+    *p++ = (char)number;
+    return p;
+}
+
 static void write_places(struct json_writer *w,
                          const struct symbolize_call *call, size_t count)
 {
     const struct symbolize_place *place;
+    const uint32_t *number, *last;
     size_t i, at;
-    uint32_t j;
+    char *p;
 
     begin(w, &at);
-    for (i = 0; i < count; i++) {
-        put_number(w, call->places[i].count);
+    p = json_write_need(w, VARINT_MAX * count);
+    for (i = 0; p != NULL && i < count; i++) {
+        p = put_small(p, call->places[i].count);
+        w->size = (size_t)(p - w->data);
     }
     end(w, at, 5);
     begin(w, &at);
     for (i = 0; i < count; i++) {
         place = &call->places[i];
-        for (j = 0; j < 3 * place->count; j++) {
-            put_number(w, call->frames[place->first + j]);
+        p = json_write_need(w, 3 * VARINT_MAX * (size_t)place->count);
+        if (p == NULL) {
+            return;
         }
+        number = call->frames + place->first;
+        for (last = number + 3 * place->count; number < last; number++) {
+            p = put_small(p, *number);
+        }
+        w->size = (size_t)(p - w->data);
     }
     end(w, at, 6);
 }

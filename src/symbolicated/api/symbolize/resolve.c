@@ -7,6 +7,9 @@
 #include "symbolize.h"
 
 
+/* Places whose memory is fetched together. */
+#define PREFETCHED 128
+
 static _Thread_local const uint64_t *sorted; /* the addresses */
 
 static int compare(const void *a, const void *b)
@@ -45,9 +48,11 @@ static uint32_t name_of(struct symbolize_call *call,
         return 0;
     }
     place = strings_near(&call->strings, name->data, &is_known);
-    if (!is_known) {
-        demangle(name, frame->function.language, call->name, &readable);
+    if (!is_known && demangle(name, frame->function.language, call->name,
+                              &readable)) {
         *place = strings_add(&call->strings, &readable);
+    } else if (!is_known) {
+        *place = strings_want(&call->strings, name, place);
     }
     return *place;
 }
@@ -123,7 +128,12 @@ void symbolize_resolve(struct symbolize_call *call,
         call->lookups[i].address = addresses[call->order[i]];
     }
     symc_reader_lookup_all(call->lookups, question->count);
-    call->nframes = 0;
+    for (i = 0; i < question->count; i += PREFETCHED) {
+        chain_prefetch(call->lookups + i, question->count - i < PREFETCHED
+                                              ? question->count - i
+                                              : PREFETCHED);
+    }
+    call->nframes = call->strings.nwishes = 0;
     for (i = 0; i < question->count; i++) {
         lookup = &call->lookups[i];
         place = &call->places[call->order[i]];
@@ -134,5 +144,9 @@ void symbolize_resolve(struct symbolize_call *call,
         }
         last = place;
         call->counts.found += place->count > 0;
+    }
+    strings_settle(&call->strings);
+    for (i = 0; i < call->nframes; i += 3) {
+        call->frames[i] = strings_get(&call->strings, call->frames[i]);
     }
 }

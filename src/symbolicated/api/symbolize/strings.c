@@ -55,17 +55,22 @@ struct symc_string strings_at(const struct strings *s, size_t place)
     return (struct symc_string){s->data + begin, s->ends[place] - begin};
 }
 
-uint32_t strings_add(struct strings *s, const struct symc_string *string)
+static uint64_t hash_of(const struct strings *s,
+                        const struct symc_string *string)
+{
+    return table_hash((uintptr_t)s, string->data, string->size);
+}
+
+static uint32_t add(struct strings *s, const struct symc_string *string,
+                    uint64_t hash)
 {
     struct symc_string other;
-    uint64_t hash;
     uintptr_t place;
     size_t at = 0;
 
     if (string->size == 0 || s->has_failed) {
         return 0;
     }
-    hash = table_hash((uintptr_t)s, string->data, string->size);
     while ((place = table_next(&s->table, hash, &at)) != 0) {
         other = strings_at(s, place - 1);
         if (other.size == string->size &&
@@ -87,9 +92,77 @@ uint32_t strings_add(struct strings *s, const struct symc_string *string)
     return (uint32_t)s->count++;
 }
 
+uint32_t strings_add(struct strings *s, const struct symc_string *string)
+{
+    return add(s, string, hash_of(s, string));
+}
+
+uint32_t strings_want(struct strings *s, const struct symc_string *string,
+                      uint32_t *near)
+{
+    struct strings_wish *wish;
+
+    if (symc_array_need(&s->wishes, &s->wishes_room, s->nwishes + 1,
+                        sizeof(*s->wishes)) != 0) {
+        s->has_failed = true;
+        return 0;
+    }
+    wish = &s->wishes[s->nwishes];
+    wish->string = *string;
+    wish->near = near;
+    wish->hash = hash_of(s, string);
+    if (s->table.num_slots > 0) {
+        __builtin_prefetch(
+            &s->table.slots[wish->hash & (s->table.num_slots - 1)]);
+    }
+    return (uint32_t)s->nwishes++ | STRINGS_WANTED;
+}
+
+/* Has the memory fetched that a string will be compared with, which takes two
+ * steps. */
+static void prefetch(const struct strings *s, const struct strings_wish *wish,
+                     bool has_end)
+{
+    size_t at = 0;
+    uintptr_t place = table_next(&s->table, wish->hash, &at);
+
+    if (place > 1 && has_end) {
+        __builtin_prefetch(s->data + s->ends[place - 2]);
+    } else if (place > 1) {
+        __builtin_prefetch(&s->ends[place - 2]);
+    }
+}
+
+void strings_settle(struct strings *s)
+{
+    struct strings_wish *wish, *end = s->wishes + s->nwishes;
+
+    for (wish = s->wishes; wish < end; wish++) {
+        prefetch(s, wish, false);
+    }
+    for (wish = s->wishes; wish < end; wish++) {
+        prefetch(s, wish, true);
+    }
+    for (wish = s->wishes; wish < end; wish++) {
+        wish->place = add(s, &wish->string, wish->hash);
+    }
+    /* another string may be near there since */
+    for (wish = s->wishes; wish < end; wish++) {
+        *wish->near = strings_get(s, *wish->near);
+    }
+}
+
+uint32_t strings_get(const struct strings *s, uint32_t number)
+{
+    return number & STRINGS_WANTED
+               ? s->wishes[number & ~STRINGS_WANTED].place
+               : number;
+}
+
 void strings_free(struct strings *s)
 {
     table_free(&s->table);
     free(s->data);
     free(s->ends);
+    free(s->wishes);
 }

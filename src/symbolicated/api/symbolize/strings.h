@@ -25,6 +25,14 @@ struct strings {
         const void *what;
         uint32_t place;
     } near[STRINGS_NEAR]; /* what became of what lies in mapped files */
+    struct strings_wish {
+        struct symc_string string;
+        uint64_t hash;
+        uint32_t *near;
+        uint32_t place;
+    } *wishes; /* of strings_want() */
+    size_t nwishes;
+    size_t wishes_room;
     bool has_failed;
 };
 
@@ -45,6 +53,18 @@ uint32_t *strings_near(struct strings *strings, const void *what,
 /* The place of a string, which is added if it is new. */
 uint32_t strings_add(struct strings *strings,
                      const struct symc_string *string);
+
+/*
+ * The same later, for many strings at once, which wait for memory together:
+ * returns a number with the bit STRINGS_WANTED, of which strings_get() makes
+ * the place.  The string stays until strings_settle(), and so does near, the
+ * result of strings_near().
+ */
+#define STRINGS_WANTED UINT32_C(0x80000000)
+uint32_t strings_want(struct strings *strings,
+                      const struct symc_string *string, uint32_t *near);
+void strings_settle(struct strings *strings);
+uint32_t strings_get(const struct strings *strings, uint32_t number);
 
 struct symc_string strings_at(const struct strings *strings, size_t place);
 
