@@ -57,7 +57,7 @@ my %may = (    # room => rooms that it may include from
         . ' derived/symcache',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
-    'symbolication/js' => 'base',
+    'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',

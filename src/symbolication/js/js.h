@@ -1,11 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is done with names, URLs and texts of scripts: pure functions.
+ * What is done with names, URLs and texts of scripts: pure functions, by the
+ * rules of Symbolicator.
  */
 #ifndef SYMBOLICATION_JS_JS_H
 #define SYMBOLICATION_JS_JS_H
 
+#include "function.h"
+#include "module.h"
 #include "reference.h"
+#include "url.h"
 
 #endif

@@ -34,11 +34,11 @@ static const char *find_last(const char *text, const char *end,
 }
 
 /* What follows the last comment with a word, up to white space. */
-static struct js_text comment(const char *script, size_t size,
+static struct symc_string comment(const char *script, size_t size,
                               const char *word, bool accepts_at)
 {
     const char *at, *end = script + size;
-    struct js_text text = {NULL, 0};
+    struct symc_string text = {NULL, 0};
 
     for (at = end;;) {
         at = find_last(script, at, word);
@@ -59,10 +59,10 @@ static struct js_text comment(const char *script, size_t size,
     return text;
 }
 
-struct js_text js_reference(const char *script, size_t size)
+struct symc_string js_reference(const char *script, size_t size)
 {
     size_t i;
-    struct js_text url = comment(script, size, "sourceMappingURL=", true);
+    struct symc_string url = comment(script, size, "sourceMappingURL=", true);
 
     for (i = 0; i < url.size; i++) {
         if ((url.data[i] == '?' || url.data[i] == '#') &&
@@ -76,9 +76,9 @@ struct js_text js_reference(const char *script, size_t size)
     return url;
 }
 
-struct js_text js_debug_id(const char *script, size_t size)
+struct symc_string js_debug_id(const char *script, size_t size)
 {
-    struct js_text id = comment(script, size, "debugId=", false);
+    struct symc_string id = comment(script, size, "debugId=", false);
 
     if (id.size == 0) {
         id.data = NULL;
@@ -86,7 +86,7 @@ struct js_text js_debug_id(const char *script, size_t size)
     return id;
 }
 
-bool js_is_data_url(struct js_text url)
+bool js_is_data_url(struct symc_string url)
 {
     return url.size >= 5 && memcmp(url.data, "data:", 5) == 0;
 }
@@ -154,7 +154,7 @@ static void read_percent(const char *p, size_t n, char *text, size_t *size)
     *size = (size_t)(to - text);
 }
 
-bool js_data_url_read(struct js_text url, char *text, size_t *size)
+bool js_data_url_read(struct symc_string url, char *text, size_t *size)
 {
     size_t n;
     const char *p, *comma;

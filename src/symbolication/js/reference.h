@@ -10,29 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A text without a NUL at its end; absent if data is NULL. */
-struct js_text {
-    const char *data;
-    size_t size;
-};
+#include "derived/symcache/symcache.h"
 
 /*
  * Where the map of a script is: what follows the last "//# sourceMappingURL="
  * or "//@ sourceMappingURL=", up to white space, "?" and "#"; of a "data:" URL
  * up to white space.  Absent if there is none.
  */
-struct js_text js_reference(const char *script, size_t size);
+struct symc_string js_reference(const char *script, size_t size);
 
 /* The debug id that follows the last "//# debugId=" of a script, as it stands
  * there; absent if there is none. */
-struct js_text js_debug_id(const char *script, size_t size);
+struct symc_string js_debug_id(const char *script, size_t size);
 
-bool js_is_data_url(struct js_text url);
+bool js_is_data_url(struct symc_string url);
 
 /*
  * Writes what a "data:" URL has, in Base64 or percent-encoded, which is no
  * longer than the URL itself.  Returns false if it is not valid, or no UTF-8.
  */
-bool js_data_url_read(struct js_text url, char *text, size_t *size);
+bool js_data_url_read(struct symc_string url, char *text, size_t *size);
 
 #endif

@@ -1,0 +1,242 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "module.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "url.h"
+
+static struct symc_string rest(struct symc_string text, size_t n)
+{
+    text.data += n;
+    text.size -= n;
+    return text;
+}
+
+static bool begins(struct symc_string text, const char *with)
+{
+    size_t n = strlen(with);
+
+    return text.size >= n && memcmp(text.data, with, n) == 0;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_all_hex(struct symc_string text)
+{
+    size_t i;
+
+    for (i = 0; i < text.size && is_hex(text.data[i]); i++) {
+    }
+    return i == text.size;
+}
+
+/* A version: a "v" that may be missing, and numbers with dots between. */
+static bool is_version(struct symc_string text)
+{
+    size_t i;
+    bool was_digit = false;
+
+    if (text.size > 0 && (text.data[0] | 0x20) == 'v') {
+        text = rest(text, 1);
+    }
+    for (i = 0; i < text.size; i++) {
+        if (!is_digit(text.data[i]) && (text.data[i] != '.' || !was_digit)) {
+            return false;
+        }
+        was_digit = is_digit(text.data[i]);
+    }
+    return was_digit;
+}
+
+/* Does a folder say nothing of the module? */
+static bool is_useless(struct symc_string folder)
+{
+    size_t i;
+    static const char *const words[] = {
+        "script", "scripts", "javascript",   "javascripts",     "js",
+        "build",  "static",  "node_modules", "bower_components"};
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (folder.size == strlen(words[i]) &&
+            strncasecmp(folder.data, words[i], folder.size) == 0) {
+            return true;
+        }
+    }
+    return (folder.size > 0 && strchr("_.~", folder.data[0]) != NULL &&
+            memchr(folder.data, '\n', folder.size) == NULL) ||
+           is_version(folder) ||
+           ((folder.size == 7 || folder.size == 8 || folder.size == 32 ||
+             folder.size == 40) &&
+            is_all_hex(folder));
+}
+
+/* Cuts slashes and folders that say nothing off the beginning. */
+static struct symc_string cut_folders(struct symc_string path)
+{
+    const char *slash;
+    struct symc_string folder;
+
+    for (;;) {
+        slash = path.size > 0 ? memchr(path.data, '/', path.size) : NULL;
+        if (slash == NULL) {
+            return path;
+        }
+        folder.data = path.data;
+        folder.size = (size_t)(slash - path.data);
+        if (folder.size > 0 && !is_useless(folder)) {
+            return path;
+        }
+        path = rest(path, folder.size + 1);
+    }
+}
+
+/* Cuts a hash of at least 7 digits off the end, and what is before it. */
+static struct symc_string cut_hash(struct symc_string path)
+{
+    size_t n = path.size;
+
+    while (n > 0 && is_hex(path.data[n - 1])) {
+        n--;
+    }
+    if (path.size - n >= 7 && n > 0 &&
+        (path.data[n - 1] == '-' || path.data[n - 1] == '.')) {
+        path.size = n - 1;
+    }
+    return path;
+}
+
+/* What follows the first folder or file that is called by a hash alone; absent
+ * if there is none. */
+static struct symc_string behind_hash(struct symc_string path)
+{
+    size_t n;
+    const char *slash;
+    struct symc_string part, none = {NULL, 0};
+
+    for (;; path = rest(path, n + 1)) {
+        slash = path.size > 0 ? memchr(path.data, '/', path.size) : NULL;
+        n = slash != NULL ? (size_t)(slash - path.data) : path.size;
+        part.data = path.data;
+        part.size = n;
+        if (n == 32 || (n == 40 && is_all_hex(part))) {
+            return rest(path, slash != NULL ? n + 1 : n);
+        }
+        if (slash == NULL) {
+            return none;
+        }
+    }
+}
+
+size_t js_module(struct symc_string path, char *to)
+{
+    size_t i;
+    struct symc_string behind;
+
+    path = js_path(path);
+    for (i = 0; i < path.size; i++) {
+        if (path.data[i] == '#' || path.data[i] == '?') {
+            path.size = i;
+        }
+    }
+    for (i = path.size; i > 0 && path.data[i - 1] != '/'; i--) {
+        if (path.data[i - 1] == '.') {
+            path.size = i - 1;
+            break;
+        }
+    }
+    if (path.size >= 4 &&
+        memcmp(path.data + path.size - 4, ".min", 4) == 0) {
+        path.size -= 4;
+    }
+    behind = behind_hash(path);
+    path = behind.data != NULL ? behind : cut_hash(cut_folders(path));
+    if (path.size > 0) {
+        memcpy(to, path.data, path.size);
+    }
+    return path.size;
+}
+
+/* What is behind the first "/~/" follows "~/" then. */
+static bool take_home(struct symc_string name, struct symc_string *filename)
+{
+    const char *home =
+        name.size > 0 ? memmem(name.data, name.size, "/~/", 3) : NULL;
+
+    if (home != NULL) {
+        filename->data = home + 1;
+        filename->size = name.size - (size_t)(home + 1 - name.data);
+    }
+    return home != NULL;
+}
+
+/* The size of webpack[-internal]://NAMESPACE/./ before its last two bytes, or
+ * 0. */
+static size_t namespace_size(struct symc_string name)
+{
+    size_t n = begins(name, "webpack://")            ? 10
+               : begins(name, "webpack-internal://") ? 19
+                                                     : 0;
+    size_t begin = n;
+
+    for (; n > 0 && n < name.size &&
+           ((name.data[n] | 0x20) >= 'a' && (name.data[n] | 0x20) <= 'z' ? true
+            : is_digit(name.data[n]) ||
+                  memchr("_-@.", name.data[n], 4) != NULL);
+         n++) {
+    }
+    return n > begin && name.size - n >= 3 &&
+                   memcmp(name.data + n, "/./", 3) == 0
+               ? n + 1
+               : 0;
+}
+
+static struct symc_string cut(struct symc_string name, const char *prefix)
+{
+    return begins(name, prefix) ? rest(name, strlen(prefix)) : name;
+}
+
+struct js_names js_file_names(struct symc_string name,
+                              struct symc_string abs_path, bool has_module,
+                              char *module)
+{
+    size_t n;
+    bool is_webpack = begins(name, "webpack:");
+    bool is_turbopack = !is_webpack && begins(name, "turbopack:");
+    struct js_names names = {name, {NULL, 0}};
+
+    if ((is_webpack || is_turbopack) &&
+        !take_home(name, &names.filename)) {
+        n = is_webpack ? namespace_size(name) : 0;
+        if (n > 0) {
+            names.filename = rest(name, n);
+        } else if (is_webpack) {
+            names.filename = cut(cut(name, "webpack:///"),
+                                 "webpack-internal:///");
+        } else if (begins(name, "turbopack:///")) {
+            names.filename =
+                cut(cut(name, "turbopack:///"), "[project]/");
+        }
+    }
+    if (is_webpack || is_turbopack) {
+        names.module.data = module;
+        names.module.size = js_module(names.filename, module);
+    } else if (!has_module &&
+               (begins(abs_path, "http:") || begins(abs_path, "https:") ||
+                begins(abs_path, "webpack:") ||
+                begins(abs_path, "turbopack:") || begins(abs_path, "app:"))) {
+        names.module.data = module;
+        names.module.size = js_module(abs_path, module);
+    }
+    return names;
+}

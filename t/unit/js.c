@@ -1,0 +1,253 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names and URLs of scripts, by what a model of Symbolicator's rules makes of
+ * them (t/data/javascript/README.md).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "json/json.h"
+#include "symbolication/js/js.h"
+
+#define DATA "t/data/javascript/"
+#define ROOM 1000
+
+struct file {
+    char *data;
+    size_t size;
+};
+
+static struct file load(const char *path)
+{
+    FILE *f = fopen(path, "rbe");
+    struct file file = {NULL, 0};
+
+    if (f == NULL) {
+        return file;
+    }
+    fseek(f, 0, SEEK_END);
+    file.size = (size_t)ftell(f);
+    rewind(f);
+    file.data = malloc(file.size + 1);
+    assert_int_equal(fread(file.data, 1, file.size, f), file.size);
+    fclose(f);
+    return file;
+}
+
+static struct json parse(struct file *file)
+{
+    struct json json = {0};
+    struct json_error error;
+
+    assert_non_null(file->data);
+    assert_int_equal(
+        json_read(&json, file->data, file->size, SIZE_MAX, &error),
+        file->size);
+    return json;
+}
+
+static struct symc_string text(const struct json *json, uint32_t value)
+{
+    struct symc_string string = {NULL, 0};
+
+    if (json->values[value].type == JSON_STRING) {
+        string.data = json_text(json, value);
+        string.size = json->values[value].size;
+    }
+    return string;
+}
+
+static void check(struct symc_string input, struct symc_string got,
+                  struct symc_string wanted)
+{
+    if (got.size != wanted.size ||
+        memcmp(got.data, wanted.data, got.size) != 0) {
+        fail_msg("%.*s: %.*s, not %.*s", (int)input.size, input.data,
+                 (int)got.size, got.data, (int)wanted.size, wanted.data);
+    }
+}
+
+/* Writes what a rule makes of a row into to; the last item is what is wanted.
+ */
+typedef struct symc_string rule(const struct json *json, uint32_t row,
+                                char *to);
+
+static struct symc_string made(char *to, size_t size)
+{
+    struct symc_string string = {to, size};
+
+    assert_true(size <= ROOM);
+    return string;
+}
+
+static struct symc_string join(const struct json *json, uint32_t row, char *to)
+{
+    return made(to, js_join(text(json, row + 1), text(json, row + 2), to,
+                            ROOM));
+}
+
+static struct symc_string module(const struct json *json, uint32_t row,
+                                 char *to)
+{
+    return made(to, js_module(text(json, row + 1), to));
+}
+
+static struct symc_string fold(const struct json *json, uint32_t row, char *to)
+{
+    return made(to, js_fold(text(json, row + 1), to, ROOM));
+}
+
+static struct symc_string stem(const struct json *json, uint32_t row, char *to)
+{
+    return made(to, js_stem(text(json, row + 1), to, ROOM));
+}
+
+static struct symc_string filename(const struct json *json, uint32_t row,
+                                   char *to)
+{
+    return js_file_names(text(json, row + 1), text(json, row + 1), true, to)
+        .filename;
+}
+
+static void names(void **state)
+{
+    static const struct {
+        const char *name;
+        rule *make;
+    } rules[] = {{"join", join},
+                 {"mod", module},
+                 {"fold", fold},
+                 {"stem", stem},
+                 {"names", filename}};
+    size_t i;
+    uint32_t row, list;
+    char to[ROOM];
+    struct file file = load(DATA "names.json");
+    struct json json = parse(&file);
+
+    for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        list = json_member(&json, 0, rules[i].name);
+        assert_true(json.values[list].size >= 5);
+        for (row = list + 1; row < json.values[list].end;
+             row = json.values[row].end) {
+            check(text(&json, row + 1), rules[i].make(&json, row, to),
+                  text(&json, json.values[row].end - 1));
+        }
+    }
+    json_free(&json);
+    free(file.data);
+}
+
+static void candidates(void **state)
+{
+    uint32_t row, list, i, item, n;
+    char to[ROOM];
+    struct symc_string got[4];
+    struct file file = load(DATA "names.json");
+    struct json json = parse(&file);
+
+    list = json_member(&json, 0, "cand");
+    for (row = list + 1; row < json.values[list].end;
+         row = json.values[row].end) {
+        item = row + 2;
+        n = js_candidates(text(&json, row + 1), to, got);
+        assert_int_equal(n, json.values[item].size);
+        for (i = 0; i < n; i++) {
+            check(text(&json, row + 1), got[i],
+                  text(&json, item + 1 + i));
+        }
+    }
+    json_free(&json);
+    free(file.data);
+}
+
+/* What comments refer to. */
+static void references(void **state)
+{
+    static const struct {
+        const char *script;
+        const char *map;
+        const char *id;
+    } rows[] = {
+        {"x\n//# sourceMappingURL=a.js.map", "a.js.map", NULL},
+        {"//@ sourceMappingURL= a.map?q#f \n//# debugId=1-2\n", "a.map",
+         "1-2"},
+        {"//# sourceMappingURL=a\n//# sourceMappingURL=b\t", "b", NULL},
+        {"//# sourceMappingURL=a\nx sourceMappingURL=b\n//@ debugId=1", "a",
+         NULL},
+        {"sourceMappingURL=b", NULL, NULL},
+        {"//# sourceMappingURL=data:,%7B%7d#x", "data:,%7B%7d#x", NULL},
+        {"//# sourceMappingURL=", NULL, NULL},
+        {"", NULL, NULL},
+    };
+    size_t i;
+    struct symc_string got, wanted;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        got = js_reference(rows[i].script, strlen(rows[i].script));
+        wanted.data = rows[i].map;
+        wanted.size = wanted.data != NULL ? strlen(wanted.data) : 0;
+        assert_int_equal(got.data == NULL, wanted.data == NULL);
+        check(wanted, got, wanted);
+        got = js_debug_id(rows[i].script, strlen(rows[i].script));
+        wanted.data = rows[i].id;
+        wanted.size = wanted.data != NULL ? strlen(wanted.data) : 0;
+        assert_int_equal(got.data == NULL, wanted.data == NULL);
+        check(wanted, got, wanted);
+    }
+}
+
+static void data_urls(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *text; /* NULL: refused */
+    } rows[] = {
+        {"data:application/json;base64,e30=", "{}"},
+        {"data:application/json;charset=utf-8;base64,e30=", "{}"},
+        {"data:,%7B%7d", "{}"},
+        {"data:application/json,{%}", "{%}"},
+        {"data:;base64,e30", NULL},
+        {"data:;base64,e31=", NULL}, /* a bit is left over */
+        {"data:;base64,e3 =", NULL},
+        {"data:;base64,/w==", NULL}, /* no UTF-8 */
+        {"data:;base64,", ""},
+        {"data:x", NULL},
+        {"http://x", NULL},
+    };
+    size_t i, size;
+    char to[100];
+    struct symc_string url, got, wanted;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        url.data = rows[i].url;
+        url.size = strlen(url.data);
+        assert_int_equal(js_data_url_read(url, to, &size),
+                         rows[i].text != NULL);
+        if (rows[i].text != NULL) {
+            got.data = to;
+            got.size = size;
+            wanted.data = rows[i].text;
+            wanted.size = strlen(wanted.data);
+            check(url, got, wanted);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names), cmocka_unit_test(candidates),
+        cmocka_unit_test(references), cmocka_unit_test(data_urls)};
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
