@@ -205,12 +205,13 @@ struct ngx_symcache_ctx_s {
     unsigned                   transcoders_known:1;
     unsigned                   gzip:1;    /* the gzip file is sent */
     unsigned                   digest:1;  /* the client wants one */
+    unsigned                   msfz:1;    /* it takes a compressed PDB */
     unsigned                   nstates:6; /* ours in upstream_states */
     unsigned                   above:1;   /* exceeds stands for ask.min */
     unsigned                   newer:1;   /* and the client sent one, too */
     unsigned                   missed:2;  /* reported files, not found */
     unsigned                   redirects:1;  /* the client may be sent away */
-    unsigned                   symbol:2;  /* a symcache_symbol_e */
+    unsigned                   symbol:3;  /* a symcache_symbol_e */
 
     symcache_request_t         asked;     /* last: memory ends with its name */
 };
@@ -257,6 +258,10 @@ ngx_int_t ngx_symcache_symbols_root(ngx_pool_t *pool, ngx_str_t *store,
 /* Answers a request for an original file, or waits for the helper. */
 
 ngx_int_t ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx);
+
+/* May the file of the same path be sent in another form? */
+
+ngx_uint_t ngx_symcache_symbols_vary(ngx_symcache_ctx_t *ctx);
 
 
 /* ngx_symcache_directives.c */

@@ -24,6 +24,7 @@ static void ngx_symcache_file_add(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, symcache_version_t *below);
 static ngx_int_t ngx_symcache_file_header(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
+static ngx_int_t ngx_symcache_file_vary(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_encoding(ngx_http_request_t *r);
@@ -402,6 +403,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     r->headers_out.last_modified_time = of->mtime;
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK
+        || ngx_symcache_file_vary(ctx) != NGX_OK
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
         || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK)
         || (ctx->digest && ngx_symcache_digest(ctx, of, &digest) != NGX_OK))
@@ -481,6 +483,25 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
     r->headers_out.content_type_lowcase = NULL;
 
     return NGX_OK;
+}
+
+
+/* A PDB may be sent compressed or not, as the client takes it. */
+
+static ngx_int_t
+ngx_symcache_file_vary(ngx_symcache_ctx_t *ctx)
+{
+    ngx_str_t  value;
+
+    if (!ngx_symcache_symbols_vary(ctx)) {
+        return NGX_OK;
+    }
+
+    ngx_str_set(&value, "Accept");
+
+    return ngx_symcache_answer_header(ctx->request, "Vary", sizeof("Vary") - 1,
+                                      &value)
+           ? NGX_OK : NGX_ERROR;
 }
 
 

@@ -183,19 +183,26 @@ ngx_symcache_request_symbol_tail(ngx_str_t *uri, symcache_request_t *req)
     last = uri->data + uri->len;
     n = 0;
 
-    /* all forms of a path have three segments at the end */
+    /* paths have three segments at the end, or four with "msfz0" */
 
-    for (p = last; p > uri->data && n < 3; /* void */ ) {
+    for (p = last; p > uri->data && n < 4; /* void */ ) {
         p--;
 
-        if (*p == '/') {
-            n++;
+        if (*p != '/') {
+            continue;
+        }
+
+        n++;
+
+        if (n >= 3
+            && symcache_symbol_parse((char *) p, last - p, req)
+               != SYMCACHE_SYMBOL_NONE)
+        {
+            return NGX_OK;
         }
     }
 
-    return symcache_symbol_parse((char *) p, last - p, req)
-           == SYMCACHE_SYMBOL_NONE
-           ? NGX_DECLINED : NGX_OK;
+    return NGX_DECLINED;
 }
 
 
@@ -273,6 +280,14 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
     }
 
     if (ctx->conf->symbols) {
+
+        if (header_is("Accept")
+            && ngx_strlcasestrn(h->value.data, h->value.data + h->value.len,
+                                (u_char *) "application/msfz0",
+                                sizeof("application/msfz0") - 2))
+        {
+            ctx->msfz = 1;
+        }
 
         /* the other headers are those of the SymCache protocol */
 

@@ -43,6 +43,8 @@ static const struct {
 #define NGX_SYMCACHE_PAUSE  10
 
 
+static ngx_int_t ngx_symcache_symbols_serve(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_status_e status);
 static ngx_msec_t ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx);
 static ngx_uint_t ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx);
@@ -93,7 +95,7 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
     ctx->replied = ngx_symcache_symbols_replied;
     ctx->best = ctx->asked.version;
 
-    rc = ngx_symcache_handler_serve(ctx, ctx->missed ? NGX_SYMCACHE_HELD
+    rc = ngx_symcache_symbols_serve(ctx, ctx->missed ? NGX_SYMCACHE_HELD
                                                      : NGX_SYMCACHE_HIT);
     if (rc != NGX_DECLINED) {
         return rc;
@@ -132,6 +134,62 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
     ctx->redirects = ngx_symcache_symbols_redirects(ctx);
 
     return ngx_symcache_wait_start(ctx);
+}
+
+
+/*
+ * Beside a PDB that came compressed lies what came.  Who asks for that form
+ * alone is told that there is none when there is the PDB only.
+ */
+
+static ngx_int_t
+ngx_symcache_symbols_serve(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_status_e status)
+{
+    ngx_int_t             rc;
+    ngx_open_file_info_t  of;
+
+    if (ctx->asked.key.kind != SYMCACHE_KIND_DEBUGINFO
+        || ctx->asked.key.id_type != SYMCACHE_ID_DEBUG)
+    {
+        return ngx_symcache_handler_serve(ctx, status);
+    }
+
+    if (ctx->msfz || ctx->symbol == SYMCACHE_SYMBOL_MSFZ) {
+
+        ctx->asked.key.kind = SYMCACHE_KIND_MSFZ;
+
+        rc = ngx_symcache_handler_serve(ctx, status);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        ctx->asked.key.kind = SYMCACHE_KIND_DEBUGINFO;
+    }
+
+    if (ctx->symbol != SYMCACHE_SYMBOL_MSFZ) {
+        return ngx_symcache_handler_serve(ctx, status);
+    }
+
+    rc = ngx_symcache_file_open(ctx, &ctx->best, &of, ctx->missed);
+
+    return rc == NGX_OK ? ngx_symcache_answer_absent(ctx) : rc;
+}
+
+
+ngx_uint_t
+ngx_symcache_symbols_vary(ngx_symcache_ctx_t *ctx)
+{
+    symcache_key_t  *key;
+
+    key = &ctx->asked.key;
+
+    return ctx->conf->symbols
+           && (key->kind == SYMCACHE_KIND_DEBUGINFO
+               || key->kind == SYMCACHE_KIND_MSFZ)
+           && key->id_type == SYMCACHE_ID_DEBUG
+           && ctx->symbol != SYMCACHE_SYMBOL_MSFZ;
 }
 
 
@@ -179,6 +237,7 @@ ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx)
 
     return r == r->main
            && r->method == NGX_HTTP_GET
+           && ctx->symbol != SYMCACHE_SYMBOL_MSFZ
            && (ctx->symbol != SYMCACHE_SYMBOL_BUILD_ID
                || r->headers_in.user_agent);
 }
@@ -237,7 +296,7 @@ ngx_symcache_symbols_ready(ngx_symcache_ctx_t *ctx)
         return ngx_symcache_symbols_decide(ctx);
     }
 
-    rc = ngx_symcache_handler_serve(ctx, NGX_SYMCACHE_HELD);
+    rc = ngx_symcache_symbols_serve(ctx, NGX_SYMCACHE_HELD);
 
     if (rc != NGX_DECLINED) {
         return rc;

@@ -49,7 +49,9 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("symbfile"), SYMCACHE_HASH, ".symbfile",
       SYMCACHE_NO_SLOTS, 0, 1 },
     { SYMCACHE_KIND_TEXT("jscache"), SYMCACHE_HASH, NULL,
-      { SYMCACHE_KIND_SOURCE, SYMCACHE_KINDS }, 0, 0 }
+      { SYMCACHE_KIND_SOURCE, SYMCACHE_KINDS }, 0, 0 },
+    { SYMCACHE_KIND_TEXT("msfz"), SYMCACHE_DEBUG, ".msfz",
+      SYMCACHE_NO_SLOTS, 0, 0 }
 };
 
 const symcache_kind_t *

@@ -48,6 +48,8 @@ typedef enum {
     SYMCACHE_KIND_SYMBFILE,      /* "symbfile": names of an executable that a
                                     profiler knows by a hash */
     SYMCACHE_KIND_JSCACHE,       /* "jscache": of a script and its map */
+    SYMCACHE_KIND_MSFZ,          /* "msfz": the compressed PDB of which that
+                                    beside it was expanded */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

@@ -22,6 +22,8 @@
  *   <name>/<id>/<name>.executable                 an executable
  *   <name>/<id>/<name>.source                     a source file
  *   <name>/<id>/<name>.section                    a section of an ELF file
+ *   <name>/<id>/<name>.msfz                       debug information as it came,
+ *                                                 a compressed PDB
  *
  * Paths here are relative to the root of the store, without a leading slash.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.

@@ -526,6 +526,15 @@ symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
         return SYMCACHE_SYMBOL_BUILD_ID;
     }
 
+    if (n == 4 && symcache_part_is(&parts[2], "msfz0")) {
+        parts[2] = parts[3];
+
+        return symcache_symbol_store(parts, req)
+               && req->key.kind == SYMCACHE_KIND_DEBUGINFO
+               && req->key.id_type == SYMCACHE_ID_DEBUG
+               ? SYMCACHE_SYMBOL_MSFZ : SYMCACHE_SYMBOL_NONE;
+    }
+
     return n == 4 && parts[0].len <= SYMCACHE_TIER_MAX
            && symcache_part_begins(&parts[1], &parts[0])
            && symcache_symbol_store(parts + 1, req)

@@ -5,6 +5,7 @@
  * What debuggers ask a symbol server for:
  *
  *   <name>/<GUID><age>/<name>               debuginfo: a PDB
+ *   <name>/<GUID><age>/msfz0/<name>         debuginfo: a PDB, compressed
  *   <name>/<GUID><age>/<stem>.sym           sym: Breakpad's text
  *   <name>/<time stamp><size>/<name>        executable: a PE image
  *   <name>/elf-buildid-<hex>/<name>         executable: ELF
@@ -39,7 +40,9 @@ typedef enum {
     SYMCACHE_SYMBOL_STORE,       /* plain, in one tier */
     SYMCACHE_SYMBOL_TWO_TIER,    /* plain, in two tiers: clients ask for it
                                     when they have asked in one tier */
-    SYMCACHE_SYMBOL_BUILD_ID     /* in debuginfod's way */
+    SYMCACHE_SYMBOL_BUILD_ID,    /* in debuginfod's way */
+    SYMCACHE_SYMBOL_MSFZ         /* a compressed PDB, and no other form of it;
+                                    the key is that of the PDB */
 } symcache_symbol_e;
 
 

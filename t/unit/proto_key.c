@@ -153,7 +153,7 @@ static void texts_of_kinds(void **state)
     static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
                                   "sym",      "debuginfo",  "executable",
                                   "sourcebundle", "source", "section",
-                                  "symbfile",     "jscache"};
+                                  "symbfile",     "jscache", "msfz"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

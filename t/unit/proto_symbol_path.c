@@ -72,6 +72,9 @@ static void asked(void **state)
          "a.dylib/buildid-" UUID "/a.dylib.executable"},
         {"_.dwarf/mach-uuid-sym-" UUID "/_.dwarf", SYMCACHE_SYMBOL_STORE,
          "debuginfo:_/buildid-" UUID, "_/buildid-" UUID "/_"},
+        /* a PDB that is compressed, in a folder of its own */
+        {"crash.pdb/" GUID "1/msfz0/crash.pdb", SYMCACHE_SYMBOL_MSFZ,
+         "debuginfo:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb"},
         /* Breakpad */
         {"crash.pdb/" GUID "1/crash.sym", SYMCACHE_SYMBOL_STORE,
          "sym:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb.sym"},
@@ -184,6 +187,8 @@ static void refused(void **state)
         "a b+c", "*http:/other/crash.pdb/" GUID "1/crash.pdb",
         "crash.pdb/" GUID "1/other.pdb",
         "crash.pdb/" GUID "1/crash.pdb/x",
+        "crash.pdb/" GUID "1/msfz0/crash.sym",
+        "a.exe/00d9f64e6c000/msfz0/a.exe",
         "xx/crash.pdb/" GUID "1/crash.pdb",
         "crash.pdb//crash.pdb/" GUID "1/crash.pdb",
         "", "/", "///", "crash.pdb", "crash.pdb/" GUID "1",

@@ -267,7 +267,9 @@ static int fetch_address(struct fetch *fetch, const char *url)
     bool credentials = gets_credentials(fetch);
     struct curl_slist *list;
 
-    list = curl_slist_append(NULL, "Accept: */*");
+    list = curl_slist_append(NULL, request->takes_msfz
+                                       ? "Accept: application/msfz0, */*"
+                                       : "Accept: */*");
     if (!fetch->cross_origin) {
         list = transport_headers(request->extra, request->nextra, list);
     }

@@ -34,6 +34,7 @@ struct fetch_request {
         *extra; /* headers of this request, for the same origin only */
     size_t nextra;
     bool may_be_empty;           /* an empty body is a file */
+    bool takes_msfz; /* a compressed PDB is welcome */
     bool busy_file;              /* a 503 concerns the file and not the host */
     const struct limits_config *limits;
     const struct cache_config *cache; /* its min_free */

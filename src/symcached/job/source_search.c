@@ -11,8 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
+#include "base/log.h"
 #include "prefetch.h"
 #include "symcached/intake/intake.h"
 #include "scheduler.h"
@@ -103,6 +105,29 @@ static bool is_link(const char *file)
     return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
+/* Beside a PDB that was sent compressed lies what was sent, or nothing. */
+static void take_compressed(const struct job *job, const char *file)
+{
+    char from[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 16], to[PATH_MAX];
+    symcache_key_t key;
+
+    job_original_key(job, &key);
+    if (key.kind != SYMCACHE_KIND_DEBUGINFO ||
+        key.id_type != SYMCACHE_ID_DEBUG) {
+        return;
+    }
+    key.kind = SYMCACHE_KIND_MSFZ;
+    snprintf(from, sizeof(from), "%s%s", file,
+             symcache_kind(SYMCACHE_KIND_MSFZ)->end);
+    store_download_path(to, job->config->downloads, job->store->name, &key);
+    if (access(from, F_OK) != 0) {
+        (void)unlink(to);
+    } else if (chmod(from, 0644) != 0 || store_rename(from, to) != 0) {
+        log_warn(errno, "job %s: what was sent cannot be kept compressed",
+                 job_id(job));
+    }
+}
+
 bool job_take_file(struct job *job, const char *file)
 {
     if (!is_link(file)) {
@@ -117,6 +142,7 @@ bool job_take_file(struct job *job, const char *file)
         job_fail(job, errnum, "the original cannot be stored");
         return false;
     }
+    take_compressed(job, file);
     return true;
 }
 

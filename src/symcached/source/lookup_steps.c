@@ -21,6 +21,7 @@
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/async_unlink.h"
+#include "base/log.h"
 #include "symcached/space/space.h"
 
 #define LOOKUP_POINTERS 3
@@ -129,6 +130,26 @@ static void lookup_had_no_space(const struct lookup *lookup, uint64_t wanted)
     }
 }
 
+/* A PDB that was sent compressed is kept as it came, too: clients may take that
+ * instead.  Without it, they get the PDB. */
+static void keep_compressed(const struct lookup *lookup)
+{
+    char *place;
+    uint8_t head[BODY_HEAD];
+    const char *what;
+    ssize_t n = pread(lookup->part_fd, head, sizeof(head), 0);
+
+    if (n <= 0 || body_sniff(head, (size_t)n, &what) != BODY_MSFZ ||
+        asprintf(&place, "%s%s", lookup->file,
+                 symcache_kind(SYMCACHE_KIND_MSFZ)->end) < 0) {
+        return;
+    }
+    if (rename(lookup->part, place) != 0) {
+        log_warn(errno, "\"%s\" cannot be kept compressed", lookup->place);
+    }
+    free(place);
+}
+
 static void lookup_on_checked(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
@@ -146,6 +167,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
         lookup_publish(lookup, lookup->part, attempt->detail);
         return;
     case UNPACK_OUT:
+        keep_compressed(lookup);
         lookup_publish(lookup, lookup->out, attempt->detail);
         return;
     default:

@@ -298,6 +298,10 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
         request.extra = &lookup->checksum_header;
         request.nextra = 1;
     }
+    request.takes_msfz =
+        (lookup->formats & config_source_formats(source) & 1u << FORMAT_PDB) !=
+            0 &&
+        lookup->key.id_type == SYMCACHE_ID_DEBUG;
     request.limits = &lookup->config->limits;
     request.cache = &lookup->config->cache;
     request.fd = lookup->part_fd;
