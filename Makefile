@@ -50,9 +50,9 @@ LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lz
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lpcre2-8 -lz -lzstd -lseccomp
-LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lz -lzstd -lseccomp
+LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
-                    -lz -lzstd -lseccomp
+                    -lminizip -lnettle -lz -lzstd -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated symbolicated-worker \
            pdb2symcache symcachectl
@@ -72,7 +72,7 @@ ROOM_symbolicated-worker = symbolicated_worker
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
-USES_symcached-sandboxed = symcached config debuginfo reports derived sandbox base proto
+USES_symcached-sandboxed = symcached config debuginfo json reports derived sandbox base proto
 USES_symbolicated = http metrics config symbolication json derived worker_pool \
                     sandbox base proto
 USES_symbolicated-worker = worker_pool reports stackwalk json derived sandbox base \
@@ -161,7 +161,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libsymbolication.a \
                    $(B)/libjson.a $(B)/libderived.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -lprotobuf-nanopb -lisal -lz -lzstd
+	    $@ $^ -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 
@@ -197,7 +197,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c form.c \
-                 upload_report.c zip.c)) \
+                 upload_report.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,helper/module_list.c files/identity.c))
 
@@ -214,7 +214,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \
-	    -lmspack -lminizip -lprotobuf-nanopb -lcapstone -lisal -lz -lzstd $(FUZZLIBS)
+	    -lmspack -lminizip -lnettle -lprotobuf-nanopb -lcapstone -lisal -lz -lzstd $(FUZZLIBS)
 
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c)

@@ -46,6 +46,7 @@ my %may = (    # room => rooms that it may include from
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
     'derived/jscache' => 'base derived/symcache',
+    'derived/sourcecache' => 'base derived/symcache',
     json => 'base',
     worker_pool => 'base',
     stackwalk => 'base derived/cficache',
@@ -54,8 +55,9 @@ my %may = (    # room => rooms that it may include from
     'reports/apple' => 'base',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
-        . ' derived/symcache',
-    symbolication => 'base derived/symcache symbolication/demangle',
+        . ' derived/sourcecache derived/symcache',
+    symbolication => 'base derived/sourcecache derived/symcache'
+        . ' symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
     'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
@@ -67,20 +69,23 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/macho' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
-        . ' derived/ppdbcache derived/symcache',
+        . ' derived/ppdbcache derived/sourcecache derived/symcache',
+    'debuginfo/zip' => '',
+    'debuginfo/sourcebundle' => 'base proto json debuginfo debuginfo/zip'
+        . ' derived/sourcecache derived/symcache',
     'debuginfo/sourcemap' => 'base debuginfo derived/jscache json'
         . ' symbolication/js',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/wasm',
+        . ' debuginfo/portablepdb debuginfo/sourcebundle debuginfo/wasm',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
-        . ' debuginfo/pe debuginfo/portablepdb debuginfo/sourcemap'
-        . ' debuginfo/symbfile debuginfo/wasm derived/cficache'
+        . ' debuginfo/pe debuginfo/portablepdb debuginfo/sourcebundle'
+        . ' debuginfo/sourcemap debuginfo/symbfile debuginfo/wasm derived/cficache'
         . ' derived/jscache'
-        . ' derived/ppdbcache derived/symcache',
+        . ' derived/ppdbcache derived/sourcecache derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
 );
@@ -118,7 +123,7 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/msfz'
     . ' debuginfo/pdb'
     . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
-    . ' debuginfo/wasm derived/symcache';
+    . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
     server => 'job negcache once space store tenant upload',
     upload => 'job fetch tier intake space',

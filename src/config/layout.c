@@ -133,6 +133,30 @@ unsigned config_source_formats(const struct source_config *source)
            (has_symbfiles(source) ? 1u << FORMAT_SYMBFILE : 0);
 }
 
+/* As Symbolicator names them; symbol servers have those of PDBs only. */
+static bool has_bundle(const struct source_config *source,
+                       const symcache_key_t *key)
+{
+    static const char end[] = ".pdb";
+    size_t n = sizeof(end) - 1;
+
+    switch (source->layout) {
+    case LAYOUT_UNIFIED:
+    case LAYOUT_NATIVE:
+        return key->id_type == SYMCACHE_ID_DEBUG ||
+               key->id_type == SYMCACHE_ID_BUILD;
+    case LAYOUT_SYMSTORE:
+    case LAYOUT_TWO_TIER:
+    case LAYOUT_SSQP:
+        return key->id_type == SYMCACHE_ID_DEBUG &&
+               (config_source_is_uploads(source) ||
+                (key->name_len > n &&
+                 memcmp(key->name + key->name_len - n, end, n) == 0));
+    default:
+        return false;
+    }
+}
+
 bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key)
 {
@@ -146,6 +170,9 @@ bool config_source_has_key(const struct source_config *source,
         return key->id_type != SYMCACHE_ID_HASH &&
                key->kind != SYMCACHE_KIND_SOURCE &&
                key->kind != SYMCACHE_KIND_SECTION;
+    }
+    if (key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
+        return has_bundle(source, key);
     }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:

@@ -15,6 +15,7 @@ static const char *const names[] = {
     [FORMAT_PORTABLEPDB] = "portablepdb",
     [FORMAT_WASM] = "wasm",
     [FORMAT_SYMBFILE] = "symbfile",
+    [FORMAT_SOURCEBUNDLE] = "sourcebundle",
     [FORMAT_ANY] = "any",
 };
 
@@ -80,11 +81,14 @@ unsigned config_format_inputs(symcache_kind_e kind)
     case SYMCACHE_KIND_CFICACHE:
         return FORMATS_ALL &
                ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
-                 1u << FORMAT_SYMBFILE);
+                 1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE);
     case SYMCACHE_KIND_SYMCACHE:
-        return FORMATS_ALL & ~(1u << FORMAT_PORTABLEPDB);
+        return FORMATS_ALL &
+               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE);
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
+    case SYMCACHE_KIND_SOURCECACHE:
+        return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB;
     default:
         return 0;
     }
@@ -102,6 +106,8 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_BREAKPAD;
     case SYMCACHE_KIND_SYMBFILE:
         return 1u << FORMAT_SYMBFILE;
+    case SYMCACHE_KIND_SOURCEBUNDLE:
+        return 1u << FORMAT_SOURCEBUNDLE;
     case SYMCACHE_KIND_SOURCE:
         return 1u << FORMAT_ANY;
     case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */

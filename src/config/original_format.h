@@ -19,9 +19,10 @@ enum original_format {
     FORMAT_PORTABLEPDB,
     FORMAT_WASM,
     FORMAT_SYMBFILE,
+    FORMAT_SOURCEBUNDLE,
     FORMAT_ANY /* a file that nothing is known of but its path */
 };
-#define FORMATS 9
+#define FORMATS 10
 
 /* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
  * files. */
@@ -30,7 +31,7 @@ enum original_format {
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \
     "\"pdb\", \"breakpad\", \"pe\", \"elf\", \"macho\", "                     \
-    "\"portablepdb\", \"wasm\" or \"symbfile\""
+    "\"portablepdb\", \"wasm\", \"symbfile\" or \"sourcebundle\""
 
 /* Returns the name that a format has in "inputs". */
 const char *config_format_name(enum original_format format);

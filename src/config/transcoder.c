@@ -149,7 +149,8 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-#define MAKES "\"symcache\", \"ppdbcache\" or \"cficache\""
+#define MAKES                                                                 \
+    "\"symcache\", \"ppdbcache\", \"cficache\" or \"sourcecache\""
 
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)

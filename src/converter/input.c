@@ -13,6 +13,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/wasm/wasm.h"
 #include "proto/key.h"
@@ -29,6 +30,7 @@ static const struct debuginfo_format *const formats[] = {
     &pe_format, /* if there is no portable PDB in it */
     &wasm_format,
     &symbfile_format,
+    &sourcebundle_format,
 };
 
 static const struct debuginfo_maker *

@@ -20,7 +20,9 @@
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/msfz/msfz.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/scratch.h"
+#include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
@@ -215,10 +217,14 @@ static size_t map_scratch(const struct input *input)
     return size;
 }
 
-/* About ten times what the outputs of real files need. */
+/* About ten times what the outputs of real files need.  Source files are not
+ * packed there, and have a limit of their own. */
 static uint64_t output_limit(const struct input *input)
 {
-    return 64 * MIB + 2 * (uint64_t)work_size(input);
+    return 64 * MIB + (sourcebundle_sniff(input->data, input->size) ||
+                               portablepdb_sniff(input->data, input->size)
+                           ? 2 * SOURCEBUNDLE_TEXTS_MAX
+                           : 2 * (uint64_t)work_size(input));
 }
 
 static int enter_sandbox(const struct conversion *c, const struct input *input,
@@ -297,6 +303,10 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
             failure, FAILURE_NOT_PDB,
             "is not a portable PDB: only those of .NET become a "
             "PpdbCache");
+    case DEBUGINFO_SOURCECACHE:
+        return failure_set(failure, FAILURE_NOT_PDB,
+                           "has no source files: only source bundles and "
+                           "portable PDBs become a SourceCache");
     default:
         return failure_set(failure, FAILURE_NOT_PDB,
                            "is of a format without call frame information, "

@@ -175,6 +175,34 @@ static enum symc_verify_status check_bytes(const void *data, size_t size,
     return SYMC_VIOLATED;
 }
 
+static bool sniff_sourcecache(const uint8_t *data, size_t size)
+{
+    return sourcecache_sniff(data, size);
+}
+
+static enum symc_open_status
+open_sourcecache(union derived_reader *reader, const void *data, size_t size,
+                 char *error, size_t error_size)
+{
+    return sourcecache_reader_open(&reader->sourcecache, data, size, error,
+                                   error_size);
+}
+
+static enum symc_verify_status
+verify_sourcecache(union derived_reader *reader, char *error,
+                   size_t error_size)
+{
+    return sourcecache_verify(&reader->sourcecache, error, error_size);
+}
+
+/* A bundle need not say of which module it is. */
+static enum symc_verify_status
+check_sourcecache(const void *data, size_t size, const symcache_key_t *key,
+                  bool is_received, char *error, size_t error_size)
+{
+    return sourcecache_check(data, size, error, error_size);
+}
+
 static const struct derived_type types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] = {
         .name = "SymCache",
@@ -221,6 +249,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_bytes,
         .verify = verify_bytes,
         .check = check_bytes,
+    },
+    [SYMCACHE_KIND_SOURCECACHE] = {
+        .name = "SourceCache",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_sourcecache,
+        .open = open_sourcecache,
+        .verify = verify_sourcecache,
+        .check = check_sourcecache,
     },
 };
 

@@ -16,6 +16,7 @@
 #include "derived/cficache/cficache.h"
 #include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
+#include "derived/sourcecache/sourcecache.h"
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
 #include "proto/version.h"
@@ -33,6 +34,7 @@ union derived_reader {
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;
     struct jscache_reader jscache;
+    struct sourcecache_reader sourcecache;
 };
 
 struct derived_type {

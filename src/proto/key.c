@@ -322,6 +322,44 @@ symcache_debug_id_parse(const char *p, size_t len, symcache_key_t *key)
     return symcache_guid_plain(p, key->guid);
 }
 
+int
+symcache_debug_id_read(const char *p, size_t len, uint8_t guid[16],
+    uint32_t *age)
+{
+    size_t    i, n;
+    unsigned  digit;
+
+    n = len > 8 && p[8] == '-' ? 36 : 32;
+
+    if (len < n || symcache_guid_parse(p, n, guid) != SYMCACHE_OK) {
+        return 0;
+    }
+
+    *age = 0;
+
+    if (len == n) {
+        return 1;
+    }
+
+    i = n;
+
+    if (n == 36 && (p[i++] != '-' || i == len)) {
+        return 0;
+    }
+
+    for (n = i; i < len; i++) {
+        digit = symcache_hex[(uint8_t) p[i]];
+
+        if (digit > 0xf) {
+            return 0;
+        }
+
+        *age = i - n < 8 ? *age << 4 | digit : *age;
+    }
+
+    return 1;
+}
+
 static symcache_status_e
 symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
 {

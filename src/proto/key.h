@@ -132,6 +132,14 @@ symcache_status_e symcache_name_parse(const char *p, size_t len,
 symcache_status_e symcache_guid_parse(const char *p, size_t len,
     uint8_t guid[16]);
 
+/*
+ * Reads a debug id as the services of Sentry do: 8-4-4-4-12 hex digits, or 32,
+ * and an age of up to 8 digits, behind a hyphen if the rest has hyphens;
+ * further digits are passed over.  No age is 0.  Returns 0 if it is none.
+ */
+int symcache_debug_id_read(const char *p, size_t len, uint8_t guid[16],
+    uint32_t *age);
+
 /* Reads a decimal number 0..4294967295. */
 symcache_status_e symcache_age_parse(const char *p, size_t len, uint32_t *age);
 

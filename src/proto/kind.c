@@ -40,8 +40,8 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       SYMCACHE_NO_SLOTS, 0, 1 },
     { SYMCACHE_KIND_TEXT("executable"), SYMCACHE_PE | SYMCACHE_BUILD,
       ".executable", SYMCACHE_NO_SLOTS, 0, 0 },
-    { SYMCACHE_KIND_TEXT("sourcebundle"), 0, ".sourcebundle",
-      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("sourcebundle"), SYMCACHE_DEBUG | SYMCACHE_HASH,
+      ".sourcebundle", SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD | SYMCACHE_HASH, ".source",
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section",
@@ -51,7 +51,10 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("jscache"), SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_SOURCE, SYMCACHE_KINDS }, 0, 0 },
     { SYMCACHE_KIND_TEXT("msfz"), SYMCACHE_DEBUG, ".msfz",
-      SYMCACHE_NO_SLOTS, 0, 0 }
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("sourcecache"), SYMCACHE_DEBUG | SYMCACHE_HASH, NULL,
+      { SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
+      SYMCACHE_HAS_SOURCES, 0 }
 };
 
 const symcache_kind_t *

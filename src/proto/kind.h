@@ -41,7 +41,8 @@ typedef enum {
     SYMCACHE_KIND_DEBUGINFO,     /* "debuginfo": an original file: a PDB, an
                                     ELF debug file, a dSYM */
     SYMCACHE_KIND_EXECUTABLE,    /* "executable": an original file */
-    SYMCACHE_KIND_SOURCEBUNDLE,  /* "sourcebundle" */
+    SYMCACHE_KIND_SOURCEBUNDLE,  /* "sourcebundle": an archive of source files
+                                    with a manifest */
     SYMCACHE_KIND_SOURCE,        /* "source": a file of source code; the path
                                     is the name (symbol_path.h) */
     SYMCACHE_KIND_SECTION,       /* "section": of an ELF file, by its name */
@@ -50,6 +51,7 @@ typedef enum {
     SYMCACHE_KIND_JSCACHE,       /* "jscache": of a script and its map */
     SYMCACHE_KIND_MSFZ,          /* "msfz": the compressed PDB of which that
                                     beside it was expanded */
+    SYMCACHE_KIND_SOURCECACHE,   /* "sourcecache": texts of source files */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

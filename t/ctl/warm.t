@@ -259,7 +259,7 @@ for ([qr/a number from 1 to 1000: 0/, '--concurrency', '0'],
      [qr/a number from 1 to 1000: 1x/, '--concurrency=1x'],
      [qr/a number from 1 to 1000: -1/, '--attempts', '-1'],
      [qr/--version is one as 3\.1\.0: 3/, '--version=3'],
-     [qr/--kind is one as ppdbcache: sourcebundle/, '--kind=sourcebundle'],
+     [qr/--kind is one as ppdbcache: bundle/, '--kind=bundle'],
      [qr/unknown option: --frob/, '--frob']) {
     my ($err, @args) = @$_;
     $ctl->is($ctl->run('warm', @socket, @args), 2, undef, $err,

@@ -73,7 +73,8 @@ check(text(transcoder => '"version": "9.0.0", "command": ["pdb2symcache", '
     . '"{pdb}"]'));
 is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
-    . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho'],
+    . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho; '
+    . 'sourcecache 1.0.0 of portablepdb, sourcebundle'],
     'our converter makes every kind that it writes';
 
 # line, key, reason, what stands where
@@ -140,7 +141,7 @@ my @bad = (
             '"input_name": "in.pdb"'],
         ['inputs', 'must be a list of formats', '"inputs": []'],
         ['inputs[0]', 'must be "pdb", "breakpad", "pe", "elf", "macho", '
-            . '"portablepdb", "wasm" or "symbfile"', '"inputs": ["exe"]'],
+            . '"portablepdb", "wasm", "symbfile" or "sourcebundle"', '"inputs": ["exe"]'],
         ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
         ['makes', 'must be "symcache"', '"makes": "sym"'],
         ['profile', 'must be "strict", "wine" or "none"',
@@ -374,7 +375,8 @@ for (['no source', ''],
 }
 
 for (['sym', 'breakpad" or "elf', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
-     ['a', join('" or "', qw(pdb pe elf macho portablepdb wasm)), '"a", "b"]']) {
+     ['a', join('" or "', qw(pdb pe elf macho portablepdb wasm sourcebundle)),
+      '"a", "b"]']) {
     my ($name, $format, $store) = @$_;
     ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '
         . "{\"root\": \"/s\", \"sources\": [$store}}, $source}");

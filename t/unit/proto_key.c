@@ -153,7 +153,8 @@ static void texts_of_kinds(void **state)
     static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
                                   "sym",      "debuginfo",  "executable",
                                   "sourcebundle", "source", "section",
-                                  "symbfile",     "jscache", "msfz"};
+                                  "symbfile", "jscache", "msfz",
+                                  "sourcecache"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

@@ -112,8 +112,8 @@ static enum identity_fit check_use(const struct file_identity *id,
     }
     if (needs != 0 && !(id->features & needs)) {
         return say(text, IDENTITY_USELESS,
-                   needs & SYMCACHE_HAS_UNWIND
-                       ? "no unwind information"
+                   needs & SYMCACHE_HAS_UNWIND    ? "no unwind information"
+                   : needs & SYMCACHE_HAS_SOURCES ? "no source files"
                        : "neither debug information nor symbols");
     }
     if (may_be_better(id, needs)) {
@@ -215,6 +215,9 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
     if (list->format == FORMAT_PE &&
         !(is_converted(key) && key->id_type == SYMCACHE_ID_DEBUG)) {
         return fits_image(list, key, text);
+    }
+    if (list->format == FORMAT_SOURCEBUNDLE) {
+        return check_use(list, key, text); /* its place says whose it is */
     }
     if (list->format == FORMAT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH

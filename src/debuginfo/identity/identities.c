@@ -11,6 +11,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/wasm/wasm.h"
 
 _Static_assert(IDENTITIES_MAX >= MACHO_SLICES_MAX, "not all images fit");
@@ -64,7 +65,8 @@ static size_t read_portablepdb(const struct input *in, struct file_identity *id)
     set_guid(id, got.guid, PORTABLEPDB_AGE);
     id->stamp = got.stamp;
     id->id_at = got.id_at;
-    id->features = SYMCACHE_HAS_DEBUG;
+    id->features =
+        SYMCACHE_HAS_DEBUG | (got.has_sources ? SYMCACHE_HAS_SOURCES : 0);
     return 1;
 }
 
@@ -170,6 +172,20 @@ static size_t read_symbfile(const struct input *in, struct file_identity *id)
     return 1;
 }
 
+static size_t read_sourcebundle(const struct input *in,
+                                struct file_identity *id)
+{
+    struct sourcebundle_identity got;
+
+    if (sourcebundle_identity_read(in->data, in->size, &got, in->error,
+                                   in->error_size) != 0) {
+        return 0;
+    }
+    set_guid(id, got.guid, got.age);
+    id->features = SYMCACHE_HAS_SOURCES;
+    return 1;
+}
+
 /* The server says what it is, and nothing in it does. */
 static size_t read_any(const struct input *in, struct file_identity *id)
 {
@@ -204,6 +220,7 @@ static const struct {
     [FORMAT_PORTABLEPDB] = {portablepdb_sniff, read_portablepdb},
     [FORMAT_WASM] = {NULL, read_wasm},
     [FORMAT_SYMBFILE] = {NULL, read_symbfile},
+    [FORMAT_SOURCEBUNDLE] = {sourcebundle_sniff, read_sourcebundle},
     [FORMAT_ANY] = {NULL, read_any},
 };
 

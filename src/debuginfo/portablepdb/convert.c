@@ -18,6 +18,7 @@
 #include "points.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "source_links.h"
+#include "sources.h"
 
 #define WORK_BASE 1000
 
@@ -224,6 +225,7 @@ static int convert_embedded_strictly(const uint8_t *data, size_t size,
 static const struct debuginfo_maker portablepdb_makes[] = {
     {.output = DEBUGINFO_PPDBCACHE, .convert = convert_leniently,
      .convert_strictly = convert_strictly},
+    {.output = DEBUGINFO_SOURCECACHE, .convert = portablepdb_convert_sources},
 };
 
 const struct debuginfo_format portablepdb_format = {

@@ -7,6 +7,7 @@
 
 #include "base/le.h"
 #include "root.h"
+#include "sources.h"
 
 bool portablepdb_sniff(const uint8_t *data, size_t size)
 {
@@ -29,6 +30,7 @@ int portablepdb_identity_read(const uint8_t *data, size_t size,
         return -1;
     }
     le_guid(identity->guid, root.id);
+    identity->has_sources = portablepdb_has_sources(&root);
     identity->stamp = le32(root.id + 16);
     identity->id_at = (size_t)(root.id - data);
     return 0;

@@ -18,6 +18,7 @@
 struct portablepdb_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t stamp;
+    uint8_t has_sources; /* texts of source files, or links */
     size_t id_at; /* where GUID and stamp are in the file.  The checksum that
                    * an assembly has of its PDB ("SymbolChecksum") is a hash of
                    * the file with zeros for these 20 bytes. */

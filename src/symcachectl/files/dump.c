@@ -235,6 +235,42 @@ static void print_ppdb(struct dump *d)
     }
 }
 
+/* A SourceCache: its files, and whether their texts are there. */
+static void print_sources(struct dump *d)
+{
+    static const char *const statuses[SOURCECACHE_STATUSES] = {
+        "", " (not in the bundle)", " (damaged)", " (not UTF-8)",
+        " (too large)"};
+    const struct sourcecache_reader *r = &d->input.reader.sourcecache;
+    struct sourcecache_entry entry;
+    struct symc_string link;
+    const uint8_t *p;
+    uint32_t i;
+
+    print_number(d, "sourcecache ", SOURCECACHE_VERSION);
+    print_guid(d, r->data + SOURCECACHE_AT_GUID);
+    output_text(&d->output, "\nfiles\n");
+    for (i = 0; sourcecache_reader_entry(r, i, &entry); i++) {
+        output_text(&d->output, "  ");
+        output_string(&d->output, entry.path.data != NULL  ? &entry.path
+                                  : entry.url.data != NULL ? &entry.url
+                                                           : &entry.name);
+        output_text(&d->output, statuses[entry.status]);
+        print_number(d, ", lines ", entry.lines);
+    }
+    output_text(&d->output, "\nlinks\n");
+    for (i = 0; i < r->count[SOURCECACHE_LINKS]; i++) {
+        p = sourcecache_record(r, SOURCECACHE_LINKS, i);
+        output_text(&d->output, "  ");
+        link = sourcecache_string(r, p);
+        output_string(&d->output, &link);
+        output_text(&d->output, symc_load(p + 16) != 0 ? "* " : " ");
+        link = sourcecache_string(r, p + 8);
+        output_string(&d->output, &link);
+        output_text(&d->output, "\n");
+    }
+}
+
 int dump_command(int argc, char **argv)
 {
     int rc;
@@ -253,6 +289,10 @@ int dump_command(int argc, char **argv)
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
     }
     output_init(&d.output, STDOUT_FILENO);
+    if (d.input.kind == SYMCACHE_KIND_SOURCECACHE) {
+        print_sources(&d);
+        return output_finish(&d.output, COMMAND_OK);
+    }
     if (d.input.kind == SYMCACHE_KIND_PPDBCACHE) {
         print_ppdb(&d);
         return output_finish(&d.output, COMMAND_OK);

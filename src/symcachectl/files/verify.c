@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache,
- * CfiCache or JsCache.
+ * CfiCache, JsCache or SourceCache.
  */
 #include <unistd.h>
 
@@ -25,6 +25,7 @@ static void print_sound(struct output *output, const char *file,
     const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
     const struct cficache_reader *cfi = &input->reader.cficache;
     const struct jscache_reader *js = &input->reader.jscache;
+    const struct sourcecache_reader *sources = &input->reader.sourcecache;
 
     output_text(output, file);
     if (input->kind == SYMCACHE_KIND_JSCACHE) {
@@ -42,6 +43,15 @@ static void print_sound(struct output *output, const char *file,
                     " ranges");
         print_count(output, ", ", cfi->num_rules, " rules");
         print_count(output, ", ", cfi->num_wins, " STACK WIN records\n");
+        return;
+    }
+    if (input->kind == SYMCACHE_KIND_SOURCECACHE) {
+        print_count(output, ": sound: SourceCache, version ",
+                    SOURCECACHE_VERSION, "");
+        print_count(output, ", ", sources->count[SOURCECACHE_ENTRIES],
+                    " files");
+        print_count(output, ", ", sources->count[SOURCECACHE_LINKS],
+                    " links\n");
         return;
     }
     if (input->kind == SYMCACHE_KIND_PPDBCACHE) {

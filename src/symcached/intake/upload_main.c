@@ -35,9 +35,9 @@
 #include "symcached/space/space.h"
 #include "debuginfo/identity/identity.h"
 #include "debuginfo/symbfile/symbfile.h"
+#include "debuginfo/zip/zip.h"
 #include "form.h"
 #include "upload_report.h"
-#include "zip.h"
 
 #define MEMORY (512ull * 1024 * 1024) /* beside the mappings */
 #define TEXT_SIZE 512
@@ -56,6 +56,7 @@ struct work {
     const char *name; /* of the file that is looked at, for errors */
     int out;          /* its descriptor */
     enum body_kind kind;
+    bool has_begun; /* a piece of the member was taken */
     struct limited_writer writer;
 };
 
@@ -421,21 +422,33 @@ static int check_members(const struct work *w, struct zip *zip)
 }
 
 /* What is packed once more goes aside first. */
-static struct limited_writer *pick(void *arg, const uint8_t *head, size_t len)
+static int begin_member(struct work *w, const uint8_t *head, size_t len)
 {
-    struct work *w = arg;
     const char *what;
     int fd = w->out;
 
-    w->kind = body_sniff(head, len, &what);
+    w->kind = body_sniff(head, len < BODY_HEAD ? len : BODY_HEAD, &what);
     if (is_packed(w->kind)) {
         fd = UPLOAD_SCRATCH_FD;
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-            return NULL;
+            return -1;
         }
     }
     start_writer(w, fd);
-    return &w->writer;
+    return 0;
+}
+
+static int take_piece(void *arg, const uint8_t *data, size_t len)
+{
+    struct work *w = arg;
+
+    if (!w->has_begun) {
+        w->has_begun = true;
+        if (begin_member(w, data, len) != 0) {
+            return -1;
+        }
+    }
+    return limited_writer_write(&w->writer, data, len);
 }
 
 static int take_member(struct work *w, struct zip *zip,
@@ -450,7 +463,8 @@ static int take_member(struct work *w, struct zip *zip,
     if (!find_parts(w, path, parts) || member->refuse != NULL) {
         return refuse(400, "the archive has changed");
     }
-    rc = zip_unpack(zip, BODY_HEAD, pick, w, detail, sizeof(detail));
+    w->has_begun = false;
+    rc = zip_unpack(zip, take_piece, w, detail, sizeof(detail));
     if (rc != 0) {
         return refuse_writer(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
     }

@@ -124,12 +124,18 @@ static bool take_slot(struct job *job, symcache_kind_e slot)
            symcache_version_cmp(&transcoder->version, job->order.target) == 0;
 }
 
-/* By some ids, there are only originals of one kind. */
+/* By some ids, there are only originals of some kinds. */
 static bool has_slot(const symcache_key_t *key, symcache_kind_e slot)
 {
-    return key->id_type == SYMCACHE_ID_PE     ? slot == SYMCACHE_KIND_EXECUTABLE
-           : key->id_type == SYMCACHE_ID_HASH ? slot == SYMCACHE_KIND_SYMBFILE
-                                              : slot != SYMCACHE_KIND_SYMBFILE;
+    switch (key->id_type) {
+    case SYMCACHE_ID_PE:
+        return slot == SYMCACHE_KIND_EXECUTABLE;
+    case SYMCACHE_ID_HASH:
+        return slot == SYMCACHE_KIND_SYMBFILE ||
+               slot == SYMCACHE_KIND_SOURCEBUNDLE;
+    default:
+        return slot != SYMCACHE_KIND_SYMBFILE;
+    }
 }
 
 bool job_take_download(struct job *job)

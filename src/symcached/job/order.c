@@ -68,9 +68,9 @@ static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
         return formats;
     }
     return key->id_type == SYMCACHE_ID_PE     ? formats & 1u << FORMAT_PE
-           : key->id_type == SYMCACHE_ID_HASH ? formats & 1u << FORMAT_SYMBFILE
-                                              : formats &
-                                                    ~(1u << FORMAT_SYMBFILE);
+           : key->id_type == SYMCACHE_ID_HASH
+               ? formats & (1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE)
+               : formats & ~(1u << FORMAT_SYMBFILE);
 }
 
 void order_begin(struct order *order, const struct store_config *store,

@@ -140,7 +140,10 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
         return;
     }
     if (walk->source->layout == LAYOUT_NATIVE) {
-        spell_native(hex, debug, macho, id);
+        spell_native(hex,
+                     walk->key->kind == SYMCACHE_KIND_SOURCEBUNDLE ? macho
+                                                                   : debug,
+                     macho, id);
         return;
     }
     if (debug) {
@@ -199,18 +202,23 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
     }
 }
 
+/* Of crash.pdb, crash. */
+static int stem_size(const char *name)
+{
+    int size = (int)strlen(name);
+
+    return size > 4 && strcasecmp(name + size - 4, ".pdb") == 0 ? size - 4
+                                                                : size;
+}
+
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6; beside these Mozilla's
  * tools put what was stripped of ELF files, libc.so.6.dbg. */
 static void breakpad_path(char *path, const char *name, const char *id,
                           const char *extension, unsigned form)
 {
-    int stem = (int)strlen(name);
-
-    if (stem > 4 && strcasecmp(name + stem - 4, ".pdb") == 0) {
-        stem -= 4;
-    }
-    snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%.*s%s%s", name, id, stem,
-             name, extension, form == FORM_PACKED ? ".gz" : "");
+    snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%.*s%s%s", name, id,
+             stem_size(name), name, extension,
+             form == FORM_PACKED ? ".gz" : "");
 }
 
 /* Writes the path of a place; with two_tier, a folder named by the first two
@@ -229,6 +237,9 @@ static void layout_path(char *path, const struct layout_walk *walk,
 
     snprintf(file, sizeof(file), "%s%s", name,
              walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");
+    if (kind == SYMCACHE_KIND_SOURCEBUNDLE) {
+        snprintf(file, sizeof(file), "%.*s.src.zip", stem_size(name), name);
+    }
     if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
         snprintf(file, sizeof(file), LAYOUT_ANY "_");
     } else if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
@@ -256,7 +267,8 @@ static void layout_path(char *path, const struct layout_walk *walk,
         break;
     case LAYOUT_NATIVE:
         if (walk->key->id_type == SYMCACHE_ID_BUILD) {
-            snprintf(path, LAYOUT_PATH_MAX + 1, "%s", id);
+            snprintf(path, LAYOUT_PATH_MAX + 1, "%s%s", id,
+                     kind == SYMCACHE_KIND_SOURCEBUNDLE ? ".src.zip" : "");
         } else {
             snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%s", name, id, file);
         }
@@ -308,6 +320,9 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
  * have none. */
 static bool has_form(const struct layout_walk *walk, enum layout_form form)
 {
+    if (walk->key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
+        return form == FORM_PLAIN; /* an archive is packed */
+    }
     return config_layout_has_form(walk->source->layout, form) &&
            (form == FORM_PLAIN || walk->source->layout != LAYOUT_NATIVE ||
             walk->key->id_type != SYMCACHE_ID_BUILD);

@@ -139,11 +139,26 @@ static bool is_program(const symcache_key_t *key, unsigned position)
                ORIGINAL_ID_PROGRAM;
 }
 
+/* Or to a source bundle? */
+static bool is_bundle(const symcache_key_t *key, unsigned position)
+{
+    enum original_id which =
+        position < ORIGINAL_IDS
+            ? original_id_at((symcache_kind_e)key->kind, position)
+            : ORIGINAL_IDS;
+
+    return which == ORIGINAL_ID_BUNDLE || which == ORIGINAL_ID_BUNDLE_KEY;
+}
+
 symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
                                enum original_format format)
 {
     if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
         return (symcache_kind_e)key->kind;
+    }
+    if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
+        return is_bundle(key, id_at) ? SYMCACHE_KIND_SOURCEBUNDLE
+                                     : SYMCACHE_KIND_DEBUGINFO;
     }
     if (key->id_type == SYMCACHE_ID_HASH) {
         return SYMCACHE_KIND_SYMBFILE;
@@ -211,6 +226,15 @@ static bool take_image(struct lookup *lookup)
     return true;
 }
 
+/* Sets lookup->at to the key of this id or of the next one that the source
+ * has places for.  Returns false if there is none. */
+static bool find_id(struct lookup *lookup)
+{
+    return original_id_find(&lookup->id_at, lookup->source, &lookup->key,
+                            lookup->has_code_id ? &lookup->code_id : NULL,
+                            lookup->formats, lookup->ids, &lookup->at);
+}
+
 /*
  * The key of a portable PDB has the age FFFFFFFF, but not everybody knows that:
  * it may have been stored, and may be asked for, with the age 1.  Gives the
@@ -224,15 +248,19 @@ static bool take_other_age(struct lookup *lookup)
     if (lookup->second || key->id_type != SYMCACHE_ID_DEBUG ||
         config_source_is_ready_made(lookup->source, key) ||
         lookup->source->layout == LAYOUT_FLAT ||
-        (key->kind != SYMCACHE_KIND_PPDBCACHE &&
-         (key->kind != SYMCACHE_KIND_DEBUGINFO ||
-          (key->age != PORTABLEPDB_AGE && key->age != 1)))) {
+        (key->kind == SYMCACHE_KIND_SOURCECACHE
+             ? key->age != PORTABLEPDB_AGE
+             : key->kind != SYMCACHE_KIND_PPDBCACHE &&
+                   (key->kind != SYMCACHE_KIND_DEBUGINFO ||
+                    (key->age != PORTABLEPDB_AGE && key->age != 1)))) {
         return false;
     }
     lookup->second = true;
-    lookup->formats &= 1u << FORMAT_PORTABLEPDB;
+    lookup->formats &=
+        1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE;
     key->age = key->age == PORTABLEPDB_AGE ? 1 : PORTABLEPDB_AGE;
-    return true;
+    lookup->id_at = 0;
+    return !has_several_ids(lookup) || find_id(lookup);
 }
 
 /* The layout unified has the stamp of a portable PDB where its key has
@@ -242,19 +270,12 @@ static void take_stamp(struct lookup *lookup, const char *hints)
     char stamp[SYMCACHE_HINT_MAX + 1];
 
     symcache_hint_get(hints, SYMCACHE_HINT_STAMP, stamp);
-    if (stamp[0] != '\0' && lookup->key.kind == SYMCACHE_KIND_PPDBCACHE &&
+    if (stamp[0] != '\0' &&
+        (lookup->key.kind == SYMCACHE_KIND_PPDBCACHE ||
+         lookup->key.kind == SYMCACHE_KIND_SOURCECACHE) &&
         lookup->source->layout == LAYOUT_UNIFIED) {
         lookup->key.age = (uint32_t)strtoul(stamp, NULL, 16);
     }
-}
-
-/* Sets lookup->at to the key of this id or of the next one that the source
- * has places for.  Returns false if there is none. */
-static bool find_id(struct lookup *lookup)
-{
-    return original_id_find(&lookup->id_at, lookup->source, &lookup->key,
-                            lookup->has_code_id ? &lookup->code_id : NULL,
-                            lookup->formats, lookup->ids, &lookup->at);
 }
 
 static bool take_next_id(struct lookup *lookup)
@@ -304,8 +325,8 @@ void lookup_end(struct lookup *lookup)
 
     if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
          outcome == SOURCE_MALFORMED || outcome == SOURCE_UNUSABLE) &&
-        (take_other_age(lookup) || take_image(lookup) ||
-         take_next_id(lookup))) {
+        (take_next_id(lookup) || take_other_age(lookup) ||
+         take_image(lookup))) {
         begin_again(lookup);
         return;
     }

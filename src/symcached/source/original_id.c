@@ -73,12 +73,56 @@ static bool set_image_id(symcache_key_t *at, const symcache_key_t *code_id,
     return true;
 }
 
+/* Bundles have the id that the layout has for the module: unified the build id
+ * of those that have one, native both. */
+static bool set_bundle(enum original_id which, enum source_layout layout,
+                       const symcache_key_t *key,
+                       const symcache_key_t *code_id, unsigned formats,
+                       symcache_key_t *at)
+{
+    symcache_key_t build_id;
+    bool has_build_id;
+
+    symcache_key_copy(&build_id, key);
+    has_build_id = (layout == LAYOUT_UNIFIED || layout == LAYOUT_NATIVE) &&
+                   set_build_id(&build_id, key, code_id, ~0u);
+    at->kind = SYMCACHE_KIND_SOURCEBUNDLE;
+    if (!(formats & 1u << FORMAT_SOURCEBUNDLE)) {
+        return false;
+    }
+    if (which == ORIGINAL_ID_BUNDLE_KEY) {
+        return !has_build_id || layout != LAYOUT_UNIFIED;
+    }
+    if (has_build_id) {
+        set_id(at, &build_id);
+    }
+    return has_build_id;
+}
+
+/* Source files are in a bundle, or in a portable PDB. */
+static bool set_source(enum original_id which,
+                       const struct source_config *source,
+                       const symcache_key_t *key,
+                       const symcache_key_t *code_id, unsigned formats,
+                       symcache_key_t *at)
+{
+    if (which == ORIGINAL_ID_BUNDLE || which == ORIGINAL_ID_BUNDLE_KEY) {
+        return set_bundle(which, source->layout, key, code_id, formats, at);
+    }
+    at->kind = SYMCACHE_KIND_DEBUGINFO;
+    return which == ORIGINAL_ID_KEY && key->id_type == SYMCACHE_ID_DEBUG &&
+           (formats & 1u << FORMAT_PORTABLEPDB);
+}
+
 /* Sets the key that asks by an id.  Returns false if there is none. */
 static bool set_key(enum original_id which, const struct source_config *source,
                     const symcache_key_t *key, const symcache_key_t *code_id,
                     unsigned formats, symcache_key_t *at)
 {
     symcache_key_copy(at, key);
+    if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
+        return set_source(which, source, key, code_id, formats, at);
+    }
     if (key->id_type == SYMCACHE_ID_PE) {
         at->kind = SYMCACHE_KIND_EXECUTABLE;
         return which == ORIGINAL_ID_IMAGE && (formats & 1u << FORMAT_PE);
@@ -104,6 +148,8 @@ static bool set_key(enum original_id which, const struct source_config *source,
     case ORIGINAL_ID_IMAGE:
         at->kind = SYMCACHE_KIND_EXECUTABLE;
         return set_image_id(at, code_id, source->layout, formats);
+    case ORIGINAL_ID_BUNDLE:
+    case ORIGINAL_ID_BUNDLE_KEY:
     case ORIGINAL_IDS:
         break;
     }
@@ -120,12 +166,22 @@ bool original_id_has_several(symcache_kind_e kind)
 enum original_id original_id_at(symcache_kind_e kind, unsigned position)
 {
     static const enum original_id programs_first[ORIGINAL_IDS] = {
-        ORIGINAL_ID_PROGRAM, ORIGINAL_ID_IMAGE, ORIGINAL_ID_KEY,
-        ORIGINAL_ID_DEBUG_FILE, ORIGINAL_ID_COMPANION};
+        ORIGINAL_ID_PROGRAM,    ORIGINAL_ID_IMAGE,     ORIGINAL_ID_KEY,
+        ORIGINAL_ID_DEBUG_FILE, ORIGINAL_ID_COMPANION, ORIGINAL_ID_BUNDLE,
+        ORIGINAL_ID_BUNDLE_KEY};
+    static const enum original_id bundles_first[ORIGINAL_IDS] = {
+        ORIGINAL_ID_BUNDLE,     ORIGINAL_ID_BUNDLE_KEY, ORIGINAL_ID_KEY,
+        ORIGINAL_ID_DEBUG_FILE, ORIGINAL_ID_COMPANION,  ORIGINAL_ID_PROGRAM,
+        ORIGINAL_ID_IMAGE};
 
-    return symcache_kind(kind)->slots[0] == SYMCACHE_KIND_EXECUTABLE
-               ? programs_first[position]
-               : (enum original_id)position;
+    switch (symcache_kind(kind)->slots[0]) {
+    case SYMCACHE_KIND_EXECUTABLE:
+        return programs_first[position];
+    case SYMCACHE_KIND_SOURCEBUNDLE:
+        return bundles_first[position];
+    default:
+        return (enum original_id)position;
+    }
 }
 
 bool original_id_find(unsigned *position, const struct source_config *source,
@@ -179,6 +235,9 @@ unsigned original_id_wanted(const struct source_config *source,
     }
     if (strchr(after, 'k') != NULL) {
         wanted |= 1u << ORIGINAL_ID_KEY | 1u << ORIGINAL_ID_COMPANION;
+    }
+    if (strchr(after, 's') != NULL) {
+        wanted |= 1u << ORIGINAL_ID_BUNDLE | 1u << ORIGINAL_ID_BUNDLE_KEY;
     }
     if (strchr(after, 'p') != NULL) {
         wanted |= 1u << ORIGINAL_ID_PROGRAM | 1u << ORIGINAL_ID_IMAGE;

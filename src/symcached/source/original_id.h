@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Under which ids a source may have what a SymCache or a CfiCache is made of.
+ * Under which ids a source may have what a derived file is made of.
  * A PDB has one.  Other modules have a debug id, by which a client asks for the
  * file, and a code id: a build id, which leads to the debug file and to the
  * program, or that of a PE image.  A lookup tries one after the other: those
@@ -24,6 +24,8 @@ enum original_id {
     ORIGINAL_ID_DEBUG_FILE, /* build id: the debug file */
     ORIGINAL_ID_KEY,        /* the key itself */
     ORIGINAL_ID_COMPANION,  /* the key itself, beside Breakpad's text */
+    ORIGINAL_ID_BUNDLE,     /* build id: the source bundle */
+    ORIGINAL_ID_BUNDLE_KEY, /* the key itself: the source bundle */
     ORIGINAL_ID_PROGRAM,    /* build id: the program */
     ORIGINAL_ID_IMAGE,      /* PE code id: the image */
     ORIGINAL_IDS
@@ -59,7 +61,8 @@ bool original_id_find(unsigned *position, const struct source_config *source,
 /*
  * By which ids the hints let a source be asked, a set with a bit for each:
  * none, if they name other sources; with ":dk" behind its name those of debug
- * files by build id (d), of the key itself (k) and of programs (p).
+ * files by build id (d), of the key itself (k), of source bundles (s) and of
+ * programs (p).
  */
 unsigned original_id_wanted(const struct source_config *source,
                             const char *hints);

@@ -353,38 +353,6 @@ static int parse_stacks(struct symbolicator_request *request,
     return 0;
 }
 
-/*
- * 8-4-4-4-12 hex digits, or 32, and an age of up to 8 digits, behind a hyphen
- * if the rest has hyphens; further digits are passed over.  No age is 0.
- */
-static bool parse_debug_id(const char *p, size_t size, uint8_t guid[16],
-                           uint32_t *age)
-{
-    size_t i, n;
-    int digit;
-
-    n = size > 8 && p[8] == '-' ? 36 : 32;
-    if (size < n || symcache_guid_parse(p, n, guid) != SYMCACHE_OK) {
-        return false;
-    }
-    *age = 0;
-    if (size == n) {
-        return true;
-    }
-    i = n;
-    if (n == 36 && (p[i++] != '-' || i == size)) {
-        return false;
-    }
-    for (n = i; i < size; i++) {
-        digit = schema_digit(p[i]);
-        if (digit < 0) {
-            return false;
-        }
-        *age = i - n < 8 ? *age << 4 | (uint32_t)digit : *age;
-    }
-    return true;
-}
-
 /* Keeps the hex digits of a code id, in lower case. */
 static void normalize_code_id(struct json *json, uint32_t value)
 {
@@ -429,7 +397,7 @@ static bool parse_module(struct symbolicator_request *request,
     }
     if (found[MODULE_DEBUG_ID] != 0) {
         module->debug_id = found[MODULE_DEBUG_ID];
-        module->has_debug_id = parse_debug_id(
+        module->has_debug_id = symcache_debug_id_read(
             json_text(json, module->debug_id),
             json->values[module->debug_id].size, module->guid, &module->age);
     }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "symcached/space/space.h"
 
 #define CHUNK 65536
 
@@ -149,6 +148,7 @@ int zip_next(struct zip *zip, struct zip_member *member)
     }
     member->name[sizeof(member->name) - 1] = '\0';
     member->size = info.uncompressed_size;
+    member->packed = info.compressed_size;
     zip->left = member->size;
     if (info.size_filename != strlen(member->name)) {
         member->refuse = "has a name that is too long, or with a NUL in it";
@@ -198,24 +198,23 @@ static int fail(char *error, size_t size, const char *reason)
     return -1;
 }
 
-/* minizip returns what it has, so a head may need several calls. */
-static int read_head(unzFile file, uint8_t *buf, size_t size)
+/* minizip returns what it has, so a piece may need several calls.  Returns its
+ * size, or an error, which is negative. */
+static int read_piece(unzFile file, uint8_t *buf)
 {
-    size_t len = 0;
-    int n = 1;
+    int len = 0, n = 1;
 
-    while (len < size && n > 0) {
-        n = unzReadCurrentFile(file, buf + len, (unsigned)(size - len));
-        len += n > 0 ? (size_t)n : 0;
+    while (len < CHUNK && n > 0) {
+        n = unzReadCurrentFile(file, buf + len, (unsigned)(CHUNK - len));
+        len += n > 0 ? n : 0;
     }
-    return n < 0 ? n : (int)len;
+    return n < 0 ? n : len;
 }
 
-int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
-               char *error, size_t error_size)
+int zip_unpack(struct zip *zip, zip_take_fn take, void *arg, char *error,
+               size_t error_size)
 {
     uint8_t *buf = malloc(CHUNK);
-    struct limited_writer *writer = NULL;
     uint64_t left = zip->left;
     int n, rc = 0;
 
@@ -227,24 +226,18 @@ int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
         return fail(error, error_size,
                     "damaged: its header is not that of the directory");
     }
-    n = read_head(zip->file, buf, size < CHUNK ? size : CHUNK);
-    if (n >= 0) {
-        writer = pick(arg, buf, (size_t)n);
-        rc = writer == NULL ? -2 : 0;
-    }
-    while (n > 0 && rc == 0) {
-        left -= (uint64_t)n;
-        if (limited_writer_write(writer, buf, (size_t)n) != 0) {
-            rc = -2;
-        } else {
-            n = unzReadCurrentFile(zip->file, buf, CHUNK);
+    do {
+        n = read_piece(zip->file, buf);
+        left -= n > 0 ? (uint64_t)n : 0;
+        if (n > 0 || (n == 0 && left == zip->left)) {
+            rc = take(arg, buf, (size_t)n) == 0 ? 0 : -2;
         }
-    }
+    } while (n == CHUNK && rc == 0);
     /* which is where the checksum is compared, if all of it was read */
     if (unzCloseCurrentFile(zip->file) == UNZ_CRCERROR && rc == 0) {
         rc = fail(error, error_size, "damaged: the checksum is wrong");
     }
-    if (n < 0 || (rc == 0 && left != 0)) {
+    if (rc != -2 && (n < 0 || (rc == 0 && left != 0))) {
         rc = fail(error, error_size, "damaged");
     }
     free(buf);

@@ -4,20 +4,20 @@
  * A zip archive in memory, read by minizip.  Its names and numbers are checked
  * here as far as they matter; nothing is opened.
  */
-#ifndef SYMCACHED_INTAKE_ZIP_H
-#define SYMCACHED_INTAKE_ZIP_H
+#ifndef DEBUGINFO_ZIP_H
+#define DEBUGINFO_ZIP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct zip;
-struct limited_writer;
 
 #define ZIP_NAME_SIZE 1024
 
 struct zip_member {
     char name[ZIP_NAME_SIZE];
     uint64_t size;      /* that it says to have */
+    uint64_t packed;    /* the same, in the archive */
     const char *refuse; /* why it is no file that can be taken, or NULL */
 };
 
@@ -40,14 +40,18 @@ void zip_tell(struct zip *zip, uint64_t place[2]);
 int zip_seek(struct zip *zip, const uint64_t place[2]);
 
 /*
- * Unpacks the member that was read last.  pick is called once, with its first
- * bytes (at most size of them), and returns where all of it goes, or NULL to
- * end.  Returns 0; -1 with a sentence in error if it is damaged; or -2 if
- * pick or the writer failed.
+ * Takes a piece of a member.  The first piece has at least its first 64 KiB, or
+ * all of it: none at all of an empty member.  Returns 0, or another number to
+ * end.
  */
-typedef struct limited_writer *(*zip_pick_fn)(void *arg, const uint8_t *head,
-                                              size_t len);
-int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
-               char *error, size_t error_size);
+typedef int (*zip_take_fn)(void *arg, const uint8_t *data, size_t size);
+
+/*
+ * Unpacks the member that was read last.  Returns 0; -1 with a sentence in
+ * error if it is damaged, which is known at its end only; or -2 if take has
+ * ended it.
+ */
+int zip_unpack(struct zip *zip, zip_take_fn take, void *arg, char *error,
+               size_t error_size);
 
 #endif

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Recognises source bundles, and reads of which module they are.
+ */
+#ifndef DEBUGINFO_SOURCEBUNDLE_IDENTITY_H
+#define DEBUGINFO_SOURCEBUNDLE_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Does a file begin as a source bundle does?  A ZIP archive with a manifest is
+ * none. */
+bool sourcebundle_sniff(const uint8_t *data, size_t size);
+
+struct sourcebundle_identity {
+    uint8_t guid[16]; /* in text order; all zero: it names no module */
+    uint32_t age;
+};
+
+/* Reads the manifest.  Returns 0, or -1 with a sentence in error. */
+int sourcebundle_identity_read(const uint8_t *data, size_t size,
+                               struct sourcebundle_identity *identity,
+                               char *error, size_t error_size);
+
+#endif

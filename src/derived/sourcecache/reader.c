@@ -1,0 +1,350 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+#include "format.h"
+
+static const uint8_t sizes[SOURCECACHE_PARTS] = {
+    [SOURCECACHE_ENTRIES] = SOURCECACHE_ENTRY,
+    [SOURCECACHE_PATHS] = SOURCECACHE_KEY,
+    [SOURCECACHE_URLS] = SOURCECACHE_KEY,
+    [SOURCECACHE_IDS] = SOURCECACHE_ID,
+    [SOURCECACHE_LINKS] = SOURCECACHE_LINK,
+    [SOURCECACHE_ATTRIBUTES] = SOURCECACHE_PAIR,
+    [SOURCECACHE_MARKS] = 4,
+    [SOURCECACHE_STRINGS] = 1,
+};
+
+bool sourcecache_sniff(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, SOURCECACHE_MAGIC, 4) == 0;
+}
+
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    if (size < SOURCECACHE_AT_GUID || !sourcecache_sniff(data, size)) {
+        snprintf(error, error_size,
+                 "not a SourceCache: does not begin with \"%s\"",
+                 SOURCECACHE_MAGIC);
+        return SYMC_FOREIGN;
+    }
+    if (le32(data + SOURCECACHE_AT_VERSION) != SOURCECACHE_VERSION) {
+        snprintf(error, error_size,
+                 "a SourceCache of version %u; %d can be read",
+                 (unsigned)le32(data + SOURCECACHE_AT_VERSION),
+                 SOURCECACHE_VERSION);
+        return SYMC_FOREIGN;
+    }
+    if (size < SOURCECACHE_HEADER + SOURCECACHE_TRAILER ||
+        memcmp(data + size - SOURCECACHE_TRAILER + SOURCECACHE_AT_END,
+               SOURCECACHE_END, 4) != 0) {
+        snprintf(error, error_size, "truncated: it does not end with \"%s\"",
+                 SOURCECACHE_END);
+        return SYMC_DAMAGED;
+    }
+    return SYMC_OPENED;
+}
+
+enum symc_open_status
+sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
+                        size_t size, char *error, size_t error_size)
+{
+    struct sourcecache_reader r = {data, size, {0}, {0}, 0};
+    enum symc_open_status status;
+    uint64_t n, end;
+    int part;
+
+    status = check_magic(data, size, error, error_size);
+    if (status != SYMC_OPENED) {
+        return status;
+    }
+    r.flags = le32(r.data + SOURCECACHE_AT_FLAGS);
+    end = size - SOURCECACHE_TRAILER;
+    for (part = SOURCECACHE_PARTS - 1; part >= 0; part--) {
+        r.count[part] = le32(r.data + size - SOURCECACHE_TRAILER +
+                             SOURCECACHE_AT_COUNTS + 4 * part);
+        n = (uint64_t)r.count[part] * sizes[part];
+        if (n > end - SOURCECACHE_HEADER) {
+            snprintf(error, error_size,
+                     "%zu bytes are less than its parts take", size);
+            return SYMC_DAMAGED;
+        }
+        end -= n;
+        r.at[part] = (size_t)end;
+    }
+    *reader = r;
+    return SYMC_OPENED;
+}
+
+struct symc_string sourcecache_string(const struct sourcecache_reader *r,
+                                         const uint8_t *p)
+{
+    struct symc_string string = {NULL, 0};
+    uint32_t at = le32(p), size = le32(p + 4);
+    uint32_t all = r->count[SOURCECACHE_STRINGS];
+
+    if (at <= all && size <= all - at) {
+        string.data = (const char *)r->data + r->at[SOURCECACHE_STRINGS] + at;
+        string.size = size;
+    }
+    return string;
+}
+
+const uint8_t *sourcecache_record(const struct sourcecache_reader *r,
+                                  enum sourcecache_part part, uint32_t index)
+{
+    return r->data + r->at[part] + (size_t)index * sizes[part];
+}
+
+bool sourcecache_reader_entry(const struct sourcecache_reader *r,
+                              uint32_t index, struct sourcecache_entry *entry)
+{
+    const uint8_t *p;
+    uint64_t at;
+    size_t end = r->at[SOURCECACHE_ENTRIES];
+
+    if (index >= r->count[SOURCECACHE_ENTRIES]) {
+        return false;
+    }
+    p = sourcecache_record(r, SOURCECACHE_ENTRIES, index);
+    memset(entry, 0, sizeof(*entry));
+    entry->type = p[SOURCECACHE_ENTRY_TYPE] < SOURCECACHE_TYPES
+                      ? (enum sourcecache_type)p[SOURCECACHE_ENTRY_TYPE]
+                      : SOURCECACHE_ANY;
+    entry->status = p[SOURCECACHE_ENTRY_STATUS] < SOURCECACHE_STATUSES
+                        ? (enum sourcecache_status)p[SOURCECACHE_ENTRY_STATUS]
+                        : SOURCECACHE_DAMAGED;
+    at = le64(p + SOURCECACHE_ENTRY_TEXT);
+    if (entry->status == SOURCECACHE_TEXT) {
+        if (at > end || le32(p + SOURCECACHE_ENTRY_SIZE) > end - at) {
+            entry->status = SOURCECACHE_DAMAGED;
+        } else {
+            entry->text.data = (const char *)r->data + at;
+            entry->text.size = le32(p + SOURCECACHE_ENTRY_SIZE);
+        }
+    }
+    entry->lines = le32(p + SOURCECACHE_ENTRY_LINES);
+    entry->mark = le32(p + SOURCECACHE_ENTRY_MARK);
+    entry->sha256 = p + SOURCECACHE_ENTRY_SHA256;
+    entry->name = sourcecache_string(r, p + SOURCECACHE_ENTRY_NAME);
+    entry->path = sourcecache_string(r, p + SOURCECACHE_ENTRY_PATH);
+    entry->url = sourcecache_string(r, p + SOURCECACHE_ENTRY_URL);
+    entry->map = sourcecache_string(r, p + SOURCECACHE_ENTRY_MAP);
+    entry->guid = p[SOURCECACHE_ENTRY_HAS_ID] ? p + SOURCECACHE_ENTRY_GUID
+                                              : NULL;
+    entry->age = le32(p + SOURCECACHE_ENTRY_AGE);
+    return true;
+}
+
+/* keys ------------------------------------------------------------------- */
+
+static char slash(char c, bool slashes)
+{
+    return slashes && c == '\\' ? '/' : c;
+}
+
+/* Compares a text with a key, which has its slashes already. */
+static int compare(const char *text, size_t size, struct symc_string key,
+                   bool slashes)
+{
+    size_t i, n = size < key.size ? size : key.size;
+    unsigned char c;
+
+    for (i = 0; i < n; i++) {
+        c = (unsigned char)slash(text[i], slashes);
+        if (c != (unsigned char)key.data[i]) {
+            return c < (unsigned char)key.data[i] ? -1 : 1;
+        }
+    }
+    return size == key.size ? 0 : size < key.size ? -1 : 1;
+}
+
+static bool find(const struct sourcecache_reader *r,
+                 enum sourcecache_part part, const char *text, size_t size,
+                 bool slashes, struct sourcecache_entry *entry)
+{
+    uint32_t low = 0, high = r->count[part], middle;
+    const uint8_t *p;
+    int order;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        p = sourcecache_record(r, part, middle);
+        order = compare(text, size, sourcecache_string(r, p), slashes);
+        if (order == 0) {
+            return sourcecache_reader_entry(r, le32(p + 8), entry);
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return false;
+}
+
+bool sourcecache_find_path(const struct sourcecache_reader *r,
+                           const char *path, size_t size,
+                           struct sourcecache_entry *entry)
+{
+    return find(r, SOURCECACHE_PATHS, path, size,
+                (r->flags & SOURCECACHE_SLASHES) != 0, entry);
+}
+
+bool sourcecache_find_url(const struct sourcecache_reader *r, const char *url,
+                          size_t size, struct sourcecache_entry *entry)
+{
+    return find(r, SOURCECACHE_URLS, url, size, false, entry);
+}
+
+bool sourcecache_find_id(const struct sourcecache_reader *r,
+                         const uint8_t guid[16], uint32_t age,
+                         enum sourcecache_type type,
+                         struct sourcecache_entry *entry)
+{
+    uint32_t low = 0, high = r->count[SOURCECACHE_IDS], middle;
+    uint64_t wanted = (uint64_t)age << 32 | (uint32_t)type, got;
+    const uint8_t *p;
+    int order;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        p = sourcecache_record(r, SOURCECACHE_IDS, middle);
+        got = (uint64_t)le32(p + 16) << 32 | le32(p + 20);
+        order = memcmp(guid, p, 16);
+        order = order != 0 ? order : wanted < got ? -1 : wanted > got;
+        if (order == 0) {
+            return sourcecache_reader_entry(r, le32(p + 24), entry);
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return false;
+}
+
+struct symc_string sourcecache_attribute(const struct sourcecache_reader *r,
+                                            const char *name)
+{
+    struct symc_string none = {NULL, 0};
+    const uint8_t *p;
+    uint32_t i;
+
+    for (i = 0; i < r->count[SOURCECACHE_ATTRIBUTES]; i++) {
+        p = sourcecache_record(r, SOURCECACHE_ATTRIBUTES, i);
+        if (compare(name, strlen(name), sourcecache_string(r, p), false) ==
+            0) {
+            return sourcecache_string(r, p + 8);
+        }
+    }
+    return none;
+}
+
+/* links ------------------------------------------------------------------ */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Does a path fit a pattern, which is in lower case? */
+static bool fits(struct symc_string pattern, bool is_prefix,
+                 const char *path, size_t size, bool slashes)
+{
+    size_t i;
+
+    if (pattern.data == NULL ||
+        (is_prefix ? size < pattern.size : size != pattern.size)) {
+        return false;
+    }
+    for (i = 0; i < pattern.size &&
+                lower(slash(path[i], slashes)) == pattern.data[i];
+         i++) {
+    }
+    return i == pattern.size;
+}
+
+size_t sourcecache_link(const struct sourcecache_reader *r, const char *path,
+                        size_t size, char *url, size_t room)
+{
+    bool is_prefix = false, slashes = (r->flags & SOURCECACHE_SLASHES) != 0;
+    struct symc_string pattern = {NULL, 0}, target = {NULL, 0};
+    const uint8_t *p;
+    uint32_t i;
+    size_t k, n = 0, at;
+
+    for (i = 0; i < r->count[SOURCECACHE_LINKS]; i++) {
+        p = sourcecache_record(r, SOURCECACHE_LINKS, i);
+        is_prefix = le32(p + 16) != 0;
+        pattern = sourcecache_string(r, p);
+        if (fits(pattern, is_prefix, path, size, slashes)) {
+            target = sourcecache_string(r, p + 8);
+            break;
+        }
+    }
+    for (at = 0; at < target.size && n <= room; at++) {
+        if (target.data[at] != '*' || !is_prefix) {
+            if (n < room) {
+                url[n] = target.data[at];
+            }
+            n++;
+            continue;
+        }
+        for (k = pattern.size; k < size; k++, n++) {
+            if (n < room) {
+                url[n] = slash(path[k], true);
+            }
+        }
+    }
+    return n;
+}
+
+/* lines ------------------------------------------------------------------ */
+
+unsigned sourcecache_lines(const struct sourcecache_reader *r,
+                           const struct sourcecache_entry *entry,
+                           uint32_t first, unsigned count,
+                           struct symc_string *lines)
+{
+    const char *p, *end, *line_end;
+    uint32_t line, mark, at;
+    unsigned n = 0;
+
+    if (first == 0 || first > entry->lines || entry->text.data == NULL) {
+        return 0;
+    }
+    line = (first - 1) / SOURCECACHE_LINES_MARK;
+    mark = entry->mark + line;
+    if (mark < line || mark >= r->count[SOURCECACHE_MARKS]) {
+        return 0;
+    }
+    at = le32(sourcecache_record(r, SOURCECACHE_MARKS, mark));
+    if (at >= entry->text.size) {
+        return 0;
+    }
+    p = entry->text.data + at;
+    end = entry->text.data + entry->text.size;
+    for (line = line * SOURCECACHE_LINES_MARK + 1; p < end && n < count;
+         line++) {
+        line_end = memchr(p, '\n', (size_t)(end - p));
+        line_end = line_end != NULL ? line_end : end;
+        if (line >= first) {
+            lines[n].data = p;
+            lines[n].size = (size_t)(line_end - p);
+            if (line_end < end && line_end > p && line_end[-1] == '\r') {
+                lines[n].size--;
+            }
+            n++;
+        }
+        p = line_end < end ? line_end + 1 : end;
+    }
+    return n;
+}

@@ -1,0 +1,15 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * SourceCaches: the texts of source files, found by path, URL or debug id, and
+ * by line, for those who write them and those who read them.
+ */
+#ifndef DERIVED_SOURCECACHE_SOURCECACHE_H
+#define DERIVED_SOURCECACHE_SOURCECACHE_H
+
+#include "format.h"
+#include "reader.h"
+#include "verify.h"
+#include "writer.h"
+
+#endif
