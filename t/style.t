@@ -52,7 +52,7 @@ my %may = (    # room => rooms that it may include from
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
     'reports/multipart' => '',
-    'reports/apple' => 'base',
+    'reports/apple' => 'base json',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
         . ' derived/sourcecache derived/symcache',

@@ -241,7 +241,8 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
         [CORRECTION_PACKED_DUMPS] = "packed-dumps",
         [CORRECTION_APPLE_REGISTERS] = "apple-registers",
         [CORRECTION_APPLE_IMAGES] = "apple-images",
-        [CORRECTION_APPLE_HEADERS] = "apple-headers"};
+        [CORRECTION_APPLE_HEADERS] = "apple-headers",
+        [CORRECTION_APPLE_NAMES] = "apple-names"};
     unsigned *corrections = at;
     const cJSON *child;
     int word;

@@ -3,9 +3,11 @@
  */
 #include "apple.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
 #include "reports/apple/apple.h"
@@ -71,14 +73,14 @@ static const char *arch_of(struct apple_text type)
 static void write_system(struct json_writer *w,
                          const struct apple_report *report)
 {
-    struct apple_system system = apple_system(report);
+    const struct apple_system *system = &report->system;
     const char *arch = arch_of(report->headers[APPLE_CODE_TYPE]);
 
     json_write_key(w, "system_info");
     json_write_open(w, '{');
-    write_any(w, "os_name", system.name);
-    write_any(w, "os_version", system.version);
-    write_any(w, "os_build", system.build);
+    write_any(w, "os_name", system->name);
+    write_any(w, "os_version", system->version);
+    write_any(w, "os_build", system->build);
     json_write_key(w, "cpu_arch");
     if (arch != NULL) {
         json_write_text(w, arch);
@@ -121,31 +123,72 @@ static void write_registers(struct json_writer *w,
     json_write_close(w, '}');
 }
 
+/* Texts show the queue in place of a name, too. */
+static void write_queue(struct json_writer *w, struct apple_text queue)
+{
+    static const char before[] = "Dispatch queue: ";
+    char name[256];
+    size_t n = sizeof(name) - sizeof(before);
+
+    n = utf8_valid(queue.data, queue.size < n ? queue.size : n);
+    snprintf(name, sizeof(name), "%s%.*s", before, (int)n, queue.data);
+    json_write_key(w, "thread_name");
+    json_write_text(w, name);
+}
+
+static void write_head_of_thread(struct json_writer *w,
+                                 const struct apple_thread *thread)
+{
+    if (thread->is_exception) {
+        json_write_key(w, "thread_name");
+        json_write_text(w, "Last Exception Backtrace");
+        return;
+    }
+    json_write_key(w, "thread_id");
+    json_write_number(w, thread->id);
+    if (thread->name.data == NULL && thread->queue.data != NULL) {
+        write_queue(w, thread->queue);
+    } else {
+        write_text(w, "thread_name", thread->name);
+    }
+    json_write_key(w, "is_requesting");
+    json_write_bool(w, thread->has_crashed);
+}
+
+static void write_frame(struct json_writer *w, const struct apple_frame *frame,
+                        bool has_names)
+{
+    json_write_open(w, '{');
+    json_write_key(w, "instruction_addr");
+    json_write_hex(w, frame->address);
+    write_text(w, "package", frame->module);
+    if (has_names) {
+        write_text(w, "function", frame->symbol);
+        write_text(w, "filename", frame->file);
+        if (frame->line > 0) {
+            json_write_key(w, "lineno");
+            json_write_number(w, frame->line);
+        }
+    }
+    json_write_close(w, '}');
+}
+
 static void write_thread(struct json_writer *w,
                          const struct apple_report *report,
                          const struct apple_thread *thread, bool has_registers)
 {
-    const struct apple_frame *frame;
     size_t i;
 
     json_write_open(w, '{');
-    json_write_key(w, "thread_id");
-    json_write_number(w, thread->id);
-    write_text(w, "thread_name", thread->name);
-    json_write_key(w, "is_requesting");
-    json_write_bool(w, thread->has_crashed);
+    write_head_of_thread(w, thread);
     if (has_registers) {
         write_registers(w, report);
     }
     json_write_key(w, "frames");
     json_write_open(w, '[');
     for (i = 0; i < thread->num_frames; i++) {
-        frame = &report->frames[thread->first + i];
-        json_write_open(w, '{');
-        json_write_key(w, "instruction_addr");
-        json_write_hex(w, frame->address);
-        write_text(w, "package", frame->module);
-        json_write_close(w, '}');
+        write_frame(w, &report->frames[thread->first + i],
+                    report->has_names);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');
@@ -182,9 +225,13 @@ static void write_image(struct json_writer *w, const struct apple_image *image)
     json_write_open(w, '{');
     json_write_key(w, "type");
     json_write_text(w, "macho");
-    write_text(w, "code_id", id);
+    if (image->has_id) {
+        write_text(w, "code_id", id);
+    }
     write_text(w, "code_file", image->path);
-    write_text(w, "debug_id", id);
+    if (image->has_id) {
+        write_text(w, "debug_id", id);
+    }
     write_text(w, "debug_file", image->path);
     json_write_key(w, "image_addr");
     json_write_hex(w, image->base);
@@ -208,7 +255,9 @@ static void answer(const struct apple_report *report, const struct form *form,
     json_write_key(&w, "modules");
     json_write_open(&w, '[');
     for (i = 0; i < report->num_images; i++) {
-        write_image(&w, &report->images[i]);
+        if (!report->images[i].is_none) {
+            write_image(&w, &report->images[i]);
+        }
     }
     json_write_close(&w, ']');
     if (report->cut != NULL) {
@@ -238,7 +287,8 @@ static unsigned corrections_of(const struct order *order)
         enum apple_correction to;
     } words[] = {{CRASH_APPLE_REGISTERS, APPLE_STATES},
                  {CRASH_APPLE_IMAGES, APPLE_MAC},
-                 {CRASH_APPLE_HEADERS, APPLE_LENIENT}};
+                 {CRASH_APPLE_HEADERS, APPLE_LENIENT},
+                 {CRASH_APPLE_NAMES, APPLE_NAMES}};
     unsigned set = 0;
     size_t i;
 
@@ -246,6 +296,17 @@ static unsigned corrections_of(const struct order *order)
         set |= (order->corrections & words[i].from) != 0 ? words[i].to : 0;
     }
     return set;
+}
+
+/* In Symbolicator's words, and why if it could not have read the form. */
+static void refuse_report(struct work_service *service,
+                          const struct apple_report *report)
+{
+    static const char words[] = "failed to parse apple crash report";
+    char text[sizeof(words) + 2 + sizeof(report->error)];
+
+    snprintf(text, sizeof(text), "%s: %s", words, report->error);
+    refuse(service, CRASH_FAILED, report->text != NULL ? text : words);
 }
 
 static void read_report(const struct form *form, const struct order *order,
@@ -257,8 +318,7 @@ static void read_report(const struct form *form, const struct order *order,
                    corrections_of(order)) == 0) {
         answer(&report, form, body->service);
     } else {
-        refuse(body->service, CRASH_FAILED,
-               "failed to parse apple crash report");
+        refuse_report(body->service, &report);
     }
     apple_free(&report);
 }

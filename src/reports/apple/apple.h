@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Reads Apple's crash reports as text, which systems wrote before iOS 15 and
- * macOS 12, and which Console still shows.  Which lines count, and what makes a
- * whole report unreadable, is as in the crate apple-crash-report-parser 0.6,
- * which Symbolicator reads them with.
+ * Reads Apple's crash reports: as text, which systems wrote before iOS 15 and
+ * macOS 12, and which Console still shows, and as JSON (.ips).  Which lines of
+ * a text count, and what makes it unreadable as a whole, is as in the crate
+ * apple-crash-report-parser 0.6, which Symbolicator reads it with.
  *
  * Bytes in, structures out: no I/O.
  */
@@ -43,7 +43,9 @@ struct apple_frame {
 struct apple_thread {
     uint64_t id;
     struct apple_text name;
+    struct apple_text queue; /* of .ips: its dispatch queue */
     bool has_crashed;
+    bool is_exception; /* no thread, but where the exception was thrown */
     size_t first; /* of its frames, innermost first */
     size_t num_frames;
 };
@@ -52,6 +54,9 @@ struct apple_image {
     uint64_t base;
     uint64_t size; /* 0: unknown */
     uint8_t uuid[16];
+    bool has_id;
+    bool is_none; /* only there for its number */
+    struct apple_text name; /* of .ips */
     struct apple_text path;
 };
 
@@ -73,9 +78,18 @@ enum apple_correction {
     APPLE_MAC = 2,     /* images without an architecture */
     APPLE_LENIENT = 4, /* a date, an incident's id or a version that is none
                           does not cost the report */
+    APPLE_NAMES = 8    /* has_names, also for texts */
+};
+
+/* The system as it is answered. */
+struct apple_system {
+    struct apple_text name;
+    struct apple_text version;
+    struct apple_text build;
 };
 
 struct apple_report {
+    struct apple_system system;
     struct apple_text headers[APPLE_HEADERS];
     int64_t time; /* seconds since 1970 */
     bool has_time;
@@ -92,8 +106,13 @@ struct apple_report {
     size_t information_size;
     const char *cut; /* what there is too much of, as reports/crash/crash.h has
                         it; or NULL */
-    char error[128];
-    /* of the reader */
+    bool has_names; /* its symbols are answered for frames nobody knows */
+    char error[160];
+    /* of the readers */
+    char *text; /* a copy, which JSON is read in */
+    char *rest; /* of it: what stands behind the header */
+    size_t rest_size;
+    char *reason; /* APPLE_EXCEPTION_TYPE, if it was put together */
     size_t max_frames;
     unsigned corrections;
     size_t threads_room, frames_room, images_room;
@@ -110,14 +129,5 @@ void apple_free(struct apple_report *report);
 
 /* The crash in more words; its data is NULL: there are none. */
 struct apple_text apple_details(const struct apple_report *report);
-
-/* The system as it is answered. */
-struct apple_system {
-    struct apple_text name;
-    struct apple_text version;
-    struct apple_text build;
-};
-
-struct apple_system apple_system(const struct apple_report *report);
 
 #endif

@@ -514,6 +514,7 @@ bool line_image(struct apple_text line, bool is_lenient,
     if (!line_uuid(id, image->uuid)) {
         wrong = "an image's UUID is none";
     }
+    image->has_id = true;
     image->base = first;
     image->size = last - first;
     *error = wrong;

@@ -1,0 +1,428 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "ips.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/json.h"
+#include "lines.h"
+#include "parts.h"
+
+/* A report is copied, as reading JSON changes it. */
+#define SIZE_MAX_IPS ((size_t)64 << 20)
+
+#define VALUES_MAX ((size_t)1 << 20)
+#define HEADER_VALUES_MAX 4096
+
+struct reader {
+    struct apple_report *report;
+    struct json json;
+    bool has_memory;
+};
+
+static __attribute__((format(printf, 2, 3))) void
+fail(struct apple_report *report, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(report->error, sizeof(report->error), format, args);
+    va_end(args);
+}
+
+/* members ------------------------------------------------------------------ */
+
+/* A string that is a member of an object; or none. */
+static struct apple_text text_at(const struct json *json, uint32_t object,
+                                 const char *name)
+{
+    uint32_t value = json_member(json, object, name);
+    struct apple_text text = {NULL, 0};
+
+    if (value != 0 && json->values[value].type == JSON_STRING) {
+        text.data = json_text(json, value);
+        text.size = json->values[value].size;
+    }
+    return text;
+}
+
+/* A number that is not negative; or otherwise. */
+static uint64_t number_at(const struct json *json, uint32_t object,
+                          const char *name, uint64_t otherwise)
+{
+    uint32_t value = json_member(json, object, name);
+    uint64_t number;
+
+    return value != 0 &&
+                   json_integer(json, value, &number) == JSON_INTEGER_POSITIVE
+               ? number
+               : otherwise;
+}
+
+/* A member that is a list or an object, or 0. */
+static uint32_t member(const struct json *json, uint32_t object,
+                       const char *name, enum json_type type)
+{
+    uint32_t value = json_member(json, object, name);
+
+    return value != 0 && json->values[value].type == type ? value : 0;
+}
+
+/* The index behind the last item of a list; 0: there is no list. */
+static uint32_t last(const struct json *json, uint32_t list)
+{
+    return list != 0 ? json->values[list].end : 0;
+}
+
+/* the object in front ------------------------------------------------------ */
+
+/* What other files of this form are. */
+static const char *kind_of(struct apple_text type)
+{
+    static const struct {
+        const char *type, *name;
+    } kinds[] = {{"145", "disk writes"},   {"202", "use of the CPU"},
+                 {"210", "kernel panic"},  {"211", "analytics"},
+                 {"288", "stackshot"},     {"298", "jetsam event"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (line_is(type, kinds[i].type)) {
+            return kinds[i].name;
+        }
+    }
+    return NULL;
+}
+
+static enum apple_form refuse_type(struct apple_report *report,
+                                   struct apple_text type)
+{
+    const char *kind = kind_of(type);
+
+    fail(report,
+         "bug type %.*s%s%s%s is not supported, only 309 and 109 (crash)",
+         (int)(type.size < 16 ? type.size : 16), type.data,
+         kind != NULL ? " (" : "", kind != NULL ? kind : "",
+         kind != NULL ? ")" : "");
+    return APPLE_UNREADABLE;
+}
+
+static enum apple_form read_header(struct apple_report *report,
+                                   const struct json *json, size_t size,
+                                   size_t all)
+{
+    struct apple_text type = text_at(json, 0, "bug_type");
+
+    if (json->values[0].type != JSON_OBJECT || type.data == NULL) {
+        return APPLE_TEXT;
+    }
+    if (!line_is(type, "309") && !line_is(type, "109")) {
+        return refuse_type(report, type);
+    }
+    report->rest = report->text + size;
+    report->rest_size = all - size;
+    if (report->rest_size == 0) {
+        fail(report, "there is no report behind the header");
+        return APPLE_UNREADABLE;
+    }
+    report->has_time =
+        line_time(text_at(json, 0, "timestamp"), &report->time);
+    return report->rest[0] == '{' ? APPLE_JSON : APPLE_TEXT_BEHIND;
+}
+
+enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
+                                size_t size)
+{
+    enum apple_form form = APPLE_TEXT;
+    struct json json = {0};
+    struct json_error error;
+    size_t n;
+
+    if (size == 0 || text[0] != '{') {
+        return APPLE_TEXT;
+    }
+    if (size > SIZE_MAX_IPS) {
+        fail(report, "the report is too large");
+        return APPLE_UNREADABLE;
+    }
+    report->text = malloc(size);
+    if (report->text == NULL) {
+        fail(report, "%s", apple_no_memory);
+        return APPLE_UNREADABLE;
+    }
+    memcpy(report->text, text, size);
+    n = json_read(&json, report->text, size, HEADER_VALUES_MAX, &error);
+    if (n > 0) {
+        form = read_header(report, &json, n, size);
+    }
+    json_free(&json);
+    return form;
+}
+
+/* threads ------------------------------------------------------------------ */
+
+static void read_frame(struct reader *r, uint32_t value)
+{
+    const struct json *json = &r->json;
+    const struct apple_report *report = r->report;
+    uint64_t index = number_at(json, value, "imageIndex", UINT64_MAX);
+    uint64_t line = number_at(json, value, "sourceLine", 0);
+    struct apple_frame frame = {
+        .address = number_at(json, value, "imageOffset", 0),
+        .symbol = text_at(json, value, "symbol"),
+        .file = text_at(json, value, "sourceFile"),
+        .line = line <= UINT32_MAX ? (uint32_t)line : 0,
+    };
+
+    if (index < report->num_images) {
+        frame.address += report->images[index].base;
+        frame.module = report->images[index].name;
+    }
+    r->has_memory = r->has_memory && apple_add_frame(r->report, &frame);
+}
+
+static void read_frames(struct reader *r, uint32_t list)
+{
+    uint32_t i;
+
+    for (i = list + 1; i < last(&r->json, list); i = r->json.values[i].end) {
+        if (r->json.values[i].type == JSON_OBJECT) {
+            read_frame(r, i);
+        }
+    }
+}
+
+/* Registers are objects with a value, those of ARM in part a list of them. */
+static void read_registers(struct reader *r, uint32_t state)
+{
+    static const char *const names[] = {
+        "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
+        "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+        "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
+        "x24", "x25", "x26", "x27", "x28", "x29", "x30"};
+    const struct json *json = &r->json;
+    uint32_t i, n, list = member(json, state, "x", JSON_ARRAY), value;
+    struct apple_register found;
+
+    if (state == 0) {
+        return;
+    }
+    for (i = list + 1, n = 0;
+         i < last(json, list) && n < sizeof(names) / sizeof(names[0]);
+         i = json->values[i].end, n++) {
+        found.name = (struct apple_text){names[n], strlen(names[n])};
+        value = json->values[i].type == JSON_OBJECT
+                    ? json_member(json, i, "value")
+                    : 0;
+        if (value != 0 && json_integer(json, value, &found.value) ==
+                              JSON_INTEGER_POSITIVE) {
+            apple_add_register(r->report, &found);
+        }
+    }
+    for (i = state + 1; i < last(json, state); i = json->values[i + 1].end) {
+        found.name.data = json_text(json, i);
+        found.name.size = json->values[i].size;
+        value = json->values[i + 1].type == JSON_OBJECT
+                    ? json_member(json, i + 1, "value")
+                    : 0;
+        if (value != 0 && json_integer(json, value, &found.value) ==
+                              JSON_INTEGER_POSITIVE) {
+            apple_add_register(r->report, &found);
+        }
+    }
+}
+
+static void read_thread(struct reader *r, uint32_t value, size_t index,
+                        uint64_t faulting)
+{
+    const struct json *json = &r->json;
+    uint32_t triggered = json_member(json, value, "triggered");
+    size_t n = r->report->num_threads;
+    struct apple_thread thread = {
+        .id = number_at(json, value, "id", index),
+        .name = text_at(json, value, "name"),
+        .queue = text_at(json, value, "queue"),
+        .has_crashed =
+            index == faulting ||
+            (triggered != 0 && json->values[triggered].type == JSON_TRUE),
+    };
+
+    r->has_memory = r->has_memory && apple_add_thread(r->report, &thread);
+    if (r->report->num_threads > n) {
+        read_frames(r, member(json, value, "frames", JSON_ARRAY));
+        if (thread.has_crashed && r->report->num_registers == 0) {
+            read_registers(r, member(json, value, "threadState", JSON_OBJECT));
+        }
+    }
+}
+
+static void read_threads(struct reader *r)
+{
+    const struct json *json = &r->json;
+    uint64_t faulting = number_at(json, 0, "faultingThread", UINT64_MAX);
+    uint32_t i, list = member(json, 0, "threads", JSON_ARRAY);
+    struct apple_thread exception = {.is_exception = true};
+    size_t index;
+
+    for (i = list + 1, index = 0; i < last(json, list);
+         i = json->values[i].end, index++) {
+        if (json->values[i].type == JSON_OBJECT) {
+            read_thread(r, i, index, faulting);
+        }
+    }
+    list = member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
+    index = r->report->num_threads;
+    if (list != 0 && r->has_memory) {
+        r->has_memory = apple_add_thread(r->report, &exception);
+        if (r->report->num_threads > index) {
+            read_frames(r, list);
+        }
+    }
+}
+
+/* images and the head ------------------------------------------------------ */
+
+static void read_images(struct reader *r)
+{
+    const struct json *json = &r->json;
+    uint32_t i, list = member(json, 0, "usedImages", JSON_ARRAY);
+    struct apple_image image;
+
+    for (i = list + 1; i < last(json, list); i = json->values[i].end) {
+        memset(&image, 0, sizeof(image));
+        if (json->values[i].type == JSON_OBJECT) {
+            image.base = number_at(json, i, "base", 0);
+            image.size = number_at(json, i, "size", 0);
+            image.name = text_at(json, i, "name");
+            image.path = text_at(json, i, "path");
+            image.path = image.path.data != NULL ? image.path : image.name;
+            image.has_id =
+                line_uuid(text_at(json, i, "uuid"), image.uuid);
+        }
+        /* one at 0 is that of addresses in none */
+        image.is_none = image.base == 0;
+        r->has_memory = r->has_memory && apple_add_image(r->report, &image);
+    }
+}
+
+/* What the libraries and the application have said. */
+static void read_information(struct reader *r)
+{
+    const struct json *json = &r->json;
+    uint32_t i, k, asi = member(json, 0, "asi", JSON_OBJECT);
+    struct apple_text line;
+
+    for (i = asi + 1; i < last(json, asi); i = json->values[i + 1].end) {
+        if (json->values[i + 1].type != JSON_ARRAY) {
+            continue;
+        }
+        for (k = i + 2; k < json->values[i + 1].end; k = json->values[k].end) {
+            line.data = json_text(json, k);
+            line.size = json->values[k].size;
+            if (json->values[k].type == JSON_STRING && r->has_memory) {
+                r->has_memory = apple_add_information(r->report, line);
+            }
+        }
+    }
+}
+
+/* "macOS 13.4" is a name and a version. */
+static void read_system(struct reader *r)
+{
+    const struct json *json = &r->json;
+    uint32_t os = member(json, 0, "osVersion", JSON_OBJECT);
+    struct apple_system *system = &r->report->system;
+    const char *blank;
+
+    if (os == 0) {
+        return;
+    }
+    system->build = text_at(json, os, "build");
+    system->name = text_at(json, os, "train");
+    blank = system->name.data != NULL
+                ? memrchr(system->name.data, ' ', system->name.size)
+                : NULL;
+    if (blank != NULL) {
+        system->version.data = blank + 1;
+        system->version.size =
+            system->name.size - (size_t)(blank + 1 - system->name.data);
+        system->name.size = (size_t)(blank - system->name.data);
+    }
+}
+
+/* "EXC_BAD_ACCESS (SIGSEGV)". */
+static void read_exception(struct reader *r)
+{
+    const struct json *json = &r->json;
+    struct apple_report *report = r->report;
+    uint32_t exception = member(json, 0, "exception", JSON_OBJECT);
+    struct apple_text type, signal;
+    int n;
+
+    if (exception == 0) {
+        return;
+    }
+    type = text_at(json, exception, "type");
+    signal = text_at(json, exception, "signal");
+    report->headers[APPLE_EXCEPTION_MESSAGE] =
+        text_at(json, exception, "message");
+    report->headers[APPLE_EXCEPTION_SUBTYPE] =
+        text_at(json, exception, "subtype");
+    report->headers[APPLE_EXCEPTION_CODES] = text_at(json, exception, "codes");
+    report->headers[APPLE_EXCEPTION_TYPE] = type;
+    if (type.data == NULL || signal.data == NULL) {
+        return;
+    }
+    n = asprintf(&report->reason, "%.*s (%.*s)", (int)type.size, type.data,
+                 (int)signal.size, signal.data);
+    if (n < 0) {
+        report->reason = NULL;
+        r->has_memory = false;
+        return;
+    }
+    report->headers[APPLE_EXCEPTION_TYPE] =
+        (struct apple_text){report->reason, (size_t)n};
+}
+
+static void read_all(struct reader *r)
+{
+    const struct json *json = &r->json;
+    struct apple_report *report = r->report;
+    struct apple_text time = text_at(json, 0, "captureTime");
+
+    report->has_names = true;
+    report->headers[APPLE_CODE_TYPE] = text_at(json, 0, "cpuType");
+    report->headers[APPLE_MODEL] = text_at(json, 0, "modelCode");
+    if (time.data != NULL) {
+        report->has_time = line_time(time, &report->time);
+    }
+    read_system(r);
+    read_exception(r);
+    read_information(r);
+    read_images(r);
+    read_threads(r);
+}
+
+int apple_ips_read(struct apple_report *report)
+{
+    struct reader r = {.report = report, .has_memory = true};
+    struct json_error error;
+
+    if (json_read(&r.json, report->rest, report->rest_size, VALUES_MAX,
+                  &error) == 0) {
+        fail(report, "%s at line %u column %zu of the report", error.reason,
+             error.line, error.column);
+        r.has_memory = false;
+    } else {
+        read_all(&r);
+        if (!r.has_memory) {
+            fail(report, "%s", apple_no_memory);
+        }
+    }
+    json_free(&r.json);
+    return r.has_memory ? 0 : -1;
+}
