@@ -280,7 +280,7 @@ struct upload_token {
 #define UPLOADS_SOURCE "uploads"
 #define UPLOADS_SOURCE_TRY "uploads-try"
 #define UPLOADS_TRY ".try"
-#define UPLOADS_INDEX ".index" /* of programs, in a tier */
+#define UPLOADS_INDEX ".index" /* their ids, see symcached/index/index.h */
 #define UPLOADS_SPOOL ".spool"
 
 /* Original files that clients send. */

@@ -178,6 +178,8 @@
       "Uploaded files that were kept no longer.")                             \
     X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
       "Uploads that were not taken.")                                         \
+    X(UPLOADS_INDEXED, "symcached_uploads_indexed_total", "",                 \
+      "Uploaded files that were found by their id, under another name.")      \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \
       "Files removed, by reason.")                                            \
     X(CLEANED_EXPIRED, "symcached_cleaned_files_total", "reason=\"expired\"", \

@@ -85,7 +85,8 @@ my $object = "/sym/p/uploads/$path";
 machine(\%s3);
 my $r = $u->put($path, $pdb);
 is $r->{status}, 201, 'PUT: 201' or diag $r->{raw};
-is requests(), 'HEAD PUT', 'one look, one PUT';
+is requests(), 'HEAD PUT HEAD PUT',
+    'one look, one PUT, and the same of its entry in the index';
 my ($headers, $body) = $s3->load($object);
 is $body, $pdb, 'the object is the file as it is';
 is $headers->{'content-type'}, 'application/octet-stream', 'its type';
@@ -96,7 +97,7 @@ is_deeply \%meta, { sha256 => sha256_hex($pdb), size => length $pdb,
         length $pdb, sha256_hex($pdb), '', '', ''), $mac) }, 'its metadata';
 is stored(), $path, 'it is here, too';
 is $u->put($path, $pdb)->{status}, 200, 'again: 200';
-is requests(), 'HEAD', 'after a look';
+is requests(), 'HEAD HEAD', 'after a look at both';
 is ask()->{status}, 200, 'it is found';
 is requests(), '', 'without the tier';
 
@@ -116,7 +117,7 @@ is $t->helper_json("/v1/why/default/$key")->{files}[0]{source}, 'uploads',
 machine(\%s3);
 requests();
 is $u->put($path, $pdb)->{status}, 200, 'the same bytes on a third: 200';
-is requests(), 'HEAD', 'and not sent again';
+is requests(), 'HEAD HEAD', 'and not sent again';
 is $u->put($path, other())->{status}, 409, 'other bytes: 409';
 machine(\%s3);
 is $u->put($path, other())->{status}, 409, 'also where it is not';
@@ -155,7 +156,7 @@ machine(\%s3);
 requests();
 is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
     'removed on a machine that does not have it';
-is requests(), 'HEAD DELETE', 'a look and a DELETE';
+is requests(), 'HEAD DELETE HEAD DELETE', 'a look and a DELETE of each';
 ok !$s3->load($object), 'it is gone';
 is ask()->{status}, 404, 'for everybody';
 is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 404,
@@ -254,7 +255,7 @@ for my $kind (sort keys %kinds) {
     is by_id(), 404, "$kind: an empty tier";
     requests();
     is fill($libx, $x), 201, "$kind: a program";
-    is requests(), 'HEAD PUT HEAD PUT', 'and its entry in the index'
+    is requests(), 'HEAD PUT HEAD PUT HEAD PUT', 'and its entries in the index'
         if $kind eq 'bucket';
     ok $has->($entry{$libx}), "$kind: which is there";
     is by_id(), 'x', "$kind: found where it is";
@@ -316,7 +317,7 @@ machine(\%parts);
 requests();
 $r = $u->put($path, $large);
 is $r->{status}, 201, 'an upload of 12 MB' or diag $r->{raw};
-is requests(), 'HEAD POST PUT PUT PUT POST', 'in three parts';
+is requests(), 'HEAD POST PUT PUT PUT POST HEAD PUT', 'in three parts';
 ($headers, $body) = $s3->load($object);
 ok $body eq $large, 'is one object';
 is $headers->{'content-type'}, 'application/octet-stream', 'with its type';

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "symcached/index/index.h"
 #include "scheduler.h"
 
 /* For "why" only: a tier is none of the places that an outcome follows from. */
@@ -31,6 +32,27 @@ static void note_answer(struct job *job, const struct tier_result *result)
     attempt_log_tier(job->attempt_log, &attempt);
 }
 
+/* What was made of an upload goes when that does, by whatever name it was asked
+ * for.  Returns false if that cannot be noted. */
+static bool note_asked(const struct job *job, const char *file)
+{
+    struct provenance provenance;
+    const struct source_config *source;
+    size_t i;
+
+    if (!provenance_read(file, &provenance)) {
+        return true;
+    }
+    for (i = 0; i < job->store->nsources; i++) {
+        source = job->store->sources[i];
+        if (strcmp(source->name, provenance.source) == 0 &&
+            config_source_is_uploads(source)) {
+            return index_note_asked(source->path, &job->key);
+        }
+    }
+    return true;
+}
+
 static void on_answer(void *arg, const struct tier_result *result)
 {
     struct job *job = arg;
@@ -38,8 +60,8 @@ static void on_answer(void *arg, const struct tier_result *result)
 
     job->tier_get = NULL;
     note_answer(job, result);
-    if (result->outcome == TIER_HIT) {
-        snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (result->outcome == TIER_HIT && note_asked(job, file)) {
         job->original.from = job->store->tier->name;
         job->original.bytes = result->bytes;
         job_publish(job, &job->target.transcoder->version, file);

@@ -5,8 +5,11 @@
 #include "decision.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include "symcached/index/index.h"
+#include "symcached/source/original_id.h"
 #include "order.h"
 #include "symcached/store/store.h"
 
@@ -55,6 +58,42 @@ static int find_versions(const struct store_config *store,
     return store_download_find(path) ? 1 : 0;
 }
 
+static bool changed_since(const struct config *config, bool is_try,
+                          const symcache_key_t *key, time_t since)
+{
+    char root[PATH_MAX];
+
+    snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "");
+    return index_is_newer(root, key, since);
+}
+
+/* Was a file with an id of the key uploaded since the entry was made, by
+ * whatever name?  By its own name the entry would have been dropped. */
+static bool is_outdated(const struct store_config *store,
+                        const struct config *config, const symcache_key_t *key,
+                        const char *hints, const struct negcache_entry *entry)
+{
+    symcache_key_t code_id;
+    bool has_code_id, is_newer = false;
+    int is_try;
+
+    if (config->uploads.root == NULL ||
+        negcache_rules[entry->reason].needs_file) {
+        return false;
+    }
+    has_code_id = hints != NULL && key->id_type == SYMCACHE_ID_DEBUG &&
+                  original_id_read_code_id(&code_id, key, hints);
+    for (is_try = 0; is_try < 2 && !is_newer; is_try++) {
+        is_newer =
+            config_store_has_uploads(store, is_try) &&
+            (changed_since(config, is_try, key, entry->since) ||
+             (has_code_id &&
+              changed_since(config, is_try, &code_id, entry->since)));
+    }
+    return is_newer;
+}
+
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
@@ -96,7 +135,8 @@ void decision_make(struct decision *d, struct negcache *negcache,
          d->what == SYMCACHE_ANSWER_STALE) &&
         negcache_find(negcache, store, &config->cache, key, name, hints, made,
                       &d->entry) &&
-        (best != NULL || !negcache_rules[d->entry.reason].needs_file)) {
+        (best != NULL || !negcache_rules[d->entry.reason].needs_file) &&
+        !is_outdated(store, config, key, hints, &d->entry)) {
         /* no newer version can be made now: decide by what is on disk */
         d->negative = true;
         d->what = symcache_answer(ask, best, NULL);

@@ -340,7 +340,7 @@ unsigned scheduler_forget(struct scheduler *scheduler,
     LIST_FOREACH(job, &scheduler->all, all)
     {
         if (strcmp(job->store->name, store->name) == 0 &&
-            (has_id ? is_about(job, key) ||
+            (has_id ? symcache_key_same_id(&job->key, key) ||
                           negcache_hints_name(job_hints(job), key)
                     : strcmp(job->key.name, key->name) == 0)) {
             job->findings |= FINDING_FORGOTTEN;

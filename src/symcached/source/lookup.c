@@ -43,6 +43,7 @@ static void cancel_task(struct lookup *lookup)
     case LOOKUP_IN_TIER:
         tiers_get_cancel(lookup->task);
         break;
+    case LOOKUP_IN_INDEX:
     case LOOKUP_FINDS_LOCAL:
         task_cancel(lookup->task);
         break;
@@ -185,6 +186,7 @@ static symcache_extent_e extent(const struct lookup *lookup)
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail)
 {
+    char text[600];
     struct source_attempt attempt = {
         lookup->source->name,
         lookup->place,
@@ -200,6 +202,12 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.errnum,
     };
 
+
+    if (outcome == SOURCE_FOUND && lookup->by_index) {
+        metrics_add(METRIC_UPLOADS_INDEXED, 1);
+        snprintf(text, sizeof(text), "%.500s, found by its id", detail);
+        attempt.detail = text;
+    }
     metrics_add(METRIC_PLACE_PLAIN + layout_form(lookup->place), 1);
     lookup_attempt(lookup, &attempt);
 }
@@ -312,9 +320,32 @@ static void begin_again(struct lookup *lookup)
     lookup->found = NULL;
     lookup->pointers = 0;
     lookup->pointed = lookup->pointed_below = false;
+    lookup->by_index = lookup->has_index_id;
     memset(&lookup->received, 0, sizeof(lookup->received));
     lookup_set_step(lookup, LOOKUP_BEGINS, NULL);
     evtimer_add(lookup->begin, &now);
+}
+
+bool lookup_take_build_id(struct lookup *lookup,
+                          const symcache_key_t *build_id)
+{
+    const unsigned ids =
+        1u << ORIGINAL_ID_DEBUG_FILE | 1u << ORIGINAL_ID_PROGRAM;
+
+    if (lookup->has_code_id || !has_several_ids(lookup) ||
+        lookup->key.id_type != SYMCACHE_ID_DEBUG ||
+        !original_id_is_made_of(&lookup->key, build_id)) {
+        return false;
+    }
+    symcache_key_copy(&lookup->code_id, build_id);
+    lookup->has_code_id = lookup->has_index_id = true;
+    lookup->ids &= ids;
+    lookup->id_at = lookup->first_id;
+    if (!find_id(lookup)) {
+        return false;
+    }
+    begin_again(lookup);
+    return true;
 }
 
 void lookup_end(struct lookup *lookup)
@@ -456,7 +487,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
-    lookup->id_at = ids.first;
+    lookup->id_at = lookup->first_id = ids.first;
     lookup->ids = wanted_ids(source, hints, ids);
     lookup->is_named = original_id_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;

@@ -59,8 +59,8 @@ struct source_memory *sources_memory(struct sources *sources,
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES, _IN_TIER, _FINDS_LOCAL        v       | source_promote()
- *                                    callbacks.done  <-+
+ *     _VALIDATES, _IN_TIER, _IN_INDEX,          v       | source_promote()
+ *     _FINDS_LOCAL                   callbacks.done  <-+
  *
  * A file that is found in LOOKUP_FETCHES or _FINDS_LOCAL may lead to
  * LOOKUP_UNVERIFIED, and from there to the end, or to where it would be
@@ -74,6 +74,7 @@ enum lookup_step {
     LOOKUP_CHECKS,      /* for a child that looks at a body; a struct unpack */
     LOOKUP_VALIDATES,   /* for a child that reads a SymCache; a struct child */
     LOOKUP_IN_TIER,     /* for an original of a tier; a struct tier_get */
+    LOOKUP_IN_INDEX,    /* for a thread in the index; a struct task */
     LOOKUP_FINDS_LOCAL, /* for a thread in a directory; a struct task */
     LOOKUP_UNVERIFIED,  /* for source_verified() or source_check_unverified() */
     LOOKUP_ENDED        /* for its turn, see source_promote() */
@@ -88,7 +89,10 @@ struct lookup {
     symcache_key_t code_id; /* of which only the id counts */
     bool is_named; /* the hints let the source be asked */
     bool has_code_id;
-    unsigned id_at;   /* a position, see original_id_at() */
+    unsigned id_at;   /* a position, see original_id_at(); */
+    unsigned first_id; /* where it began */
+    bool has_index_id; /* the code id is one of the index of uploads */
+    bool by_index;    /* it is looked for by what the index has */
     unsigned ids;     /* that are wanted, a set */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
@@ -170,6 +174,12 @@ void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task);
  * most serious outcome. */
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail);
+
+/* The build id of the module has become known: its places are looked at, and
+ * those of the key no more.  Returns false if it belongs to another key, or
+ * one was known. */
+bool lookup_take_build_id(struct lookup *lookup,
+                          const symcache_key_t *build_id);
 
 /* Ends the lookup with its most serious outcome; frees it. */
 void lookup_end(struct lookup *lookup);

@@ -12,8 +12,8 @@
 
 /* The debug id is made of the first bytes of a build id: of ELF as a GUID is
  * written, of Mach-O and WebAssembly as they are. */
-static bool is_debug_id(const symcache_key_t *build_id,
-                        const symcache_key_t *key)
+bool original_id_is_made_of(const symcache_key_t *key,
+                            const symcache_key_t *build_id)
 {
     uint8_t bytes[sizeof(key->guid)] = {0}, guid[sizeof(key->guid)];
     size_t size = build_id->build_len;
@@ -32,7 +32,8 @@ bool original_id_read_code_id(symcache_key_t *code_id,
     symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
     return value[0] != '\0' &&
            symcache_id_parse(value, strlen(value), code_id) == SYMCACHE_OK &&
-           (code_id->id_type != SYMCACHE_ID_BUILD || is_debug_id(code_id, key));
+           (code_id->id_type != SYMCACHE_ID_BUILD ||
+            original_id_is_made_of(key, code_id));
 }
 
 static void set_id(symcache_key_t *at, const symcache_key_t *id)

@@ -48,6 +48,10 @@ enum original_id original_id_at(symcache_kind_e kind, unsigned position);
 bool original_id_read_code_id(symcache_key_t *code_id,
                               const symcache_key_t *key, const char *hints);
 
+/* Can the debug id of the key have been made of this build id? */
+bool original_id_is_made_of(const symcache_key_t *key,
+                            const symcache_key_t *build_id);
+
 /*
  * Moves *position on to the next one that is wanted, from itself on, for which
  * the source has places, and sets *at to the key that these places are of.  key

@@ -5,27 +5,40 @@
  * as the body of any server.  Unlike a tier of what was made, this one has
  * files that are nowhere else: while it does not answer, nobody knows whether
  * there is such a file, so that is no absence.
+ *
+ * A lookup goes on in this order, until a file is found:
+ *
+ *   the tier, by the name --> the index of this machine --> by its names: the
+ *   folder, the tier --> the index of the tier --> by its names: the tier
+ *
+ * An ELF file may be asked for by its debug id alone; then the index tells the
+ * build id, by which it is looked for.
  */
 #include "uploads.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/task.h"
+#include "symcached/index/index.h"
 #include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 
-/* ELF and Mach-O have ids of their own. */
-#define FOLDERS 2
-#define NAMES (FOLDERS * sizeof(((struct tier_names *)0)->list) / \
-               sizeof(((struct tier_names *)0)->list[0]))
+#define OBJECTS (LAYOUT_PLACES + 2 * INDEX_NAMES)
 
 struct walk {
-    char folders[FOLDERS][UPLOADS_PATH_MAX]; /* which list the names of it */
+    char root[PATH_MAX]; /* of the folder of uploads */
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE]; /* of the id */
     size_t nfolders;
-    size_t next_folder;
-    char names[LAYOUT_PLACES + NAMES][UPLOADS_PATH_MAX]; /* of objects */
+    size_t next_folder; /* of those of the tier's index */
+    struct index_names names; /* that the index has */
+    size_t used; /* of these, they are among the objects */
+    char objects[OBJECTS][UPLOADS_PATH_MAX]; /* of the tier */
     size_t n;
     size_t next;
+    bool looked; /* into the index of this machine */
 };
 
 /* Only plain files in one tier of folders are stored.  A file whose name nobody
@@ -44,12 +57,155 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
     for (i = 0; i < (index > 0 ? index : n); i++) {
         if (places[i].form == FORM_PLAIN) {
             snprintf(paths[npaths], UPLOADS_PATH_MAX, "%s%s",
-                     source->tier_path, places[i].path);
+                     source->tier_path != NULL ? source->tier_path : "",
+                     places[i].path);
             npaths++;
         }
     }
     return npaths;
 }
+
+/* Files that are named by a build id are found without a name. */
+static bool has_index(const struct lookup *lookup)
+{
+    return lookup->at.id_type != SYMCACHE_ID_BUILD ||
+           lookup->at.kind == SYMCACHE_KIND_EXECUTABLE;
+}
+
+/* Adds the paths of the names that have become known, by which a file of the
+ * key may be there. */
+static void add_objects(struct lookup *lookup)
+{
+    struct walk *walk = lookup->state;
+    char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX];
+    bool wants_text = lookup->source->layout == LAYOUT_BREAKPAD;
+    const struct index_name *name;
+    symcache_key_t key;
+    size_t i, n;
+
+    for (; walk->used < walk->names.n; walk->used++) {
+        name = &walk->names.list[walk->used];
+        if (name->is_asked || name->is_text != wants_text ||
+            strcmp(name->text, lookup->at.name) == 0) {
+            continue;
+        }
+        symcache_key_copy(&key, &lookup->at);
+        index_set_name(&key, name->text);
+        n = uploads_paths(paths, lookup->source, &key);
+        for (i = 0; i < n && walk->n < OBJECTS; i++) {
+            memcpy(walk->objects[walk->n++], paths[i], sizeof(paths[i]));
+        }
+    }
+}
+
+/* What the file is made into has this name, too.  Who asks without a name, or
+ * by that of a file, need not be noted.  Returns false if the names of the
+ * index are not to be used. */
+static bool note_asked(struct lookup *lookup)
+{
+    const struct walk *walk = lookup->state;
+
+    if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0 ||
+        index_note_asked(walk->root, &lookup->key)) {
+        return true;
+    }
+    snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" UPLOADS_INDEX
+             "/%s", walk->root, walk->folders[0]);
+    lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
+                        "asked for by too many names");
+    return false;
+}
+
+/* the index of this machine ------------------------------------------------ */
+
+/* The thread's own. */
+struct look {
+    struct lookup *lookup;
+    char root[PATH_MAX];
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    size_t nfolders;
+    struct index_names names;
+};
+
+static void run_look(void *arg)
+{
+    struct look *look = arg;
+    size_t i;
+
+    for (i = 0; i < look->nfolders; i++) {
+        index_find(look->root, look->folders[i], &look->names);
+    }
+}
+
+/* Looks into the folder of uploads by the names that were found. */
+static void look_in_folder(struct lookup *lookup)
+{
+    struct walk *walk = lookup->state;
+    size_t skip = lookup->source->tier_path != NULL
+                      ? strlen(lookup->source->tier_path)
+                      : 0;
+    struct lookup_dir dir = {.root = lookup->source->path};
+    size_t i;
+
+    for (i = walk->next; i < walk->n && dir.nplaces < UNPACK_PLACES; i++) {
+        dir.places[dir.nplaces++] = walk->objects[i] + skip;
+    }
+    if (lookup->source->tier == NULL) {
+        walk->next = walk->n;
+    }
+    lookup->by_index = true;
+    lookup_dir(lookup, &dir);
+}
+
+static void on_look(void *arg, bool late)
+{
+    const struct look *look = arg;
+    struct lookup *lookup = look->lookup;
+    struct walk *walk = lookup->state;
+
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    if (late) {
+        snprintf(lookup->place, sizeof(lookup->place), "%s", walk->root);
+        lookup_attempt_here(lookup, SOURCE_FAILED,
+                            "the index does not answer");
+        lookup_end(lookup);
+        return;
+    }
+    walk->names = look->names;
+    add_objects(lookup);
+    if (walk->n > walk->next && note_asked(lookup)) {
+        look_in_folder(lookup);
+    } else {
+        uploads_go_on(lookup);
+    }
+}
+
+static void look_into_index(struct lookup *lookup)
+{
+    static const struct task_calls calls = {run_look, on_look, free};
+    struct walk *walk = lookup->state;
+    struct look *look = calloc(1, sizeof(*look));
+    struct task *task;
+
+    walk->looked = true;
+    if (look == NULL) {
+        lookup_fail(lookup, "index");
+        return;
+    }
+    look->lookup = lookup;
+    memcpy(look->root, walk->root, sizeof(look->root));
+    memcpy(look->folders, walk->folders, sizeof(look->folders));
+    look->nfolders = walk->nfolders;
+    task = task_start(lookup->sources->base,
+                      lookup->config->limits.first_byte_time, &calls, look);
+    if (task == NULL) {
+        lookup_fail(lookup, "index");
+        return;
+    }
+    lookup_set_step(lookup, LOOKUP_IN_INDEX, task);
+}
+
+/* the tier ----------------------------------------------------------------- */
 
 static void take_answer(struct lookup *lookup,
                         const struct tier_result *result)
@@ -61,53 +217,31 @@ static void take_answer(struct lookup *lookup,
     lookup->received.status = result->status;
 }
 
-/* Finds where the index has the names of a program's id, see sharing.h. */
-static void find_folders(struct walk *walk, const struct source_config *source,
-                         const symcache_key_t *key)
-{
-    struct layout_place places[LAYOUT_PLACES];
-    size_t i, n, index;
-    const char *id;
-
-    n = layout_places(places, source, key, key->name, &index);
-    for (i = 0; i < n && walk->nfolders < FOLDERS; i++) {
-        if (places[i].form == FORM_PLAIN) {
-            id = places[i].path + strlen(LAYOUT_ANY "/");
-            snprintf(walk->folders[walk->nfolders++], UPLOADS_PATH_MAX,
-                     "%s" UPLOADS_INDEX "/%.*s", source->tier_path,
-                     (int)strcspn(id, "/"), id);
-        }
-    }
-}
-
-static void add_names(struct lookup *lookup, const struct tier_names *names)
-{
-    struct walk *walk = lookup->state;
-    const char *id = strrchr(walk->folders[walk->next_folder - 1], '/') + 1;
-    size_t i;
-
-    for (i = 0; i < names->n; i++) {
-        snprintf(walk->names[walk->n++], UPLOADS_PATH_MAX, "%s%s/%s/%s",
-                 lookup->source->tier_path, names->list[i], id,
-                 names->list[i]);
-    }
-}
-
 /* What the index says is a hint: an object that is gone is no fault. */
 static void on_names(void *arg, const struct tier_result *result)
 {
     struct lookup *lookup = arg;
+    struct walk *walk = lookup->state;
+    size_t i;
 
     take_answer(lookup, result);
-    if (result->outcome == TIER_HIT) {
-        add_names(lookup, result->names);
-    } else {
+    if (result->outcome != TIER_HIT) {
         lookup_attempt_here(lookup,
                             result->outcome == TIER_ABSENT ? SOURCE_NOT_FOUND
                                                            : SOURCE_FAILED,
                             result->detail);
+        uploads_go_on(lookup);
+        return;
     }
-    uploads_ask_tier(lookup);
+    for (i = 0; i < result->names->n; i++) {
+        index_take(&walk->names, result->names->list[i]);
+    }
+    add_objects(lookup);
+    lookup->by_index = true;
+    if (walk->next < walk->n && !note_asked(lookup)) {
+        walk->next = walk->n;
+    }
+    uploads_go_on(lookup);
 }
 
 static void on_answer(void *arg, const struct tier_result *result)
@@ -125,45 +259,77 @@ static void on_answer(void *arg, const struct tier_result *result)
         return;
     }
     lookup_attempt_here(lookup, outcomes[result->outcome], result->detail);
-    uploads_ask_tier(lookup);
+    uploads_go_on(lookup);
 }
 
-void uploads_ask_tier(struct lookup *lookup)
+/* Gets the next object, or the names in the next folder of the index. */
+static void ask_tier(struct lookup *lookup)
 {
+    const struct source_config *source = lookup->source;
     struct walk *walk = lookup->state;
-    struct tier_get *get;
+    char folder[UPLOADS_PATH_MAX];
+    struct tier_get *get = NULL;
 
-    memset(&lookup->received, 0, sizeof(lookup->received));
-    if (walk == NULL) {
-        walk = lookup_state(lookup, sizeof(*walk));
-        if (walk == NULL) {
-            return;
-        }
-        walk->n = uploads_paths(walk->names, lookup->source, &lookup->at);
-        if (layout_is_unnamed(&lookup->at)) {
-            find_folders(walk, lookup->source, &lookup->at);
-        }
-    }
-    if (walk->next == walk->n && walk->next_folder == walk->nfolders) {
-        lookup_end(lookup);
+    if (lookup_open_part(lookup) != 0) {
+        lookup_fail(lookup, "open");
         return;
     }
-    if (lookup_open_part(lookup) != 0) {
-        get = NULL;
-    } else if (walk->next == walk->n) {
-        get = tiers_list_originals(lookup->sources->tiers, lookup->config,
-                                   lookup->source->tier,
-                                   walk->folders[walk->next_folder++],
-                                   lookup->part_fd, on_names, lookup);
-    } else {
+    if (walk->next < walk->n) {
         get = tiers_get_original(lookup->sources->tiers, lookup->config,
-                                 lookup->source->tier,
-                                 walk->names[walk->next++], lookup->part_fd,
-                                 on_answer, lookup);
+                                 source->tier, walk->objects[walk->next++],
+                                 lookup->part_fd, on_answer, lookup);
+    } else {
+        snprintf(folder, sizeof(folder), "%s" UPLOADS_INDEX "/%s",
+                 source->tier_path, walk->folders[walk->next_folder++]);
+        get = tiers_list_originals(lookup->sources->tiers, lookup->config,
+                                   source->tier, folder, lookup->part_fd,
+                                   on_names, lookup);
     }
     if (get == NULL) {
         lookup_fail(lookup, "open");
         return;
     }
     lookup_set_step(lookup, LOOKUP_IN_TIER, get);
+}
+
+/* Returns false when it has ended the lookup. */
+static bool begin(struct lookup *lookup)
+{
+    const struct source_config *source = lookup->source;
+    struct walk *walk = lookup_state(lookup, sizeof(*walk));
+
+    if (walk == NULL) {
+        return false;
+    }
+    snprintf(walk->root, sizeof(walk->root), "%s", source->path);
+    if (source->tier != NULL) {
+        walk->n = uploads_paths(walk->objects, source, &lookup->at);
+    }
+    if (has_index(lookup)) {
+        walk->nfolders = index_folders(walk->folders, &lookup->at);
+    }
+    return true;
+}
+
+void uploads_go_on(struct lookup *lookup)
+{
+    struct walk *walk = lookup->state;
+
+    memset(&lookup->received, 0, sizeof(lookup->received));
+    if (walk == NULL && !begin(lookup)) {
+        return;
+    }
+    walk = lookup->state;
+    if (walk->next < walk->n) {
+        ask_tier(lookup);
+    } else if (!walk->looked && walk->nfolders > 0) {
+        look_into_index(lookup);
+    } else if (lookup->source->tier != NULL &&
+               walk->next_folder < walk->nfolders) {
+        ask_tier(lookup);
+    } else if (!walk->names.has_build_id || lookup->has_code_id ||
+               !note_asked(lookup) ||
+               !lookup_take_build_id(lookup, &walk->names.build_id)) {
+        lookup_end(lookup);
+    }
 }

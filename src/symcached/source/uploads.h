@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Uploaded files that another machine of the fleet has: where the folder of
- * uploads has no file, the tier that they are kept in is asked.
+ * Uploaded files that are not where their name says: where the folder of
+ * uploads has none, the tier that they are kept in is asked, and by which other
+ * names a file of this id is there.
  */
 #ifndef SYMCACHED_SOURCE_UPLOADS_H
 #define SYMCACHED_SOURCE_UPLOADS_H
@@ -20,7 +21,8 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
                      const struct source_config *source,
                      const symcache_key_t *key);
 
-/* A step of a lookup whose source has a tier, see lookup_steps.h. */
-void uploads_ask_tier(struct lookup *lookup);
+/* Steps of a lookup in the folder of uploads after the first one, see
+ * lookup_steps.h. */
+void uploads_go_on(struct lookup *lookup);
 
 #endif

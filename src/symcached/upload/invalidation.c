@@ -4,8 +4,12 @@
 #include "invalidation.h"
 
 #include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "config/config.h"
+#include "symcached/index/index.h"
 #include "symcached/job/job.h"
 
 /* How long to wait for a job that is just publishing what it made of a former
@@ -23,19 +27,53 @@ struct invalidation {
     void *arg;
 };
 
-/* Drops what one store knows of a file.  Returns false if that must wait. */
+/* The names by which the ids of a file are known, beside its own. */
+static void find_names(struct index_names *names, const struct config *config,
+                       const struct symstore_path *place, bool is_try)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
+    size_t i, n;
+
+    snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "");
+    for (i = 0; i < place->nids; i++) {
+        n = index_folders(folders, &place->ids[i]);
+        while (n-- > 0) {
+            index_find(root, folders[n], names);
+        }
+    }
+}
+
+/* Drops what one store knows of a key.  Returns false if that must wait. */
+static bool drop_key(struct scheduler *scheduler,
+                     const struct store_config *store,
+                     const symcache_key_t *key)
+{
+    bool done = scheduler_discard(scheduler, store, key);
+
+    (void)scheduler_forget(scheduler, store, key, true);
+    return done;
+}
+
+/* The same of a file, by all its names. */
 static bool drop_in_store(struct scheduler *scheduler,
                           const struct store_config *store,
-                          const struct symstore_path *place)
+                          const struct symstore_path *place,
+                          const struct index_names *names)
 {
+    symcache_key_t key;
     bool done = true;
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < place->nids; i++) {
-        const symcache_key_t *key = &place->ids[i];
-
-        done = scheduler_discard(scheduler, store, key) && done;
-        (void)scheduler_forget(scheduler, store, key, true);
+        done = drop_key(scheduler, store, &place->ids[i]) && done;
+        for (j = 0; j < names->n; j++) {
+            symcache_key_copy(&key, &place->ids[i]);
+            index_set_name(&key, names->list[j].text);
+            if (!symcache_key_same_module(&key, &place->ids[i])) {
+                done = drop_key(scheduler, store, &key) && done;
+            }
+        }
     }
     return done;
 }
@@ -44,12 +82,15 @@ static bool drop(struct scheduler *scheduler, const struct symstore_path *place,
                  bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);
+    struct index_names names = {.n = 0};
     bool done = true;
     size_t i;
 
+    find_names(&names, config, place, is_try);
     for (i = 0; i < config->nstores; i++) {
         if (config_store_has_uploads(&config->stores[i], is_try)) {
-            done = drop_in_store(scheduler, &config->stores[i], place) && done;
+            done = drop_in_store(scheduler, &config->stores[i], place,
+                                 &names) && done;
         }
     }
     return done;

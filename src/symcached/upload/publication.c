@@ -18,6 +18,7 @@
 #include "base/task.h"
 #include "base/workdir.h"
 #include "config/config.h"
+#include "symcached/index/index.h"
 #include "symcached/tier/tier.h"
 #include "intent.h"
 #include "retention.h"
@@ -41,23 +42,17 @@ void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
              place->name, place->id, place->file);
 }
 
-/* See the table of files in docs/uploads.md. */
 bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
-                       bool is_try)
+                       bool is_try, size_t i)
 {
-    static const char *const kinds[] = {"elf-buildid-", "mach-uuid-"};
-    size_t i, n;
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
 
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        n = strlen(kinds[i]);
-        if (strncmp(place->id, kinds[i], n) == 0 &&
-            strncmp(place->id + n, "sym-", strlen("sym-")) != 0) {
-            snprintf(path, PATH_MAX, "%s" UPLOADS_INDEX "/%s/%s",
-                     is_try ? UPLOADS_TRY "/" : "", place->id, place->name);
-            return true;
-        }
+    if (i >= index_entries(entries, place)) {
+        return false;
     }
-    return false;
+    snprintf(path, PATH_MAX, "%s" UPLOADS_INDEX "/%s",
+             is_try ? UPLOADS_TRY "/" : "", entries[i]);
+    return true;
 }
 
 struct publication *publication_new(const char *root)
@@ -364,6 +359,7 @@ static int publish(struct publication *p)
             rc = retention_set_expires(p->files[i].tmp, p->expires);
             rc = rc != 0 ? rc : give_name(p, &p->files[i]);
         }
+        rc = rc != 0 ? rc : index_change(p->root, &p->files[i].place, true);
     }
     return rc;
 }

@@ -59,13 +59,10 @@ struct publication {
 void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
                       bool is_try);
 
-/*
- * Writes the path of a program's entry in the index of a tier, an empty object
- * by which it is found by who knows its id and not its name.  Returns false of
- * other files.
- */
+/* Writes the path of an entry of the file in the index (index.h), of those with
+ * the numbers from 0 on.  Returns false if there are no more. */
 bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
-                       bool is_try);
+                       bool is_try, size_t i);
 
 /* Returns NULL when out of memory. */
 struct publication *publication_new(const char *root);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "config/config.h"
+#include "symcached/index/index.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "intent.h"
@@ -159,13 +160,15 @@ static void look_at_files(const struct recovery *recovery)
     const struct publication *files = recovery->files;
     char below[PATH_MAX], path[PATH_MAX];
     struct stat st;
+    bool is_there;
     size_t i;
 
     for (i = 0; i < files->nfiles; i++) {
         print_paths(below, path, recovery, i);
+        is_there = lstat(path, &st) == 0;
         files->files[i].fate = UPLOAD_REPLACED;
-        files->files[i].is_unsure =
-            !files->removes && lstat(path, &st) != 0;
+        files->files[i].is_unsure = !files->removes && !is_there;
+        (void)index_change(files->root, &files->files[i].place, is_there);
     }
 }
 

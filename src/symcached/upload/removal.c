@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "config/config.h"
+#include "symcached/index/index.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "intent.h"
@@ -152,6 +153,27 @@ static void drop(struct removal *removal)
     }
 }
 
+/* Where uploads lie of which this is one. */
+static void print_root(char root[PATH_MAX], const struct removal *removal)
+{
+    snprintf(root, PATH_MAX, "%.1024s%s", removal->config->uploads.root,
+             removal->is_try ? "/" UPLOADS_TRY : "");
+}
+
+/* The index has the file no more, or what another machine has told of. */
+static void change_index(struct removal *removal, bool is_there)
+{
+    char root[PATH_MAX];
+    int errnum;
+
+    print_root(root, removal);
+    errnum = index_change(root, &removal->file.place, is_there);
+    if (errnum != 0) {
+        log_error(errnum, "uploads: the index of \"%s\" is not written",
+                  removal->path);
+    }
+}
+
 /* The tier does not have it any more, or there is none. */
 static void remove_here(struct removal *removal)
 {
@@ -172,6 +194,7 @@ static void remove_here(struct removal *removal)
     } else {
         log_info(0, "upload file=%s removed", removal->path);
     }
+    change_index(removal, false);
     if (removal->is_old) {
         end_well(removal, "");
         return;
@@ -204,6 +227,8 @@ static void take_note(struct removal *removal,
     if (request->is_same) {
         end(removal, 200, "");
     } else {
+        (void)find_ids(removal);
+        change_index(removal, sharing_is_wanted(removal->config));
         drop(removal);
     }
 }
@@ -230,8 +255,9 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         settle(removal);
         end(removal, 409, detail);
     } else if (!removal->is_indexed &&
-               upload_index_path(path, &removal->file.place,
-                                 removal->is_try)) {
+               index_has_name(&removal->file.place) &&
+               upload_index_path(path, &removal->file.place, removal->is_try,
+                                 0)) {
         removal->is_indexed = true;
         remove_there(removal, path, 0);
     } else {
@@ -257,11 +283,10 @@ static int note_intent(struct removal *removal)
     char below[PATH_MAX];
     int errnum;
 
-    if (removal->is_old || !find_ids(removal)) {
+    if (!find_ids(removal) || removal->is_old) {
         return 0;
     }
-    snprintf(below, sizeof(below), "%.1024s%s", removal->config->uploads.root,
-             removal->is_try ? "/" UPLOADS_TRY : "");
+    print_root(below, removal);
     errnum = intent_write(&removal->intent, below, true, &removal->file, 1);
     return errnum == ENOSPC || errnum == EDQUOT ? 0 : errnum;
 }

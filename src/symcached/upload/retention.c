@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "proto/upload.h"
+#include "symcached/index/index.h"
+#include "symcached/intake/upload_report.h"
 #include "upload.h"
 
 int retention_set_expires(const char *path, unsigned seconds)
@@ -116,6 +118,20 @@ static void list(const struct parts *parts, const struct stat *st,
     sum->nfound++;
 }
 
+/* What was there before there was an index gets into it, and so does what the
+ * index has lost. */
+static void keep_entry(const struct parts *parts)
+{
+    const struct parts *id = parts->above, *name = id->above;
+    struct symstore_path place;
+
+    if (report_place(&place, name->name, id->name)) {
+        snprintf(place.id, sizeof(place.id), "%s", id->name);
+        snprintf(place.file, sizeof(place.file), "%s", parts->name);
+        index_keep(name->above->name, &place);
+    }
+}
+
 static void look_at(int dir, const struct parts *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
@@ -131,6 +147,9 @@ static void look_at(int dir, const struct parts *parts,
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         why = judge(fd, &st, rules);
+        if (why == KEPT) {
+            keep_entry(parts);
+        }
     }
     close(fd);
     if (why == KEPT) {

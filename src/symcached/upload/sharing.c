@@ -20,7 +20,8 @@ struct sharing {
     size_t n;
     size_t next;
     bool is_try;
-    bool is_indexing; /* the file is stored, and its entry is being */
+    size_t entries; /* of the file, which are stored behind it, so far */
+    bool is_indexing; /* one of them is being stored */
     enum tier_original_mode mode;
     struct tier_original *original;
     bool begins; /* sharing_start() has not returned */
@@ -68,12 +69,14 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         file->shared =
             outcome == TIER_ORIGINAL_DONE ? UPLOAD_NEW : UPLOAD_SAME;
         file->is_recent = outcome == TIER_ORIGINAL_RECENT;
-        sharing->is_indexing =
-            sharing->mode != TIER_ORIGINAL_LOOK &&
-            upload_index_path(path, &file->place, sharing->is_try);
+        sharing->entries = 0;
     } else {
-        sharing->is_indexing = false;
+        sharing->entries++;
     }
+    sharing->is_indexing =
+        sharing->mode != TIER_ORIGINAL_LOOK &&
+        upload_index_path(path, &file->place, sharing->is_try,
+                          sharing->entries);
     if (sharing->is_indexing) {
         go_on(sharing);
         return;
@@ -83,6 +86,21 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         sharing->next = 0;
     }
     go_on(sharing);
+}
+
+/* An entry counts by its name; for people, the path that it leads to is in it.
+ * Returns -1 with errno. */
+static int make_entry(const struct upload_file *file, bool is_try)
+{
+    int fd = memfd_create("entry", MFD_CLOEXEC);
+    char path[PATH_MAX];
+
+    upload_file_path(path, &file->place, is_try);
+    if (fd >= 0 && pwrite(fd, path, strlen(path), 0) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 static void go_on(struct sharing *sharing)
@@ -97,8 +115,9 @@ static void go_on(struct sharing *sharing)
     }
     file = &sharing->files[sharing->next];
     if (sharing->is_indexing) {
-        (void)upload_index_path(path, &file->place, sharing->is_try);
-        fd = memfd_create("empty", MFD_CLOEXEC);
+        (void)upload_index_path(path, &file->place, sharing->is_try,
+                                sharing->entries);
+        fd = make_entry(file, sharing->is_try);
     } else {
         upload_file_path(path, &file->place, sharing->is_try);
         fd = open(file->tmp, O_RDONLY | O_CLOEXEC);

@@ -3,7 +3,7 @@
  *
  * Uploaded files are stored in the tier of "uploads", one after the other,
  * before they have their names here: so what was answered is durable, and other
- * machines find it.  Behind a program its entry in the index is stored.
+ * machines find it.  Behind each its entries in the index (index.h) are stored.
  */
 #ifndef SYMCACHED_UPLOAD_SHARING_H
 #define SYMCACHED_UPLOAD_SHARING_H

@@ -42,9 +42,9 @@ sub save {
     my $json = JSON::PP->new->canonical->encode({ map { $_ => $headers->{$_} }
         grep { /^(?:x-amz-meta-|content-type)/ } keys %$headers });
     my $file = file($self, $path);
-    unlink $file;
     $self->{t}->write_file("$file.name", $path);
-    $self->{t}->write_file($file, "$json\n$body");
+    # in one step: several machines ask at a time
+    rename $self->{t}->write_file("$file.new$$", "$json\n$body"), $file or die;
     return '"' . sha256_hex($body) . '"';
 }
 
@@ -168,7 +168,7 @@ sub names {
     my ($self, $bucket) = @_;
     return sort map { s{^/\Q$bucket\E/}{} ? $_ : () }
         map { $self->{t}->read_file("$_.name") }
-        grep { !/\.name$/ } glob "$self->{objects}/*";
+        grep { !/\.(?:name|new\d+)$/ } glob "$self->{objects}/*";
 }
 
 # A token is the last name of the page before, in hex digits.  Encoded keys are

@@ -36,7 +36,8 @@ static void begin(struct lookup *lookup)
         }
     }
 
-    lookup->resume = source->tier != NULL ? uploads_ask_tier : lookup_end;
+    lookup->resume = config_source_is_uploads(source) ? uploads_go_on
+                                                      : lookup_end;
     lookup_dir(lookup, &dir);
 }
 

@@ -1,0 +1,298 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "index.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/workdir.h"
+#include "config/config.h"
+
+#define TEXT ".sym"
+#define BUILD_ID "buildid-"
+#define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
+#define UUID_SIZE 16
+
+bool index_has_name(const struct symstore_path *place)
+{
+    return strcmp(place->name, "_.debug") != 0 &&
+           strcmp(place->name, "_.dwarf") != 0;
+}
+
+static bool is_text(const char *name, size_t *stem)
+{
+    size_t len = strlen(name);
+
+    if (len <= sizeof(TEXT) - 1 || strcmp(name + len - 4, TEXT) != 0) {
+        return false;
+    }
+    *stem = len - (sizeof(TEXT) - 1);
+    return true;
+}
+
+size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
+                     const symcache_key_t *key)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    const char *hex = id + sizeof(BUILD_ID) - 1;
+    size_t n = 0, digits = 2 * (size_t)key->build_len, len;
+
+    symcache_id_print(id, key);
+    switch (key->id_type) {
+    case SYMCACHE_ID_HASH:
+        return 0;
+    case SYMCACHE_ID_BUILD:
+        len = (size_t)snprintf(folders[n], SYMSTORE_ID_SIZE, "elf-buildid-%s",
+                               hex);
+        for (; digits < ELF_DIGITS; digits++) {
+            folders[n][len++] = '0';
+            folders[n][len] = '\0';
+        }
+        n++;
+        if (key->build_len == UUID_SIZE) {
+            snprintf(folders[n++], SYMSTORE_ID_SIZE, "mach-uuid-%s", hex);
+        }
+        return n;
+    default:
+        snprintf(folders[n++], SYMSTORE_ID_SIZE, "%s", id);
+        return n;
+    }
+}
+
+/* The build id of a file that has one, or NULL. */
+static const symcache_key_t *build_id_of(const struct symstore_path *place)
+{
+    size_t i;
+
+    for (i = 0; i < place->nids; i++) {
+        if (place->ids[i].id_type == SYMCACHE_ID_BUILD) {
+            return &place->ids[i];
+        }
+    }
+    return NULL;
+}
+
+size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
+                     const struct symstore_path *place)
+{
+    const symcache_key_t *build_id = build_id_of(place);
+    char debug_id[SYMCACHE_ID_TEXT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1];
+    size_t i, n = 0, stem;
+
+    if (place->nids == 0 || place->ids[0].id_type == SYMCACHE_ID_HASH) {
+        return 0;
+    }
+    if (index_has_name(place) &&
+        strlen(place->name) + sizeof(TEXT) <= SYMCACHE_NAME_MAX) {
+        snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
+                 place->name,
+                 strcmp(place->file, place->name) != 0 &&
+                         is_text(place->file, &stem)
+                     ? TEXT
+                     : "");
+    }
+    for (i = 0; build_id != NULL && i < place->nids && n < INDEX_ENTRIES;
+         i++) {
+        if (place->ids[i].id_type == SYMCACHE_ID_DEBUG) {
+            symcache_id_print(debug_id, &place->ids[i]);
+            symcache_id_print(text, build_id);
+            snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s", debug_id, text);
+        }
+    }
+    return n;
+}
+
+/* reading ----------------------------------------------------------------- */
+
+void index_take(struct index_names *names, const char *entry)
+{
+    struct index_name name = {.is_asked = entry[0] == '.'};
+    symcache_key_t key = {.name_len = 0};
+    size_t i, stem, alike = 0;
+
+    entry += name.is_asked;
+    if (!name.is_asked && strncmp(entry, BUILD_ID, strlen(BUILD_ID)) == 0 &&
+        symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
+        names->has_build_id = true;
+        names->build_id = key;
+        return;
+    }
+    if (symcache_name_parse(entry, strlen(entry), &key) != SYMCACHE_OK ||
+        strcmp(key.name, entry) != 0) {
+        return;
+    }
+    snprintf(name.text, sizeof(name.text), "%s", entry);
+    if (!name.is_asked && is_text(entry, &stem)) {
+        name.is_text = true;
+        name.text[stem] = '\0';
+    }
+    for (i = 0; i < names->n; i++) {
+        alike += names->list[i].is_asked == name.is_asked;
+        if (names->list[i].is_text == name.is_text &&
+            names->list[i].is_asked == name.is_asked &&
+            strcmp(names->list[i].text, name.text) == 0) {
+            return;
+        }
+    }
+    if (alike < INDEX_NAMES) {
+        names->list[names->n++] = name;
+    }
+}
+
+static void print_path(char path[PATH_MAX], const char *root,
+                       const char *below)
+{
+    snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
+}
+
+void index_find(const char *root, const char *folder,
+                struct index_names *names)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    print_path(path, root, folder);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0) {
+            index_take(names, entry->d_name);
+        }
+    }
+    closedir(dir);
+}
+
+void index_set_name(symcache_key_t *key, const char *name)
+{
+    key->name_len = (uint32_t)snprintf(key->name, sizeof(key->name), "%s",
+                                       name);
+}
+
+bool index_is_newer(const char *root, const symcache_key_t *key, time_t than)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = index_folders(folders, key);
+    struct stat st;
+
+    while (n-- > 0) {
+        print_path(path, root, folders[n]);
+        if (stat(path, &st) == 0 && st.st_mtime >= than) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* writing ----------------------------------------------------------------- */
+
+/* Returns 0, also if it is there, or an errno. */
+static int make(const char *root, const char *entry)
+{
+    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    char path[PATH_MAX], *slash;
+    int fd;
+
+    print_path(path, root, entry);
+    fd = open(path, flags, 0644);
+    if (fd < 0 && errno == ENOENT) {
+        slash = strrchr(path, '/');
+        *slash = '\0';
+        if (workdir_make_path(path) != 0) {
+            return errno;
+        }
+        *slash = '/';
+        fd = open(path, flags, 0644);
+    }
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
+}
+
+/* Also where there is no entry: what is known by other names may be old. */
+static int touch(const char *root, const symcache_key_t *key)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = index_folders(folders, key);
+    int rc = 0;
+
+    while (n-- > 0) {
+        print_path(path, root, folders[n]);
+        if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) != 0 &&
+            (errno != ENOENT || workdir_make_path(path) != 0)) {
+            rc = errno;
+        }
+    }
+    return rc;
+}
+
+/* The same name may have a file of the other kind there. */
+static void drop(const char *root, const struct symstore_path *place)
+{
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE], path[PATH_MAX];
+
+    if (index_entries(entries, place) > 0 && index_has_name(place)) {
+        print_path(path, root, entries[0]);
+        (void)unlink(path);
+    }
+}
+
+int index_change(const char *root, const struct symstore_path *place,
+                 bool is_there)
+{
+    int rc = 0, one;
+    size_t i;
+
+    if (is_there) {
+        index_keep(root, place);
+    } else {
+        drop(root, place);
+    }
+    for (i = 0; i < place->nids; i++) {
+        one = touch(root, &place->ids[i]);
+        rc = one != 0 ? one : rc;
+    }
+    return rc;
+}
+
+void index_keep(const char *root, const struct symstore_path *place)
+{
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    size_t n = index_entries(entries, place);
+
+    while (n-- > 0) {
+        (void)make(root, entries[n]);
+    }
+}
+
+bool index_note_asked(const char *root, const symcache_key_t *key)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[INDEX_ENTRY_SIZE + 1];
+    struct index_names names = {.n = 0};
+    size_t i, n = 0;
+
+    if (index_folders(folders, key) == 0) {
+        return false;
+    }
+    index_find(root, folders[0], &names);
+    for (i = 0; i < names.n; i++) {
+        if (strcmp(names.list[i].text, key->name) == 0) {
+            return true;
+        }
+        n += names.list[i].is_asked;
+    }
+    snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
+    return n < INDEX_NAMES && make(root, entry) == 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The index of uploads: by which names files are there that have an id.  It is
+ * a folder of empty files beside them, which nobody has to read into memory, to
+ * repair or to shorten, and which several machines may write at once:
+ *
+ *   <root>/.index/<id>/<name>              a file <name>/<id>/<file> is there;
+ *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
+ *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there whose
+ *                                          build id this debug id is made of
+ *   <root>/.index/<id>/.<name>             it was asked for by this name
+ *
+ * An <id> is spelled as in the path of the file.  The tier of uploads has the
+ * first three of these, see sharing.h.  All of them are hints: whoever finds a
+ * name here looks at the file.  Where entries are lost, index_keep() makes them
+ * again of the files themselves.
+ *
+ * The time of the folder of an id is when that was last uploaded or removed:
+ * what was known of the id before, by any name, does not count any more.
+ */
+#ifndef SYMCACHED_INDEX_H
+#define SYMCACHED_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+#include "debuginfo/identity/identity.h"
+#include "proto/key.h"
+
+/* Names of one id that are looked at, and by which it is found; there are no
+ * more of one file, so that who invents names cannot fill the store. */
+#define INDEX_NAMES 16
+
+/* Folders of one id. */
+#define INDEX_FOLDERS 2
+
+/* Entries of one file. */
+#define INDEX_ENTRIES 4
+#define INDEX_ENTRY_SIZE (SYMSTORE_ID_SIZE + 1 + SYMCACHE_NAME_MAX + 1)
+
+struct index_name {
+    char text[SYMCACHE_NAME_MAX + 1]; /* of the module */
+    bool is_text;  /* of Breakpad's text */
+    bool is_asked; /* nothing is there: it was asked for by it */
+};
+
+struct index_names {
+    struct index_name list[2 * INDEX_NAMES];
+    size_t n;
+    bool has_build_id;
+    symcache_key_t build_id; /* of which only the id counts */
+};
+
+/* Writes the folders of the id that a key has, below ".index".  Returns how
+ * many there are: two of a build id that may be a UUID, none of a hash. */
+size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
+                     const symcache_key_t *key);
+
+/* Has the file a name there?  A debug file of ELF or Mach-O is found by its
+ * build id alone. */
+bool index_has_name(const struct symstore_path *place);
+
+/* Writes the entries of a file, below ".index", by its place and the ids that
+ * it has there; that of its name comes first.  Returns how many there are. */
+size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
+                     const struct symstore_path *place);
+
+/* Takes a name of a folder among the others, if there is room and it is none
+ * of them. */
+void index_take(struct index_names *names, const char *entry);
+
+/* Adds the names in the folder of an id. */
+void index_find(const char *root, const char *folder,
+                struct index_names *names);
+
+/* Gives a key such a name. */
+void index_set_name(symcache_key_t *key, const char *name);
+
+/* A file was stored or removed: what is known of its ids is old now, by all
+ * their names.  With is_there it has entries.  Returns 0, or an errno. */
+int index_change(const char *root, const struct symstore_path *place,
+                 bool is_there);
+
+/* Makes the entries of a file that is there, if they are missing. */
+void index_keep(const char *root, const struct symstore_path *place);
+
+/* Is it older than the last change of the key's id? */
+bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
+
+/*
+ * Notes that what is there is asked for by the key's name, so that what is made
+ * of it can be dropped.  Returns false if it cannot be noted, or has been asked
+ * for by too many.
+ */
+bool index_note_asked(const char *root, const symcache_key_t *key);
+
+#endif

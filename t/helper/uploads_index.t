@@ -1,0 +1,164 @@
+#!/usr/bin/env perl
+
+# The index of uploads in a fleet: what one machine has taken is found on it and
+# on the others by its id, whatever file name the asker knows; and what was
+# known of such names is dropped when the file is.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::More;
+use Test::S3;
+use Test::Symcache;
+use Test::Uploads;
+
+my $guid = $Test::Symcache::key{'crash.pdb'};
+my $u = Test::Uploads->new;
+my $m1 = $u->t;
+my $m2 = Test::Symcache->new;
+my $m3 = Test::Symcache->new;
+my @machines = ($m1, $m2, $m3);
+my $pdb = $m1->read_file($m1->data('pdb/crash.pdb'));
+mkdir $_ or die "$_: $!"
+    for $m1->path('tier'), map { ($_->path('uploads'), $_->path('empty')) }
+    $m2, $m3;
+my $s3 = Test::S3->new($m1, region => 'eu-west-1',
+    secrets => { AKIDexample => 'secret' });
+my %tiers = (
+    folder => { type => 'filesystem', path => $m1->path('tier') },
+    bucket => { type => 's3', bucket => 'sym', region => 'eu-west-1',
+        endpoint => $s3->url, path_style => JSON::PP::true(),
+        access_key => 'AKIDexample', secret_key => 'secret' },
+);
+
+# PDBs of the same identity and other bytes: the last page is not used.
+sub other { substr($pdb, 0, -1) . chr $_[0] }
+
+# Starts a machine, whose uploads the others hear of if there are peers.
+sub start {
+    my ($m, $tier, $has_peers) = @_;
+    my $c = $u->config;
+    delete $c->{uploads}{tokens};
+    $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines]
+        if $has_peers;
+    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
+    $c->{uploads}{root} = $m->path('uploads');
+    $c->{uploads}{spool} = $m1->path('uploads/.spool');
+    $c->{sources}{empty}{path} = $m->path('empty');
+    $c->{stores}{default}{root} = $m->path('store');
+    $c->{downloads} = $m->path('downloads');
+    $c->{listen} = 'unix:' . $m->path('h.sock');
+    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
+    $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf breakpad)];
+    if ($tier) {
+        $c->{tiers}{fleet} = $tiers{$tier};
+        $c->{stores}{default}{tier} = 'fleet';
+    }
+    $m->start_symcached($c);
+}
+
+# The status of a file on a machine, by the key <name>/<id>.
+sub ask {
+    my ($m, $kind, $key, $hints) = @_;
+    my $version = $kind eq 'symcache' ? '9.0.0' : '1.0.0';
+    my $r = $m->helper('GET', "/v1/$kind/default/$key?version=$version"
+        . ($hints // '') . '&wait=60');
+    return $r->{status};
+}
+
+sub discard {
+    $m1->http($m1->path('a.sock'), 'POST', "/v1/discard/$_[0]",
+        'Content-Length: 0')->{status};
+}
+
+my $gcc = 'gcc -g -shared -nostdlib -Wl,--build-id=0x';
+my $built = 0;
+
+# A module of its own: its build id, its debug id, its bytes, its debug file.
+sub elf {
+    my $n = ++$built;
+    my $build = sprintf '%08x', $n;
+    $build .= '89abcdef0123456789abcdef01234567';
+    $m1->write_file("x$n.c", "int f$n(int a) { return a + $n; }\n");
+    system('cd ' . $m1->dir . " && $gcc$build -o x$n.so x$n.c"
+        . " && objcopy --only-keep-debug x$n.so x$n.dbg") == 0
+        or BAIL_OUT('gcc');
+    my $debug = sprintf '%08X', unpack 'V', pack 'N', $n;
+    return { build => $build, debug => $debug . 'EFCDAB890123456789ABCDEF0'
+            =~ s/^EFCDAB89/AB89EFCD/r,
+        program => $m1->read_file("x$n.so"), dbg => $m1->read_file("x$n.dbg") };
+}
+
+# A PE image: what a debugger looks for by time stamp and size.
+sub image {
+    my ($stamp) = @_;
+    my $pe = "MZ" . "\0" x 58 . pack('V', 64);
+    $pe .= "PE\0\0" . pack('vvVVVvv', 0x8664, 0, $stamp, 0, 0, 240, 0x2022);
+    my $optional = pack 'v', 0x20b;
+    $optional .= "\0" x 54 . pack('V', 0x5000);
+    return $pe . $optional . "\0" x (240 - length $optional);
+}
+
+$m1->stop_symcached;
+
+for my $tier ('folder', 'bucket') {
+    my $x = elf();
+    my $stamp = 0x60000000 + ++$built;
+    my $image = sprintf '%08X5000', $stamp;
+    start($_, $tier, 1) for @machines;
+
+    # --- absent, and known to be so under any name
+
+    my @asked = (
+        ['a PDB', 'debuginfo', "other.pdb/$guid"],
+        ['what is made of it', 'symcache', "other.pdb/$guid"],
+        ['a program', 'executable', "other.so/buildid-$x->{build}"],
+        ['one without a name', 'executable', "_/buildid-$x->{build}"],
+        ['what is made of it', 'symcache', "other.so/$x->{debug}",
+            "&code_id=buildid-$x->{build}"],
+        ['the same by its debug id alone', 'symcache', "more.so/$x->{debug}"],
+        ['an image', 'executable', "other.dll/$image"],
+    );
+    sub all_are {
+        my ($status, $what, @asked) = @_;
+        for my $one (@asked) {
+            my ($name, @question) = @$one;
+            is join(' ', map { ask($_, @question) } @machines),
+                join(' ', ($status) x @machines), "$what: $name";
+        }
+    }
+    all_are(404, "$tier: absent", @asked);
+
+    # --- uploaded to one machine, found by their ids on all
+
+    is $u->put("crash.pdb/$guid/crash.pdb", $pdb)->{status}, 201,
+        "$tier: a PDB is uploaded";
+    is $u->put("libx.so/elf-buildid-$x->{build}/libx.so", $x->{program})
+        ->{status}, 201, "$tier: a program";
+    is $u->put("x.dll/$image/x.dll", image($stamp))->{status}, 201,
+        "$tier: an image";
+    all_are(200, "$tier: found", @asked);
+
+    # --- replaced and removed under all names
+
+    is $u->put("crash.pdb/$guid/crash.pdb?force=1", other(1))->{status}, 201,
+        "$tier: replaced";
+    ok !-e $_->path("store/other.pdb/$guid/other.pdb-v9.0.0.symcache"),
+        "$tier: what was made under the other name is gone" for @machines;
+    for (@machines) {
+        is ask($_, 'debuginfo', "other.pdb/$guid"), 200, "$tier: found again";
+        ok $_->read_file("downloads/default/other.pdb/$guid/other.pdb")
+            eq other(1), "$tier: with the new bytes" if $_ != $m1;
+    }
+    is discard("crash.pdb/$guid/crash.pdb"), 200, "$tier: removed";
+    is discard("libx.so/elf-buildid-$x->{build}/libx.so"), 200, "$tier: removed";
+    is discard("x.dll/$image/x.dll"), 200, "$tier: removed";
+    all_are(404, "$tier: absent again", @asked);
+    $_->stop_symcached for @machines;
+}
+
+$_->finish for reverse @machines;
+done_testing;
