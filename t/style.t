@@ -52,7 +52,7 @@ my %may = (    # room => rooms that it may include from
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
     'reports/multipart' => '',
-    'reports/apple' => 'base json',
+    'reports/apple' => 'base json derived/symcache',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
         . ' derived/sourcecache derived/symcache',
@@ -94,7 +94,7 @@ my %may = (    # room => rooms that it may include from
 my $ctl = 'base proto sandbox derived derived/jscache derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
-$may{'symcachectl/files'} = "$ctl reports/minidump converter debuginfo"
+$may{'symcachectl/files'} = "$ctl reports/apple reports/minidump converter debuginfo"
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
     . ' debuginfo/symbfile'
     . ' symbolication symcachectl/helper symcachectl/store';

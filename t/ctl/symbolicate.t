@@ -106,7 +106,7 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('j.json',
 $ctl->is($ctl->run('symbolicate', '--root', $t->path('gone'), $key, '1'), 3,
     undef, qr/gone: No such file/, 'no such store');
 $ctl->is($ctl->run('symbolicate', @root, @socket, $key, '1'), 2, undef,
-    qr/--root reads files and --socket asks a daemon/, 'both');
+    qr/more than one of --root, --socket and --url/, 'both');
 SKIP: {
     skip 'no program script', 1 unless Test::Ctl::has_script();
     like $ctl->on_terminal('symbolicate', @root, $key, '2913'),

@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 #include "ips.h"
+#include "lines.h"
 #include "parts.h"
 #include "text.h"
 
@@ -35,6 +36,36 @@ int apple_read(struct apple_report *report, const void *text, size_t size,
     }
     apple_sort_registers(report);
     return rc;
+}
+
+/* Each of these lines is only in such a report. */
+static bool is_line_of_report(struct apple_text line)
+{
+    struct apple_thread thread;
+    line_error error;
+
+    return line_starts(line, "Incident Identifier:") ||
+           line_starts(line, "Binary Images:") ||
+           (line_thread(line, &thread, &error) && thread.has_crashed);
+}
+
+bool apple_is_report(const char *text, size_t size)
+{
+    const char *p, *end = text + size, *next;
+
+    if (size > 0 && text[0] == '{') {
+        next = memchr(text, '\n', size);
+        next = next != NULL ? next : end;
+        return memmem(text, (size_t)(next - text), "\"bug_type\"", 10) != NULL;
+    }
+    for (p = text; p < end; p = next + 1) {
+        next = memchr(p, '\n', (size_t)(end - p));
+        next = next != NULL ? next : end;
+        if (is_line_of_report((struct apple_text){p, (size_t)(next - p)})) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void apple_free(struct apple_report *report)

@@ -6,7 +6,7 @@
  * a text count, and what makes it unreadable as a whole, is as in the crate
  * apple-crash-report-parser 0.6, which Symbolicator reads it with.
  *
- * Bytes in, structures out: no I/O.
+ * Bytes in, structures out, and JSON of these: no I/O.
  */
 #ifndef REPORTS_APPLE_APPLE_H
 #define REPORTS_APPLE_APPLE_H
@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "json/json.h"
 
 /* What is read of one report at most; the rest is left out. */
 #define APPLE_THREADS 2048
@@ -126,6 +128,12 @@ struct apple_report {
 int apple_read(struct apple_report *report, const void *text, size_t size,
                size_t max_frames, unsigned corrections);
 void apple_free(struct apple_report *report);
+
+/* Is a text likely to be such a report? */
+bool apple_is_report(const char *text, size_t size);
+
+/* Writes it as members of the object that reports/crash/crash.h describes. */
+void apple_write(const struct apple_report *report, struct json_writer *w);
 
 /* The crash in more words; its data is NULL: there are none. */
 struct apple_text apple_details(const struct apple_report *report);

@@ -10,14 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "report_child.h"
 #include "reports/minidump/minidump.h"
 #include "symcachectl/command.h"
 #include "symcachectl/store/store_reader.h"
-
-#define REPORT_MAX (256u << 20)
 
 /* What was found of a module in the store. */
 struct dump_symbols {
@@ -289,9 +287,17 @@ static cJSON *report(struct dump_walk *w)
     return object;
 }
 
+struct arguments {
+    const char *file;
+    const char *root;
+    int fd;
+};
+
 /* In the child. */
-static int work(const char *file, int fd, const char *root, FILE *out)
+static int work(void *arg, FILE *out)
 {
+    const struct arguments *arguments = arg;
+    const char *file = arguments->file;
     static struct dump_walk w;
     struct stat st;
     void *data;
@@ -299,15 +305,15 @@ static int work(const char *file, int fd, const char *root, FILE *out)
     char *text;
     int code;
 
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(arguments->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         return command_fail(COMMAND_IO, file, "is not a regular file");
     }
     data = mmap(NULL, (size_t)st.st_size + (st.st_size == 0), PROT_READ,
-                MAP_PRIVATE, fd, 0);
+                MAP_PRIVATE, arguments->fd, 0);
     if (data == MAP_FAILED) {
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
-    w.root = store_reader_enter(root, &code);
+    w.root = store_reader_enter(arguments->root, &code);
     if (code != COMMAND_OK) {
         return code;
     }
@@ -324,65 +330,23 @@ static int work(const char *file, int fd, const char *root, FILE *out)
         command_no_memory();
     }
     fputs(text, out);
-    return fflush(out) == 0 ? COMMAND_OK : COMMAND_IO;
-}
-
-/* Reads all that the child writes. */
-static cJSON *read_report(int fd)
-{
-    FILE *in = fdopen(fd, "r");
-    char *text = NULL;
-    size_t size = 0, room = 0, n = 1;
-    cJSON *object;
-
-    while (in != NULL && n > 0 && size < REPORT_MAX) {
-        if (room - size < 65536) {
-            room = 2 * room + 65536;
-            text = realloc(text, room);
-        }
-        if (text == NULL) {
-            command_no_memory();
-        }
-        n = fread(text + size, 1, room - size, in);
-        size += n;
-    }
-    object = text != NULL ? cJSON_ParseWithLength(text, size) : NULL;
-    free(text);
-    if (in != NULL) {
-        fclose(in);
-    }
-    return object;
+    return COMMAND_OK;
 }
 
 cJSON *dump_walk(const char *file, const char *root, int *code)
 {
-    int status, ends[2], fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    pid_t pid;
+    struct arguments arguments = {
+        .file = file,
+        .root = root,
+        .fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+    };
     cJSON *object;
 
-    if (fd == -1 || pipe(ends) != 0 || (pid = fork()) == -1) {
+    if (arguments.fd == -1) {
         *code = command_fail(COMMAND_IO, file, strerror(errno));
         return NULL;
     }
-    if (pid == 0) {
-        close(ends[0]);
-        status = work(file, fd, root, fdopen(ends[1], "w"));
-        fflush(stderr);
-        _exit(status);
-    }
-    close(ends[1]);
-    close(fd);
-    object = read_report(ends[0]);
-    waitpid(pid, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == COMMAND_OK &&
-        object != NULL) {
-        return object;
-    }
-    cJSON_Delete(object);
-    *code = WIFEXITED(status) && WEXITSTATUS(status) != COMMAND_OK
-                ? WEXITSTATUS(status)
-                : command_fail(COMMAND_IO, file,
-                               "cannot be read: it was cut short, or its "
-                               "reader was killed");
-    return NULL;
+    object = report_child_read(file, work, &arguments, code);
+    close(arguments.fd);
+    return object;
 }

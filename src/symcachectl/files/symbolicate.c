@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "addresses.h"
+#include "crash_report.h"
+#include "minidump.h"
+#include "reports/apple/apple.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
@@ -213,8 +216,9 @@ static char *ask_addresses(const struct identity *identity, int count,
     return request;
 }
 
-/* The whole file, or standard input; NULL after printing what is wrong. */
-static char *read_request(const char *file)
+/* The whole file, or standard input, with a NUL behind its *size bytes; NULL
+ * after printing what is wrong. */
+static char *read_request(const char *file, size_t *size)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
     char *text = malloc(REQUEST_MAX + 1);
@@ -236,6 +240,7 @@ static char *read_request(const char *file)
         text = NULL;
     } else {
         text[n] = '\0';
+        *size = n;
     }
     if (f != stdin) {
         fclose(f);
@@ -295,15 +300,38 @@ static int answer(const struct settings *settings, const char *path,
     return command_finish(code);
 }
 
-/* A request for the frames of a text; or the text's own, for which path is set
- * to that of its protocol.  Returns NULL after printing what is wrong. */
-static char *ask_file(const char *file, const char *images, const char **path,
-                      int *code)
+/* Prints the frames of a file that is a crash report, and sets *code.  Returns
+ * false if it is none. */
+static bool show_report(struct settings *settings, const char *file,
+                        const char *text, size_t size, int *code)
 {
-    char *text = read_request(file);
+    if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
+                      memcmp(text, "PMDM", 4) == 0)) {
+        *code = minidump_show(settings, file);
+        return true;
+    }
+    if (apple_is_report(text, size)) {
+        *code = crash_report_show(settings, file, text, size);
+        return true;
+    }
+    return false;
+}
+
+/* A request for the frames of a text; or the text's own, for which path is set
+ * to that of its protocol.  Returns NULL after printing what is wrong, or what
+ * a crash report has. */
+static char *ask_file(struct settings *settings, const char *file,
+                      const char *images, const char **path, int *code)
+{
+    size_t size;
+    char *text = read_request(file, &size);
 
     *code = COMMAND_IO;
     if (text == NULL) {
+        return NULL;
+    }
+    if (images == NULL && show_report(settings, file, text, size, code)) {
+        free(text);
         return NULL;
     }
     if (images != NULL) {
@@ -315,8 +343,8 @@ static char *ask_file(const char *file, const char *images, const char **path,
         free(text);
         *code = command_fail(COMMAND_USAGE, file,
                              "no request: neither \"stacktraces\" nor "
-                             "\"jobs\" nor \"memoryMap\"; a text of .NET "
-                             "needs --images");
+                             "\"jobs\" nor \"memoryMap\", and no crash "
+                             "report; a text of .NET needs --images");
         return NULL;
     }
     return text;
@@ -344,9 +372,10 @@ static char *ask_module(int argc, char **argv, int *code)
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
-    const char *images = NULL, *path = "/symbolicate";
+    const char *images = NULL, *path = "/symbolicate", *url = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
+                                        {"--url", NULL, &url},
                                         {"--images", NULL, &images}};
     char *text;
     int code;
@@ -356,13 +385,18 @@ int symbolicate_command(int argc, char **argv)
     if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE : usage("no REQUEST", NULL);
     }
-    if (settings.root != NULL && settings.socket != NULL) {
-        return usage("--root reads files and --socket asks a daemon", NULL);
+    if ((settings.root != NULL) + (settings.socket != NULL) + (url != NULL) >
+        1) {
+        return usage("more than one of --root, --socket and --url", NULL);
     }
+    if (url != NULL && strstr(url, "://") == NULL) {
+        return usage("no URL", url);
+    }
+    settings.socket = url != NULL ? url : settings.socket;
     if (images != NULL && argc > 1) {
         return usage("more than one TRACE", argv[1]);
     }
-    text = argc == 1 ? ask_file(argv[0], images, &path, &code)
+    text = argc == 1 ? ask_file(&settings, argv[0], images, &path, &code)
                      : ask_module(argc, argv, &code);
     if (text == NULL) {
         return code;

@@ -1,0 +1,134 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbolicate, with a crash report of Apple's: it is read in a
+ * child process, and answered as POST /applecrashreport does.
+ */
+#include "crash_report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_child.h"
+#include "report_names.h"
+#include "report_print.h"
+#include "reports/apple/apple.h"
+#include "symcachectl/command.h"
+#include "symcachectl/store/store_reader.h"
+#include "symcachectl/terminal/printable.h"
+
+static cJSON *report; /* what the child said */
+static bool is_json;
+
+struct text {
+    const char *file;
+    const char *data;
+    size_t size;
+};
+
+/* In the child. */
+static int work(void *arg, FILE *out)
+{
+    static struct apple_report parsed;
+    const struct text *text = arg;
+    struct json_writer w = {0};
+    int code;
+
+    store_reader_enter(NULL, &code);
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    if (apple_read(&parsed, text->data, text->size, SIZE_MAX, ~0u) != 0) {
+        return command_fail(COMMAND_FOREIGN, text->file, parsed.error);
+    }
+    if (parsed.cut != NULL) {
+        fprintf(stderr, "%s: not all %s are read\n", text->file, parsed.cut);
+    }
+    json_write_open(&w, '{');
+    apple_write(&parsed, &w);
+    json_write_close(&w, '}');
+    if (w.has_failed) {
+        command_no_memory();
+    }
+    fwrite(w.data, 1, w.size, out);
+    return COMMAND_OK;
+}
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+/* The first processor that a module is known to be for. */
+static const char *find_arch(const cJSON *answer)
+{
+    const cJSON *module;
+
+    cJSON_ArrayForEach(module, get(answer, "modules"))
+    {
+        if (strcmp(printable_field(module, "arch"), "unknown") != 0) {
+            return printable_field(module, "arch");
+        }
+    }
+    return "unknown";
+}
+
+static void print_answer(const cJSON *answer)
+{
+    cJSON *object = cJSON_CreateObject(), *system;
+    const cJSON *member;
+
+    add(object, "status", cJSON_Duplicate(get(answer, "status"), true));
+    cJSON_ArrayForEach(member, get(report, "report"))
+    {
+        add(object, member->string, cJSON_Duplicate(member, true));
+    }
+    add(object, "stacktraces",
+        cJSON_Duplicate(get(answer, "stacktraces"), true));
+    add(object, "modules", cJSON_Duplicate(get(answer, "modules"), true));
+    system = cJSON_GetObjectItemCaseSensitive(object, "system_info");
+    if (cJSON_IsNull(get(system, "cpu_arch"))) {
+        cJSON_ReplaceItemInObjectCaseSensitive(
+            system, "cpu_arch", cJSON_CreateString(find_arch(answer)));
+    }
+    if (is_json) {
+        printable_json(stdout, object);
+    } else {
+        report_print(object);
+    }
+    cJSON_Delete(object);
+}
+
+int crash_report_show(struct settings *settings, const char *file,
+                      const char *text, size_t size)
+{
+    struct text arg = {file, text, size};
+    int code = COMMAND_OK;
+    char *request;
+
+    is_json = settings->is_json != 0;
+    settings->is_json = 0; /* what is printed is not what was answered */
+    report = report_child_read(file, work, &arg, &code);
+    if (report == NULL) {
+        return code;
+    }
+    request = cJSON_PrintUnformatted(report);
+    if (request == NULL) {
+        command_no_memory();
+    }
+    code = report_names(settings, file, request,
+                        "frames have no names but the report's own",
+                        print_answer);
+    free(request);
+    cJSON_Delete(report);
+    return code;
+}

@@ -1,0 +1,66 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "report_names.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "symcachectl/command.h"
+#include "symcachectl/helper/client.h"
+#include "symcachectl/store/store_reader.h"
+
+#define SECONDS 900 /* that a request may take at symbolicated */
+
+/* Is there a daemon where one would be? */
+static bool is_running(const struct settings *settings)
+{
+    const char *address = settings_socket(settings);
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    bool is_there;
+    int fd;
+
+    if (address == NULL || strncmp(address, "unix:", 5) != 0) {
+        return address != NULL;
+    }
+    if (strlen(address + 5) >= sizeof(where.sun_path)) {
+        return false;
+    }
+    memcpy(where.sun_path, address + 5, strlen(address + 5) + 1);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    is_there = fd != -1 &&
+               connect(fd, (struct sockaddr *)&where, sizeof(where)) == 0;
+    if (fd != -1) {
+        close(fd);
+    }
+    return is_there;
+}
+
+int report_names(const struct settings *settings, const char *file, char *text,
+                 const char *without, void (*print)(const cJSON *answer))
+{
+    int code = COMMAND_OK;
+    cJSON *answer;
+
+    if (settings->socket != NULL ||
+        (settings->root == NULL && is_running(settings))) {
+        return client_send(settings, "/symbolicate", text, SECONDS, print,
+                           NULL);
+    }
+    if (settings->root == NULL) {
+        fprintf(stderr, "symcachectl: symbolicated is not reached: %s\n",
+                without);
+    }
+    answer =
+        store_reader_answer(settings->root, "/symbolicate", file, text, &code);
+    if (answer != NULL) {
+        print(answer);
+        code = command_finish(COMMAND_OK);
+    }
+    cJSON_Delete(answer);
+    return code;
+}

@@ -1,0 +1,12 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#ifndef SYMCACHECTL_FILES_REPORT_PRINT_H
+#define SYMCACHECTL_FILES_REPORT_PRINT_H
+
+#include <cjson/cJSON.h>
+
+/* Prints the answer to a crash report for people. */
+void report_print(const cJSON *answer);
+
+#endif

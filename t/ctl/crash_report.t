@@ -1,0 +1,133 @@
+#!/usr/bin/env perl
+
+# symcachectl symbolicate, with a crash report of Apple's or a minidump: for
+# people, as JSON, with names of a store, of symbolicated, or without any.
+
+use strict;
+use warnings;
+
+use File::Path qw(make_path);
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
+use Test::File;
+use Test::Form;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = Test::Ctl->new($t);
+my $data = $t->data('apple');
+my @socket = ('--socket', 'unix:' . $t->symbolicated_socket);
+
+# --- without symbols
+
+my $text = <<'END';
+macOS 14.4, arm64
+EXC_CRASH (SIGABRT)
+abort() called
+*** Terminating app due to uncaught exception 'Oops', reason: 'it broke'
+ümläut
+
+thread 9001 Dispatch queue: com.apple.main-thread
+#0   0x180001234 in mach_msg2_trap from libsystem_kernel.dylib
+#1   0x1000082f0 from Tiny
+
+thread 9002 worker, requesting
+#0   0x1000082f4 in stale from Tiny
+#1   0x180001238 in _pthread_start at pthread.c:905 from libsystem_kernel.dylib
+#2   0x3039
+
+thread 9003
+
+Last Exception Backtrace
+#0   0x180001d20 in __exceptionPreprocess from libsystem_kernel.dylib
+#1   0x1000082f0 in stale from Tiny
+
+module missing: /Applications/Tiny.app/Contents/MacOS/Tiny
+module missing: /usr/lib/system/libsystem_kernel.dylib
+END
+my $r = $ctl->run('symbolicate', "$data/ips/macos.ips");
+is $r->{code}, 0, 'no symbols and no daemon: done without';
+is $r->{out}, $text, 'the report for people';
+is $r->{err}, "symcachectl: symbolicated is not reached: frames have no names "
+    . "but the report's own\n", 'and what is missing';
+
+# a text of today's systems, of which Symbolicator loses most
+my $modern = $t->write_file('modern.crash', <<'END');
+Incident Identifier: TODO
+Code Type:           ARM-64
+OS Version:          macOS 14.4 (23E214)
+Thread 0 Crashed:
+0   com.example.app            0x0000000104a3c2f4 crash + 20 (main.c:12)
+
+Thread 0 crashed with ARM Thread State (64-bit):
+    x0: 0x0000000000000001
+
+Binary Images:
+       0x104a38000 -        0x104a3ffff +com.example.app (1.2 - 3) <11111111-2222-3333-4444-555555555555> /Applications/App.app/App
+END
+my ($object) = $ctl->json($ctl->run('symbolicate', '--json', $modern));
+is_deeply $object->{stacktraces}, [{ thread_id => 0,
+    is_requesting => JSON::PP::true, registers => { x0 => '0x1' },
+    frames => [{ status => 'missing', original_index => 0,
+        instruction_addr => '0x104a3c2f4', function => 'crash + 20',
+        filename => 'main.c', lineno => 12,
+        package => '/Applications/App.app/App' }] }],
+    'all corrections are on';
+
+# --- names of a store, of symbolicated, of a server
+
+my $root = $t->path('store');
+my $id = '4C4C448955553144A18069A34E2AD5E1';
+make_path("$root/tiny/${id}0");
+$ctl->run('convert', '--arch', 'arm64', '-o',
+    "$root/tiny/${id}0/tiny-v9.0.0.symcache",
+    $t->data('convert/macho/fat.dwarf'));
+my $named = qr{^\#0   0x1000082f4 in twice\(int\) at /src/tiny\.cpp:3 from Tiny \[inlined\]
+\#1   0x1000082f4 in tiny at /src/tiny\.cpp:7 from Tiny
+\#2   0x180001238 in _pthread_start at pthread\.c:905 from libsystem_kernel}m;
+$ctl->is($ctl->run('symbolicate', '--root', $root, "$data/ips/macos.ips"), 0,
+    $named, undef, 'names of a store');
+$t->start_symbolicated({ stores => { default => { root => $root } },
+    symbolication => { symbolicator => { corrections => ['all'] } } });
+$ctl->is($ctl->run('symbolicate', @socket, "$data/ips/macos.ips"), 0, $named,
+    undef, 'names of symbolicated');
+my $port = $t->free_port;
+$t->start_nginx('location /names/ { proxy_pass http://unix:'
+        . $t->symbolicated_socket . ':/; }', load => 0,
+    listen => "listen 127.0.0.1:$port;", address => "127.0.0.1:$port");
+$ctl->is($ctl->run('symbolicate', '--url', "http://127.0.0.1:$port/names",
+    "$data/ips/macos.ips"), 0, $named, undef, 'names of a server');
+
+# the JSON is what POST /applecrashreport answers, with all corrections
+for my $file ("$data/ips/macos.ips", "$data/xcode16.txt", "$data/own-0.txt") {
+    ($object) = $ctl->json($ctl->run('symbolicate', '--json', @socket, $file));
+    my $answer = JSON::PP->new->utf8->decode($t->post($t->symbolicated_socket,
+        '/applecrashreport', form(['apple_crash_report', slurp($file), 'a']),
+        "Content-Type: $form_type")->{body});
+    is_deeply $object, $answer, "$file as symbolicated answers it";
+}
+
+# --- standard input, minidumps, what is wrong
+
+my $program = $t->program('symcachectl');
+is `$program symbolicate --root $root - <$data/ips/macos.ips`,
+    $ctl->run('symbolicate', '--root', $root, "$data/ips/macos.ips")->{out},
+    'standard input';
+$ctl->is($ctl->run('symbolicate', '--root', $root,
+    $t->data('minidump/test_app.dmp')), 0,
+    qr/^EXCEPTION_ACCESS_VIOLATION_WRITE/m, undef, 'a minidump is one, too');
+$ctl->is($ctl->run('symbolicate', "$data/ips/jetsam.ips"), 4, undef,
+    qr/jetsam\.ips: bug type 298 \(jetsam event\)/, 'another kind of file');
+$ctl->is($ctl->run('symbolicate', $t->write_file('bad.crash',
+    "Binary Images:\n 0x2 - 0x1 App arm64  <$id> /App\n")), 4, undef,
+    qr/bad\.crash: line 2: an image ends before it begins/,
+    'a report that cannot be read');
+$ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
+    undef, qr/other: no request: .* no crash report/, 'something else');
+$ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,
+    qr/more than one of --root, --socket and --url/, 'a daemon and a server');
+
+done_testing;
