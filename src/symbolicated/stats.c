@@ -132,20 +132,29 @@ static void print_histograms(const struct printer *p)
     }
 }
 
-static void print_modules(const struct printer *p)
+static void print_outcomes(const struct printer *p, const char *name,
+                           const char *help, size_t offset)
 {
     unsigned i;
 
-    print_help(p, "symbolicated_modules_total", "counter",
-               "Modules of requests by what became of them.");
+    print_help(p, name, "counter", help);
     for (i = 0; i <= API_MODULE_LATE; i++) {
         if (states[i] != NULL) {
-            evbuffer_add_printf(
-                p->buf,
-                "symbolicated_modules_total{outcome=\"%s\"} %" PRIu64 "\n",
-                states[i], sum(p, offsetof(struct stats, modules[i])));
+            evbuffer_add_printf(p->buf, "%s{outcome=\"%s\"} %" PRIu64 "\n",
+                                name, states[i],
+                                sum(p, offset + i * sizeof(stats_count)));
         }
     }
+}
+
+static void print_modules(const struct printer *p)
+{
+    print_outcomes(p, "symbolicated_modules_total",
+                   "Modules of requests by what became of them.",
+                   offsetof(struct stats, modules));
+    print_outcomes(p, "symbolicated_sources_total",
+                   "The same of their source code.",
+                   offsetof(struct stats, sources));
 }
 
 static void print_number(const struct printer *p, const char *name,

@@ -31,6 +31,7 @@ struct stats {
     stats_count refused; /* requests that cannot be read */
     stats_count frames;
     stats_count modules[API_MODULE_LATE + 1];
+    stats_count sources[API_MODULE_LATE + 1]; /* source code of modules */
     stats_count asked; /* questions to symcached */
     stats_count cut;   /* files that were cut short while they were read */
     stats_count parse_usec;

@@ -11,6 +11,7 @@
 #include "inline_chain.h"
 #include "symbolication/demangle/demangle.h"
 #include "images.h"
+#include "source_context.h"
 #include "source_path.h"
 
 #endif

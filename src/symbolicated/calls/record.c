@@ -37,15 +37,21 @@ static void log_module(const struct api_module *module)
 static void count(struct record_counts *counts, const struct api_call *call)
 {
     const struct api_round *round = call != NULL ? call->round : NULL;
+    const struct api_module *module;
     size_t i;
 
     for (; round != NULL; round = round->before) {
         for (i = 0; i < round->nmodules; i++) {
-            counts->states[round->modules[i].state]++;
-            counts->asked += round->modules[i].asked;
-            log_module(&round->modules[i]);
+            module = &round->modules[i];
+            log_module(module);
+            if (module->key.kind == SYMCACHE_KIND_SOURCECACHE) {
+                counts->sources[module->state]++;
+                continue;
+            }
+            counts->states[module->state]++;
+            counts->asked += module->asked;
+            counts->modules++;
         }
-        counts->modules += round->nmodules;
     }
 }
 
@@ -131,6 +137,7 @@ static void count_call(struct stats *stats, const struct record *record,
     if (call != NULL) {
         for (i = 0; i <= API_MODULE_LATE; i++) {
             stats_add(&stats->modules[i], counts->states[i]);
+            stats_add(&stats->sources[i], counts->sources[i]);
         }
         count_report(stats, call, reply);
         stats_add(&stats->frames, call->nframes);

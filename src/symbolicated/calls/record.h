@@ -8,11 +8,12 @@
 
 #include "request.h"
 
-/* Of the modules of rounds. */
+/* Of the modules of rounds; their source code is counted apart. */
 struct record_counts {
     size_t modules;
     size_t asked;
     size_t states[API_MODULE_LATE + 1];
+    size_t sources[API_MODULE_LATE + 1];
 };
 
 /* Times in microseconds. */

@@ -181,6 +181,67 @@ static void take_results(struct symbolicator_call *call)
             result->status = symbolicator_failure(result);
         }
     }
+    for (i = 0; i < call->sources.nmodules; i++) {
+        result = &call->results[call->sourced[i]];
+        result->sources = call->sources.modules[i].state == API_MODULE_FOUND
+                              ? &call->sources.modules[i].reader->sourcecache
+                              : NULL;
+        result->source_attempts = call->sources.modules[i].attempts;
+    }
+}
+
+/* May a frame of a module have a path?  Candidates tell of all modules. */
+static bool has_paths(const struct symbolicator_call *call, size_t module)
+{
+    const struct symbolicator_result *result = &call->results[module];
+    const struct symbolicator_request *request = &call->request;
+    size_t i;
+
+    if (call->api.attempts == API_ATTEMPTS_OF_ALL ||
+        (result->reader != NULL && result->reader->num_files > 0) ||
+        (result->ppdb != NULL && result->ppdb->num_files > 0)) {
+        return true;
+    }
+    for (i = 0; i < request->nframes; i++) {
+        if (request->frames[i].module == module &&
+            request->frames[i].has_more) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Wants the source code of modules.  Returns 1 if there are some, 0 if not, or
+ * -1 without memory. */
+static int want_sources(struct symbolicator_call *call)
+{
+    const struct symbolicator_request *request = &call->request;
+    struct api_round *round = &call->sources;
+    struct symc_string name;
+    symcache_key_t key;
+    size_t i;
+
+    round->before = call->api.round;
+    call->api.round = round;
+    if (!request->wants_context || call->has_none) {
+        return 0;
+    }
+    round->modules = calloc(request->nused + 1, sizeof(round->modules[0]));
+    call->sourced = calloc(request->nused + 1, sizeof(call->sourced[0]));
+    if (round->modules == NULL || call->sourced == NULL) {
+        return -1;
+    }
+    for (i = 0; i < request->nmodules; i++) {
+        if (!request->modules[i].is_used || !has_paths(call, i) ||
+            !symbolicator_key(request, &request->modules[i], &key, &name)) {
+            continue;
+        }
+        key.kind = SYMCACHE_KIND_SOURCECACHE;
+        if (want(call, &round->modules[round->nmodules], i, &key, &name)) {
+            call->sourced[round->nmodules++] = i;
+        }
+    }
+    return round->nmodules > 0;
 }
 
 static void answer(struct symbolicator_call *call, struct api_reply *reply)
@@ -207,6 +268,17 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     }
     if (api->round == &api->first) {
         rc = want_images(call);
+        if (rc > 0) {
+            return API_WANTS;
+        }
+        if (rc < 0) {
+            answer_text(reply, 503, "out of memory");
+            return API_FINISHED;
+        }
+    }
+    if (api->round != &call->sources) {
+        take_results(call);
+        rc = want_sources(call);
         if (rc > 0) {
             return API_WANTS;
         }
@@ -248,8 +320,10 @@ static void release(struct api_call *api)
     free(call->own_sources);
     free(call->wanted);
     free(call->imaged);
+    free(call->sourced);
     free_modules(&api->first);
     free_modules(&call->images);
+    free_modules(&call->sources);
     free(call);
 }
 
@@ -327,7 +401,6 @@ static void want_cfi(struct symbolicator_call *call, size_t module)
 int symbolicator_call_want(struct symbolicator_call *call)
 {
     size_t i, files;
-    bool has_none;
     uint32_t sources;
     const struct symbolicator_request *request;
 
@@ -343,7 +416,7 @@ int symbolicator_call_want(struct symbolicator_call *call)
     }
     sources = symbolicator_source_list(call->config, request);
     /* then the client wants nothing to be looked for */
-    has_none = sources != 0 && (request->json.values[sources].size == 0 ||
+    call->has_none = sources != 0 && (request->json.values[sources].size == 0 ||
                                 (call->own_sources != NULL &&
                                  call->tenant.size == 0));
     call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
@@ -353,10 +426,10 @@ int symbolicator_call_want(struct symbolicator_call *call)
             continue;
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
-        if (!has_none) {
+        if (!call->has_none) {
             want_module(call, i);
         }
-        if (!has_none && call->wants_cfi) {
+        if (!call->has_none && call->wants_cfi) {
             want_cfi(call, i);
         }
     }

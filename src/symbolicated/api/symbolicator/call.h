@@ -21,6 +21,7 @@ struct symbolicator_call {
     struct symbolicator_request request;
     size_t body_size;
     char *text; /* of the request, if it is the call's to free */
+    bool has_none;  /* nothing is looked for: the client named no source */
     bool wants_cfi; /* of the modules that are used, behind their names */
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */
@@ -28,6 +29,8 @@ struct symbolicator_call {
     size_t *wanted; /* which module of the request each of api.first is */
     struct api_round images; /* the second round, */
     size_t *imaged;          /* and which of the first each of it is */
+    struct api_round sources; /* the third round, of source code, */
+    size_t *sourced;          /* and whose code each of it is */
     request_count *running;  /* that it is one of; NULL: it is not counted */
 };
 

@@ -30,6 +30,7 @@ struct candidate {
     char details[512];
     bool is_chosen; /* the answer is from what was there */
     bool is_unwind; /* stacks were walked with what was there */
+    bool is_source; /* source code was looked for there, and nothing else */
 };
 
 struct candidates {
@@ -379,8 +380,22 @@ static void add_listed(struct candidates *all, uint32_t list, bool all_of_them)
     }
 }
 
-/* Sources without a place: all, when they were asked for sources of the code
- * as well, of which none has a place here. */
+/* Was a source asked for source code? */
+static bool has_source_code(const struct candidates *all, const char *source)
+{
+    size_t i;
+
+    for (i = 0; i < all->count; i++) {
+        if (all->list[i].is_source &&
+            strcmp(all->list[i].source, source) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sources without a place: those that have none for source code, when this was
+ * looked for as well. */
 static void add_empty(struct candidates *all)
 {
     size_t i, k;
@@ -397,7 +412,7 @@ static void add_empty(struct candidates *all)
         store = all->config->stores[i];
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
-            if (is_told(all, store, name)) {
+            if (is_told(all, store, name) && !has_source_code(all, name)) {
                 add(all, strdup(name), strdup(NO_PLACE));
             }
         }
@@ -429,6 +444,19 @@ static void add_attempts(struct candidates *all,
              i = json->values[i].end) {
             add_attempt(all, json, i, attempts->store);
         }
+    }
+}
+
+/* What was told of a place already is not told again: a portable PDB may be
+ * both. */
+static void collect_sources(struct candidates *all,
+                            const struct symbolicator_result *result)
+{
+    size_t i = all->count;
+
+    add_attempts(all, result->source_attempts);
+    for (; i < all->count; i++) {
+        all->list[i].is_source = true;
     }
 }
 
@@ -466,6 +494,7 @@ static void collect(struct candidates *all,
         collect_cfi(all, result);
     }
     if (all->request->wants_context) {
+        collect_sources(all, result);
         add_empty(all);
     } else if (all->config->symbolicator.sources ==
                    SYMBOLICATOR_SOURCES_ALLOW &&
@@ -511,17 +540,17 @@ static void write_status(struct json_writer *w, const struct candidate *c)
     }
 }
 
-/* What every Windows PDB has; of which machine it is, nobody has looked. */
-static void write_features_of_pdb(struct json_writer *w)
+static void write_features(struct json_writer *w, bool debug, bool symbols,
+                           bool sources)
 {
     size_t i;
-    static const struct {
+    const struct {
         const char *name;
         bool has;
-    } features[] = {{"has_debug_info", true},
+    } features[] = {{"has_debug_info", debug},
                     {"has_unwind_info", false},
-                    {"has_symbols", true},
-                    {"has_sources", false}};
+                    {"has_symbols", symbols},
+                    {"has_sources", sources}};
 
     json_write_key(w, "features");
     json_write_open(w, '{');
@@ -557,10 +586,13 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     json_write_text(w, c->location);
     json_write_key(w, "download");
     write_status(w, c);
-    if (c->outcome == OUTCOME_OK) {
-        symbolicator_features_write(w, result, c->is_unwind);
+    if (c->outcome == OUTCOME_OK && c->is_source) {
+        write_features(w, false, false, true);
+    } else if (c->outcome == OUTCOME_OK) {
+        symbolicator_features_write(w, result, c->is_unwind, false);
     } else if (c->outcome == OUTCOME_UNSUPPORTED) {
-        write_features_of_pdb(w);
+        /* as of every Windows PDB; of which machine it is, nobody has looked */
+        write_features(w, true, true, false);
     }
     json_write_close(w, '}');
     if (c->is_unwind) {

@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "symbolicated/api/fragments.h"
+#include "frame_source.h"
 #include "module.h"
 #include "report_head.h"
 
@@ -41,6 +42,7 @@ struct answer {
     size_t begin_at;            /* the members of the frame that is written, */
     size_t begin_size;          /* which all its functions share */
     struct chain chain;
+    struct frame_source source; /* of the function that is written */
     char room[DEMANGLE_ROOM];
 };
 
@@ -73,14 +75,6 @@ static void pass_hex(struct answer *a, const char *name, uint32_t value)
     if (value != 0 && schema_hex(&a->request->json, value, &number)) {
         json_write_key(a->w, name);
         json_write_hex(a->w, number);
-    }
-}
-
-/* An empty list is not told. */
-static void pass_list(struct answer *a, const char *name, uint32_t value)
-{
-    if (value != 0 && a->request->json.values[value].size > 0) {
-        pass(a, name, value);
     }
 }
 
@@ -258,6 +252,15 @@ static void write_package(struct answer *a, const struct found *found)
     fragment_write(fragment, 0, a->w, &name);
 }
 
+/* The source code of a frame's module; or NULL. */
+static const struct sourcecache_reader *sources_of(const struct answer *a,
+                                                   const struct found *found)
+{
+    return found->frame->module == SYMBOLICATOR_NONE
+               ? NULL
+               : a->results[found->frame->module].sources;
+}
+
 /* The members up to the package, which all functions of a frame share. */
 static void write_begin(struct answer *a, const struct found *found)
 {
@@ -360,10 +363,14 @@ static void write_given(struct answer *a, const struct found *found)
         pass(a, "abs_path", m[FRAME_ABS_PATH]);
         pass(a, "lineno", m[FRAME_LINENO]);
     }
-    pass_list(a, "pre_context", m[FRAME_PRE_CONTEXT]);
-    pass(a, "context_line", m[FRAME_CONTEXT_LINE]);
-    pass_list(a, "post_context", m[FRAME_POST_CONTEXT]);
-    pass(a, "source_link", m[FRAME_SOURCE_LINK]);
+    if (found->status == FRAME_SYMBOLICATED) {
+        frame_source_find(&a->source, sources_of(a, found), found->place.file,
+                          found->place.line);
+    } else {
+        frame_source_find_given(&a->source, sources_of(a, found),
+                                &a->request->json, m);
+    }
+    frame_source_write_given(a->w, &a->source, &a->request->json, m);
     pass(a, "in_app", m[FRAME_IN_APP]);
     pass(a, "vars", m[FRAME_VARS]);
     write_end(a, found);
@@ -431,6 +438,29 @@ static void write_file(struct answer *a, const struct found *found,
     fragment_write(fragment, 1, a->w, path);
 }
 
+/* The source code at a place of a frame. */
+static void write_source(struct answer *a, const struct found *found,
+                         const struct symc_location *location)
+{
+    const struct sourcecache_reader *sources = sources_of(a, found);
+    const struct symc_string *path;
+
+    if (sources == NULL) {
+        return;
+    }
+    path = source_path(&a->path, found->reader, location->file);
+    if (path == NULL) {
+        a->w->has_failed = true;
+        return;
+    }
+    frame_source_find(&a->source, sources,
+                      path->size > 0 ? *path
+                                     : frame_source_path(&a->request->json,
+                                                         found->members),
+                      location->line);
+    frame_source_write(a->w, &a->source);
+}
+
 /* The function at a level of the chain, behind what all share. */
 static void write_function(struct answer *a, const struct found *found,
                            size_t level)
@@ -450,6 +480,7 @@ static void write_function(struct answer *a, const struct found *found,
     write_file(a, found, frame->location.file);
     json_write_key(a->w, "lineno");
     json_write_number(a->w, frame->location.line);
+    write_source(a, found, &frame->location);
     write_end(a, found);
 }
 

@@ -29,6 +29,8 @@ struct symbolicator_result {
                                                NULL */
     const struct api_module *cfi[2]; /* by which stacks were walked: that of its
                                         file, of its image; or NULL */
+    const struct sourcecache_reader *sources; /* of its code; or NULL */
+    const struct api_attempts *source_attempts; /* the same; or NULL */
     unsigned features; /* of its original, SYMCACHE_HAS_...; 0: not known */
     bool is_image; /* it was found as an image, by its code id */
     uint32_t own_asked; /* which of the client's own sources were asked */

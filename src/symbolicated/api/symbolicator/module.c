@@ -30,7 +30,7 @@ static unsigned guess_features(const struct symbolicator_result *result)
 
 void symbolicator_features_write(struct json_writer *w,
                                  const struct symbolicator_result *result,
-                                 bool has_cfi)
+                                 bool has_cfi, bool has_sources)
 {
     const struct symc_reader *reader = result->reader;
     unsigned features = 0;
@@ -48,7 +48,7 @@ void symbolicator_features_write(struct json_writer *w,
     json_write_key(w, "has_symbols");
     json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
     json_write_key(w, "has_sources");
-    json_write_bool(w, (features & SYMCACHE_HAS_SOURCES) != 0);
+    json_write_bool(w, has_sources || (features & SYMCACHE_HAS_SOURCES) != 0);
     if (reader != NULL && reader->has_srcsrv) {
         json_write_key(w, "srcsrv_vcs");
         json_write_text(w, "perforce");
@@ -135,7 +135,8 @@ void symbolicator_module_write(struct json_writer *w,
     symbolicator_features_write(w, result,
                                 module->unwind_status != 0 &&
                                     json_is(json, module->unwind_status,
-                                            "found"));
+                                            "found"),
+                                result->sources != NULL);
     json_write_key(w, "arch");
     json_write_text(w, symc_arch_name(arch_of(result->reader)));
     write_type(w, json, module->type);

@@ -16,9 +16,9 @@ void symbolicator_module_write(struct json_writer *w,
                                const struct symbolicator_result *result);
 
 /* Writes the member "features", which tells of a file that was found; has_cfi:
- * also of one by which stacks are walked. */
+ * also of one by which stacks are walked; has_sources: of one with sources. */
 void symbolicator_features_write(struct json_writer *w,
                                  const struct symbolicator_result *result,
-                                 bool has_cfi);
+                                 bool has_cfi, bool has_sources);
 
 #endif

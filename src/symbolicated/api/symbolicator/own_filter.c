@@ -32,7 +32,7 @@ static const char *const file_types[] = {
     [OWN_WASM_DEBUG] = "wasm_debug",
     [OWN_WASM_CODE] = "wasm_code",
     [OWN_BREAKPAD] = "breakpad",
-    "sourcebundle",
+    [OWN_SOURCEBUNDLE] = "sourcebundle",
     "uuidmap",
     "bcsymbolmap",
     "il2cpp",
@@ -149,8 +149,12 @@ static bool matches(const struct json *json, uint32_t patterns, uint32_t file,
 /* The types that are looked for of a module; see "2.2 File types" of
  * Symbolicator's sources. */
 static unsigned types_of(const struct json *json,
-                         const struct symbolicator_module *module)
+                         const struct symbolicator_module *module,
+                         const symcache_key_t *key)
 {
+    if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
+        return BIT(OWN_SOURCEBUNDLE) | BIT(OWN_PORTABLEPDB);
+    }
     if (module->is_dotnet) {
         return BIT(OWN_PORTABLEPDB);
     }
@@ -165,7 +169,7 @@ static unsigned types_of(const struct json *json,
     }
     return json_is(json, module->type, "wasm")
                ? BIT(OWN_WASM_CODE) | BIT(OWN_WASM_DEBUG)
-               : ALL;
+               : ALL & ~BIT(OWN_SOURCEBUNDLE);
 }
 
 /* The types of files that may be found under a key. */
@@ -202,7 +206,8 @@ static unsigned wish_of(unsigned types, const struct json *json,
     }
     return (types & debug ? OWN_DEBUG_FILES : 0) |
            (types & KEYED ? OWN_KEY : 0) |
-           (types & PROGRAMS ? OWN_PROGRAMS : 0);
+           (types & PROGRAMS ? OWN_PROGRAMS : 0) |
+           (types & BIT(OWN_SOURCEBUNDLE) ? OWN_BUNDLES : 0);
 }
 
 unsigned own_filter_asks(const struct symbolicator_request *request,
@@ -213,7 +218,7 @@ unsigned own_filter_asks(const struct symbolicator_request *request,
 {
     const struct json *json = &request->json;
     const struct own_filter *filter = &own->filter;
-    unsigned types = types_of(json, module) & types_at(key, own, part);
+    unsigned types = types_of(json, module, key) & types_at(key, own, part);
     unsigned wish = wish_of(types & filter->types, json, module);
     uint32_t sum = module->debug_checksum;
 

@@ -21,6 +21,7 @@ enum own_file {
     OWN_WASM_DEBUG,
     OWN_WASM_CODE,
     OWN_BREAKPAD,
+    OWN_SOURCEBUNDLE,
     OWN_FILES /* others are known and never looked for */
 };
 
@@ -41,6 +42,7 @@ enum own_wish {
     OWN_DEBUG_FILES = 1, /* by build id */
     OWN_KEY = 2,         /* by the key itself */
     OWN_PROGRAMS = 4,
+    OWN_BUNDLES = 16, /* of source files */
     OWN_ALL = 8 /* nothing is left out */
 };
 

@@ -286,11 +286,12 @@ uint32_t own_list_asks(struct own_list *list,
             }
             print_name(name, sizeof(name), i, part);
             n += (size_t)snprintf(
-                names + n, OWN_NAMES_SIZE - n, "%s%s%s%s%s%s",
+                names + n, OWN_NAMES_SIZE - n, "%s%s%s%s%s%s%s",
                 n > 0 ? "," : "", name, wish & OWN_ALL ? "" : ":",
                 (wish & (OWN_ALL | OWN_DEBUG_FILES)) == OWN_DEBUG_FILES ? "d"
                                                                         : "",
                 (wish & (OWN_ALL | OWN_KEY)) == OWN_KEY ? "k" : "",
+                (wish & (OWN_ALL | OWN_BUNDLES)) == OWN_BUNDLES ? "s" : "",
                 (wish & (OWN_ALL | OWN_PROGRAMS)) == OWN_PROGRAMS ? "p" : "");
             asked |= (uint32_t)1 << i;
         }

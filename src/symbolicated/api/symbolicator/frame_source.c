@@ -1,0 +1,165 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "frame_source.h"
+
+#include <string.h>
+
+#define SNIP "{snip}"
+
+void frame_source_find(struct frame_source *found,
+                       const struct sourcecache_reader *sources,
+                       struct symc_string path, uint32_t line)
+{
+    struct sourcecache_entry entry;
+    char url[SYMCACHE_URL_MAX];
+    size_t size;
+
+    found->is_known = found->has_lines = false;
+    found->link_size = 0;
+    if (sources == NULL || path.size == 0) {
+        return;
+    }
+    if (!sourcecache_find_path(sources, path.data, path.size, &entry)) {
+        size = sourcecache_link(sources, path.data, path.size, url,
+                                sizeof(url));
+        found->is_known = size > 0;
+        if (size <= sizeof(url)) {
+            found->link_size = symcache_url_normalise(found->link, url, size);
+        }
+        return;
+    }
+    found->is_known = entry.status == SOURCECACHE_TEXT;
+    if (!found->is_known) {
+        return;
+    }
+    found->has_lines =
+        source_context_read(&found->context, sources, &entry, line, 0);
+    if (entry.url.size > 0) {
+        found->link_size = symcache_url_normalise(found->link, entry.url.data,
+                                                  entry.url.size);
+    }
+}
+
+static void write_line(struct json_writer *w, const struct source_line *line)
+{
+    char text[256];
+    size_t n = 0;
+
+    if (!line->is_cut_before && !line->is_cut_behind) {
+        json_write_string(w, line->text.data, line->text.size);
+        return;
+    }
+    if (line->is_cut_before) {
+        memcpy(text, SNIP " ", sizeof(SNIP));
+        n = sizeof(SNIP);
+    }
+    memcpy(text + n, line->text.data, line->text.size);
+    n += line->text.size;
+    if (line->is_cut_behind) {
+        memcpy(text + n, " " SNIP, sizeof(SNIP));
+        n += sizeof(SNIP);
+    }
+    json_write_string(w, text, n);
+}
+
+static void write_list(struct json_writer *w, const char *name,
+                       const struct source_line *lines, unsigned count)
+{
+    unsigned i;
+
+    if (count == 0) {
+        return;
+    }
+    json_write_key(w, name);
+    json_write_open(w, '[');
+    for (i = 0; i < count; i++) {
+        write_line(w, &lines[i]);
+    }
+    json_write_close(w, ']');
+}
+
+static void write_lines(struct json_writer *w,
+                        const struct source_context *context)
+{
+    write_list(w, "pre_context", context->lines, context->before);
+    json_write_key(w, "context_line");
+    write_line(w, &context->lines[context->before]);
+    write_list(w, "post_context", context->lines + context->before + 1,
+               context->count - context->before - 1);
+}
+
+void frame_source_write(struct json_writer *w,
+                        const struct frame_source *found)
+{
+    if (found->has_lines) {
+        write_lines(w, &found->context);
+    }
+    if (found->link_size > 0) {
+        json_write_key(w, "source_link");
+        json_write_string(w, found->link, found->link_size);
+    }
+}
+
+/* frames that bring their own -------------------------------------------- */
+
+struct symc_string frame_source_path(const struct json *json,
+                                     const uint32_t members[FRAME_MEMBERS])
+{
+    struct symc_string path = {NULL, 0};
+    uint32_t value = members[FRAME_ABS_PATH];
+
+    if (value != 0) {
+        path.data = json_text(json, value);
+        path.size = json->values[value].size;
+    }
+    return path;
+}
+
+void frame_source_find_given(struct frame_source *found,
+                             const struct sourcecache_reader *sources,
+                             const struct json *json,
+                             const uint32_t members[FRAME_MEMBERS])
+{
+    uint64_t line = 0;
+    bool has_line = members[FRAME_LINENO] != 0 &&
+                    json_integer(json, members[FRAME_LINENO], &line) ==
+                        JSON_INTEGER_POSITIVE;
+
+    frame_source_find(found, has_line ? sources : NULL,
+                      frame_source_path(json, members), (uint32_t)line);
+}
+
+static void pass(struct json_writer *w, const struct json *json,
+                 const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(w, name);
+        json_write_value(w, json, value);
+    }
+}
+
+/* An empty list is not told. */
+static void pass_list(struct json_writer *w, const struct json *json,
+                      const char *name, uint32_t value)
+{
+    if (value != 0 && json->values[value].size > 0) {
+        pass(w, json, name, value);
+    }
+}
+
+void frame_source_write_given(struct json_writer *w,
+                              const struct frame_source *found,
+                              const struct json *json,
+                              const uint32_t members[FRAME_MEMBERS])
+{
+    if (!found->has_lines) {
+        pass_list(w, json, "pre_context", members[FRAME_PRE_CONTEXT]);
+        pass(w, json, "context_line", members[FRAME_CONTEXT_LINE]);
+        pass_list(w, json, "post_context", members[FRAME_POST_CONTEXT]);
+    }
+    frame_source_write(w, found);
+    if (!found->is_known) {
+        pass(w, json, "source_link", members[FRAME_SOURCE_LINK]);
+    }
+}

@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The source code of a frame: members pre_context, context_line, post_context
+ * and source_link.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_FRAME_SOURCE_H
+#define SYMBOLICATED_API_SYMBOLICATOR_FRAME_SOURCE_H
+
+#include "proto/url.h"
+#include "request.h"
+
+struct frame_source {
+    bool is_known; /* the module's sources have the file, or a link to it */
+    bool has_lines;
+    struct source_context context;
+    size_t link_size; /* 0: there is none, or none that is a URL */
+    char link[SYMCACHE_URL_MAX + 1];
+};
+
+/* Looks up a path and a line, from 1.  Without sources (NULL) or a path
+ * nothing is known. */
+void frame_source_find(struct frame_source *found,
+                       const struct sourcecache_reader *sources,
+                       struct symc_string path, uint32_t line);
+
+/* The same of the path and the line that a frame came with. */
+void frame_source_find_given(struct frame_source *found,
+                             const struct sourcecache_reader *sources,
+                             const struct json *json,
+                             const uint32_t members[FRAME_MEMBERS]);
+
+/* Writes what is known. */
+void frame_source_write(struct json_writer *w,
+                        const struct frame_source *found);
+
+/* The same of a frame that is answered as it came: what is not known stays as
+ * it was given. */
+void frame_source_write_given(struct json_writer *w,
+                              const struct frame_source *found,
+                              const struct json *json,
+                              const uint32_t members[FRAME_MEMBERS]);
+
+/* The path that a frame came with; empty: it has none. */
+struct symc_string frame_source_path(const struct json *json,
+                                     const uint32_t members[FRAME_MEMBERS]);
+
+#endif
