@@ -244,6 +244,9 @@ my %long = (
         'the states of one transfer, which are drawn at its top',
     'src/symcached/intake/unpack_main.c' =>
         'one process, from its arguments to its last line',
+    'src/symcached/intake/upload_main.c' =>
+        'one process, from its arguments to its last line',
+    'src/symcached/server/server.c' => 'a page each, and their table',
 );
 my ($lines_max, $function_max) = (700, 60);
 

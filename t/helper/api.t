@@ -124,15 +124,6 @@ for ('/', '/v1', '/v1/', '/v2/jobs', '/v1/jobs/x', '/v1/nothing',
 is_deeply refusal(page('/metrics?x=1')), [400, 'bad-query'],
     'pages without a query refuse one';
 
-# one form for all kinds, of which some are made
-
-for my $kind (qw(sourcebundle)) {
-    $r = page("/v1/$kind/$crash?version=9.0.0");
-    is_deeply refusal($r), [404, 'unknown-kind'], "no lookup of a $kind";
-    like $r->{body}, qr/"$kind"/, 'which is named';
-    is_deeply refusal(page("/v1/why/$crash?kind=$kind")),
-        [404, 'unknown-kind'], "nor why";
-}
 is_deeply refusal(page("/v1/pdb/$crash?version=9.0.0")), [404, 'not-found'],
     'what is no kind at all is no page';
 is page("/v1/why/$crash?kind=symcache")->{body} =~ s/"time":\d+//r,

@@ -8,14 +8,19 @@
  *   --upload symbfile MAX:KEEP NAME ID FILE
  *   --upload first    MAX:KEEP NAME ID FILE
  *   --upload part     MAX:KEEP NAME ID FILE
+ *   --upload object   MAX:KEEP NAME
+ *   --upload chunks MAX:KEEP - BOUNDARY
  *   --upload zip  MAX:KEEP PLACE BOUNDARY
  *   --upload package MAX:KEEP PLACE BOUNDARY
  *
  * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
- * PLACE where in the archive to go on, as the last process has said it, or "-".
- * A package is one of NuGet (.snupkg): of its members the PDBs are taken, whose
- * ids are not in their paths.  Symbfiles do not say whose they are, so the path
- * is believed; parts of them, the first or another one, only get it back.
+ * PLACE where in the archive to go on, as the last process has said it, or
+ * "-". A package is one of NuGet (.snupkg): of its members the PDBs are taken,
+ * whose ids are not in their paths.  Symbfiles do not say whose they are, so
+ * the path is believed; parts of them, the first or another one, only get it
+ * back.  An object has a name and may be any file whose identity can be read.
+ * Chunks are the parts of a form, each packed by gzip where its field is
+ * called so, and are stored by their SHA-1.
  */
 #include "intake.h"
 
@@ -29,6 +34,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <nettle/sha1.h>
 #include "base/control.h"
 #include "child/child.h"
 #include "sandbox/sandbox.h"
@@ -175,11 +181,12 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
 /* Tells of a file that belongs where the request says. */
 static int say_file(struct work *w, const char *const parts[3])
 {
-    char bytes[32], features[16];
-    const char *const fields[] = {"file",   "0",      bytes,    parts[0],
+    char out[16], bytes[32], features[16];
+    const char *const fields[] = {"file",   out,      bytes,    parts[0],
                                   parts[1], parts[2], parts[2], parts[0],
                                   features, parts[1]};
 
+    snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, w->writer.written);
     snprintf(features, sizeof(features), "%d:%x", FORMAT_SYMBFILE,
              SYMCACHE_HAS_DEBUG);
@@ -193,15 +200,14 @@ static bool is_packed(enum body_kind kind)
 }
 
 /* The body is one file. */
-static int take_file(struct work *w, char **parts)
+static int take_file(struct work *w, const char *const path[3])
 {
-    const char *const path[3] = {parts[0], parts[1], parts[2]};
     char detail[TEXT_SIZE] = "";
     enum body_status status;
     const char *what;
 
     w->out = UPLOAD_OUT_FD;
-    w->name = parts[2];
+    w->name = path[2] != NULL ? path[2] : path[0];
     w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
                          &what);
     if (is_packed(w->kind)) {
@@ -295,6 +301,89 @@ static int take_symbfile(struct work *w, char **parts, const char *mode)
         return -1;
     }
     return say_file(w, path);
+}
+
+/* chunks ------------------------------------------------------------------ */
+
+/* The parts of a form that are files. */
+struct chunks {
+    struct multipart_part parts[UPLOAD_OUTS];
+    size_t n;
+};
+
+static void note_chunk(void *arg, const struct multipart_part *part)
+{
+    struct chunks *chunks = arg;
+
+    if (part->is_file && chunks->n++ < UPLOAD_OUTS) {
+        chunks->parts[chunks->n - 1] = *part;
+    }
+}
+
+/* Copies a part to fd.  Returns 0, or -1. */
+static int copy_part(struct work *w, const struct multipart_part *part, int fd)
+{
+    if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
+        return refuse(500, "%s", strerror(errno));
+    }
+    start_writer(w, fd);
+    return limited_writer_write(&w->writer, part->data, part->size) == 0
+               ? 0
+               : refuse_writer(w, BODY_SYSTEM, "cannot be written");
+}
+
+static int take_chunk(struct work *w, const struct multipart_part *part)
+{
+    const uint8_t *got = w->outs[w->out - UPLOAD_OUT_FD];
+    char id[sizeof("hash-") + 2 * SHA1_DIGEST_SIZE], *at;
+    const char *const place[3] = {SYMCACHE_NAME_NONE, id, UPLOAD_CHUNK};
+    uint8_t sum[SHA1_DIGEST_SIZE];
+    struct sha1_ctx sha1;
+    size_t i;
+
+    w->name = "a chunk";
+    w->kind = BODY_GZIP;
+    if (strcmp(part->name, "file_gzip") != 0
+            ? copy_part(w, part, w->out) != 0
+            : copy_part(w, part, UPLOAD_SCRATCH_FD) != 0 ||
+                  unpack(w, UPLOAD_SCRATCH_FD) != 0) {
+        return -1;
+    }
+    if (w->writer.written == 0) {
+        return refuse(400, "a chunk is empty");
+    }
+    sha1_init(&sha1);
+    sha1_update(&sha1, (size_t)w->writer.written, got);
+    sha1_digest(&sha1, sizeof(sum), sum);
+    at = stpcpy(id, "hash-");
+    for (i = 0; i < sizeof(sum); i++) {
+        at += snprintf(at, 3, "%02x", sum[i]);
+    }
+    w->max -= w->writer.written < w->max ? w->writer.written : w->max;
+    return say_file(w, place);
+}
+
+static int take_chunks(struct work *w, const char *boundary)
+{
+    struct chunks chunks = {.n = 0};
+    char detail[TEXT_SIZE];
+    size_t i;
+
+    if (multipart_read(w->in, w->size, boundary, note_chunk, &chunks, detail,
+                       sizeof(detail)) != 0) {
+        return refuse(400, "%s", detail);
+    }
+    if (chunks.n == 0 || chunks.n > w->nouts) {
+        return refuse(400, "a request has from 1 to %zu chunks", w->nouts);
+    }
+    for (i = 0; i < chunks.n; i++) {
+        w->out = UPLOAD_OUT_FD + (int)i;
+        if (take_chunk(w, &chunks.parts[i]) != 0) {
+            return -1;
+        }
+    }
+    say_end();
+    return 0;
 }
 
 /* many files ------------------------------------------------------------- */
@@ -604,13 +693,16 @@ static int map_all(struct work *w, bool many)
 int upload_main(int argc, char **argv)
 {
     bool is_package = argc == 6 && strcmp(argv[2], "package") == 0;
-    bool many = is_package || (argc == 6 && strcmp(argv[2], "zip") == 0);
+    bool is_chunks = argc == 6 && strcmp(argv[2], "chunks") == 0;
+    bool many =
+        is_package || is_chunks || (argc == 6 && strcmp(argv[2], "zip") == 0);
+    bool is_object = argc == 5 && strcmp(argv[2], "object") == 0;
     bool is_file = argc == 7 && strcmp(argv[2], "file") == 0;
     struct sandbox_limits limits = {0};
     struct work w = {0};
     char error[TEXT_SIZE], *end;
 
-    if (!many && argc != 7) {
+    if (!many && !is_object && argc != 7) {
         fprintf(stderr, SANDBOX_PROGRAM ": --upload is for symcached itself\n");
         return 2;
     }
@@ -628,10 +720,16 @@ int upload_main(int argc, char **argv)
         refuse(500, "%s", error);
         return 0;
     }
-    if (many) {
+    if (is_chunks) {
+        (void)take_chunks(&w, argv[5]);
+    } else if (many) {
         (void)take_zip(&w, argv[4], argv[5]);
-    } else if ((is_file ? take_file(&w, argv + 4)
-                        : take_symbfile(&w, argv + 4, argv[2])) == 0) {
+    } else if ((is_file || is_object
+                    ? take_file(
+                          &w, (const char *const[]){argv[4],
+                                                    is_file ? argv[5] : NULL,
+                                                    is_file ? argv[6] : NULL})
+                    : take_symbfile(&w, argv + 4, argv[2])) == 0) {
         say_end();
     }
     return 0;

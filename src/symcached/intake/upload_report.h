@@ -36,6 +36,9 @@
 
 #define UPLOAD_TEXT_SIZE 2048
 
+/* The file of a chunk, in the folder of its SHA-1. */
+#define UPLOAD_CHUNK "_.chunk"
+
 /* Fields of a line for a file before its ids. */
 #define REPORT_FILE_FIELDS 9
 

@@ -26,6 +26,7 @@
 #include "ready.h"
 #include "reports.h"
 #include "rights.h"
+#include "sentry_page.h"
 #include "status.h"
 #include "symbfile_page.h"
 #include "url_path.h"
@@ -372,6 +373,12 @@ static void page_symbfile(struct server *s, struct url_path *t,
     symbfile_page(s->uploads, scheduler_config(s->scheduler), t, req);
 }
 
+static void page_sentry(struct server *s, struct url_path *t,
+                        const char *query, struct evhttp_request *req)
+{
+    sentry_page(s->uploads, scheduler_config(s->scheduler), t, req);
+}
+
 static void page_missing(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
@@ -394,39 +401,44 @@ static void page_changed(struct server *s, struct url_path *t,
     changed_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
+#define GET (EVHTTP_REQ_GET | EVHTTP_REQ_HEAD)
+#define POST EVHTTP_REQ_POST
+#define PUT (EVHTTP_REQ_PUT | EVHTTP_REQ_HEAD)
+
 static const struct page {
     unsigned prefix; /* segments of the name; 2 = "v1/..." */
     const char *name;
     enum right right;
-    bool post;
+    unsigned methods; /* of libevent */
     bool has_query;
     bool has_key;
     page_fn fn;
 } pages[] = {
-    {2, "lookup", RIGHT_LOOKUP, false, true, true,
+    {2, "lookup", RIGHT_LOOKUP, GET, true, true,
      page_lookup}, /* under each kind */
-    {2, "lookups", RIGHT_LOOKUP, true, true, false, page_lookups},
-    {2, "why", RIGHT_READ, false, true, true, page_why},
-    {2, "forget", RIGHT_ADMIN, true, true, true, page_forget},
-    {2, "drain", RIGHT_ADMIN, true, false, false, page_drain},
-    {2, "undrain", RIGHT_ADMIN, true, false, false, page_undrain},
-    {2, "jobs", RIGHT_READ, false, false, false, page_jobs},
-    {2, "sources", RIGHT_READ, false, false, false, page_sources},
-    {2, "misses", RIGHT_READ, false, false, false, page_misses},
-    {2, "status", RIGHT_READ, false, false, false, page_status},
-    {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
-    {2, "uploads", RIGHT_UPLOAD, true, true, true, page_uploads},
-    {2, "symbols-ranges", RIGHT_UPLOAD, true, false, false, page_symbfile},
-    {2, "symbols-returnpads", RIGHT_UPLOAD, true, false, false, page_symbfile},
-    {2, "symbols", RIGHT_UPLOAD, false, true, true, page_missing},
-    {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
-    {2, "changed", RIGHT_ADMIN, true, true, true, page_changed},
-    {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
-    {2, "fetch", RIGHT_READ, true, false, false, page_fetch},
-    {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
-    {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
-    {1, "readyz", RIGHT_LOOKUP, false, false, false, page_readyz},
-    {1, "version", RIGHT_LOOKUP, false, false, false, page_version},
+    {2, "lookups", RIGHT_LOOKUP, POST, true, false, page_lookups},
+    {2, "why", RIGHT_READ, GET, true, true, page_why},
+    {2, "forget", RIGHT_ADMIN, POST, true, true, page_forget},
+    {2, "drain", RIGHT_ADMIN, POST, false, false, page_drain},
+    {2, "undrain", RIGHT_ADMIN, POST, false, false, page_undrain},
+    {2, "jobs", RIGHT_READ, GET, false, false, page_jobs},
+    {2, "sources", RIGHT_READ, GET, false, false, page_sources},
+    {2, "misses", RIGHT_READ, GET, false, false, page_misses},
+    {2, "status", RIGHT_READ, GET, false, false, page_status},
+    {2, "symbolicated", RIGHT_READ, POST, false, false, page_report},
+    {2, "uploads", RIGHT_UPLOAD, POST | PUT, true, true, page_uploads},
+    {2, "symbols-ranges", RIGHT_UPLOAD, POST, false, false, page_symbfile},
+    {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
+    {2, "symbols", RIGHT_UPLOAD, GET, true, true, page_missing},
+    {2, "sentry", RIGHT_UPLOAD, GET | POST, false, true, page_sentry},
+    {2, "discard", RIGHT_ADMIN, POST, true, true, page_discard},
+    {2, "changed", RIGHT_ADMIN, POST, true, true, page_changed},
+    {2, "tenants", RIGHT_READ, POST, false, false, page_tenants},
+    {2, "fetch", RIGHT_READ, POST, false, false, page_fetch},
+    {1, "metrics", RIGHT_READ, GET, false, false, page_metrics},
+    {1, "healthz", RIGHT_LOOKUP, GET, false, false, page_healthz},
+    {1, "readyz", RIGHT_LOOKUP, GET, false, false, page_readyz},
+    {1, "version", RIGHT_LOOKUP, GET, false, false, page_version},
 };
 
 /* Is this segment the name of the page?  Kinds are the names of lookups. */
@@ -464,7 +476,9 @@ static const char *methods(const struct page *page, const struct url_path *t)
     if (page->fn == page_uploads) {
         return t->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
     }
-    return page->post ? "POST" : "GET, HEAD";
+    return page->methods == POST  ? "POST"
+           : page->methods == GET ? "GET, HEAD"
+                                  : "GET, HEAD, POST";
 }
 
 static void run_page(struct server *s, const struct page *page,
@@ -477,10 +491,7 @@ static void run_page(struct server *s, const struct page *page,
                       req)) {
         return;
     }
-    if (page->post ? method != EVHTTP_REQ_POST && ((method != EVHTTP_REQ_PUT &&
-                           method != EVHTTP_REQ_HEAD) ||
-                          page->fn != page_uploads)
-                   : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
+    if ((page->methods & method) == 0) {
         reply_header(req, "Allow", methods(page, t));
         url_path_refuse(req, 405, "method-not-allowed",
                         t->segments[page->prefix - 1]);

@@ -30,7 +30,6 @@
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
 
-#define BOUNDARY_SIZE 72
 #define RETRY_SECONDS "15"
 
 /* A request that is worked on. */
@@ -270,10 +269,8 @@ static const char *read_query(const char *query, bool is_form,
     return wrong;
 }
 
-/* Reads the boundary of a form's Content-Type (RFC 2046).  Returns false if it
- * has none. */
-static bool read_boundary(struct evhttp_request *req,
-                          char boundary[BOUNDARY_SIZE])
+bool upload_boundary_read(struct evhttp_request *req,
+                          char boundary[UPLOAD_BOUNDARY_SIZE])
 {
     static const char type[] = "multipart/form-data", name[] = "boundary=";
     const char *p = evhttp_find_header(evhttp_request_get_input_headers(req),
@@ -286,7 +283,7 @@ static bool read_boundary(struct evhttp_request *req,
     }
     p += sizeof(name) - 1;
     n = *p == '"' ? strcspn(++p, "\"") : strcspn(p, "; \t");
-    if (n == 0 || n >= BOUNDARY_SIZE - 1) {
+    if (n == 0 || n >= UPLOAD_BOUNDARY_SIZE - 1) {
         return false;
     }
     memcpy(boundary, p, n);
@@ -321,7 +318,7 @@ static const char *read_path(const struct url_path *t,
 /* Returns the status and *wrong if the request is not to be taken, or 0. */
 static int read_request(const struct config *config, struct page *page,
                         const struct url_path *t, const char *query,
-                        char boundary[BOUNDARY_SIZE],
+                        char boundary[UPLOAD_BOUNDARY_SIZE],
                         struct upload_request *request, const char **wrong)
 {
     struct evhttp_request *req = page->req;
@@ -345,10 +342,9 @@ static int read_request(const struct config *config, struct page *page,
                                        UPLOAD_HEADER_BODY);
     request->boundary = boundary;
     request->is_package = page->is_package;
-    if (*wrong == NULL &&
-        evhttp_request_get_command(req) != EVHTTP_REQ_HEAD &&
+    if (*wrong == NULL && evhttp_request_get_command(req) != EVHTTP_REQ_HEAD &&
         (request->body == NULL ||
-         (page->is_form && !read_boundary(req, boundary)))) {
+         (page->is_form && !upload_boundary_read(req, boundary)))) {
         *wrong = page->is_form ? "Must be multipart form data with at least "
                                  "one file"
                                : "the request has no body";
@@ -471,7 +467,7 @@ void upload_page(struct uploads *uploads, const struct config *config,
 {
     struct page *page = calloc(1, sizeof(*page));
     struct upload_request request = {0};
-    char boundary[BOUNDARY_SIZE] = "";
+    char boundary[UPLOAD_BOUNDARY_SIZE] = "";
     const char *wrong;
     int status;
 

@@ -13,6 +13,8 @@
 #ifndef SYMCACHED_SERVER_UPLOAD_PAGE_H
 #define SYMCACHED_SERVER_UPLOAD_PAGE_H
 
+#include <stdbool.h>
+
 /* The path of the file that nginx has put the body into. */
 #define UPLOAD_HEADER_BODY "X-Symcached-Body"
 #define UPLOAD_HEADER_TOKEN "Auth-Token"
@@ -37,6 +39,13 @@ void upload_page(struct uploads *uploads, const struct config *config,
  */
 const struct upload_token *upload_token_find(const struct config *config,
                                              const char *value);
+
+#define UPLOAD_BOUNDARY_SIZE 72
+
+/* Reads the boundary of a form's Content-Type (RFC 2046).  Returns false if it
+ * has none. */
+bool upload_boundary_read(struct evhttp_request *req,
+                          char boundary[UPLOAD_BOUNDARY_SIZE]);
 
 /* POST /v1/discard/<name>/<id>/<file>[?try=1]: removes an uploaded file, for an
  * operator. */

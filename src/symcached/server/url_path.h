@@ -14,7 +14,7 @@
 /* Bytes of a request's headers: a path has at most three escaped names. */
 #define URL_PATH_HEADERS_MAX 16384
 
-#define URL_PATH_SEGMENTS_MAX 5
+#define URL_PATH_SEGMENTS_MAX 8
 
 struct evhttp_request;
 

@@ -34,6 +34,7 @@
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
+#include "assembly.h"
 #include "cleaner.h"
 #include "invalidation.h"
 #include "joining.h"
@@ -83,6 +84,7 @@ static void upload_free(struct upload *u)
     free(u->texts);
     free(u);
     joining_next(uploads);
+    assemblies_next(uploads->assemblies);
 }
 
 void upload_finish(struct upload *u, int status)
@@ -367,6 +369,16 @@ static struct upload *upload_new(struct uploads *uploads,
     return u;
 }
 
+bool uploads_are_taken(const struct uploads *uploads)
+{
+    return !uploads->stopping && uploads->n < UPLOADS_MAX;
+}
+
+struct assemblies *uploads_assemblies(const struct uploads *uploads)
+{
+    return uploads->assemblies;
+}
+
 void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg)
@@ -376,16 +388,18 @@ void uploads_take(struct uploads *uploads,
     struct upload *u = NULL;
     int status;
 
-    if (uploads->stopping || uploads->n >= UPLOADS_MAX ||
+    if (!uploads_are_taken(uploads) ||
         (u = upload_new(uploads, request)) == NULL) {
         done(arg, &busy);
         return;
     }
     u->done = done;
     u->arg = arg;
-    u->in = spool_open(u->config->uploads.spool, request->body, &status,
-                       u->text, sizeof(u->text));
-    if (u->in < 0) {
+    if (request->nchunks == 0) {
+        u->in = spool_open(u->config->uploads.spool, request->body, &status,
+                           u->text, sizeof(u->text));
+    }
+    if (u->in < 0 && request->nchunks == 0) {
         log_error(0, "upload: %s", u->text);
         upload_finish(u, status);
         return;
@@ -396,7 +410,9 @@ void uploads_take(struct uploads *uploads,
         upload_refuse_errno(u, errno, "\"uploads.root\" cannot be used");
         return;
     }
-    if (!u->request.is_symbfile || joining_check(u)) {
+    if (request->nchunks > 0) {
+        assembly_join(u);
+    } else if (!u->request.is_symbfile || joining_check(u)) {
         unpacking_start(u);
     }
 }
@@ -413,6 +429,7 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->scheduler = scheduler;
     LIST_INIT(&uploads->running);
     uploads->peers = peers_new(base, scheduler);
+    uploads->assemblies = assemblies_new(uploads);
     uploads->recoveries =
         uploads->peers != NULL
             ? recoveries_new(base, scheduler, uploads->peers)
@@ -423,7 +440,7 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->cleaner = uploads->removals != NULL
                            ? cleaner_new(base, scheduler, uploads->removals)
                            : NULL;
-    if (uploads->cleaner == NULL) {
+    if (uploads->cleaner == NULL || uploads->assemblies == NULL) {
         uploads_free(uploads);
         return NULL;
     }
@@ -460,6 +477,7 @@ void uploads_free(struct uploads *uploads)
         return;
     }
     uploads_stop(uploads);
+    assemblies_free(uploads->assemblies);
     cleaner_free(uploads->cleaner);
     removals_free(uploads->removals);
     recoveries_free(uploads->recoveries);

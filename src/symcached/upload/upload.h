@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include "assembly.h"
+#include "spool.h"
 #include "stored_digest.h"
 #include "peers.h"
 #include "publication.h"
@@ -22,6 +24,7 @@
 
 struct event_base;
 struct scheduler;
+struct assemblies;
 struct uploads;
 
 /* Parts that a symbfile may be sent in. */
@@ -38,6 +41,13 @@ struct upload_request {
 
     const char *boundary; /* of the form */
     bool is_package;      /* the archive is a package of NuGet */
+    bool is_chunks;       /* the form has chunks of files (assembly.h) */
+
+    /* a file of chunks, which are uploads, and its SHA-1: it has only a name,
+     * the sums stay until done is called */
+    const struct upload_sum *chunks;
+    size_t nchunks;
+    struct upload_sum sum;
 
     /* of a symbfile, whose body may be one of several parts */
     bool is_symbfile;
@@ -74,6 +84,12 @@ void uploads_configure(struct uploads *uploads);
 void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg);
+
+/* Whether one more would be, now. */
+bool uploads_are_taken(const struct uploads *uploads);
+
+/* Files that come in chunks. */
+struct assemblies *uploads_assemblies(const struct uploads *uploads);
 
 /* Unix time after which a file that is there is of no use; 0 = never. */
 time_t upload_expires(const char *path);

@@ -54,6 +54,7 @@ struct uploads {
     struct recoveries *recoveries;
     struct removals *removals;
     struct cleaner *cleaner;
+    struct assemblies *assemblies;
 };
 
 /* Step 2: gives the files their names; or with "shares" only looks whether they

@@ -1,0 +1,465 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "sentry_page.h"
+
+#include <cjson/cJSON.h>
+#include <event2/http.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include "base/control.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "symcached/upload/upload.h"
+#include "upload_page.h"
+#include "url_path.h"
+
+#define RETRY_SECONDS "15"
+
+#define CHUNK_SIZE (8u << 20)
+#define CHUNKS_PER_REQUEST 16 /* at most 32, see docs/uploads.md */
+
+#define BODY_MAX (8u << 20)
+#define FILES_MAX 10000  /* of one request */
+#define CHUNKS_MAX 50000 /* of all its files */
+
+#define DEBUG_ID_SIZE 64
+
+/* Chunks that are taken. */
+struct chunk_page {
+    struct evhttp_request *req;
+    char user[128];
+};
+
+/* answers ------------------------------------------------------------------
+ */
+
+static void answer_error(struct evhttp_request *req, int status,
+                         const char *detail)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "detail", detail);
+    if (status == 503 || status == 507) {
+        reply_header(req, "Retry-After", RETRY_SECONDS);
+    }
+    reply_object(req, status, object);
+}
+
+/* who ----------------------------------------------------------------------
+ */
+
+/* Returns 0, or the status of a refusal with *wrong. */
+static int check_token(const struct config *config, struct evhttp_request *req,
+                       char user[128], bool *only_try, const char **wrong)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = evhttp_find_header(
+        evhttp_request_get_input_headers(req), "Authorization");
+    const struct upload_token *token;
+
+    snprintf(user, 128, "-");
+    *only_try = false;
+    if (!config->uploads.needs_token) {
+        return 0; /* nginx has asked already */
+    }
+    *wrong = "Authentication credentials were not provided.";
+    if (value == NULL || strncasecmp(value, scheme, sizeof(scheme) - 1) != 0) {
+        return 401;
+    }
+    value += sizeof(scheme) - 1;
+    token = upload_token_find(config, value + strspn(value, " "));
+    *wrong = "Invalid token";
+    if (token == NULL) {
+        return 401;
+    }
+    snprintf(user, 128, "%s", token->user);
+    *only_try = token->only_try;
+    return 0;
+}
+
+/* how to send --------------------------------------------------------------
+ */
+
+static void answer_options(const struct config *config, const char *org,
+                           struct evhttp_request *req)
+{
+    static const char *const accept[] = {"debug_files", "pdbs",
+                                         "portablepdbs"};
+    static const char *const compression[] = {"gzip"};
+    cJSON *object = cJSON_CreateObject();
+    char url[300];
+
+    /* below the address by which the client has come, whatever nginx calls
+     * it */
+    snprintf(url, sizeof(url), "organizations/%.200s/chunk-upload/", org);
+    cJSON_AddStringToObject(object, "url", url);
+    cJSON_AddNumberToObject(object, "chunkSize", CHUNK_SIZE);
+    cJSON_AddNumberToObject(object, "chunksPerRequest", CHUNKS_PER_REQUEST);
+    cJSON_AddNumberToObject(object, "maxFileSize",
+                            (double)config->uploads.max_size);
+    cJSON_AddNumberToObject(object, "maxRequestSize",
+                            (double)CHUNK_SIZE * CHUNKS_PER_REQUEST);
+    cJSON_AddNumberToObject(object, "concurrency", 2);
+    cJSON_AddStringToObject(object, "hashAlgorithm", "sha1");
+    cJSON_AddItemToObject(
+        object, "compression",
+        cJSON_CreateStringArray(compression,
+                                sizeof(compression) / sizeof(compression[0])));
+    cJSON_AddItemToObject(
+        object, "accept",
+        cJSON_CreateStringArray(accept, sizeof(accept) / sizeof(accept[0])));
+    reply_object(req, 200, object);
+}
+
+/* chunks -------------------------------------------------------------------
+ */
+
+static void on_chunks(void *arg, const struct upload_result *result)
+{
+    struct chunk_page *page = arg;
+
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d chunks: %s", page->user,
+                 result->status, result->text);
+        answer_error(page->req, result->status, result->text);
+    } else {
+        reply_empty(page->req, 200);
+    }
+    free(page);
+}
+
+static void take_chunks(struct uploads *uploads, const struct config *config,
+                        const char *user, bool only_try,
+                        struct evhttp_request *req)
+{
+    char boundary[UPLOAD_BOUNDARY_SIZE];
+    struct upload_request request = {
+        .is_chunks = true,
+        .boundary = boundary,
+        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                   UPLOAD_HEADER_BODY),
+        .only_try = only_try,
+        .expires = (unsigned)config->uploads.parts_kept};
+    struct chunk_page *page;
+
+    if (request.body == NULL || !upload_boundary_read(req, boundary)) {
+        answer_error(req, 400, "chunks come as multipart/form-data");
+        return;
+    }
+    page = calloc(1, sizeof(*page));
+    if (page == NULL) {
+        answer_error(req, 503, "out of memory");
+        return;
+    }
+    page->req = req;
+    snprintf(page->user, sizeof(page->user), "%s", user);
+    uploads_take(uploads, &request, on_chunks, page);
+}
+
+/* files --------------------------------------------------------------------
+ */
+
+/* Reads 40 hex digits. */
+static bool read_sum(const char *text, struct upload_sum *sum)
+{
+    unsigned byte;
+    size_t i;
+
+    if (text == NULL || strlen(text) != 2 * sizeof(sum->bytes) ||
+        text[strspn(text, "0123456789abcdefABCDEF")] != '\0') {
+        return false;
+    }
+    for (i = 0; i < sizeof(sum->bytes); i++) {
+        (void)sscanf(text + 2 * i, "%2x", &byte);
+        sum->bytes[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+/* The last part of a path of either kind, if a file can be called so. */
+static const char *base_name(const char *path)
+{
+    const char *p, *name = path;
+
+    for (p = path; path != NULL && *p != '\0'; p++) {
+        if (*p == '/' || *p == '\\') {
+            name = p + 1;
+        }
+    }
+    return name != NULL && name[0] != '\0' && name[0] != '.' &&
+                   !control_in(name) && strlen(name) <= SYMCACHE_NAME_MAX
+               ? name
+               : NULL;
+}
+
+/* As clients print a debug id: a UUID, and an age that is not 0. */
+static void print_debug_id(char text[DEBUG_ID_SIZE],
+                           const struct symstore_path *place)
+{
+    const symcache_key_t *key = place->ids;
+    size_t i;
+    char *at = text;
+
+    while (key < place->ids + place->nids &&
+           key->id_type != SYMCACHE_ID_DEBUG) {
+        key++;
+    }
+    if (key == place->ids + place->nids) {
+        snprintf(text, DEBUG_ID_SIZE, "00000000-0000-0000-0000-000000000000");
+        return;
+    }
+    for (i = 0; i < sizeof(key->guid); i++) {
+        at += snprintf(at, 4, "%s%02x",
+                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                       key->guid[i]);
+    }
+    if (key->age != 0) {
+        snprintf(at, 12, "-%x", key->age);
+    }
+}
+
+static void add_features(cJSON *object, unsigned features)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } names[] = {{SYMCACHE_HAS_DEBUG, "debug"},
+                 {SYMCACHE_HAS_SYMBOLS, "symtab"},
+                 {SYMCACHE_HAS_UNWIND, "unwind"},
+                 {SYMCACHE_HAS_SOURCES, "sources"}};
+    cJSON *list = cJSON_AddArrayToObject(object, "features");
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if ((features & names[i].bit) != 0) {
+            cJSON_AddItemToArray(list, cJSON_CreateString(names[i].name));
+        }
+    }
+}
+
+/* What the client gets to know of a file that is stored. */
+static void add_file(cJSON *answer, const char *sum, const char *name,
+                     const char *asked, const struct symstore_path *place)
+{
+    cJSON *file = cJSON_AddObjectToObject(answer, "dif"), *data;
+    char id[3 * SYMCACHE_NAME_MAX], debug_id[DEBUG_ID_SIZE], uuid[37];
+
+    print_debug_id(debug_id, place);
+    if (asked != NULL && strlen(asked) >= 36 && strlen(asked) < 48) {
+        snprintf(debug_id, sizeof(debug_id), "%s", asked);
+    }
+    snprintf(id, sizeof(id), "%s/%s/%s", place->name, place->id, place->file);
+    snprintf(uuid, sizeof(uuid), "%.36s", debug_id);
+    cJSON_AddStringToObject(file, "id", id);
+    cJSON_AddStringToObject(file, "uuid", uuid);
+    cJSON_AddStringToObject(file, "debugId", debug_id);
+    cJSON_AddStringToObject(file, "objectName", name);
+    cJSON_AddStringToObject(file, "symbolType",
+                            config_format_name(place->format));
+    cJSON_AddStringToObject(file, "cpuName", "any");
+    cJSON_AddStringToObject(file, "sha1", sum);
+    data = cJSON_AddObjectToObject(file, "data");
+    cJSON_AddStringToObject(data, "type", "dbg");
+    add_features(data, place->features);
+}
+
+static void add_state(cJSON *answer, const char *state, const char *detail)
+{
+    cJSON_AddStringToObject(answer, "state", state);
+    if (detail != NULL) {
+        cJSON_AddStringToObject(answer, "detail", detail);
+    }
+}
+
+/* Reads the sums of a list, at most left.  Returns false if one is none. */
+static bool read_chunks(const cJSON *list, struct upload_sum *sums,
+                        size_t left, size_t *n)
+{
+    const cJSON *item;
+
+    *n = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (*n == left || !read_sum(cJSON_GetStringValue(item), &sums[*n])) {
+            return false;
+        }
+        ++*n;
+    }
+    return true;
+}
+
+static void add_missing(cJSON *list, const cJSON *chunks, const bool *missing)
+{
+    const cJSON *chunk;
+    size_t i = 0;
+
+    cJSON_ArrayForEach(chunk, chunks)
+    {
+        if (missing[i++]) {
+            cJSON_AddItemToArray(
+                list, cJSON_CreateString(cJSON_GetStringValue(chunk)));
+        }
+    }
+}
+
+/* Answers for one file of a request. */
+static void answer_file(struct assemblies *assemblies, cJSON *answer,
+                        const cJSON *asked, struct assembly_request *request)
+{
+    static const char *const states[] = {[ASSEMBLY_MISSING] = "not_found",
+                                         [ASSEMBLY_WAITS] = "created",
+                                         [ASSEMBLY_RUNS] = "assembling",
+                                         [ASSEMBLY_DONE] = "ok",
+                                         [ASSEMBLY_FAILED] = "error"};
+    cJSON *missing = cJSON_AddArrayToObject(answer, "missingChunks");
+    struct assembly_answer state;
+
+    request->name = base_name(text_of(asked, "name"));
+    if (!read_sum(asked->string, &request->sum) || request->name == NULL) {
+        add_state(answer, "error",
+                  "the file has no SHA-1, or no name that a "
+                  "file can have");
+        return;
+    }
+    if (request->nchunks == 0) {
+        add_state(answer, "not_found", NULL);
+        return;
+    }
+    if (assemblies_ask(assemblies, request, &state) != 0) {
+        add_state(answer, "error", "too many files at a time: try again");
+        return;
+    }
+    add_state(answer, states[state.state], state.text);
+    if (state.missing != NULL) {
+        add_missing(missing, cJSON_GetObjectItem(asked, "chunks"),
+                    state.missing);
+        free(state.missing);
+    }
+    if (state.place != NULL) {
+        add_file(answer, asked->string, request->name,
+                 text_of(asked, "debug_id"), state.place);
+    }
+}
+
+/* Reads the body, which nginx has put into a file.  NULL: has answered. */
+static cJSON *read_body(const struct config *config,
+                        struct evhttp_request *req)
+{
+    const char *path = evhttp_find_header(
+        evhttp_request_get_input_headers(req), UPLOAD_HEADER_BODY);
+    char error[200] = "the request has no body", *text;
+    cJSON *json = NULL;
+    ssize_t n = -1;
+    int status = 400;
+    int fd = path != NULL ? spool_open(config->uploads.spool, path, &status,
+                                       error, sizeof(error))
+                          : -1;
+
+    if (fd < 0) {
+        answer_error(req, status, error);
+        return NULL;
+    }
+    text = malloc(BODY_MAX + 1);
+    n = text != NULL ? pread(fd, text, BODY_MAX + 1, 0) : -1;
+    close(fd);
+    if (n > (ssize_t)BODY_MAX) {
+        answer_error(req, 413, "the request is too large");
+    } else if (n < 0) {
+        answer_error(req, 503, "the request cannot be read");
+    } else {
+        json = cJSON_ParseWithLength(text, (size_t)n);
+        if (!cJSON_IsObject(json) || cJSON_GetArraySize(json) > FILES_MAX) {
+            answer_error(req, 400,
+                         "the request is not a JSON object of at most 10000 "
+                         "files");
+            cJSON_Delete(json);
+            json = NULL;
+        }
+    }
+    free(text);
+    return json;
+}
+
+static void answer_files(struct uploads *uploads, const struct config *config,
+                         bool only_try, struct evhttp_request *req)
+{
+    struct upload_sum *sums = malloc(CHUNKS_MAX * sizeof(*sums));
+    cJSON *asked = read_body(config, req), *answer, *file, *item;
+    struct assembly_request request = {.only_try = only_try};
+    size_t used = 0, n;
+
+    if (asked == NULL) {
+        free(sums);
+        return;
+    }
+    answer = cJSON_CreateObject();
+    cJSON_ArrayForEach(item, asked)
+    {
+        file = cJSON_AddObjectToObject(answer, item->string);
+        if (sums == NULL || !read_chunks(cJSON_GetObjectItem(item, "chunks"),
+                                         sums + used, CHUNKS_MAX - used, &n)) {
+            cJSON_AddArrayToObject(file, "missingChunks");
+            add_state(file, "error",
+                      "the chunks are no list of SHA-1, or too many");
+            continue;
+        }
+        request.chunks = sums + used;
+        request.nchunks = n;
+        used += n;
+        answer_file(uploads_assemblies(uploads), file, item, &request);
+    }
+    cJSON_Delete(asked);
+    free(sums);
+    reply_object(req, 200, answer);
+}
+
+/* --------------------------------------------------------------------------
+ */
+
+static bool is_assemble(const struct url_path *path)
+{
+    return path->n == 8 && strcmp(path->segments[2], "projects") == 0 &&
+           strcmp(path->segments[5], "files") == 0 &&
+           strcmp(path->segments[6], "difs") == 0 &&
+           strcmp(path->segments[7], "assemble") == 0;
+}
+
+void sentry_page(struct uploads *uploads, const struct config *config,
+                 const struct url_path *path, struct evhttp_request *req)
+{
+    bool is_get = evhttp_request_get_command(req) != EVHTTP_REQ_POST;
+    bool is_chunks = path->n == 5 &&
+                     strcmp(path->segments[2], "organizations") == 0 &&
+                     strcmp(path->segments[4], "chunk-upload") == 0;
+    const char *wrong = "The requested resource does not exist";
+    char user[128];
+    bool only_try;
+    int status = 404;
+
+    /* If nginx should send the body after all, it is no further request. */
+    reply_header(req, "Connection", "close");
+    if (config->uploads.root != NULL &&
+        (is_chunks || (is_assemble(path) && !is_get))) {
+        status = check_token(config, req, user, &only_try, &wrong);
+    }
+    if (status != 0) {
+        answer_error(req, status, wrong);
+    } else if (!is_chunks) {
+        answer_files(uploads, config, only_try, req);
+    } else if (is_get) {
+        answer_options(config, path->segments[3], req);
+    } else {
+        take_chunks(uploads, config, user, only_try, req);
+    }
+}

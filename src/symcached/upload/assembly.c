@@ -1,0 +1,493 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "assembly.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+#include "base/hash_table.h"
+#include "base/task.h"
+#include "config/config.h"
+#include "symcached/intake/upload_report.h"
+#include "symcached/job/job.h"
+#include "symcached/space/space.h"
+#include "parts.h"
+#include "upload_state.h"
+
+#define SECONDS 600
+#define BUFFER 65536
+
+/* Files that are remembered; those that are done make room. */
+#define ENTRIES_MAX 20000
+
+struct entry {
+    TAILQ_ENTRY(entry) next;
+    struct assemblies *assemblies;
+    struct upload_sum sum;
+    enum assembly_state state;
+    char *name;
+    struct upload_sum *chunks; /* until it is done */
+    size_t nchunks;
+    bool only_try;
+    unsigned expires;
+    char *text;                 /* why it failed */
+    struct symstore_path place; /* of one that is done */
+};
+
+struct assemblies {
+    struct uploads *uploads;
+    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    struct table by_sum;
+    struct entry *running; /* one at a time */
+    bool is_beginning;
+    char *text; /* that was told last */
+};
+
+/* the file of chunks --------------------------------------------------------
+ */
+
+struct join {
+    char *root;
+    char *output;
+    struct upload_sum *chunks;
+    size_t nchunks;
+    struct upload_sum sum;
+    uint64_t max;
+    uint64_t keep;
+    int errnum;
+    bool is_other; /* it has another SHA-1 */
+    struct upload *upload;
+};
+
+static struct upload_sum *copy_sums(const struct upload_sum *sums, size_t n)
+{
+    struct upload_sum *copy = malloc(n * sizeof(*copy));
+
+    if (copy != NULL) {
+        memcpy(copy, sums, n * sizeof(*copy));
+    }
+    return copy;
+}
+
+static void print_chunk(char path[PATH_MAX], const char *root,
+                        const struct upload_sum *sum)
+{
+    char text[2 * sizeof(sum->bytes) + 1];
+    size_t i;
+
+    for (i = 0; i < sizeof(sum->bytes); i++) {
+        snprintf(text + 2 * i, 3, "%02x", sum->bytes[i]);
+    }
+    snprintf(path, PATH_MAX, "%.2048s/" SYMCACHE_NAME_NONE "/hash-%s/%s", root,
+             text, UPLOAD_CHUNK);
+}
+
+static int append(struct join *join, const struct upload_sum *chunk,
+                  struct limited_writer *out, EVP_MD_CTX *sha1, char *buffer)
+{
+    char path[PATH_MAX];
+    ssize_t n;
+    int fd, rc = 0;
+
+    print_chunk(path, join->root, chunk);
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    do {
+        n = read(fd, buffer, BUFFER);
+        if (n < 0 && errno != EINTR) {
+            rc = errno;
+        } else if (n > 0 &&
+                   (EVP_DigestUpdate(sha1, buffer, (size_t)n) != 1 ||
+                    limited_writer_write(out, buffer, (size_t)n) != 0)) {
+            rc = out->error != 0 ? out->error : ENOMEM;
+        }
+    } while (n != 0 && rc == 0);
+    close(fd);
+    return rc;
+}
+
+/* Returns 0, or an errno. */
+static int join_all(struct join *join, int fd, EVP_MD_CTX *sha1, char *buffer)
+{
+    struct limited_writer out = {
+        .fd = fd, .max = join->max, .keep = join->keep};
+    struct upload_sum sum;
+    size_t i;
+    int rc = 0;
+
+    if (fd < 0) {
+        return errno;
+    }
+    if (buffer == NULL || sha1 == NULL ||
+        EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) != 1) {
+        return ENOMEM;
+    }
+    for (i = 0; i < join->nchunks && rc == 0; i++) {
+        rc = append(join, &join->chunks[i], &out, sha1, buffer);
+    }
+    if (rc == 0 && EVP_DigestFinal_ex(sha1, sum.bytes, NULL) != 1) {
+        rc = ENOMEM;
+    }
+    join->is_other = rc == 0 && memcmp(&sum, &join->sum, sizeof(sum)) != 0;
+    return rc;
+}
+
+static void run(void *arg)
+{
+    struct join *join = arg;
+    int fd = open(join->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    EVP_MD_CTX *sha1 = EVP_MD_CTX_new();
+    char *buffer = malloc(BUFFER);
+
+    join->errnum = join_all(join, fd, sha1, buffer);
+    if (fd >= 0) {
+        close(fd);
+    }
+    EVP_MD_CTX_free(sha1);
+    free(buffer);
+}
+
+static void on_joined(void *arg, bool late)
+{
+    struct join *join = arg;
+    struct upload *u = join->upload;
+
+    u->join = NULL;
+    if (late) {
+        upload_refuse(u, 503, "the disk does not answer");
+    } else if (join->errnum == ENOENT) {
+        upload_refuse(u, 503, "a chunk has expired: send it again");
+    } else if (join->errnum == EFBIG) {
+        upload_refuse(u, 413,
+                      "the chunks together have more bytes than "
+                      "\"uploads.max_size\" allows");
+    } else if (join->errnum != 0) {
+        upload_refuse_errno(u, join->errnum, "the chunks cannot be joined");
+    } else if (join->is_other) {
+        upload_refuse(u, 400, "the chunks make a file of another SHA-1");
+    } else if ((u->in = open(join->output, O_RDONLY | O_CLOEXEC)) < 0) {
+        upload_refuse_errno(u, errno, "the joined chunks cannot be read");
+    } else {
+        unpacking_start(u);
+    }
+}
+
+static void drop(void *arg)
+{
+    struct join *join = arg;
+
+    free(join->root);
+    free(join->output);
+    free(join->chunks);
+    free(join);
+}
+
+void assembly_join(struct upload *u)
+{
+    static const struct task_calls calls = {run, on_joined, drop};
+    const char *root = u->config->uploads.root;
+    struct join *join = calloc(1, sizeof(*join));
+    int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (join != NULL &&
+        asprintf(&join->root, "%s%s", root,
+                 u->request.only_try ? "/" UPLOADS_TRY : "") < 0) {
+        join->root = NULL;
+    }
+    if (join != NULL && asprintf(&join->output, "%s/joined", u->work) < 0) {
+        join->output = NULL;
+    }
+    if (join != NULL) {
+        join->chunks = copy_sums(u->request.chunks, u->request.nchunks);
+    }
+    if (join == NULL || join->root == NULL || join->output == NULL ||
+        join->chunks == NULL) {
+        if (join != NULL) {
+            drop(join);
+        }
+        upload_refuse_errno(u, ENOMEM, "the chunks cannot be joined");
+    } else {
+        join->nchunks = u->request.nchunks;
+        join->sum = u->request.sum;
+        join->max = u->config->uploads.max_size;
+        join->keep = disk_space_kept(work, &u->config->cache);
+        join->upload = u;
+        u->join = task_start(u->uploads->base, SECONDS, &calls, join);
+        if (u->join == NULL) {
+            upload_refuse_errno(u, errno, "no thread to join chunks");
+        }
+    }
+    if (work >= 0) {
+        close(work);
+    }
+}
+
+/* what becomes of files ------------------------------------------------------
+ */
+
+static uint64_t hash_of(const struct assemblies *assemblies,
+                        const struct upload_sum *sum)
+{
+    return table_hash((uintptr_t)assemblies, sum->bytes, sizeof(sum->bytes));
+}
+
+static struct entry *find(const struct assemblies *assemblies,
+                          const struct assembly_request *request)
+{
+    uint64_t hash = hash_of(assemblies, &request->sum);
+    struct entry *entry;
+    size_t at = 0;
+
+    while ((entry = (struct entry *)table_next(&assemblies->by_sum, hash,
+                                               &at)) != NULL) {
+        if (memcmp(&entry->sum, &request->sum, sizeof(entry->sum)) == 0 &&
+            entry->only_try == request->only_try &&
+            strcmp(entry->name, request->name) == 0) {
+            break;
+        }
+    }
+    return entry;
+}
+
+static void forget(struct entry *entry)
+{
+    struct assemblies *assemblies = entry->assemblies;
+
+    TAILQ_REMOVE(&assemblies->entries, entry, next);
+    table_remove(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
+                 (uintptr_t)entry);
+    free(entry->name);
+    free(entry->chunks);
+    free(entry->text);
+    free(entry);
+}
+
+/* Drops one that is done if there are as many as may be.  Returns false if
+ * none that is remembered is done.
+ */
+static bool drop_oldest(struct assemblies *assemblies)
+{
+    struct entry *entry;
+
+    if (assemblies->by_sum.count < ENTRIES_MAX) {
+        return true;
+    }
+    TAILQ_FOREACH(entry, &assemblies->entries, next)
+    {
+        if (entry->state >= ASSEMBLY_DONE) {
+            forget(entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct entry *add(struct assemblies *assemblies,
+                         const struct assembly_request *request)
+{
+    struct entry *entry =
+        drop_oldest(assemblies) ? calloc(1, sizeof(*entry)) : NULL;
+
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->assemblies = assemblies;
+    entry->sum = request->sum;
+    entry->state = ASSEMBLY_WAITS;
+    entry->only_try = request->only_try;
+    entry->expires = request->expires;
+    entry->nchunks = request->nchunks;
+    entry->name = strdup(request->name);
+    entry->chunks = copy_sums(request->chunks, request->nchunks);
+    TAILQ_INSERT_TAIL(&assemblies->entries, entry, next);
+    if (entry->name == NULL || entry->chunks == NULL ||
+        table_add(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
+                  (uintptr_t)entry) != 0) {
+        forget(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct entry *entry = arg;
+    struct assemblies *assemblies = entry->assemblies;
+
+    assemblies->running = NULL;
+    if (result->status < 300 && result->nfiles > 0) {
+        entry->state = ASSEMBLY_DONE;
+        entry->place = result->files[0].place;
+    } else {
+        entry->state = ASSEMBLY_FAILED;
+        entry->text = strdup(result->text != NULL ? result->text : "");
+    }
+    free(entry->chunks);
+    entry->chunks = NULL;
+}
+
+static struct entry *first_that_waits(const struct assemblies *assemblies)
+{
+    struct entry *entry;
+
+    TAILQ_FOREACH(entry, &assemblies->entries, next)
+    {
+        if (entry->state == ASSEMBLY_WAITS) {
+            break;
+        }
+    }
+    return entry;
+}
+
+static void begin(struct assemblies *assemblies, struct entry *entry)
+{
+    const struct uploads_config *config =
+        &scheduler_config(assemblies->uploads->scheduler)->uploads;
+    const struct upload_request request = {.name = entry->name,
+                                           .id = "",
+                                           .file = "",
+                                           .sum = entry->sum,
+                                           .chunks = entry->chunks,
+                                           .nchunks = entry->nchunks,
+                                           .only_try = entry->only_try,
+                                           .expires = entry->expires,
+                                           .replace = config->replace};
+
+    assemblies->running = entry;
+    entry->state = ASSEMBLY_RUNS;
+    uploads_take(assemblies->uploads, &request, on_done, entry);
+}
+
+void assemblies_next(struct assemblies *assemblies)
+{
+    struct entry *entry;
+
+    if (assemblies->is_beginning) {
+        return; /* one that has ended at once; the loop below goes on */
+    }
+    assemblies->is_beginning = true;
+    while (assemblies->running == NULL &&
+           uploads_are_taken(assemblies->uploads) &&
+           (entry = first_that_waits(assemblies)) != NULL) {
+        begin(assemblies, entry);
+    }
+    assemblies->is_beginning = false;
+}
+
+static const char *root_of(const struct assemblies *assemblies)
+{
+    return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
+}
+
+/* Returns how many chunks are missing, or -1 without memory. */
+static int find_missing(const struct assemblies *assemblies,
+                        const struct assembly_request *request, bool **missing)
+{
+    const char *root = root_of(assemblies);
+    char path[PATH_MAX], folder[PATH_MAX];
+    size_t i;
+    int n = 0;
+
+    *missing = calloc(request->nchunks, sizeof(**missing));
+    if (*missing == NULL) {
+        return -1;
+    }
+    snprintf(folder, sizeof(folder), "%.2000s%s", root,
+             request->only_try ? "/" UPLOADS_TRY : "");
+    for (i = 0; i < request->nchunks; i++) {
+        print_chunk(path, folder, &request->chunks[i]);
+        (*missing)[i] = access(path, R_OK) != 0;
+        n += (*missing)[i];
+    }
+    return n;
+}
+
+/* A file that was done may have been removed since. */
+static bool is_there(const struct entry *entry)
+{
+    char path[PATH_MAX], file[PATH_MAX];
+
+    upload_file_path(file, &entry->place, entry->only_try);
+    snprintf(path, sizeof(path), "%.2000s/%.2000s", root_of(entry->assemblies),
+             file);
+    return access(path, F_OK) == 0;
+}
+
+static void answer_entry(struct entry *entry, struct assembly_answer *answer)
+{
+    answer->state = entry->state;
+    if (entry->state == ASSEMBLY_DONE) {
+        answer->place = &entry->place;
+    } else if (entry->state == ASSEMBLY_FAILED) {
+        free(entry->assemblies->text);
+        answer->text = entry->assemblies->text = entry->text;
+        entry->text = NULL;
+        forget(entry); /* it may be tried again */
+    }
+}
+
+int assemblies_ask(struct assemblies *assemblies,
+                   const struct assembly_request *request,
+                   struct assembly_answer *answer)
+{
+    struct entry *entry = find(assemblies, request);
+    int n;
+
+    memset(answer, 0, sizeof(*answer));
+    if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry)) {
+        forget(entry);
+        entry = NULL;
+    }
+    if (entry != NULL) {
+        answer_entry(entry, answer);
+        return 0;
+    }
+    n = find_missing(assemblies, request, &answer->missing);
+    if (n != 0) {
+        return n < 0 ? -1 : 0; /* ASSEMBLY_MISSING */
+    }
+    free(answer->missing);
+    answer->missing = NULL;
+    entry = add(assemblies, request);
+    if (entry == NULL) {
+        return -1;
+    }
+    answer->state = ASSEMBLY_WAITS;
+    assemblies_next(assemblies);
+    return 0;
+}
+
+struct assemblies *assemblies_new(struct uploads *uploads)
+{
+    struct assemblies *assemblies = calloc(1, sizeof(*assemblies));
+
+    if (assemblies != NULL) {
+        assemblies->uploads = uploads;
+        TAILQ_INIT(&assemblies->entries);
+    }
+    return assemblies;
+}
+
+void assemblies_free(struct assemblies *assemblies)
+{
+    struct entry *entry;
+
+    if (assemblies == NULL) {
+        return;
+    }
+    while ((entry = TAILQ_FIRST(&assemblies->entries)) != NULL) {
+        forget(entry);
+    }
+    table_free(&assemblies->by_sum);
+    free(assemblies->text);
+    free(assemblies);
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/perl
+
+# sentry-cli itself uploads debug files through nginx (conf-examples/uploads.conf):
+# 200 of them, interrupted and repeated, then names, and the files themselves.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Example;
+use Test::More;
+use Test::Peer;
+use Test::Symcache;
+use Test::Uploads;
+
+my $cli = Test::Peer::folder('sentry-cli')
+    . '/node_modules/@sentry/cli-linux-x64/bin/sentry-cli';
+my $files = 200;
+my $u = Test::Uploads->new(inputs => ['pdb', 'elf'],
+                           uploads => { parts_kept => '1h', max_size => '64m' });
+my $t = $u->t;
+my $dir = $t->dir;
+my $listen = '127.0.0.1:' . Test::Symcache::free_port();
+Test::Example::start($t, 'uploads.conf', address => $listen,
+    put => { 'listen 80;' => "listen $listen;",
+             '/run/symcached/uploads.sock' => "$dir/u.sock",
+             '/srv/uploads' => "$dir/uploads" });
+
+# programs that differ in their build id alone
+mkdir "$dir/build" or die $!;
+$t->write_file('p.c', 'int twice(int n) { return 2 * n; } int main(void) { return twice(0); }');
+system('cc', '-g', '-O0', '-Wl,--build-id=0x' . '0' x 40, '-o', "$dir/p", "$dir/p.c") == 0 or die $?;
+my $program = $t->read_file('p');
+my $zero = pack 'H*', '0' x 40;
+my $at = index $program, "GNU\0$zero";
+die 'no build id' if $at < 0;
+for my $i (1 .. $files) {
+    my $copy = $program;
+    substr($copy, $at + 4, 20) = pack 'N5', (0xabcdef00 + $i) x 5;
+    $t->write_file("build/p$i", $copy);
+}
+my $pdb = $t->data('pdb/crash.pdb');
+system('cp', $pdb, "$dir/build") == 0 or die $?;
+
+@ENV{qw(SENTRY_URL SENTRY_AUTH_TOKEN SENTRY_ORG SENTRY_PROJECT)} =
+    ("http://$listen", '0123456789abcdef0123456789abcdef', 'acme', 'web');
+
+sub stored { scalar grep { !/_\.chunk$/ } split ' ', $u->stored }
+sub run_cli { return `timeout 300 '$cli' @_ 2>&1` }
+
+# killed as soon as something has come
+my $pid = fork // die $!;
+if ($pid == 0) {
+    open STDOUT, '>', '/dev/null';
+    open STDERR, '>', '/dev/null';
+    exec $cli, 'debug-files', 'upload', '--wait', "$dir/build";
+    die $!;
+}
+$t->wait_until('chunks have come', sub { $u->stored =~ /_\.chunk/ });
+kill 'KILL', $pid;
+waitpid $pid, 0;
+cmp_ok stored(), '<', $files + 1, 'the first run was interrupted';
+
+my $said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
+is $?, 0, 'the second one ends well' or diag $said;
+is stored(), $files + 1, '... and all files are there';
+like $said, qr/OK 3249d99d-0c40-4931-8610-f4e4fb0b6936-1/,
+    '... of which the client prints ids';
+$said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
+like $said, qr/Nothing to upload, all files are on the server/,
+    'the third one has nothing to send';
+
+my $key = '3249D99D0C4049318610F4E4FB0B69361';
+is $t->http("$dir/h.sock", 'GET',
+    "/v1/symcache/default/crash.pdb/$key?version=9.0.0&wait=60")->{status}, 200,
+    'a SymCache is made of an upload';
+ok $t->read_file("uploads/crash.pdb/$key/crash.pdb") eq $t->read_file($pdb),
+    'the file is as it was';
+
+$ENV{SENTRY_AUTH_TOKEN} = 'wrong';
+$said = run_cli('debug-files', 'upload', "$dir/build");
+ok $? != 0, 'another token is refused';
+like $said, qr/Invalid token/, '... with the reason';
+
+done_testing;

@@ -1,0 +1,174 @@
+#!/usr/bin/env perl
+
+# Files that Sentry's clients upload: in chunks under their SHA-1, of which files
+# are made when none is missing.  Requests and answers are as sentry-cli 3.8.0
+# sends and reads them (t/full/sentry_cli.t has the client itself).
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib qw(memGzip);
+use Digest::SHA qw(sha1_hex);
+use JSON::PP qw(encode_json);
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new(inputs => ['pdb', 'elf'],
+                           uploads => { parts_kept => '1h' });
+my $t = $u->t;
+my $dir = $t->dir;
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my $path = 'crash.pdb/3249D99D0C4049318610F4E4FB0B69361/crash.pdb';
+my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+my @form = ('Content-Type: multipart/form-data; boundary=b');
+my $send = '/api/0/organizations/acme/chunk-upload/';
+my $assemble = '/api/0/projects/acme/web/files/difs/assemble/';
+
+sub part {
+    my ($field, $data, $name) = @_;
+    return "--b\r\nContent-Disposition: form-data; name=\"$field\"; filename=\"$name\"\r\n"
+        . "Content-Type: application/octet-stream\r\n\r\n$data\r\n";
+}
+sub chunks {
+    my (@parts) = @_;
+    return $u->request('POST', $send, join('', @parts, "--b--\r\n"), @form,
+                       @bearer);
+}
+sub packed { map { part('file_gzip', memGzip($_), sha1_hex($_)) } @_ }
+
+# What becomes of one file; waits while it is being made.
+sub state_of {
+    my ($sum, $name, @sums) = @_;
+    my $r;
+    $t->wait_until("$name is assembled", sub {
+        $r = $u->request('POST', $assemble, encode_json({ $sum =>
+            { name => $name, chunks => \@sums } }), @bearer);
+        return ($r->{json}{$sum}{state} // '') !~ /^(?:created|assembling)$/;
+    });
+    return $r->{json}{$sum};
+}
+
+# --- how to send, and who may
+
+my $r = $u->request('GET', $send, '', @bearer);
+is $r->{status}, 200, 'a client is told how to send';
+is_deeply [@{ $r->{json} }{qw(url hashAlgorithm compression concurrency)}],
+    ['organizations/acme/chunk-upload/', 'sha1', ['gzip'], 2],
+    '... below the address by which it has come';
+cmp_ok $r->{json}{chunksPerRequest} * $r->{json}{chunkSize}, '<=',
+    $r->{json}{maxRequestSize}, '... so much that a request takes it';
+
+for (['GET', $send], ['POST', $send], ['POST', $assemble]) {
+    my ($method, $page) = @$_;
+    for my $bad ([], ['Authorization: Bearer wrong']) {
+        $r = $u->request($method, $page, $method eq 'GET' ? '' : '{}', @$bad);
+        ok $r->{status} == 401 && $r->{json}{detail},
+            "$method $page: 401 with " . (@$bad ? 'another' : 'no') . ' token';
+    }
+}
+is $u->request('GET', '/api/0/projects/', '', @bearer)->{status}, 404,
+    'other pages of Sentry are not there';
+is $u->request('PUT', $send, 'x', @bearer)->{status}, 405, 'nor other methods';
+
+# --- a file of three chunks
+
+my @pieces = (substr($pdb, 0, 10_000), substr($pdb, 10_000, 1),
+              substr($pdb, 10_001));
+my @sums = map { sha1_hex($_) } @pieces;
+my $sum = sha1_hex($pdb);
+my $debug_id = '3249d99d-0c40-4931-8610-f4e4fb0b6936-1';
+
+my $state = state_of($sum, 'crash.pdb', @sums);
+is $state->{state}, 'not_found', 'before anything is sent, it is not found';
+is_deeply $state->{missingChunks}, \@sums, '... and all chunks are missing';
+
+is chunks(packed($pieces[0]), part('file', $pieces[1], $sums[1]))->{status},
+    200, 'two chunks come, one packed';
+$state = state_of($sum, 'crash.pdb', @sums);
+is_deeply [@$state{qw(state missingChunks)}], ['not_found', [$sums[2]]],
+    'the third one is missing';
+unlike $u->stored, qr/crash/, '... and nothing is made';
+
+chunks(packed($pieces[2]));
+$state = state_of($sum, '/build/out/crash.pdb', @sums);
+is $state->{state}, 'ok', 'when all have come, the file is there';
+is_deeply [@{ $state->{dif} }{qw(uuid debugId sha1 symbolType id)}],
+    [substr($debug_id, 0, 36), $debug_id, $sum, 'pdb', $path],
+    '... and the client is told what it is';
+is_deeply [grep { /debug/ } @{ $state->{dif}{data}{features} }], ['debug'],
+    '... and what it has';
+ok $t->read_file("uploads/$path") eq $pdb, '... with all of its bytes';
+my $answer = $t->http("$dir/h.sock", 'GET',
+    '/v1/symcache/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361?version=9.0.0&wait=60');
+is $answer->{status}, 200, 'a SymCache is made of it';
+
+is state_of($sum, '/build/out/crash.pdb', @sums)->{state}, 'ok',
+    'asked again, it is still there';
+unlink "$dir/uploads/$path" or die $!;
+is state_of($sum, '/build/out/crash.pdb', @sums)->{state}, 'ok',
+    'one that was removed is made again of its chunks';
+ok -e "$dir/uploads/$path", '... and is there';
+
+# --- after a restart the client asks again, and the chunks are there
+
+$t->stop_symcached;
+$t->start_symcached($u->config);
+is state_of($sum, 'crash.pdb', @sums)->{state}, 'ok',
+    'nothing is sent again after a restart';
+
+# --- what cannot be
+
+$state = state_of($sum, 'crash.pdb', @sums[0, 2]);
+is $state->{state}, 'ok', 'what is done is known by its SHA-1';
+my $other = 'a' x 40;
+$state = state_of($other, 'crash.pdb', @sums[0, 1]);
+is $state->{state}, 'error', 'chunks that make something else';
+like $state->{detail}, qr/another SHA-1/, '... are an error with a reason';
+$state = state_of($other, 'crash.pdb', @sums[0, 1]);
+is $state->{state}, 'error', 'which is no memory: it is tried again';
+
+my $text = "no debug file\n" x 100;
+chunks(packed($text));
+$state = state_of(sha1_hex($text), 'notes.txt', sha1_hex($text));
+is $state->{state}, 'error', 'a file whose identity cannot be read';
+like $state->{detail}, qr/notes\.txt is not a file whose identity/,
+    '... is named with the reason';
+
+for (['a folder', '/'], ['a hidden file', '.profile'], ['a control', "a\nb"],
+     ['too long', 'x' x 300]) {
+    my ($what, $name) = @$_;
+    is state_of($sum, $name, @sums)->{state}, 'error', "a name that is $what";
+}
+for (['no list', 'x'], ['no SHA-1', ['zz']]) {
+    my ($what, $list) = @$_;
+    $r = $u->request('POST', $assemble, encode_json({ $sum =>
+        { name => 'crash.pdb', chunks => $list } }), @bearer);
+    my %states = map { $_ => 1 } qw(error not_found);
+    ok $states{ $r->{json}{$sum}{state} }, "chunks that are $what";
+}
+is $u->request('POST', $assemble, '[1', @bearer)->{status}, 400, 'no JSON';
+is $u->request('POST', $assemble, '', @bearer)->{status}, 400, 'no body';
+
+is chunks(part('file_gzip', 'not gzip', $other))->{status}, 400,
+    'a chunk that is not packed as its field says';
+is chunks(part('file', '', $other))->{status}, 400, 'an empty one';
+is chunks(map { part('file', "x$_", $other) } 1 .. 40)->{status}, 400,
+    'more chunks than a request may have';
+is chunks("--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\ny\r\n")->{status},
+    400, 'none';
+is $u->request('POST', $send, 'x', @bearer)->{status}, 400, 'no form';
+is chunks(part('file_gzip', memGzip("\0" x 20_000_000), $other))->{status},
+    413, 'one that unpacks to more than "uploads.max_size" allows';
+
+# --- files for try builds stay apart
+
+my @try = ('Authorization: Bearer try0123456789abcdef');
+$r = $u->request('POST', $assemble, encode_json({ $sum =>
+    { name => 'crash.pdb', chunks => \@sums } }), @try);
+is $r->{json}{$sum}{state}, 'not_found', 'chunks of others are not those of a try build';
+ok $u->nothing_left, 'nothing is left of requests';
+
+done_testing;
