@@ -48,8 +48,8 @@ sub nginx_ok {
 sub symcached_ok {
     my ($name, $text) = @_;
     local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
-                  AZURE_STORAGE_SAS_TOKEN GIT_TOKEN)} =
-        qw(id key sig=token token);
+                  AZURE_STORAGE_SAS_TOKEN GIT_TOKEN SENTRY_TOKEN)} =
+        qw(id key sig=token token token);
     $text =~ s{("private_key":\s*)"\@/[^"]*"}{$1"\@$dir/line.key"}g;
     $text =~ s{("tokens":\s*)"\@/[^"]*"}{$1"\@$dir/tokens"}g;
     $text =~ s{"\@(?!\Q$dir\E)/[^"]*"}{"\@$dir/secret"}g;

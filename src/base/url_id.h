@@ -6,15 +6,17 @@
 #ifndef BASE_URL_ID_H
 #define BASE_URL_ID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define URL_ID_SIZE 32
 
 /*
- * The SHA-256 of a URL in its normal form (proto/url.h); with a time of
- * SYMCACHE_HINT_SINCE, of "<url>#<since>".  since may be "".  Returns 0, or -1
- * without memory.
+ * The SHA-256 of a URL in its normal form (proto/url.h), with what the hints
+ * SYMCACHE_HINT_SINCE, which may be "", and SYMCACHE_HINT_SCRAPED add.  Returns
+ * 0, or -1 if there is no memory or a text is too long.
  */
-int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since);
+int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
+           bool is_scraped);
 
 #endif

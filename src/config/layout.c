@@ -124,7 +124,7 @@ static bool has_symbfiles(const struct source_config *source)
 unsigned config_source_formats(const struct source_config *source)
 {
     if (source->type != NULL && source->type->has_list) {
-        return (1u << FORMATS) - 1;
+        return FORMATS_ALL & ~(1u << FORMAT_SYMBFILE);
     }
     if (source->type != NULL && source->type->has_urls) {
         return 0;

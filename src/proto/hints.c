@@ -11,6 +11,7 @@
 
 static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_since(const char *value, size_t len);
+static int symcache_hint_is_scraped(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
@@ -22,6 +23,7 @@ static const struct {
 } symcache_hint_rules[SYMCACHE_HINTS] = {
     [SYMCACHE_HINT_URL] = { "url", symcache_hint_is_url },
     [SYMCACHE_HINT_SINCE] = { "since", symcache_hint_is_since },
+    [SYMCACHE_HINT_SCRAPED] = { "scraped", symcache_hint_is_scraped },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
@@ -176,11 +178,19 @@ symcache_hints_proved(const char *hints)
 {
     const char  *next;
 
+    if (strncmp(hints, "url=", 4) != 0) {
+        return 0;
+    }
+
+    /* those that may follow come in their order */
+
     next = strchr(hints, '&');
 
-    return strncmp(hints, "url=", 4) == 0
-           && (next == NULL || (strncmp(next, "&since=", 7) == 0
-                                && strchr(next + 1, '&') == NULL));
+    if (next != NULL && strncmp(next, "&since=", 7) == 0) {
+        next = strchr(next + 1, '&');
+    }
+
+    return next == NULL || strcmp(next, "&scraped=1") == 0;
 }
 
 /* One text for each URL, as the id of the key is the hash of it. */
@@ -206,6 +216,12 @@ symcache_hint_is_since(const char *value, size_t len)
     }
 
     return len > 0 && len <= 12 && i == len && value[0] != '0';
+}
+
+static int
+symcache_hint_is_scraped(const char *value, size_t len)
+{
+    return len == 1 && value[0] == '1';
 }
 
 static int

@@ -28,6 +28,9 @@ typedef enum {
     /* seconds since 1970: the file is to be as it was then or later; proved
      * with the URL: the id is the SHA-256 of "<url>#<since>" then */
     SYMCACHE_HINT_SINCE,
+    /* "1": a client names the URL, and no file of ours, so no credentials are
+     * sent; proved likewise, by "#scraped" at the end */
+    SYMCACHE_HINT_SCRAPED,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
     SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */

@@ -58,20 +58,21 @@ my %config = (
 $t->start_symcached(\%config);
 
 sub path_of {
-    my ($url, $since) = @_;
-    my $id = 'hash-' . sha256_hex($url . ($since ? "#$since" : ''));
+    my ($url, $since, $scraped) = @_;
+    my $id = 'hash-' . sha256_hex($url . ($since ? "#$since" : '')
+        . ($scraped ? '#scraped' : ''));
     my ($name) = $url =~ m{//([^:/]+)};
     return "$name/$id";
 }
 sub query_of {
-    my ($url, $since) = @_;
+    my ($url, $since, $scraped) = @_;
     (my $value = $url) =~ s/([&+%])/sprintf '%%%02X', ord $1/ge;
-    return "version=1.0.0&wait=60&url=$value" . ($since ? "&since=$since" : '');
+    return "version=1.0.0&wait=60&url=$value" . ($since ? "&since=$since" : '')
+        . ($scraped ? '&scraped=1' : '');
 }
 sub ask {
-    my ($url, $since) = @_;
-    my $r = $t->helper('GET', '/v1/source/default/' . path_of($url, $since)
-        . '?' . query_of($url, $since));
+    my $r = $t->helper('GET',
+        '/v1/source/default/' . path_of(@_) . '?' . query_of(@_));
     return join ' ', $r->{status},
         Test::Symcache::header($r, 'X-Symcache-Reason') // ();
 }
@@ -119,8 +120,10 @@ is ask("http://$host/secret/a.c"), '200', 'credentials below their URL';
 is ask("http://$host/secretly.c"), '200', 'not beside it';
 my ($beside) = grep { $_->{path} eq '/secretly.c' } $web->requests;
 is $beside->{headers}{authorization}, undef, 'are sent there';
-is ask("http://$host/secret/b.c", 1700000000), '503 error',
+is ask("http://$host/secret/a.c", 1700000000, 1), '503 error',
     'what a client names is asked for without them';
+is ask("http://$host/secret/a.c", 0, 1), '503 error',
+    'and is no answer that was had with them';
 
 # --- absences and failures
 

@@ -180,7 +180,10 @@ is_deeply post(request(web($ok), web($ok, id => 'x', filters => { filetypes => [
 
 my %s3 = (type => 's3', id => 'x', bucket => 'b', region => 'r');
 for (['a folder', { type => 'filesystem', id => 'x', path => '/' }],
-     ["Sentry's own server", { type => 'sentry', id => 'x', url => $ok, token => 't' }],
+     ["Sentry's own server without a token", { type => 'sentry', id => 'x', url => $ok }],
+     ['no URL of it', { type => 'sentry', id => 'x', token => 't' }],
+     ['one with a user', { type => 'sentry', id => 'x', token => 't', url => 'http://u@h/' }],
+     ['cookies that are a file', { type => 'sentry', id => 'x', url => $ok, cookies => '@/etc/hosts' }],
      ['another type', { type => 'ftp', id => 'x', url => $ok }],
      ['no URL', { type => 'http', id => 'x' }],
      ['no id', { type => 'http', url => $ok }],

@@ -83,6 +83,8 @@ static void since(void **state)
         symcache_hint_add(hints, SYMCACHE_HINT_SINCE, "1700000000", 10));
     assert_string_equal(hints, "url=https://a.example/&since=1700000000");
     assert_true(symcache_hints_proved(hints));
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_SCRAPED, "1", 1));
+    assert_true(symcache_hints_proved(hints));
     assert_true(symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, "a", 1));
     assert_false(symcache_hints_proved(hints));
 }

@@ -107,6 +107,7 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
         [SYMCACHE_HINT_URL] =
             "url= must be a URL of http or https in its normal form",
         [SYMCACHE_HINT_SINCE] = "since= must be seconds since 1970",
+        [SYMCACHE_HINT_SCRAPED] = "scraped= must be 1",
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
         [SYMCACHE_HINT_CODE_ID] =
@@ -212,15 +213,17 @@ bool waiting_lookup_proved(const struct waiting_lookup_query *q,
                            const symcache_key_t *key)
 {
     char url[SYMCACHE_HINT_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
+    char scraped[SYMCACHE_HINT_MAX + 1];
     uint8_t id[URL_ID_SIZE];
 
     symcache_hint_get(q->hints, SYMCACHE_HINT_URL, url);
     symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
+    symcache_hint_get(q->hints, SYMCACHE_HINT_SCRAPED, scraped);
     if (url[0] == '\0') {
-        return since[0] == '\0';
+        return since[0] == '\0' && scraped[0] == '\0';
     }
     return key->id_type == SYMCACHE_ID_HASH && key->build_len == sizeof(id) &&
-           url_id(id, url, since) == 0 &&
+           url_id(id, url, since, scraped[0] != '\0') == 0 &&
            memcmp(key->build, id, sizeof(id)) == 0;
 }
 

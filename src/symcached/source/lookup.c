@@ -271,8 +271,8 @@ static bool take_other_age(struct lookup *lookup)
     return !has_several_ids(lookup) || find_id(lookup);
 }
 
-/* The layout unified has the stamp of a portable PDB where its key has
- * FFFFFFFF, which is the other age then. */
+/* The layout unified and Sentry have the stamp of a portable PDB where its key
+ * has FFFFFFFF, which is the other age then. */
 static void take_stamp(struct lookup *lookup, const char *hints)
 {
     char stamp[SYMCACHE_HINT_MAX + 1];
@@ -281,7 +281,8 @@ static void take_stamp(struct lookup *lookup, const char *hints)
     if (stamp[0] != '\0' &&
         (lookup->key.kind == SYMCACHE_KIND_PPDBCACHE ||
          lookup->key.kind == SYMCACHE_KIND_SOURCECACHE) &&
-        lookup->source->layout == LAYOUT_UNIFIED) {
+        (lookup->source->layout == LAYOUT_UNIFIED ||
+         lookup->source->type->has_list)) {
         lookup->key.age = (uint32_t)strtoul(stamp, NULL, 16);
     }
 }
@@ -475,7 +476,7 @@ source_lookup(struct sources *sources, const struct config *config,
               const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
-    char since[SYMCACHE_HINT_MAX + 1];
+    char scraped[SYMCACHE_HINT_MAX + 1];
     struct timeval now = {0, 0};
 
     if (lookup == NULL) {
@@ -493,8 +494,8 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     symcache_hint_get(hints, SYMCACHE_HINT_URL, lookup->url);
-    symcache_hint_get(hints, SYMCACHE_HINT_SINCE, since);
-    lookup->has_since = since[0] != '\0';
+    symcache_hint_get(hints, SYMCACHE_HINT_SCRAPED, scraped);
+    lookup->is_scraped = scraped[0] != '\0';
     lookup->has_code_id =
         original_id_read_code_id(&lookup->code_id, key, hints);
     take_stamp(lookup, hints);

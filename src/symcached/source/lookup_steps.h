@@ -29,6 +29,7 @@ struct attempt_queue;
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
+    struct sentry_lists *lists; /* of a source of type sentry; or NULL */
     int index;   /* of a flat directory, see flat.h; or -1 */
     char *place; /* url or path, behind the name */
     char name[];
@@ -100,7 +101,7 @@ struct lookup {
     struct header_config checksum_header;
     char url[SYMCACHE_HINT_MAX + 1]; /* of a file at a URL, or "" */
     bool coded;     /* part has a Content-Encoding, which is to be undone */
-    bool has_since; /* a client names the URL, and no file of ours */
+    bool is_scraped; /* a client names the URL, and no file of ours */
     bool second;      /* no other age or name is to be looked for */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct source_callbacks callbacks;
@@ -245,5 +246,9 @@ void source_http_code(char code[HTTP_CODE],
 /* Fetches a URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);
 void source_http_pointed_below(struct lookup *lookup, const char *path);
+
+/* Fetches a URL of the source itself, and has it unpacked and checked.  Takes
+ * url over; NULL counts as out of memory. */
+void source_http_own(struct lookup *lookup, char *url);
 
 #endif

@@ -7,7 +7,8 @@
 #include "sources.h"
 
 extern const struct source_type source_filesystem, source_http, source_s3,
-    source_gcs, source_azure, source_symcache, source_web;
+    source_gcs, source_azure, source_symcache, source_sentry,
+    source_web;
 
 const struct source_type *const source_types[] = {
     &source_filesystem,
@@ -16,6 +17,7 @@ const struct source_type *const source_types[] = {
     &source_gcs,
     &source_azure,
     &source_symcache,
+    &source_sentry,
     &source_web,
     NULL,
 };

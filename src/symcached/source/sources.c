@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lookup_steps.h"
+#include "sentry_list.h"
 
 static void sources_on_freed(void *arg)
 {
@@ -60,6 +61,7 @@ static void memory_drop(struct source_memory **at)
     struct source_memory *memory = *at;
 
     *at = memory->next;
+    sentry_lists_free(memory->lists);
     if (memory->index >= 0) {
         close(memory->index);
     }

@@ -20,7 +20,9 @@ struct url_file {
     char source_map[FETCH_RESPONSE_SOURCE_MAP];
 };
 
-bool url_is_below(const char *url, const char *base)
+/* Is a URL the base or something below it?  "https://a/b" has "https://a/b/c"
+ * and "https://a/b?c", and not "https://a/bc". */
+static bool is_below(const char *url, const char *base)
 {
     size_t len = strlen(base);
 
@@ -99,7 +101,7 @@ static void set_transport(const struct lookup *lookup,
     }
 }
 
-void lookup_url_file(struct lookup *lookup, bool credentials)
+static void fetch_file(struct lookup *lookup)
 {
     const struct config *config = lookup->config;
     struct url_file *state = lookup_state(lookup, sizeof(*state));
@@ -115,10 +117,6 @@ void lookup_url_file(struct lookup *lookup, bool credentials)
         return;
     }
     set_transport(lookup, &state->transport);
-    if (!credentials) {
-        state->transport.nheaders = 0;
-        state->transport.auth = TRANSPORT_NO_AUTH;
-    }
     lookup->symcache->version = (symcache_version_t){1, 0, 0};
     lookup->resume = lookup_end;
     lookup->found = note_properties;
@@ -140,4 +138,25 @@ void lookup_url_file(struct lookup *lookup, bool credentials)
         return;
     }
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
+}
+
+void source_url_begin(struct lookup *lookup)
+{
+    const char *base = lookup->source->url, *why = NULL;
+
+    if (lookup->url[0] == '\0') {
+        why = "the client does not say the URL";
+    } else if (base != NULL && lookup->is_scraped) {
+        why = "the URL is a client's";
+    } else if (base != NULL && !is_below(lookup->url, base)) {
+        why = "the URL is not below that of the source";
+    }
+    if (why == NULL) {
+        fetch_file(lookup);
+        return;
+    }
+    origin_place(lookup->place, sizeof(lookup->place),
+                 source_place(lookup->source));
+    lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
+    lookup_end(lookup);
 }

@@ -8,23 +8,15 @@
 #ifndef SYMCACHED_SOURCE_URL_FILE_H
 #define SYMCACHED_SOURCE_URL_FILE_H
 
-#include <stdbool.h>
-
 struct lookup;
 
 /*
- * Is a URL in its normal form, or any other, the base or something below it?
- * "https://a/b" has "https://a/b/c" and "https://a/b?c", and not
- * "https://a/bc".
+ * The first step of a lookup at a source that has files at URLs: fetches
+ * lookup->url, and ends the lookup.  A source with a url has what is below it,
+ * and its credentials are sent for that, to the URL's own origin; but not if a
+ * client names the URL.  Private, loopback and link-local addresses are reached
+ * as far as the source may, and as clients' files may (tenants_may_reach()).
  */
-bool url_is_below(const char *url, const char *base);
-
-/*
- * Fetches lookup->url, and ends the lookup.  credentials: those of the source
- * are sent, to the URL's own origin.  Private, loopback and link-local
- * addresses are reached as far as the source may, and as clients' files may
- * (tenants_may_reach()).
- */
-void lookup_url_file(struct lookup *lookup, bool credentials);
+void source_url_begin(struct lookup *lookup);
 
 #endif

@@ -85,7 +85,7 @@ static bool add_members(cJSON *item, const cJSON *source)
         {"casing", false},    {"bucket", false},       {"prefix", false},
         {"region", false},    {"endpoint", false},     {"access_key", true},
         {"secret_key", true}, {"client_email", false}, {"private_key", true},
-        {"token", true},
+        {"token", true},      {"cookies", true},
     };
     const cJSON *value = cJSON_GetObjectItem(source, "headers");
     bool good = value == NULL || add_headers(item, value);
@@ -118,7 +118,7 @@ static const char *text_of(const cJSON *source, const char *name)
 static bool is_type(const char *type)
 {
     return strcmp(type, "http") == 0 || strcmp(type, "s3") == 0 ||
-           strcmp(type, "gcs") == 0;
+           strcmp(type, "gcs") == 0 || strcmp(type, "sentry") == 0;
 }
 
 static bool add_source(const struct tenants_config *config, cJSON *sources,
@@ -132,7 +132,8 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     const char *url = endpoint != NULL ? endpoint : text_of(source, "url");
     cJSON *item;
 
-    if (name == NULL || type == NULL || layout == NULL || !is_type(type)) {
+    if (name == NULL || type == NULL || !is_type(type) ||
+        (layout == NULL && strcmp(type, "sentry") != 0)) {
         return false;
     }
     item = cJSON_AddObjectToObject(sources, name);
@@ -146,7 +147,8 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
         (endpoint != NULL || (bucket != NULL && strchr(bucket, '.')))) {
         cJSON_AddTrueToObject(item, "path_style");
     }
-    if (strcmp(layout, "unified") != 0 && strcmp(layout, "debuginfod") != 0) {
+    if (layout != NULL && strcmp(layout, "unified") != 0 &&
+        strcmp(layout, "debuginfod") != 0) {
         cJSON_AddItemToObject(item, "forms",
                               cJSON_CreateStringArray(forms, 2));
     }

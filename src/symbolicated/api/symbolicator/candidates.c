@@ -12,9 +12,6 @@
 #include "own_sources.h"
 #include "sources.h"
 
-/* In place of a location, for a source that has no place to look in. */
-#define NO_PLACE "No object files listed on this source"
-
 /* In the order in which the same place of several stores is told of. */
 enum outcome { OUTCOME_OK, OUTCOME_UNSUPPORTED, OUTCOME_MALFORMED,
                OUTCOME_NOPERM, OUTCOME_ERROR, OUTCOME_NOTFOUND };
@@ -228,7 +225,8 @@ static char *print_location(const char *place)
 {
     char *location;
 
-    if (place[0] != '/' && strstr(place, "://") != NULL) {
+    if ((place[0] != '/' && strstr(place, "://") != NULL) ||
+        strcmp(place, OWN_NO_PLACE) == 0) {
         return strdup(place);
     }
     return asprintf(&location, "file://%s", place) < 0 ? NULL : location;
@@ -375,7 +373,7 @@ static void add_listed(struct candidates *all, uint32_t list, bool all_of_them)
          i = json->values[i].end, n++) {
         if (json_member(json, i, "id") != 0 &&
             (all_of_them || (all->result->own_asked >> n & 1) == 0)) {
-            add(all, text_of(json, i, "id"), strdup(NO_PLACE));
+            add(all, text_of(json, i, "id"), strdup(OWN_NO_PLACE));
         }
     }
 }
@@ -413,7 +411,7 @@ static void add_empty(struct candidates *all)
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
             if (is_told(all, store, name) && !has_source_code(all, name)) {
-                add(all, strdup(name), strdup(NO_PLACE));
+                add(all, strdup(name), strdup(OWN_NO_PLACE));
             }
         }
     }

@@ -22,6 +22,8 @@ enum own_member {
     OWN_CLIENT_EMAIL,
     OWN_PRIVATE_KEY,
     OWN_BEARER_TOKEN,
+    OWN_TOKEN,
+    OWN_COOKIES,
     OWN_LAYOUT,
     OWN_FILTERS,
     OWN_IS_PUBLIC,
@@ -42,6 +44,7 @@ struct own_source {
     uint32_t found[OWN_MEMBERS];
     const char *layout; /* NULL: nothing is looked for in it */
     const char *casing;
+    bool is_sentry; /* it is asked which files it has */
     struct own_filter filter; /* types: also those of the layout */
     uint32_t region, endpoint;     /* s3; endpoint may be 0 */
     const char *login;             /* of the URL; NULL: none */

@@ -44,6 +44,8 @@ static const struct schema_member source_members[OWN_MEMBERS] = {
     [OWN_CLIENT_EMAIL] = {"client_email", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     [OWN_PRIVATE_KEY] = {"private_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     [OWN_BEARER_TOKEN] = {"bearer_token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_TOKEN] = {"token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [OWN_COOKIES] = {"cookies", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
     [OWN_LAYOUT] = {"layout", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
     [OWN_FILTERS] = {"filters", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
     [OWN_IS_PUBLIC] = {"is_public", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
@@ -461,6 +463,36 @@ static bool read_gcs(struct schema_walk *walk, struct own_source *own)
            fail(walk, "private_key", "is too long");
 }
 
+/* Sentry's own; it has neither layout nor filters. */
+static bool read_sentry(struct schema_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+    enum own_member member =
+        own->found[OWN_TOKEN] != 0 ? OWN_TOKEN : OWN_COOKIES;
+    const char *mistake;
+
+    own->is_sentry = true;
+    own->layout = "unified"; /* where all types of files have a place */
+    own->casing = "default";
+    own->filter = (struct own_filter){.types = ALL_FILES};
+    if (own->found[OWN_URL] == 0) {
+        return schema_fail(walk, "missing field `url`");
+    }
+    if (own->found[member] == 0) {
+        return schema_fail(walk, "missing field `token` or `cookies`");
+    }
+    mistake = split_url(json, own->found[OWN_URL], own);
+    if (mistake == NULL && own->login != NULL) {
+        mistake = "has a user name";
+    }
+    if (mistake != NULL) {
+        return fail(walk, "url", mistake);
+    }
+    mistake = mistake_of_secret(json, own->found[member]);
+    return mistake == NULL ||
+           fail(walk, member == OWN_TOKEN ? "token" : "cookies", mistake);
+}
+
 static bool is_true(const struct json *json, uint32_t value)
 {
     return value != 0 && json->values[value].type == JSON_TRUE;
@@ -469,7 +501,7 @@ static bool is_true(const struct json *json, uint32_t value)
 bool own_source_is_public(const struct json *json,
                           const struct own_source *own)
 {
-    return is_true(json, own->found[OWN_IS_PUBLIC]);
+    return !own->is_sentry && is_true(json, own->found[OWN_IS_PUBLIC]);
 }
 
 bool own_source_read(struct schema_walk *walk, uint32_t value,
@@ -480,8 +512,14 @@ bool own_source_read(struct schema_walk *walk, uint32_t value,
 
     memset(own, 0, sizeof(*own));
     own->casing = "default";
-    if (!schema_object(walk, value, source_members, OWN_MEMBERS, own->found) ||
-        !own_filter_read(walk, own->found[OWN_FILTERS], &own->filter) ||
+    if (!schema_object(walk, value, source_members, OWN_MEMBERS,
+                       own->found)) {
+        return false;
+    }
+    if (json_is(json, own->found[OWN_TYPE], "sentry")) {
+        return read_sentry(walk, own);
+    }
+    if (!own_filter_read(walk, own->found[OWN_FILTERS], &own->filter) ||
         !read_layout(walk, own)) {
         return false;
     }
@@ -498,7 +536,8 @@ bool own_source_read(struct schema_walk *walk, uint32_t value,
     }
     return json_is(json, type, "gcs")
                ? read_gcs(walk, own)
-               : fail(walk, "type", "only http, s3 and gcs are allowed here");
+               : fail(walk, "type",
+                      "only http, s3, gcs and sentry are allowed here");
 }
 
 int own_sources_check(const struct symbolicator_request *request, char *error,

@@ -17,6 +17,9 @@ int own_sources_check(const struct symbolicator_request *request, char *error,
 
 struct own_list;
 
+/* The location of a source in which there is no place for a file. */
+#define OWN_NO_PLACE "No object files listed on this source"
+
 /* Reads the sources of a request that have been checked; to be freed.  NULL
  * without memory. */
 struct own_list *own_list_read(const struct symbolicator_request *request);

@@ -151,6 +151,15 @@ static void write_place(struct json_writer *w, const struct json *json,
     };
     size_t i;
 
+    if (own->is_sentry) {
+        enum own_member member =
+            own->found[OWN_TOKEN] != 0 ? OWN_TOKEN : OWN_COOKIES;
+
+        write_member(w, "url", json, own->found[OWN_URL]);
+        write_member(w, member == OWN_TOKEN ? "token" : "cookies", json,
+                     own->found[member]);
+        return;
+    }
     if (json_is(json, own->found[OWN_TYPE], "http")) {
         write_url(w, "url", json, own->found[OWN_URL], own);
         write_headers(w, json, own);
@@ -184,6 +193,9 @@ static bool has_part(const struct own_source *own, enum own_part part)
 {
     unsigned text = own->filter.types & 1u << OWN_BREAKPAD;
 
+    if (own->is_sentry) {
+        return part == OWN_PART_FILES;
+    }
     return part == OWN_PART_TEXT ? text != 0 : own->filter.types != text;
 }
 
@@ -198,10 +210,12 @@ static void write_part(struct json_writer *w, const struct json *json,
     json_write_key(w, "name");
     json_write_text(w, name);
     write_member(w, "type", json, own->found[OWN_TYPE]);
-    json_write_key(w, "layout");
-    json_write_text(w, part == OWN_PART_TEXT ? "breakpad" : own->layout);
-    json_write_key(w, "casing");
-    json_write_text(w, own->casing);
+    if (!own->is_sentry) {
+        json_write_key(w, "layout");
+        json_write_text(w, part == OWN_PART_TEXT ? "breakpad" : own->layout);
+        json_write_key(w, "casing");
+        json_write_text(w, own->casing);
+    }
     write_place(w, json, own);
     json_write_close(w, '}');
 }
@@ -334,6 +348,10 @@ char *own_source_location(const struct symbolicator_request *request,
     char *location = NULL;
     size_t size;
 
+    if (type != 0 && json_is(json, type, "sentry") &&
+        strncmp(place, "sentry://", 9) != 0) {
+        return strdup(OWN_NO_PLACE); /* the list */
+    }
     if (type == 0 || bucket == 0 || json_is(json, type, "http") ||
         host == NULL || (key = strchr(host + 3, '/')) == NULL) {
         return strdup(place);

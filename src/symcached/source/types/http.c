@@ -416,6 +416,11 @@ void source_http_pointed_below(struct lookup *lookup, const char *path)
     http_pointed(lookup, http_url(lookup->source, path), true);
 }
 
+void source_http_own(struct lookup *lookup, char *url)
+{
+    http_pointed(lookup, url, true);
+}
+
 static void begin(struct lookup *lookup)
 {
     source_http_walk(lookup, judge);

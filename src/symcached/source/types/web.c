@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/origin.h"
 #include "proto/url.h"
 #include "symcached/source/lookup_steps.h"
 #include "symcached/source/url_file.h"
@@ -42,27 +41,6 @@ static int check(struct config_reader *r, const cJSON *item,
     return source->url != NULL ? 0 : config_error(r, item, "out of memory");
 }
 
-static void begin(struct lookup *lookup)
-{
-    const char *base = lookup->source->url, *why = NULL;
-
-    if (lookup->url[0] == '\0') {
-        why = "the client does not say the URL";
-    } else if (base != NULL && lookup->has_since) {
-        why = "the URL is a client's";
-    } else if (base != NULL && !url_is_below(lookup->url, base)) {
-        why = "the URL is not below that of the source";
-    }
-    if (why == NULL) {
-        lookup_url_file(lookup, base != NULL);
-        return;
-    }
-    origin_place(lookup->place, sizeof(lookup->place),
-                 source_place(lookup->source));
-    lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
-    lookup_end(lookup);
-}
-
 const struct source_type source_web = {
     .name = "web",
     .shared = SOURCE_KEYS_HTTP | SOURCE_KEYS_HEADERS,
@@ -72,5 +50,5 @@ const struct source_type source_web = {
     .place = "url",
     .has_urls = true,
     .check = check,
-    .begin = begin,
+    .begin = source_url_begin,
 };

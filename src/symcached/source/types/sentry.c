@@ -1,0 +1,393 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A project of Sentry, or of a server with the same API: it is asked which
+ * files it has by debug id and code id, and for these by their ids there.
+ * Files at URLs below its own are its as well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/origin.h"
+#include "base/percent.h"
+#include "proto/url.h"
+#include "symcached/source/lookup_steps.h"
+#include "symcached/source/sentry_list.h"
+#include "symcached/source/url_file.h"
+
+#define LIST_SIZE (4 << 20) /* bytes of an answer */
+#define LIST_URL 512        /* of the ids in a query */
+
+/* A list without a file that is looked for is asked for again when it is so
+ * old: the file may have been uploaded since. */
+#define OLD_MS (60 * 1000)
+
+/* the settings; all texts may be NULL but for the first */
+struct sentry {
+    char *url; /* as it is: a slash at its end counts */
+    char *token;
+    char *cookies;
+};
+
+#define KEY(key, read, member, flags)                                         \
+    {                                                                         \
+        key, read, offsetof(struct sentry, member), 0, 0, flags               \
+    }
+
+static const struct config_field keys[] = {
+    KEY("url", config_string, url, CONFIG_REQUIRED),
+    KEY("token", config_secret, token, CONFIG_SECRET),
+    KEY("cookies", config_secret, cookies, CONFIG_SECRET),
+};
+
+/* the lookup's state */
+struct project {
+    struct sentry_lists *lists;
+    char url[SYMCACHE_URL_MAX + LIST_URL]; /* of the list */
+    char ids[SENTRY_FILES_MAX][SENTRY_ID_MAX + 1]; /* the best first */
+    size_t n, next;
+    uint64_t fetched; /* when the list was, as of clock_ms() */
+    bool is_empty;    /* the list is */
+};
+
+static void ask_list(struct lookup *lookup);
+
+/* candidates --------------------------------------------------------------- */
+
+/* How well a file suits, by what the server says of it: what programs are
+ * wanted for is in the other half, if there are two. */
+static int suits(const struct lookup *lookup, const struct sentry_file *file)
+{
+    symcache_kind_e kind = (symcache_kind_e)lookup->at.kind;
+    unsigned needs = symcache_kind(kind)->needs;
+
+    if (kind == SYMCACHE_KIND_EXECUTABLE &&
+        !(needs & SYMCACHE_HAS_UNWIND)) {
+        return (file->features & SYMCACHE_HAS_DEBUG) == 0;
+    }
+    if (needs & SYMCACHE_HAS_UNWIND) {
+        return (file->features & SYMCACHE_HAS_UNWIND) != 0;
+    }
+    return file->features & SYMCACHE_HAS_DEBUG     ? 2
+           : file->features & SYMCACHE_HAS_SYMBOLS ? 1
+                                                   : 0;
+}
+
+/* Bundles of sources have a turn of their own. */
+static bool is_for_bundles(const struct lookup *lookup)
+{
+    return lookup->at.kind == SYMCACHE_KIND_SOURCEBUNDLE;
+}
+
+static void choose(struct lookup *lookup, const struct sentry_list *list)
+{
+    struct project *project = lookup->state;
+    unsigned bundle = 1u << FORMAT_SOURCEBUNDLE;
+    unsigned formats =
+        lookup->formats & (is_for_bundles(lookup) ? bundle : ~bundle);
+    size_t i;
+    int rank;
+
+    project->n = project->next = 0;
+    project->is_empty = list->n == 0;
+    project->fetched = list->fetched;
+    for (rank = 2; rank >= 0; rank--) {
+        for (i = 0; i < list->n; i++) {
+            if ((list->files[i].formats & formats) &&
+                suits(lookup, &list->files[i]) == rank) {
+                memcpy(project->ids[project->n++], list->files[i].id,
+                       SENTRY_ID_MAX + 1);
+            }
+        }
+    }
+}
+
+/* All ids of a file are asked for at once. */
+static void end(struct lookup *lookup)
+{
+    const struct project *project = lookup->state;
+
+    if (!is_for_bundles(lookup) || project->is_empty) {
+        lookup->id_at = ORIGINAL_IDS;
+    }
+    lookup_end(lookup);
+}
+
+static void say(struct lookup *lookup, enum source_outcome outcome,
+                const char *detail)
+{
+    origin_place(lookup->place, sizeof(lookup->place), lookup->source->url);
+    lookup_attempt_here(lookup, outcome, detail);
+}
+
+/* A list that is remembered may be older than the file that is looked for. */
+static void exhausted(struct lookup *lookup)
+{
+    struct project *project = lookup->state;
+
+    if (project->n == 0 && clock_since(project->fetched) >= OLD_MS) {
+        ask_list(lookup);
+        return;
+    }
+    if (project->n == 0) {
+        say(lookup, SOURCE_NOT_FOUND, "the list has no such file");
+    }
+    end(lookup);
+}
+
+static void next(struct lookup *lookup)
+{
+    struct project *project = lookup->state;
+    const char *id, *base = lookup->source->url;
+    char query[3 * SENTRY_ID_MAX + 1], *url;
+
+    if (project->next == project->n) {
+        exhausted(lookup);
+        return;
+    }
+    id = project->ids[project->next++];
+    percent_encode(query, id);
+    if (asprintf(&url, "%s%cid=%s", base, strchr(base, '?') ? '&' : '?',
+                 query) < 0) {
+        url = NULL;
+    }
+    source_http_own(lookup, url);
+    if (lookup->step == LOOKUP_FETCHES) {
+        snprintf(lookup->place, sizeof(lookup->place),
+                 "sentry://project_debug_file/%s", id);
+    }
+}
+
+/* the list ----------------------------------------------------------------- */
+
+static void read_list(struct lookup *lookup)
+{
+    struct project *project = lookup->state;
+    const struct sentry_list *list = NULL;
+    char error[160] = "out of memory", *text = malloc(LIST_SIZE);
+    ssize_t n;
+
+    n = text != NULL ? pread(lookup->part_fd, text, LIST_SIZE, 0) : -1;
+    if (n >= 0) {
+        list = sentry_lists_add(project->lists, project->url, text, (size_t)n,
+                                error, sizeof(error));
+    }
+    free(text);
+    if (list == NULL) {
+        say(lookup, SOURCE_FAILED, error);
+        end(lookup);
+        return;
+    }
+    choose(lookup, list);
+    next(lookup);
+}
+
+static void on_list(void *arg, const struct fetch_result *result)
+{
+    struct lookup *lookup = arg;
+    char detail[512];
+
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    lookup->received = *result;
+    lookup->received.detail = NULL;
+    lookup->received.answer = NULL;
+    if (result->outcome != SOURCE_FOUND || !result->answer->framed) {
+        /* that there is no list says nothing of the file */
+        snprintf(detail, sizeof(detail), "the list: %s",
+                 result->outcome != SOURCE_FOUND
+                     ? result->detail
+                     : "200 without a length, so it may be cut");
+        say(lookup,
+            result->outcome == SOURCE_NOT_FOUND ||
+                    result->outcome == SOURCE_FOUND
+                ? SOURCE_FAILED
+                : result->outcome,
+            detail);
+        end(lookup);
+        return;
+    }
+    read_list(lookup);
+}
+
+static void ask_list(struct lookup *lookup)
+{
+    const struct config *config = lookup->config;
+    struct project *project = lookup->state;
+    struct fetch_request request = {.url = project->url};
+    struct fetch *fetch;
+
+    project->is_empty = true; /* until it is read */
+    if (lookup_open_part(lookup) != 0) {
+        lookup_fail(lookup, "open");
+        return;
+    }
+    request.transport = &lookup->source->transport;
+    request.credentials = true;
+    request.limits = &config->limits;
+    request.cache = &config->cache;
+    request.fd = lookup->part_fd;
+    request.max = LIST_SIZE;
+    request.seconds = config->limits.download_time;
+    fetch = fetch_start(lookup->sources->fetcher, &request, on_list, lookup);
+    if (fetch == NULL) {
+        say(lookup, SOURCE_FAILED, "out of memory or bad URL");
+        end(lookup);
+        return;
+    }
+    lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
+}
+
+/* the question ------------------------------------------------------------- */
+
+/* Ids as Sentry writes them.  Returns the length. */
+static size_t print_debug_id(char *buf, size_t size,
+                             const symcache_key_t *key)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < sizeof(key->guid); i++) {
+        n += (size_t)snprintf(buf + n, size - n, "%s%02x",
+                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                              key->guid[i]);
+    }
+    if (key->age != 0) {
+        n += (size_t)snprintf(buf + n, size - n, "-%x", key->age);
+    }
+    return n;
+}
+
+static size_t print_code_id(char *buf, size_t size, const symcache_key_t *key)
+{
+    size_t i, n = 0;
+
+    if (key->id_type == SYMCACHE_ID_PE) {
+        return (size_t)snprintf(buf, size, "%08x%x", key->timestamp,
+                                key->image_size);
+    }
+    for (i = 0; i < key->build_len; i++) {
+        n += (size_t)snprintf(buf + n, size - n, "%02x", key->build[i]);
+    }
+    return n;
+}
+
+static void print_list_url(const struct lookup *lookup, char *url,
+                           size_t size)
+{
+    const char *base = lookup->source->url;
+    const symcache_key_t *key = &lookup->key;
+    const symcache_key_t *code_id = key->id_type != SYMCACHE_ID_DEBUG ? key
+                                    : lookup->has_code_id ? &lookup->code_id
+                                                          : NULL;
+    size_t n = (size_t)snprintf(url, size, "%s%c", base,
+                                strchr(base, '?') ? '&' : '?');
+
+    if (key->id_type == SYMCACHE_ID_DEBUG) {
+        n += (size_t)snprintf(url + n, size - n, "debug_id=");
+        n += print_debug_id(url + n, size - n, key);
+    }
+    if (code_id != NULL) {
+        n += (size_t)snprintf(url + n, size - n, "%scode_id=",
+                              key == code_id ? "" : "&");
+        print_code_id(url + n, size - n, code_id);
+    }
+}
+
+static void begin(struct lookup *lookup)
+{
+    struct source_memory *memory =
+        sources_memory(lookup->sources, lookup->source);
+    const struct sentry_list *list;
+    struct project *project;
+
+    if (symcache_key_is_url(&lookup->key)) {
+        source_url_begin(lookup);
+        return;
+    }
+    project = lookup_state(lookup, sizeof(*project));
+    if (project == NULL) {
+        return;
+    }
+    if (memory != NULL && memory->lists == NULL) {
+        memory->lists = sentry_lists_new();
+    }
+    lookup->second = true; /* the list is by the one age */
+    project->lists = memory != NULL ? memory->lists : NULL;
+    if (project->lists == NULL) {
+        say(lookup, SOURCE_FAILED_HERE, "out of memory");
+        end(lookup);
+        return;
+    }
+    print_list_url(lookup, project->url, sizeof(project->url));
+    lookup->resume = next;
+    list = sentry_lists_find(project->lists, project->url);
+    if (list == NULL) {
+        ask_list(lookup);
+    } else {
+        choose(lookup, list);
+        next(lookup);
+    }
+}
+
+/* the configuration -------------------------------------------------------- */
+
+static int set_cookies(struct config_reader *r, const cJSON *item,
+                       struct transport_config *transport,
+                       const char *cookies)
+{
+    transport->headers = calloc(1, sizeof(transport->headers[0]));
+    if (transport->headers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    transport->nheaders = 1;
+    transport->headers[0].name = strdup("Cookie");
+    transport->headers[0].value = strdup(cookies);
+    return transport->headers[0].name != NULL &&
+                   transport->headers[0].value != NULL
+               ? 0
+               : config_error(r, item, "out of memory");
+}
+
+static int check(struct config_reader *r, const cJSON *item,
+                 struct source_config *source)
+{
+    const struct sentry *sentry = source->settings;
+    char url[SYMCACHE_URL_MAX + 1];
+
+    if (sentry->token != NULL && sentry->cookies != NULL) {
+        return config_error(r, item,
+                            "\"token\" and \"cookies\" exclude each other");
+    }
+    if (symcache_url_normalise(url, sentry->url, strlen(sentry->url)) == 0) {
+        return config_error(r, item, "\"url\" is no URL of http or https");
+    }
+    source->url = strdup(url);
+    if (source->url == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    if (sentry->token != NULL) {
+        source->transport.auth = TRANSPORT_BEARER;
+        source->transport.token = strdup(sentry->token);
+        return source->transport.token != NULL
+                   ? 0
+                   : config_error(r, item, "out of memory");
+    }
+    return sentry->cookies != NULL ? set_cookies(r, item, &source->transport,
+                                                 sentry->cookies)
+                                   : 0;
+}
+
+const struct source_type source_sentry = {
+    .name = "sentry",
+    .shared = SOURCE_KEYS_HTTP,
+    .keys = keys,
+    .nkeys = sizeof(keys) / sizeof(keys[0]),
+    .settings_size = sizeof(struct sentry),
+    .place = "url",
+    .has_urls = true,
+    .has_list = true,
+    .check = check,
+    .begin = begin,
+};

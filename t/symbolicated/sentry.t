@@ -1,0 +1,74 @@
+#!/usr/bin/env perl
+
+# Sources of Sentry that clients of /symbolicate bring.  What its candidates
+# look like is Symbolicator's answer for such a source, whose list had one file.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::More;
+use Test::Sentry;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical;
+my $s = Test::Sentry->new($t, token => 's3cret');
+my $debug_id = '3249d99d-0c40-4931-8610-f4e4fb0b6936-1';
+my $id = $s->add(type => 'pdb', debug_id => $debug_id,
+    data => $t->read_file($t->data('pdb/crash.pdb')));
+
+$t->start_symcached({
+    stores => { default => { root => $t->path('store') } },
+    limits => { attempts => 1 },
+    symbolication => { symbolicator => { sources => 'allow', tenants => {
+        root => $t->path('tenants'), count => 8, hosts => [$s->host] } } },
+});
+$t->start_symbolicated;
+
+sub post {
+    my ($source, %o) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate?scope='
+            . ($o{scope} // 'a'), $json->encode({
+        stacktraces => [{ frames => [{ instruction_addr => '0x401000' }] }],
+        modules => [{ type => 'pe', code_file => 'crash.exe',
+            debug_file => 'crash.pdb', debug_id => $o{id} // $debug_id,
+            image_addr => '0x400000', image_size => 0x100000 }],
+        options => { dif_candidates => JSON::PP::true(),
+            apply_source_context => JSON::PP::false() },
+        sources => [{ type => 'sentry', id => 'sentry:project',
+            url => $s->debug_files, %$source }],
+    }), 'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body})->{modules}[0]
+                               : $r->{status};
+}
+
+my $m = post({ token => 's3cret' });
+is $m->{debug_status}, 'found', 'a file of the project' or diag explain $m;
+is_deeply [map { [@$_{qw(source location)}, $_->{download}{status}] }
+        @{ $m->{candidates} }],
+    [['sentry:project', "sentry://project_debug_file/$id", 'ok']],
+    'its place, as Symbolicator has it';
+my $n = () = $s->requests;
+is post({ token => 's3cret' })->{debug_status}, 'found', 'once more';
+is scalar(() = $s->requests), $n, 'without a request';
+
+my $none = post({ token => 's3cret' }, id => '00000000-0000-4931-8610-f4e4fb0b6936-1');
+is $none->{debug_status}, 'missing', 'what the project does not have';
+is_deeply $none->{candidates}, [{ source => 'sentry:project',
+    location => 'No object files listed on this source',
+    download => { status => 'notfound' } }], 'has no place in it';
+
+isnt post({ token => 'wrong' })->{debug_status}, 'found',
+    'another token, another store';
+isnt post({ token => 's3cret', url => $s->project . '/x/' })->{debug_status},
+    'found', 'another project as well';
+my $files = qx(grep -rl s3cret @{[$t->path('tenants')]} @{[
+    $t->path('symcached.log')]} @{[$t->path('symbolicated.log')]} 2>/dev/null);
+is $files, '', 'the token is in no file';
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+$t->finish;
+done_testing;
