@@ -73,8 +73,9 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/zip' => '',
     'debuginfo/sourcebundle' => 'base proto json debuginfo debuginfo/zip'
         . ' derived/sourcecache derived/symcache',
-    'debuginfo/sourcemap' => 'base debuginfo derived/jscache json'
-        . ' symbolication/js',
+    'debuginfo/jsscopes' => 'base',
+    'debuginfo/sourcemap' => 'base debuginfo debuginfo/jsscopes'
+        . ' derived/jscache json symbolication/js',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'

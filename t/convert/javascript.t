@@ -65,8 +65,8 @@ for my $positions (glob "$data/shop/*.positions.json") {
     is $code, 0, "$tool: a JsCache" or diag $said;
     is((run('', qw(symcachectl verify), "$dir/c"))[0], 0, "$tool: it is sound");
     my @right = @{ $json->decode(slurp($positions))->{right} };
+    $#$_ = 2 for grep { !defined $_->[2] } @right;
     my @got = look_up("$dir/c", @right);
-    $#$_ = defined $_->[2] ? 5 : 2 for @right, @got;    # without functions
     my @wrong = grep { $json->encode($got[$_]) ne $json->encode($right[$_]) }
         0 .. $#right;
     is scalar(@wrong), 0, "$tool: " . @right . ' places'

@@ -2,7 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Names and URLs of scripts, by what a model of Symbolicator's rules makes of
- * them (t/data/javascript/README.md).
+ * them, and places of scripts, by what Symbolicator itself answered.  Where
+ * both are from: t/data/javascript/README.md.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "debuginfo/sourcemap/sourcemap.h"
 #include "json/json.h"
 #include "symbolication/js/js.h"
 
@@ -90,8 +92,8 @@ static struct symc_string made(char *to, size_t size)
 
 static struct symc_string join(const struct json *json, uint32_t row, char *to)
 {
-    return made(to, js_join(text(json, row + 1), text(json, row + 2), to,
-                            ROOM));
+    return made(to,
+                js_join(text(json, row + 1), text(json, row + 2), to, ROOM));
 }
 
 static struct symc_string module(const struct json *json, uint32_t row,
@@ -161,8 +163,7 @@ static void candidates(void **state)
         n = js_candidates(text(&json, row + 1), to, got);
         assert_int_equal(n, json.values[item].size);
         for (i = 0; i < n; i++) {
-            check(text(&json, row + 1), got[i],
-                  text(&json, item + 1 + i));
+            check(text(&json, row + 1), got[i], text(&json, item + 1 + i));
         }
     }
     json_free(&json);
@@ -242,11 +243,117 @@ static void data_urls(void **state)
     }
 }
 
+static int append(void *context, const void *data, size_t size)
+{
+    struct file *file = context;
+
+    file->data = realloc(file->data, file->size + size + 1);
+    memcpy(file->data + file->size, data, size);
+    file->size += size;
+    return 0;
+}
+
+static struct file convert(const char *tool)
+{
+    char path[200];
+    struct file script, map, cache = {NULL, 0};
+    const struct symc_sink sink = {append, &cache};
+    struct debuginfo_result result;
+    struct failure failure = {FAILURE_NONE, ""};
+
+    snprintf(path, sizeof(path), DATA "shop/%s.js", tool);
+    script = load(path);
+    snprintf(path, sizeof(path), DATA "shop/%s.js.map", tool);
+    map = load(path);
+    if (sourcemap_convert((uint8_t *)script.data, script.size,
+                          (uint8_t *)map.data, map.size, &sink, &result,
+                          &failure) != 0) {
+        fail_msg("%s: %s", tool, failure.text);
+    }
+    free(script.data);
+    free(map.data);
+    return cache;
+}
+
+static uint64_t number(const struct json *json, uint32_t value)
+{
+    uint64_t n;
+
+    return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE ? n
+                                                                  : UINT64_MAX;
+}
+
+/* Compares a row of "peer": line, column, filename, line, column, function. */
+static void compare(const struct jscache_reader *reader,
+                    const struct json *json, uint32_t row)
+{
+    char to[ROOM], name[ROOM];
+    struct jscache_token token;
+    struct jscache_file file;
+    static const struct symc_string given = {"<given>", 7}, none = {NULL, 0};
+    struct symc_string function;
+    uint64_t line = number(json, row + 1), column = number(json, row + 2);
+    bool is_found = jscache_reader_lookup(reader, (uint32_t)line,
+                                          (uint32_t)column, false, &token);
+
+    if (is_found == (json->values[row + 3].type == JSON_NULL)) {
+        fail_msg("%d:%d: %sfound", (int)line, (int)column,
+                 is_found ? "" : "not ");
+    }
+    if (!is_found) {
+        return;
+    }
+    assert_true(jscache_reader_file(reader, token.file, &file));
+    check(file.name, js_file_names(file.name, none, true, name).filename,
+          text(json, row + 3));
+    assert_int_equal(token.line, number(json, row + 4));
+    assert_int_equal(token.column, number(json, row + 5));
+    function = js_function(&token, given, none);
+    check(file.name, made(to, js_fold(function, to, ROOM)),
+          text(json, row + 6));
+}
+
+static void peer(void **state)
+{
+    static const char *const tools[] = {
+        "babel-inline", "esbuild", "esbuild-nocontent",
+        "indexed",      "rollup",  "terser",
+        "tsc",          "webpack", "webpack-names"};
+    size_t i;
+    unsigned n = 0;
+    uint32_t row, list;
+    char path[200];
+    struct file cache, file;
+    struct json json;
+    struct jscache_reader reader;
+
+    for (i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        cache = convert(tools[i]);
+        assert_int_equal(jscache_reader_open(&reader, cache.data, cache.size,
+                                             path, sizeof(path)),
+                         SYMC_OPENED);
+        snprintf(path, sizeof(path), DATA "shop/%s.positions.json", tools[i]);
+        file = load(path);
+        json = parse(&file);
+        list = json_member(&json, 0, "peer");
+        for (row = list + 1; row < json.values[list].end;
+             row = json.values[row].end) {
+            compare(&reader, &json, row);
+            n++;
+        }
+        json_free(&json);
+        free(file.data);
+        free(cache.data);
+    }
+    assert_int_equal(n, 1704);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names), cmocka_unit_test(candidates),
-        cmocka_unit_test(references), cmocka_unit_test(data_urls)};
+        cmocka_unit_test(references), cmocka_unit_test(data_urls),
+        cmocka_unit_test(peer)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

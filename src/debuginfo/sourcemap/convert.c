@@ -8,6 +8,7 @@
 
 #include "debuginfo/scratch.h"
 #include "map.h"
+#include "scopes.h"
 #include "symbolication/js/js.h"
 
 /* Copies the map, which is read in place, or takes it out of the script. */
@@ -40,24 +41,23 @@ static char *take_map(const uint8_t *script, size_t script_size,
 }
 
 static enum symc_status add_files(struct jscache_writer *writer,
-                                     const struct sourcemap *map)
+                                  const struct sourcemap *map)
 {
     size_t i;
     enum symc_status status = SYMC_OK;
 
     for (i = 0; i < map->num_sources && status == SYMC_OK; i++) {
-        status =
-            jscache_writer_file(writer, map->sources[i].name,
-                                map->sources[i].text,
-                                map->sources[i].is_ignored);
+        status = jscache_writer_file(writer, map->sources[i].name,
+                                     map->sources[i].text,
+                                     map->sources[i].is_ignored);
     }
     return status;
 }
 
-/* Gives tokens the functions that a Hermes map knows.  Of several tokens at one
- * place, the first one's counts. */
+/* Gives tokens the functions that a Hermes map knows.  Of several tokens at
+ * one place, the first one's counts. */
 static enum symc_status add_functions(struct jscache_writer *writer,
-                                         struct sourcemap *map)
+                                      struct sourcemap *map)
 {
     size_t i;
     struct jscache_row *token;
@@ -77,7 +77,7 @@ static enum symc_status add_functions(struct jscache_writer *writer,
 /* Makes offsets of the indices of names.  Most names are those of many tokens,
  * so each index is looked up once. */
 static enum symc_status add_names(struct jscache_writer *writer,
-                                     struct sourcemap *map)
+                                  struct sourcemap *map)
 {
     size_t i;
     uint32_t *offsets, *offset;
@@ -96,8 +96,8 @@ static enum symc_status add_names(struct jscache_writer *writer,
         }
         offset = &offsets[token->name];
         if (*offset == JSCACHE_NONE) {
-            status = jscache_writer_text(writer, map->names[token->name],
-                                         offset);
+            status =
+                jscache_writer_text(writer, map->names[token->name], offset);
         }
         token->name = *offset;
     }
@@ -105,7 +105,9 @@ static enum symc_status add_names(struct jscache_writer *writer,
     return status;
 }
 
-static int write_cache(struct sourcemap *map, const struct symc_sink *sink,
+static int write_cache(struct sourcemap *map, const char *script, size_t size,
+                       const struct symc_sink *sink,
+                       struct debuginfo_result *result,
                        struct failure *failure)
 {
     enum symc_status status;
@@ -115,23 +117,26 @@ static int write_cache(struct sourcemap *map, const struct symc_sink *sink,
     status = add_files(&writer, map);
     if (status == SYMC_OK && map->is_hermes) {
         status = add_functions(&writer, map);
+    } else if (status == SYMC_OK) {
+        (void)scopes_add(map, script, size, &writer, result->note,
+                         sizeof(result->note), failure);
     }
     if (status == SYMC_OK) {
         status = add_names(&writer, map);
     }
-    if (status == SYMC_OK) {
-        status = jscache_writer_finish(&writer, map->tokens, map->num_tokens,
-                                       sink);
+    if (status == SYMC_OK && failure->code == FAILURE_NONE) {
+        status =
+            jscache_writer_finish(&writer, map->tokens, map->num_tokens, sink);
     }
     jscache_writer_free(&writer);
-    return failure_writer(failure, status);
+    return failure->code == FAILURE_NONE ? failure_writer(failure, status)
+                                         : -1;
 }
 
 int sourcemap_convert(const uint8_t *script, size_t script_size,
                       const uint8_t *map, size_t map_size,
                       const struct symc_sink *sink,
-                      struct debuginfo_result *result,
-                      struct failure *failure)
+                      struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     char *text;
@@ -146,7 +151,8 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     memset(&read, 0, sizeof(read));
     rc = sourcemap_read(&read, text, map_size, failure);
     if (rc == 0) {
-        rc = write_cache(&read, sink, failure);
+        rc = write_cache(&read, (const char *)script, script_size, sink,
+                         result, failure);
     }
     sourcemap_free(&read);
     scratch_free(text);

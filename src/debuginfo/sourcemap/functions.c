@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Functions in the maps of Hermes: x_facebook_sources has for each source null,
- * or a list of which the first item is {names, mappings}.
+ * Functions in the maps of Hermes: x_facebook_sources has for each source
+ * null, or a list of which the first item is {names, mappings}.
  */
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@
  * index of a name, and line; of these the column begins anew with each group.
  * Returns 1 if they are damaged.
  */
-static int read_places(struct sourcemap_functions *f,
-                       struct symc_string text, struct failure *failure)
+static int read_places(struct sourcemap_functions *f, struct symc_string text,
+                       struct failure *failure)
 {
     int n;
     const char *p = text.data, *end = p + text.size;
@@ -37,7 +37,7 @@ static int read_places(struct sourcemap_functions *f,
         last.name += n > 1 ? numbers[1] : 0;
         last.line += n > 2 ? numbers[2] : 0;
         if (symc_array_need(&f->list, &f->room, f->count + 1,
-                               sizeof(*f->list)) != 0) {
+                            sizeof(*f->list)) != 0) {
             return failure_memory(failure);
         }
         f->list[f->count++] = last;
@@ -67,8 +67,7 @@ static int read_source(struct sourcemap *map, uint32_t item,
                                  "is no source map: \"x_facebook_sources\" "
                                  "has something that is no function map");
     }
-    f->names =
-        sourcemap_member(json, item + 1, "names", JSON_ARRAY, failure);
+    f->names = sourcemap_member(json, item + 1, "names", JSON_ARRAY, failure);
     mappings =
         sourcemap_member(json, item + 1, "mappings", JSON_STRING, failure);
     if (failure->code != FAILURE_NONE || f->names == 0 || mappings == 0) {
@@ -112,7 +111,7 @@ static uint64_t key_of(const struct sourcemap_function *f)
 /* The name with an index; items of JSON need not be of one size, but texts
  * are. */
 static struct symc_string name_at(const struct json *json, uint32_t list,
-                                     uint32_t index)
+                                  uint32_t index)
 {
     uint32_t at = list + 1 + index;
     struct symc_string name = {NULL, 0};
@@ -126,7 +125,7 @@ static struct symc_string name_at(const struct json *json, uint32_t list,
 }
 
 struct symc_string sourcemap_function(const struct sourcemap *map,
-                                         const struct jscache_row *token)
+                                      const struct jscache_row *token)
 {
     size_t half, base = 0, count;
     uint64_t key = (uint64_t)(token->line + 1) << 32 | token->column;

@@ -15,7 +15,7 @@
 static struct symc_string text_of(const struct json *json, uint32_t value)
 {
     struct symc_string text = {json_text(json, value),
-                                  json->values[value].size};
+                               json->values[value].size};
 
     return text;
 }
@@ -39,9 +39,8 @@ uint32_t sourcemap_member(const struct json *json, uint32_t object,
 
 /* The name of a source behind the map's sourceRoot, if it has one, without a
  * slash at its end; its data is NULL when out of memory. */
-static struct symc_string join(struct sourcemap *map,
-                                  struct symc_string root,
-                                  struct symc_string name)
+static struct symc_string join(struct sourcemap *map, struct symc_string root,
+                               struct symc_string name)
 {
     char *p;
 
@@ -99,7 +98,7 @@ static int read_sources(struct sourcemap *map, uint32_t object,
     }
     n = json->values[list].size;
     if (symc_array_need(&map->sources, &map->source_room, n,
-                           sizeof(*map->sources)) != 0) {
+                        sizeof(*map->sources)) != 0) {
         return failure_memory(failure);
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
@@ -143,7 +142,8 @@ static int read_contents(struct sourcemap *map, uint32_t object,
 }
 
 /* Both names of the list of files that are not the program's own.  The older
- * one was never a part of the standard, so what is wrong with it is ignored. */
+ * one was never a part of the standard, so what is wrong with it is ignored.
+ */
 static int read_ignored(struct sourcemap *map, uint32_t object,
                         struct failure *failure)
 {
@@ -183,9 +183,8 @@ static int read_names(struct sourcemap *map, uint32_t object,
     if (list == 0) {
         return failure->code != FAILURE_NONE ? -1 : 0;
     }
-    if (symc_array_need(&map->names, &map->name_room,
-                           json->values[list].size,
-                           sizeof(*map->names)) != 0) {
+    if (symc_array_need(&map->names, &map->name_room, json->values[list].size,
+                        sizeof(*map->names)) != 0) {
         return failure_memory(failure);
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
@@ -209,14 +208,13 @@ int sourcemap_read_plain(struct sourcemap *map, uint32_t object,
         read_names(map, object, failure) != 0) {
         return -1;
     }
-    facebook = sourcemap_member(json, object, "x_facebook_sources",
-                                JSON_ARRAY, failure);
+    facebook = sourcemap_member(json, object, "x_facebook_sources", JSON_ARRAY,
+                                failure);
     mappings =
         sourcemap_member(json, object, "mappings", JSON_STRING, failure);
     if (failure->code != FAILURE_NONE ||
-        (mappings != 0 &&
-         sourcemap_read_mappings(map, text_of(json, mappings), failure) !=
-             0)) {
+        (mappings != 0 && sourcemap_read_mappings(map, text_of(json, mappings),
+                                                  failure) != 0)) {
         return -1;
     }
     return facebook != 0 ? sourcemap_read_functions(map, facebook, failure)
@@ -232,8 +230,8 @@ int sourcemap_read_object(struct sourcemap *map, uint32_t object,
         return failure_set(failure, FAILURE_DAMAGED,
                            "is no source map: no JSON object");
     }
-    sections = sourcemap_member(&map->json, object, "sections", JSON_ARRAY,
-                                failure);
+    sections =
+        sourcemap_member(&map->json, object, "sections", JSON_ARRAY, failure);
     if (failure->code != FAILURE_NONE) {
         return -1;
     }

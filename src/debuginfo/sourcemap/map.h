@@ -72,6 +72,6 @@ const struct jscache_row *sourcemap_find(const struct sourcemap *map,
 /* The name of the function that a token of a Hermes map is in; absent if it is
  * not known. */
 struct symc_string sourcemap_function(const struct sourcemap *map,
-                                         const struct jscache_row *token);
+                                      const struct jscache_row *token);
 
 #endif

@@ -103,8 +103,7 @@ static const char *take(const struct sourcemap *map, const uint32_t *numbers,
     return NULL;
 }
 
-int sourcemap_read_mappings(struct sourcemap *map,
-                            struct symc_string mappings,
+int sourcemap_read_mappings(struct sourcemap *map, struct symc_string mappings,
                             struct failure *failure)
 {
     int n;

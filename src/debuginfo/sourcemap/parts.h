@@ -28,8 +28,7 @@ int sourcemap_read_sections(struct sourcemap *map, uint32_t list,
                             unsigned depth, struct failure *failure);
 
 /* Reads tokens; sources and names are known. */
-int sourcemap_read_mappings(struct sourcemap *map,
-                            struct symc_string mappings,
+int sourcemap_read_mappings(struct sourcemap *map, struct symc_string mappings,
                             struct failure *failure);
 
 /* Makes room for as many tokens as there are, and n more. */

@@ -57,8 +57,7 @@ static int read_section(const struct json *json, uint32_t item,
 {
     uint32_t offset = json_member(json, item, "offset");
 
-    if (offset == 0 ||
-        !read_number(json, offset, "line", &section->line) ||
+    if (offset == 0 || !read_number(json, offset, "line", &section->line) ||
         !read_number(json, offset, "column", &section->column)) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is no source map: section %u has no offset",
@@ -85,8 +84,8 @@ static int intern(struct table *table, const struct sourcemap *map,
     const struct symc_string *other;
 
     while ((found = table_next(table, hash, &at)) != 0) {
-        other = is_source ? &map->sources[found - 1].name
-                          : &map->names[found - 1];
+        other =
+            is_source ? &map->sources[found - 1].name : &map->names[found - 1];
         if (other->size == text.size &&
             memcmp(other->data, text.data, text.size) == 0) {
             *index = (uint32_t)found - 1;
@@ -106,8 +105,8 @@ static int join_sources(struct sourcemap *map, struct joined *joined,
 
     for (i = 0; i < part->num_sources; i++) {
         if (symc_array_need(&map->sources, &map->source_room,
-                               map->num_sources + 1,
-                               sizeof(*map->sources)) != 0) {
+                            map->num_sources + 1,
+                            sizeof(*map->sources)) != 0) {
             return -1;
         }
         rc = intern(&joined->sources, map, true, part->sources[i].name,
@@ -135,8 +134,8 @@ static int join_names(struct sourcemap *map, struct joined *joined,
     size_t i;
 
     for (i = 0; i < part->num_names; i++) {
-        if (symc_array_need(&map->names, &map->name_room,
-                               map->num_names + 1, sizeof(*map->names)) != 0) {
+        if (symc_array_need(&map->names, &map->name_room, map->num_names + 1,
+                            sizeof(*map->names)) != 0) {
             return -1;
         }
         rc = intern(&joined->names, map, false, part->names[i], &numbers[i]);

@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Numbers of source maps: groups of 5 bits as digits of Base64, the lowest
- * group first; a digit from 32 on says that another one follows, and the lowest
- * bit of a number is its sign.
+ * group first; a digit from 32 on says that another one follows, and the
+ * lowest bit of a number is its sign.
  */
 #ifndef DEBUGINFO_SOURCEMAP_VLQ_H
 #define DEBUGINFO_SOURCEMAP_VLQ_H

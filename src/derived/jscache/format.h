@@ -37,6 +37,7 @@
 
 /* No file, no name, no text; and the scope outside of all functions. */
 #define JSCACHE_NONE 0xFFFFFFFFu
-#define JSCACHE_ANONYMOUS 0xFFFFFFFEu /* the scope of a function without name */
+#define JSCACHE_ANONYMOUS                                                     \
+    0xFFFFFFFEu /* the scope of a function without name */
 
 #endif

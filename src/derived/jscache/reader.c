@@ -14,7 +14,7 @@ bool jscache_sniff(const void *data, size_t size)
 }
 
 static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
+                                         char *error, size_t error_size)
 {
     uint32_t version;
 
@@ -25,9 +25,8 @@ static enum symc_open_status check_magic(const uint8_t *data, size_t size,
     }
     version = le32(data + JSCACHE_AT_VERSION);
     if (version != JSCACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a JsCache of version %u; %d can be read", version,
-                 JSCACHE_VERSION);
+        snprintf(error, error_size, "a JsCache of version %u; %d can be read",
+                 version, JSCACHE_VERSION);
         return SYMC_FOREIGN;
     }
     if (size < JSCACHE_HEADER) {
@@ -67,8 +66,8 @@ static uint64_t lay_out(struct jscache_reader *r)
 }
 
 enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
-                                             const void *data, size_t size,
-                                             char *error, size_t error_size)
+                                          const void *data, size_t size,
+                                          char *error, size_t error_size)
 {
     uint64_t end;
     enum symc_open_status status;
@@ -135,13 +134,13 @@ static uint32_t count_before(const struct jscache_reader *r, uint64_t key,
 }
 
 static struct symc_string string_at(const struct jscache_reader *r,
-                                       uint32_t offset)
+                                    uint32_t offset)
 {
     struct symc_string string = {NULL, 0};
 
     if (offset < JSCACHE_ANONYMOUS) {
-        (void)symc_string_find(r->data + r->strings, r->string_bytes,
-                                  offset, SYMC_VERSION, &string);
+        (void)symc_string_find(r->data + r->strings, r->string_bytes, offset,
+                               SYMC_VERSION, &string);
     }
     return string;
 }
@@ -169,8 +168,7 @@ bool jscache_reader_lookup(const struct jscache_reader *r, uint32_t line,
                            uint32_t column, bool has_all_lines,
                            struct jscache_token *token)
 {
-    uint32_t index =
-        count_before(r, (uint64_t)line << 32 | column, true);
+    uint32_t index = count_before(r, (uint64_t)line << 32 | column, true);
 
     if (index == 0 || le32(position(r, --index)) < line) {
         return false;

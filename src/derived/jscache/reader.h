@@ -41,9 +41,9 @@ enum jscache_scope {
 struct jscache_token {
     uint32_t minified_line; /* where the token begins in the minified text */
     uint32_t minified_column;
-    uint32_t file;   /* an index, or JSCACHE_NONE */
-    uint32_t line;   /* of the original, from 0; 2^32 - 1: see file */
-    uint32_t column; /* from 0, in units of UTF-16 */
+    uint32_t file;           /* an index, or JSCACHE_NONE */
+    uint32_t line;           /* of the original, from 0; 2^32 - 1: see file */
+    uint32_t column;         /* from 0, in units of UTF-16 */
     struct symc_string name; /* that the map gives the token; or absent */
     enum jscache_scope scope;
     struct symc_string function; /* of JSCACHE_SCOPE_NAMED */
@@ -62,8 +62,8 @@ bool jscache_sniff(const void *data, size_t size);
 /* Opens a JsCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */
 enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
-                                             const void *data, size_t size,
-                                             char *error, size_t error_size);
+                                          const void *data, size_t size,
+                                          char *error, size_t error_size);
 
 /*
  * Finds the token at a line and column of the minified text, both from 0; the

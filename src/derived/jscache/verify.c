@@ -50,10 +50,9 @@ static bool check_parts(const struct verify *v)
     size_t end = r->strings + r->string_bytes;
 
     if (!check_zeros(v, JSCACHE_AT_RESERVED, JSCACHE_HEADER) ||
-        !check_zeros(v,
-                     r->mappings +
-                         (size_t)r->num_positions * JSCACHE_MAPPING_SIZE,
-                     r->files) ||
+        !check_zeros(
+            v, r->mappings + (size_t)r->num_positions * JSCACHE_MAPPING_SIZE,
+            r->files) ||
         !check_zeros(v, r->lines + (size_t)r->num_lines * 4, r->strings)) {
         return false;
     }
@@ -78,8 +77,8 @@ static bool check_strings(const struct verify *v)
 
     while (at < r->string_bytes) {
         v->starts[at / 8] |= (uint8_t)(1 << at % 8);
-        fault = symc_string_read(section, r->string_bytes, at,
-                                    SYMC_VERSION, &string);
+        fault = symc_string_read(section, r->string_bytes, at, SYMC_VERSION,
+                                 &string);
         if (fault != NULL) {
             return violation(v, "offset 0x%zx: string %s", r->strings + at,
                              fault);
@@ -111,10 +110,11 @@ static bool check_lines(const struct verify *v, uint32_t index,
     }
     for (i = first; i < end; i++) {
         if (le32(lines + (size_t)i * 4) > file->text.size ||
-            (i > first && le32(lines + (size_t)i * 4) <=
-                              le32(lines + (size_t)i * 4 - 4))) {
-            return violation(v, "offset 0x%zx: line %u of file %u: not in its "
-                                "place",
+            (i > first &&
+             le32(lines + (size_t)i * 4) <= le32(lines + (size_t)i * 4 - 4))) {
+            return violation(v,
+                             "offset 0x%zx: line %u of file %u: not in its "
+                             "place",
                              r->lines + (size_t)i * 4, i - first, index);
         }
     }
@@ -133,8 +133,9 @@ static bool check_files(const struct verify *v)
         text = le32(r->data + at + 4);
         if (!is_string(v, le32(r->data + at)) ||
             (text != JSCACHE_NONE && !is_string(v, text))) {
-            return violation(v, "offset 0x%zx: file %u: no string begins "
-                                "there",
+            return violation(v,
+                             "offset 0x%zx: file %u: no string begins "
+                             "there",
                              at, i);
         }
         jscache_reader_file(r, i, &file);
@@ -146,8 +147,9 @@ static bool check_files(const struct verify *v)
         at = r->ignored + (size_t)i * 4;
         if (le32(r->data + at) >= r->num_files ||
             (i > 0 && le32(r->data + at) <= le32(r->data + at - 4))) {
-            return violation(v, "offset 0x%zx: ignored file %u: not in "
-                                "ascending order, or does not exist",
+            return violation(v,
+                             "offset 0x%zx: ignored file %u: not in "
+                             "ascending order, or does not exist",
                              at, i);
         }
     }
@@ -166,8 +168,9 @@ static bool check_mappings(const struct verify *v)
         at = r->positions + (size_t)i * JSCACHE_POSITION_SIZE;
         key = (uint64_t)le32(r->data + at) << 32 | le32(r->data + at + 4);
         if (key < last) {
-            return violation(v, "offset 0x%zx: position %u: before the one "
-                                "before it",
+            return violation(v,
+                             "offset 0x%zx: position %u: before the one "
+                             "before it",
                              at, i);
         }
         last = key;
@@ -179,8 +182,9 @@ static bool check_mappings(const struct verify *v)
         if ((file != JSCACHE_NONE && file >= r->num_files) ||
             (name != JSCACHE_NONE && !is_string(v, name)) ||
             (scope < JSCACHE_ANONYMOUS && !is_string(v, scope))) {
-            return violation(v, "offset 0x%zx: mapping %u: its file, name or "
-                                "function does not exist",
+            return violation(v,
+                             "offset 0x%zx: mapping %u: its file, name or "
+                             "function does not exist",
                              at, i);
         }
     }
@@ -188,7 +192,7 @@ static bool check_mappings(const struct verify *v)
 }
 
 enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
-                                          char *error, size_t error_size)
+                                       char *error, size_t error_size)
 {
     bool is_sound;
     struct verify v = {reader, NULL, error, error_size};
@@ -205,7 +209,7 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
 }
 
 enum symc_verify_status jscache_check(const void *data, size_t size,
-                                         char *error, size_t error_size)
+                                      char *error, size_t error_size)
 {
     struct jscache_reader reader;
 

@@ -12,16 +12,16 @@
 /*
  * Checks that reserved bytes are zero, that the parts fill the file, that the
  * string section is a sequence of complete strings, every string offset and
- * index, that positions do not descend, and that the lines of each text ascend.
- * Takes time proportional to the size of the file, and memory for a bit for
- * each byte of strings.  Writes the first violation, and where it is, to
- * error.
+ * index, that positions do not descend, and that the lines of each text
+ * ascend. Takes time proportional to the size of the file, and memory for a
+ * bit for each byte of strings.  Writes the first violation, and where it is,
+ * to error.
  */
 enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
-                                          char *error, size_t error_size);
+                                       char *error, size_t error_size);
 
 /* Opens and verifies a whole file in memory. */
 enum symc_verify_status jscache_check(const void *data, size_t size,
-                                         char *error, size_t error_size);
+                                      char *error, size_t error_size);
 
 #endif

@@ -26,12 +26,10 @@ void jscache_writer_free(struct jscache_writer *w)
 }
 
 enum symc_status jscache_writer_text(struct jscache_writer *w,
-                                        struct symc_string text,
-                                        uint32_t *offset)
+                                     struct symc_string text, uint32_t *offset)
 {
-    return symc_strings_insert(&w->strings,
-                                  text.size > 0 ? text.data : "", text.size,
-                                  offset) == 0
+    return symc_strings_insert(&w->strings, text.size > 0 ? text.data : "",
+                               text.size, offset) == 0
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
@@ -40,7 +38,7 @@ static enum symc_status add_line(struct jscache_writer *w, size_t offset)
 {
     if (w->num_lines >= UINT32_MAX || offset > UINT32_MAX ||
         symc_array_need(&w->lines, &w->line_room, w->num_lines + 1,
-                           sizeof(*w->lines)) != 0) {
+                        sizeof(*w->lines)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->lines[w->num_lines++] = (uint32_t)offset;
@@ -49,7 +47,7 @@ static enum symc_status add_line(struct jscache_writer *w, size_t offset)
 
 /* Adds where the lines of a text begin: of each file at least one. */
 static enum symc_status add_lines(struct jscache_writer *w,
-                                     struct symc_string text)
+                                  struct symc_string text)
 {
     const char *p = text.data;
     enum symc_status status = add_line(w, 0);
@@ -65,19 +63,18 @@ static enum symc_status add_lines(struct jscache_writer *w,
 }
 
 enum symc_status jscache_writer_file(struct jscache_writer *w,
-                                        struct symc_string name,
-                                        struct symc_string text,
-                                        bool is_ignored)
+                                     struct symc_string name,
+                                     struct symc_string text, bool is_ignored)
 {
     uint8_t *p;
     uint32_t name_at, text_at = JSCACHE_NONE, first = (uint32_t)w->num_lines;
 
     if (w->num_files >= UINT32_MAX - 1 ||
         symc_array_need(&w->files, &w->file_room, w->num_files + 1,
-                           JSCACHE_FILE_SIZE) != 0 ||
+                        JSCACHE_FILE_SIZE) != 0 ||
         (is_ignored &&
          symc_array_need(&w->ignored, &w->ignored_room, w->num_ignored + 1,
-                            sizeof(*w->ignored)) != 0) ||
+                         sizeof(*w->ignored)) != 0) ||
         jscache_writer_text(w, name, &name_at) != SYMC_OK ||
         (text.data != NULL &&
          jscache_writer_text(w, text, &text_at) != SYMC_OK) ||
@@ -107,9 +104,8 @@ struct piece {
 static void flush(struct piece *piece)
 {
     piece->has_failed =
-        piece->has_failed ||
-        piece->sink->write(piece->sink->context, piece->data, piece->used) !=
-            0;
+        piece->has_failed || piece->sink->write(piece->sink->context,
+                                                piece->data, piece->used) != 0;
     piece->written += piece->used;
     piece->used = 0;
 }
@@ -194,8 +190,8 @@ static size_t pack(struct jscache_row *rows, size_t n)
 }
 
 enum symc_status jscache_writer_finish(struct jscache_writer *w,
-                                          struct jscache_row *rows, size_t n,
-                                          const struct symc_sink *sink)
+                                       struct jscache_row *rows, size_t n,
+                                       const struct symc_sink *sink)
 {
     size_t i;
     struct piece piece;

@@ -23,7 +23,7 @@ struct jscache_row {
 
 struct jscache_writer {
     struct symc_strings strings; /* refers to all texts */
-    uint8_t *files; /* records as they are written */
+    uint8_t *files;              /* records as they are written */
     size_t num_files;
     size_t file_room;
     uint32_t *lines;
@@ -40,14 +40,13 @@ void jscache_writer_free(struct jscache_writer *writer);
 /* Adds a file.  Both texts must stay where they are until the end; the second
  * one is absent if its data is NULL. */
 enum symc_status jscache_writer_file(struct jscache_writer *writer,
-                                        struct symc_string name,
-                                        struct symc_string text,
-                                        bool is_ignored);
+                                     struct symc_string name,
+                                     struct symc_string text, bool is_ignored);
 
 /* Returns the offset of a text, which must stay where it is until the end. */
 enum symc_status jscache_writer_text(struct jscache_writer *writer,
-                                        struct symc_string text,
-                                        uint32_t *offset);
+                                     struct symc_string text,
+                                     uint32_t *offset);
 
 /*
  * Writes the file.  Rows must not descend.  A row that is equal to the one
@@ -55,7 +54,7 @@ enum symc_status jscache_writer_text(struct jscache_writer *writer,
  * are moved for that.
  */
 enum symc_status jscache_writer_finish(struct jscache_writer *writer,
-                                          struct jscache_row *rows, size_t n,
-                                          const struct symc_sink *sink);
+                                       struct jscache_row *rows, size_t n,
+                                       const struct symc_sink *sink);
 
 #endif

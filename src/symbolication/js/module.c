@@ -155,8 +155,7 @@ size_t js_module(struct symc_string path, char *to)
             break;
         }
     }
-    if (path.size >= 4 &&
-        memcmp(path.data + path.size - 4, ".min", 4) == 0) {
+    if (path.size >= 4 && memcmp(path.data + path.size - 4, ".min", 4) == 0) {
         path.size -= 4;
     }
     behind = behind_hash(path);
@@ -190,9 +189,10 @@ static size_t namespace_size(struct symc_string name)
     size_t begin = n;
 
     for (; n > 0 && n < name.size &&
-           ((name.data[n] | 0x20) >= 'a' && (name.data[n] | 0x20) <= 'z' ? true
-            : is_digit(name.data[n]) ||
-                  memchr("_-@.", name.data[n], 4) != NULL);
+           ((name.data[n] | 0x20) >= 'a' && (name.data[n] | 0x20) <= 'z'
+                ? true
+                : is_digit(name.data[n]) ||
+                      memchr("_-@.", name.data[n], 4) != NULL);
          n++) {
     }
     return n > begin && name.size - n >= 3 &&
@@ -215,17 +215,15 @@ struct js_names js_file_names(struct symc_string name,
     bool is_turbopack = !is_webpack && begins(name, "turbopack:");
     struct js_names names = {name, {NULL, 0}};
 
-    if ((is_webpack || is_turbopack) &&
-        !take_home(name, &names.filename)) {
+    if ((is_webpack || is_turbopack) && !take_home(name, &names.filename)) {
         n = is_webpack ? namespace_size(name) : 0;
         if (n > 0) {
             names.filename = rest(name, n);
         } else if (is_webpack) {
-            names.filename = cut(cut(name, "webpack:///"),
-                                 "webpack-internal:///");
-        } else if (begins(name, "turbopack:///")) {
             names.filename =
-                cut(cut(name, "turbopack:///"), "[project]/");
+                cut(cut(name, "webpack:///"), "webpack-internal:///");
+        } else if (begins(name, "turbopack:///")) {
+            names.filename = cut(cut(name, "turbopack:///"), "[project]/");
         }
     }
     if (is_webpack || is_turbopack) {

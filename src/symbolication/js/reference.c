@@ -35,7 +35,7 @@ static const char *find_last(const char *text, const char *end,
 
 /* What follows the last comment with a word, up to white space. */
 static struct symc_string comment(const char *script, size_t size,
-                              const char *word, bool accepts_at)
+                                  const char *word, bool accepts_at)
 {
     const char *at, *end = script + size;
     struct symc_string text = {NULL, 0};
@@ -132,7 +132,7 @@ static bool read_base64(const char *p, size_t n, char *text, size_t *size)
 
 static int hex_value(char c)
 {
-    return c >= '0' && c <= '9'                    ? c - '0'
+    return c >= '0' && c <= '9'                     ? c - '0'
            : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
                                                     : -1;
 }

@@ -216,9 +216,8 @@ unsigned js_candidates(struct symc_string url, char *to,
 static bool cut_ending(struct symc_string *name)
 {
     size_t i, n, before = name->size;
-    static const char *const endings[] = {".min", ".js", ".map", ".cjs",
-                                          ".mjs", ".ts", ".d",   ".jsx",
-                                          ".tsx"};
+    static const char *const endings[] = {
+        ".min", ".js", ".map", ".cjs", ".mjs", ".ts", ".d", ".jsx", ".tsx"};
 
     for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         n = strlen(endings[i]);

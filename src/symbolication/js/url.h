@@ -21,9 +21,9 @@ struct symc_string js_path(struct symc_string url);
 
 /*
  * Under which names the file at a URL may be kept, the best first: the URL
- * without its fragment, without its query, too, and "~" with the path, with and
- * without the query.  Only the last two are written, into to, which has room
- * for 2 * url.size + 2 bytes.  Returns how many there are, 2 or 4.
+ * without its fragment, without its query, too, and "~" with the path, with
+ * and without the query.  Only the last two are written, into to, which has
+ * room for 2 * url.size + 2 bytes.  Returns how many there are, 2 or 4.
  */
 unsigned js_candidates(struct symc_string url, char *to,
                        struct symc_string names[4]);

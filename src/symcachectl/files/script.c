@@ -40,8 +40,7 @@ static void print_place(struct output *output, uint64_t line, uint64_t column)
 }
 
 /* The name of a token's function; absent: it is in none. */
-static const struct symc_string *
-function_of(const struct jscache_token *token)
+static const struct symc_string *function_of(const struct jscache_token *token)
 {
     return token->scope == JSCACHE_SCOPE_ANONYMOUS ? &anonymous
                                                    : &token->function;

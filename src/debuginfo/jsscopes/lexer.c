@@ -1,0 +1,440 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "lexer.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define KIND_NAME 1 /* may begin a name */
+#define KIND_DIGIT 2
+#define KIND_BLANK 4 /* but no line end */
+
+/* What a byte may be.  All beyond ASCII may be in names; blanks among them are
+ * looked for separately. */
+static unsigned kind(char c)
+{
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
+        return KIND_NAME;
+    }
+    if (c >= '0' && c <= '9') {
+        return KIND_DIGIT;
+    }
+    if (c == ' ' || c == '\t' || c == '\v' || c == '\f') {
+        return KIND_BLANK;
+    }
+    return c == '$' || c == '_' || c == '\\' || (c & 0x80) != 0 ? KIND_NAME
+                                                                : 0;
+}
+
+static char at(const struct lexer *l, uint32_t i)
+{
+    return i < l->size ? l->text[i] : '\0';
+}
+
+/* The size of a blank beyond ASCII at a place, or 0; a line end sets *is_line.
+ */
+static unsigned wide_blank(const struct lexer *l, uint32_t i, bool *is_line)
+{
+    uint32_t c;
+    int n;
+
+    if (i >= l->size || (l->text[i] & 0x80) == 0) {
+        return 0;
+    }
+    n = utf8_decode(l->text + i, l->size - i, &c);
+    if (n < 0 ||
+        (c != 0xA0 && c != 0xFEFF && c != 0x1680 && c != 0x202F &&
+         c != 0x205F && c != 0x3000 && !(c >= 0x2000 && c <= 0x200A) &&
+         c != 0x2028 && c != 0x2029)) {
+        return 0;
+    }
+    *is_line = *is_line || c == 0x2028 || c == 0x2029;
+    return (unsigned)n;
+}
+
+/* Skips a comment up to the end of the line, but not that end. */
+static void skip_line(struct lexer *l)
+{
+    bool is_line = false;
+
+    while (l->at < l->size && l->text[l->at] != '\n' &&
+           l->text[l->at] != '\r') {
+        if ((l->text[l->at] & 0x80) != 0 &&
+            wide_blank(l, l->at, &is_line) > 0 && is_line) {
+            return;
+        }
+        l->at++;
+    }
+}
+
+/* Skips a comment up to its end; returns false if it has none. */
+static bool skip_comment(struct lexer *l, bool *is_line)
+{
+    for (l->at += 2; l->at < l->size; l->at++) {
+        if (l->text[l->at] == '*' && at(l, l->at + 1) == '/') {
+            l->at += 2;
+            return true;
+        }
+        if (l->text[l->at] == '\n' || l->text[l->at] == '\r') {
+            *is_line = true;
+        } else {
+            (void)wide_blank(l, l->at, is_line);
+        }
+    }
+    return false;
+}
+
+/* Skips blanks and comments; returns false if a comment has no end. */
+static bool skip_blanks(struct lexer *l, bool *is_line)
+{
+    char c;
+    unsigned n;
+
+    for (;;) {
+        c = at(l, l->at);
+        if (c == '\n' || c == '\r') {
+            *is_line = true;
+            l->at++;
+        } else if (kind(c) == KIND_BLANK) {
+            l->at++;
+        } else if (c == '/' && at(l, l->at + 1) == '/') {
+            skip_line(l);
+        } else if (c == '/' && at(l, l->at + 1) == '*') {
+            if (!skip_comment(l, is_line)) {
+                return false;
+            }
+        } else if (c == '#' && l->at == 0 && at(l, 1) == '!') {
+            skip_line(l);
+        } else if ((n = wide_blank(l, l->at, is_line)) > 0) {
+            l->at += n;
+        } else {
+            return true;
+        }
+    }
+}
+
+static const struct {
+    const char *text;
+    enum word word;
+} words[] = {
+    {"async", WORD_ASYNC},
+    {"await", WORD_AWAIT},
+    {"break", WORD_BREAK},
+    {"case", WORD_CASE},
+    {"catch", WORD_CATCH},
+    {"class", WORD_CLASS},
+    {"const", WORD_CONST},
+    {"continue", WORD_CONTINUE},
+    {"debugger", WORD_DEBUGGER},
+    {"default", WORD_DEFAULT},
+    {"delete", WORD_DELETE},
+    {"do", WORD_DO},
+    {"else", WORD_ELSE},
+    {"enum", WORD_ENUM},
+    {"export", WORD_EXPORT},
+    {"extends", WORD_EXTENDS},
+    {"false", WORD_FALSE},
+    {"finally", WORD_FINALLY},
+    {"for", WORD_FOR},
+    {"from", WORD_FROM},
+    {"function", WORD_FUNCTION},
+    {"get", WORD_GET},
+    {"if", WORD_IF},
+    {"import", WORD_IMPORT},
+    {"in", WORD_IN},
+    {"instanceof", WORD_INSTANCEOF},
+    {"let", WORD_LET},
+    {"new", WORD_NEW},
+    {"null", WORD_NULL},
+    {"of", WORD_OF},
+    {"return", WORD_RETURN},
+    {"set", WORD_SET},
+    {"static", WORD_STATIC},
+    {"super", WORD_SUPER},
+    {"switch", WORD_SWITCH},
+    {"this", WORD_THIS},
+    {"throw", WORD_THROW},
+    {"true", WORD_TRUE},
+    {"try", WORD_TRY},
+    {"typeof", WORD_TYPEOF},
+    {"using", WORD_USING},
+    {"var", WORD_VAR},
+    {"void", WORD_VOID},
+    {"while", WORD_WHILE},
+    {"with", WORD_WITH},
+    {"yield", WORD_YIELD},
+};
+
+#define WORD_SHORTEST 2
+#define WORD_LONGEST 10
+
+/* Compares a word of the table, which is in the order of the alphabet. */
+static int compare(const char *word, const char *text, size_t size)
+{
+    size_t n = strlen(word);
+    int c = memcmp(word, text, n < size ? n : size);
+
+    return c != 0 ? c : (n > size) - (n < size);
+}
+
+static enum word find_word(const char *text, size_t size)
+{
+    int c;
+    size_t half, base = 0, count = sizeof(words) / sizeof(words[0]);
+
+    if (size < WORD_SHORTEST || size > WORD_LONGEST) {
+        return WORD_NONE;
+    }
+    while (count > 0) {
+        half = count / 2;
+        c = compare(words[base + half].text, text, size);
+        if (c == 0) {
+            return words[base + half].word;
+        }
+        if (c < 0) {
+            base += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return WORD_NONE;
+}
+
+/* Characters beyond ASCII that are in no name: punctuation, symbols, private
+ * ones.  It is coarse: what is allowed changes with each version of Unicode,
+ * and scripts that run are not refused by it. */
+static bool is_symbol(uint32_t c)
+{
+    return (c >= 0x80 && c < 0xC0 && c != 0xAA && c != 0xB5 && c != 0xB7 &&
+            c != 0xBA) ||
+           c == 0xD7 || c == 0xF7 ||
+           (c >= 0x2000 && c < 0x2070 && c != 0x200C && c != 0x200D &&
+            c != 0x203F && c != 0x2040 && c != 0x2054) ||
+           (c >= 0x20A0 && c < 0x20D0) || (c >= 0x2190 && c < 0x2C00) ||
+           (c >= 0x2E00 && c < 0x2E80) || (c >= 0x3000 && c < 0x3005) ||
+           (c >= 0x3008 && c < 0x3021) || (c >= 0xE000 && c < 0xF900) ||
+           (c >= 0xFE10 && c < 0xFE20) || c == 0xFEFF ||
+           (c >= 0xFFF0 && c < 0x10000) || (c >= 0x1F000 && c < 0x1FBF0) ||
+           c >= 0xE0200;
+}
+
+/* Skips a character of a name; returns false if it cannot be in one. */
+static bool skip_character(struct lexer *l)
+{
+    int n = 1;
+    uint32_t c;
+
+    if (l->text[l->at] == '\\') { /* \u0041 or \u{41} */
+        l->at++;
+        if (at(l, l->at) != 'u') {
+            return false;
+        }
+        if (at(l, l->at + 1) == '{') {
+            while (l->at < l->size && l->text[l->at] != '}') {
+                l->at++;
+            }
+        }
+    } else if ((l->text[l->at] & 0x80) != 0) {
+        n = utf8_decode(l->text + l->at, l->size - l->at, &c);
+        if (n < 0 || is_symbol(c)) {
+            return false;
+        }
+    }
+    l->at += (uint32_t)n;
+    return true;
+}
+
+/* Reads a name from here on; returns false if there is none. */
+static bool read_name(struct lexer *l)
+{
+    uint32_t start = l->at;
+
+    while (l->at < l->size &&
+           (kind(l->text[l->at]) & (KIND_NAME | KIND_DIGIT)) != 0 &&
+           skip_character(l)) {
+    }
+    return l->at > start;
+}
+
+static bool is_hex(char c)
+{
+    return kind(c) == KIND_DIGIT || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static void skip_digits(struct lexer *l, bool is_decimal)
+{
+    while (at(l, l->at) == '_' ||
+           (is_decimal ? kind(at(l, l->at)) == KIND_DIGIT
+                       : is_hex(at(l, l->at)))) {
+        l->at++;
+    }
+}
+
+static enum token_type read_number(struct lexer *l)
+{
+    enum token_type type = TOKEN_NUMBER;
+
+    if (at(l, l->at) == '0' && at(l, l->at + 1) != '\0' &&
+        strchr("xXoObB", at(l, l->at + 1)) != NULL) {
+        l->at += 2;
+        skip_digits(l, false);
+    } else {
+        skip_digits(l, true);
+        if (at(l, l->at) == '.') {
+            l->at++;
+            skip_digits(l, true);
+        }
+        if ((at(l, l->at) | 0x20) == 'e') {
+            l->at++;
+            l->at += at(l, l->at) == '+' || at(l, l->at) == '-';
+            skip_digits(l, true);
+        }
+    }
+    if (at(l, l->at) == 'n') {
+        l->at++;
+        type = TOKEN_BIGINT;
+    }
+    return (kind(at(l, l->at)) & (KIND_NAME | KIND_DIGIT)) != 0 ? TOKEN_BAD
+                                                                : type;
+}
+
+static enum token_type read_string(struct lexer *l)
+{
+    char quote = l->text[l->at++];
+
+    for (; l->at < l->size && l->text[l->at] != '\n' && l->text[l->at] != '\r';
+         l->at++) {
+        if (l->text[l->at] == quote) {
+            l->at++;
+            return TOKEN_STRING;
+        }
+        if (l->text[l->at] == '\\') {
+            l->at++;
+            if (at(l, l->at) == '\r' && at(l, l->at + 1) == '\n') {
+                l->at++;
+            }
+        }
+    }
+    return TOKEN_BAD;
+}
+
+/* Signs of more than one byte, the longest first. */
+static uint32_t read_sign(struct lexer *l)
+{
+    size_t i, n;
+    uint32_t sign = 0;
+    const char *p = l->text + l->at;
+    static const char *const signs[] = {
+        ">>>=", "...",  "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=",
+        "||=",  "?\?=", "=>",  "==",  "!=",  "<=",  ">=",  "&&",  "||",
+        "?\?",  "?.",   "++",  "--",  "+=",  "-=",  "*=",  "/=",  "%=",
+        "&=",   "|=",   "^=",  "<<",  ">>",  "**"};
+
+    if (strchr("(){}[];,:~@#", *p) == NULL) {
+        for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+            n = strlen(signs[i]);
+            if (l->size - l->at >= n && memcmp(p, signs[i], n) == 0 &&
+                (memcmp(p, "?.", 2) != 0 ||
+                 kind(at(l, l->at + 2)) != KIND_DIGIT)) {
+                for (i = 0; i < n; i++) {
+                    sign = sign << 8 | (unsigned char)p[i];
+                }
+                l->at += (uint32_t)n;
+                return sign;
+            }
+        }
+    }
+    l->at++;
+    return (unsigned char)*p;
+}
+
+void lexer_next(struct lexer *l, struct token *token)
+{
+    char c;
+
+    token->is_on_new_line = false;
+    token->word = WORD_NONE;
+    token->sign = 0;
+    token->type =
+        skip_blanks(l, &token->is_on_new_line) ? TOKEN_SIGN : TOKEN_BAD;
+    token->start = l->at;
+    c = at(l, l->at);
+    if (token->type == TOKEN_BAD) {
+        /* as it is */
+    } else if (l->at >= l->size) {
+        token->type = TOKEN_END;
+    } else if (kind(c) == KIND_NAME) {
+        token->type = read_name(l) ? TOKEN_NAME : TOKEN_BAD;
+        token->word = find_word(l->text + token->start, l->at - token->start);
+    } else if (kind(c) == KIND_DIGIT ||
+               (c == '.' && kind(at(l, l->at + 1)) == KIND_DIGIT)) {
+        token->type = read_number(l);
+    } else if (c == '"' || c == '\'') {
+        token->type = read_string(l);
+    } else if (c == '`') {
+        l->at++;
+        token->type = TOKEN_TEMPLATE;
+    } else if (c == '#') {
+        l->at++;
+        token->type = read_name(l) ? TOKEN_PRIVATE : TOKEN_BAD;
+    } else if (c == '\0') {
+        token->type = TOKEN_BAD;
+    } else {
+        token->sign = read_sign(l);
+    }
+    token->end = l->at;
+}
+
+bool lexer_regex(struct lexer *l, struct token *token)
+{
+    char c;
+    bool is_in_class = false;
+
+    for (l->at = token->start + 1; l->at < l->size; l->at++) {
+        c = l->text[l->at];
+        if (c == '\n' || c == '\r') {
+            return false;
+        }
+        if (c == '\\') {
+            l->at++;
+        } else if (c == '[') {
+            is_in_class = true;
+        } else if (c == ']') {
+            is_in_class = false;
+        } else if (c == '/' && !is_in_class) {
+            l->at++;
+            (void)read_name(l);
+            token->type = TOKEN_REGEX;
+            token->sign = 0;
+            token->end = l->at;
+            return true;
+        }
+    }
+    return false;
+}
+
+int lexer_template(struct lexer *l)
+{
+    for (; l->at < l->size; l->at++) {
+        switch (l->text[l->at]) {
+        case '\\':
+            l->at++;
+            break;
+        case '`':
+            l->at++;
+            return 0;
+        case '$':
+            if (at(l, l->at + 1) == '{') {
+                l->at += 2;
+                return 1;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,168 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The parts of the parser, for each other.  A function that parses begins at
+ * the token p->t, and leaves there the one behind what it has read.  It
+ * returns false if that is not what it should be; then p->error says why.
+ */
+#ifndef DEBUGINFO_JSSCOPES_PARSER_H
+#define DEBUGINFO_JSSCOPES_PARSER_H
+
+#include "base/hash_table.h"
+#include "jsscopes.h"
+#include "lexer.h"
+
+/* A key of a member, as its name has it. */
+struct key {
+    unsigned count; /* of parts; 0: it gives no name */
+    bool is_plain;  /* an identifier */
+    bool is_private;
+    bool is_constructor;
+    struct jsscopes_part parts[2];
+};
+
+/* What around a function may give it a name. */
+enum node_kind {
+    NODE_FUNCTION, /* no name comes from beyond it */
+    NODE_CLASS,    /* a class declaration with a name */
+    NODE_CLASS_EXPRESSION,
+    NODE_OBJECT,    /* an object literal */
+    NODE_PROPERTY,  /* a value in it, or one of its methods */
+    NODE_METHOD,    /* of a class */
+    NODE_VARIABLE,  /* what a variable is initialized with */
+    NODE_ASSIGNMENT /* what is assigned to a name or member */
+};
+
+struct node {
+    const struct node *up;
+    enum node_kind kind;
+    char accessor;             /* of NODE_METHOD: 'g' or 's', else 0 */
+    struct jsscopes_part name; /* of classes and variables */
+    const struct key *key;     /* of properties and methods */
+    bool is_member;   /* of NODE_ASSIGNMENT: not to a name; its parts are */
+    size_t first_ref; /* p->refs[first_ref..first_ref + num_refs) */
+    size_t num_refs;
+};
+
+/* What an expression that was read is, as the left side of an assignment. */
+enum ref_kind {
+    REF_NONE,   /* nothing that has a name */
+    REF_NAME,   /* an identifier */
+    REF_OBJECT, /* "this" */
+    REF_MEMBER  /* a member of what consists of names, "this" and members */
+};
+
+struct parser {
+    struct lexer lexer;
+    struct token t;
+    uint32_t last_start; /* of the token before */
+    uint32_t last_end;
+    struct jsscopes *scopes;
+    struct jsscopes_error *error;
+    enum jsscopes_status status;
+    const struct node *node; /* the innermost one */
+    unsigned depth;
+    uint64_t work; /* tokens that were read */
+    uint64_t work_max;
+    bool is_async;     /* "await" is an operator */
+    bool is_generator; /* "yield" is one */
+    bool has_no_in;    /* "in" is none, but part of a loop */
+    bool was_arrow;    /* the last operand was an arrow function */
+    enum ref_kind ref; /* of the last operand */
+    size_t ref_base;   /* its parts are refs[ref_base..num_refs) */
+    struct jsscopes_part *refs;
+    size_t num_refs;
+    size_t ref_room;
+    struct table patterns; /* places + 1 that are known to begin a pattern */
+};
+
+/* Where the parser is, to go back there. */
+struct state {
+    uint32_t at;
+    struct token t;
+    uint32_t last_start;
+    uint32_t last_end;
+    size_t num_scopes;
+    size_t num_parts;
+};
+
+bool parser_fail(struct parser *p, enum jsscopes_status status,
+                 const char *reason);
+bool parser_unexpected(struct parser *p);
+bool parser_next(struct parser *p);
+bool parser_accept(struct parser *p, uint32_t sign, bool *is_there);
+bool parser_expect(struct parser *p, uint32_t sign);
+struct state parser_state(const struct parser *p);
+void parser_restore(struct parser *p, const struct state *state);
+
+/* The token behind p->t. */
+struct token parser_peek(const struct parser *p);
+
+/* Counts a level; what returns true must be left by parser_leave(). */
+bool parser_enter(struct parser *p);
+void parser_leave(struct parser *p);
+
+static inline bool is_sign(const struct token *t, uint32_t sign)
+{
+    return t->sign == sign && t->type == TOKEN_SIGN;
+}
+
+/* May a token be an identifier? */
+static inline bool is_identifier(const struct token *t)
+{
+    return t->type == TOKEN_NAME &&
+           (t->word == WORD_NONE || t->word >= WORD_AWAIT);
+}
+
+struct jsscopes_part parser_identifier(const struct parser *p,
+                                       const struct token *t);
+
+/* names.c */
+/* Adds a scope that begins at start, of a function without or with a name of
+ * its own; its end is set later.  Returns its number, or -1. */
+long scope_function(struct parser *p, uint32_t start,
+                    const struct jsscopes_part *own);
+long scope_class(struct parser *p, uint32_t start,
+                 const struct jsscopes_part *own);
+long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
+                    const struct key *key);
+
+/* literals.c */
+/* The part for a literal that is a token: as the key of a member in "<>", or
+ * as a member in "[]". */
+bool literal_part(struct parser *p, const struct token *t, bool is_key,
+                  struct jsscopes_part *part);
+
+/* expressions.c */
+bool jsparse_expression(struct parser *p);
+bool jsparse_assignment(struct parser *p);
+bool jsparse_operand(struct parser *p);
+bool jsparse_pattern(struct parser *p);
+bool jsparse_arguments(struct parser *p);
+bool jsparse_template(struct parser *p);
+bool parser_refer(struct parser *p, const struct jsscopes_part *part);
+bool parser_is_pattern(const struct parser *p, uint32_t start);
+bool parser_note_pattern(struct parser *p, uint32_t start);
+
+/* primary.c */
+bool jsparse_primary(struct parser *p);
+
+/* functions.c */
+/* Reads a function behind "function", which began at start. */
+bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
+/* Reads parameters and body of a function. */
+bool jsparse_rest(struct parser *p, bool is_async, bool is_generator);
+/* Reads a class from "class" on. */
+bool jsparse_class(struct parser *p, bool is_declaration);
+bool jsparse_object(struct parser *p);
+/* Reads the body of an arrow function that began at start, from "=>" on. */
+bool jsparse_arrow(struct parser *p, uint32_t start, bool is_async);
+/* Reads an arrow function from its parameters on. */
+bool jsparse_arrow_parameters(struct parser *p, uint32_t start, bool is_async);
+
+/* statements.c */
+bool jsparse_statement(struct parser *p);
+bool jsparse_block(struct parser *p);
+bool jsparse_semicolon(struct parser *p);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "scopes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "debuginfo/jsscopes/jsscopes.h"
+#include "script_lines.h"
+
+struct scopes {
+    struct sourcemap *map;
+    struct jsscopes read;
+    struct script_lines lines;
+    struct jscache_writer *writer;
+    uint32_t *names; /* of scopes: offsets in the cache, or its values */
+};
+
+static const struct jscache_row *find(const struct scopes *s, uint32_t at,
+                                      uint32_t *line, uint32_t *column)
+{
+    return script_lines_find(&s->lines, at, line, column)
+               ? sourcemap_find(s->map, *line, *column)
+               : NULL;
+}
+
+/* Does a token begin at the place, or one column before? */
+static bool is_near(const struct jscache_row *token, uint32_t line,
+                    uint32_t column)
+{
+    return token != NULL && token->minified_line == line &&
+           token->minified_column + 1 >= column;
+}
+
+/* The original text of a part of a name.  TypeScript gives the name to the
+ * token of "function" before it, which is of the same place. */
+static struct symc_string resolve(const struct scopes *s,
+                                  const struct jsscopes_part *part)
+{
+    uint32_t line, column;
+    const struct jscache_row *token, *before;
+    struct symc_string text = {part->text, part->size};
+
+    if (!part->is_identifier) {
+        return text;
+    }
+    token = find(s, (uint32_t)(part->text - s->lines.text), &line, &column);
+    if (!is_near(token, line, column)) {
+        return text;
+    }
+    if (token->name != JSCACHE_NONE) {
+        return s->map->names[token->name];
+    }
+    if (token->minified_column == 0) {
+        return text;
+    }
+    before = sourcemap_find(s->map, token->minified_line,
+                            token->minified_column - 1);
+    return before != NULL && before->name != JSCACHE_NONE &&
+                   before->file == token->file &&
+                   before->line == token->line &&
+                   before->column == token->column
+               ? s->map->names[before->name]
+               : text;
+}
+
+/* The name of the token that is exactly at the last byte of a function: there
+ * Flutter's compiler puts it. */
+static struct symc_string name_at_end(const struct scopes *s, uint32_t end)
+{
+    uint32_t line, column;
+    struct symc_string none = {NULL, 0};
+    const struct jscache_row *token = find(s, end - 1, &line, &column);
+
+    if (token == NULL || token->name == JSCACHE_NONE ||
+        token->minified_line != line || token->minified_column != column ||
+        find(s, end, &line, &column) == token) {
+        return none;
+    }
+    return s->map->names[token->name];
+}
+
+/* Joins the original texts of parts, of which there are some; its data is NULL
+ * when out of memory. */
+static struct symc_string join(const struct scopes *s,
+                               const struct jsscopes_part *parts, uint32_t n,
+                               bool *is_changed)
+{
+    uint32_t i;
+    char *to;
+    struct symc_string text = {NULL, 0}, name = {NULL, 0};
+
+    for (i = 0; i < n; i++) {
+        text = resolve(s, &parts[i]);
+        *is_changed = *is_changed || text.size != parts[i].size ||
+                      memcmp(text.data, parts[i].text, text.size) != 0;
+        name.size += text.size;
+    }
+    if (n == 1 && parts->is_identifier) { /* the text stays where it is */
+        return text;
+    }
+    name.data = to = arena_take(&s->map->arena, name.size);
+    for (i = 0; i < n && to != NULL; i++) {
+        text = resolve(s, &parts[i]);
+        memcpy(to, text.data, text.size);
+        to += text.size;
+    }
+    return name;
+}
+
+/* Finds the name of a scope, and adds it to the cache. */
+static enum symc_status add_name(struct scopes *s, size_t number)
+{
+    const struct jsscope *scope = &s->read.list[number];
+    struct symc_string name = {NULL, 0}, other;
+    bool is_changed = false;
+
+    if (scope->num_parts > 0) {
+        name = join(s, s->read.parts + scope->first_part, scope->num_parts,
+                    &is_changed);
+        if (name.data == NULL) {
+            return SYMC_NO_MEMORY;
+        }
+    }
+    if (!is_changed) {
+        other = name_at_end(s, scope->end);
+        name = other.data != NULL ? other : name;
+    }
+    s->names[number] = JSCACHE_ANONYMOUS;
+    return name.size > 0
+               ? jscache_writer_text(s->writer, name, &s->names[number])
+               : SYMC_OK;
+}
+
+/* Gives tokens their scopes, in one pass over both lists. */
+static void give(struct scopes *s, const struct jsscopes_change *changes,
+                 size_t n)
+{
+    size_t i, next = 0;
+    uint32_t line = 0, column = 0, scope = JSCACHE_NONE;
+    bool is_there = n > 0;
+    struct jscache_row *token;
+
+    for (i = 0; i < s->map->num_tokens; i++) {
+        token = &s->map->tokens[i];
+        while (is_there && (next == 0 || line < token->minified_line ||
+                            (line == token->minified_line &&
+                             column <= token->minified_column))) {
+            scope = changes[next].scope == JSSCOPES_OUTSIDE
+                        ? JSCACHE_NONE
+                        : s->names[changes[next].scope];
+            is_there =
+                ++next < n &&
+                script_lines_find(&s->lines, changes[next].at, &line, &column);
+        }
+        token->scope = scope;
+    }
+}
+
+static int add(struct scopes *s, struct failure *failure)
+{
+    size_t i;
+    ssize_t n;
+    struct jsscopes_change *changes;
+    enum symc_status status = SYMC_OK;
+
+    s->names = malloc((s->read.count + 1) * sizeof(*s->names));
+    if (s->names == NULL) {
+        return failure_memory(failure);
+    }
+    for (i = 0; i < s->read.count && status == SYMC_OK; i++) {
+        status = add_name(s, i);
+    }
+    if (status != SYMC_OK) {
+        return failure_writer(failure, status);
+    }
+    n = jsscopes_index(&s->read, &changes);
+    if (n < 0) {
+        return failure_memory(failure);
+    }
+    give(s, changes, (size_t)n);
+    free(changes);
+    return 0;
+}
+
+static int read_script(struct scopes *s, const char *script, size_t size,
+                       char *text, size_t text_size, struct failure *failure)
+{
+    uint32_t line = 0, column = 0;
+    struct jsscopes_error error;
+    enum jsscopes_status status;
+
+    if (utf8_valid(script, size) != size) {
+        snprintf(text, text_size,
+                 "names of functions are missing: the script "
+                 "is not UTF-8");
+        return 1;
+    }
+    status = jsscopes_read(&s->read, script, size, &error);
+    if (status == JSSCOPES_NO_MEMORY ||
+        script_lines_read(&s->lines, script, size) != 0) {
+        return failure_memory(failure);
+    }
+    if (status != JSSCOPES_OK) {
+        (void)script_lines_find(&s->lines, (uint32_t)error.at, &line, &column);
+        snprintf(text, text_size,
+                 "names of functions are missing: line %u, column %u of the "
+                 "script: %s",
+                 line + 1, column + 1, error.reason);
+        return 1;
+    }
+    return 0;
+}
+
+int scopes_add(struct sourcemap *map, const char *script, size_t size,
+               struct jscache_writer *writer, char *text, size_t text_size,
+               struct failure *failure)
+{
+    int rc;
+    struct scopes s;
+
+    memset(&s, 0, sizeof(s));
+    s.map = map;
+    s.writer = writer;
+    rc = read_script(&s, script, size, text, text_size, failure);
+    if (rc == 0) {
+        rc = add(&s, failure);
+    }
+    free(s.names);
+    script_lines_free(&s.lines);
+    jsscopes_free(&s.read);
+    return rc;
+}
