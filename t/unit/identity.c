@@ -90,6 +90,36 @@ static void test_fit(void **state)
     }
 }
 
+/* Text has a name in it, which counts unless the asker has none. */
+static void test_name(void **state)
+{
+    static const struct {
+        const char *asked;
+        enum identity_fit fit;
+    } cases[] = {{"app.pdb", IDENTITY_FITS},
+                 {"other.pdb", IDENTITY_ANOTHER},
+                 {SYMCACHE_NAME_NONE, IDENTITY_FITS}};
+    struct file_identity id = {.format = FORMAT_BREAKPAD,
+                               .guid = {1},
+                               .age = 1,
+                               .name = "APP.pdb",
+                               .name_size = 7,
+                               .features = DEBUG | SYMBOLS};
+    const struct file_identity *which;
+    symcache_key_t key = {.kind = SYMCACHE_KIND_SYMCACHE, .guid = {1},
+                          .age = 1};
+    char detail[200];
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        key.name_len = (uint32_t)snprintf(key.name, sizeof(key.name), "%s",
+                                          cases[i].asked);
+        assert_int_equal(identity_fits(&id, 1, &key, &which, detail,
+                                       sizeof(detail)),
+                         cases[i].fit);
+    }
+}
+
 static void test_place(void **state)
 {
     static const struct {
@@ -137,6 +167,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_name),
         cmocka_unit_test(test_place),
     };
 

@@ -76,8 +76,9 @@ static bool has_debug_id(const struct file_identity *id,
                  id->age);
         return false;
     }
-    /* a file without a name in it may have any name */
-    if (id->name_size > 0 &&
+    /* a file without a name in it may have any name, and so may one that is
+     * looked for without one */
+    if (id->name_size > 0 && strcmp(key->name, SYMCACHE_NAME_NONE) != 0 &&
         (id->name_size != key->name_len ||
          strncasecmp(id->name, key->name, id->name_size) != 0)) {
         snprintf(text.at, text.size, "wrong name: wanted %s, got %.*s",

@@ -19,6 +19,12 @@
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
 
+/* For how long a folder is kept that leads to no file here: longer than any
+ * absence is remembered; and one with names by which its id was asked for as
+ * long as what was made under these may be in use. */
+#define KEPT_SECONDS (7 * 86400)
+#define KEPT_ASKED_SECONDS (365 * 86400)
+
 bool index_has_name(const struct symstore_path *place)
 {
     return strcmp(place->name, "_.debug") != 0 &&
@@ -295,4 +301,88 @@ bool index_note_asked(const char *root, const symcache_key_t *key)
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
     return n < INDEX_NAMES && make(root, entry) == 0;
+}
+
+/* cleaning ---------------------------------------------------------------- */
+
+static bool is_there(const char *root, const char *name, const char *id)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.1024s/%s/%s", root, name, id);
+    return access(path, F_OK) == 0;
+}
+
+/* Is there a file on this machine that has the build id? */
+static bool has_build_id(const char *root, const symcache_key_t *build_id)
+{
+    static const char *const kinds[][2] = {{"_.debug", "elf-buildid-sym-%s"},
+                                           {"_.dwarf", "mach-uuid-sym-%s"}};
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], id[SYMSTORE_ID_SIZE];
+    size_t i, n = index_folders(folders, build_id);
+
+    for (i = 0; i < n; i++) {
+        snprintf(id, sizeof(id), kinds[i][1], strrchr(folders[i], '-') + 1);
+        if (is_there(root, UPLOADS_INDEX, folders[i]) ||
+            is_there(root, kinds[i][0], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_old(const char *root, const char *folder, time_t age)
+{
+    struct index_names names = {.n = 0};
+    bool was_asked = false;
+    size_t i;
+
+    if (age < KEPT_SECONDS) {
+        return false;
+    }
+    index_find(root, folder, &names);
+    for (i = 0; i < names.n; i++) {
+        if (!names.list[i].is_asked &&
+            is_there(root, names.list[i].text, folder)) {
+            return false;
+        }
+        was_asked |= names.list[i].is_asked;
+    }
+    return (!names.has_build_id || !has_build_id(root, &names.build_id)) &&
+           (!was_asked || age >= KEPT_ASKED_SECONDS);
+}
+
+static void remove_folder(const char *path)
+{
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir != NULL) {
+        closedir(dir);
+        (void)rmdir(path);
+    }
+}
+
+void index_clean(const char *root, time_t now)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    struct stat st;
+    DIR *dir;
+
+    print_path(path, root, "");
+    dir = opendir(path);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        print_path(path, root, entry->d_name);
+        if (entry->d_name[0] != '.' && lstat(path, &st) == 0 &&
+            is_old(root, entry->d_name, now - st.st_mtime)) {
+            remove_folder(path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
 }

@@ -85,7 +85,14 @@ int index_change(const char *root, const struct symstore_path *place,
 /* Makes the entries of a file that is there, if they are missing. */
 void index_keep(const char *root, const struct symstore_path *place);
 
-/* Is it older than the last change of the key's id? */
+/*
+ * Drops folders of ids that lead to no file on this machine, and were not
+ * changed for long: of files that others have, or that are gone.  They only
+ * save a look into the index of the tier.
+ */
+void index_clean(const char *root, time_t now);
+
+/* Was the key's id changed at that time or later? */
 bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
 
 /*

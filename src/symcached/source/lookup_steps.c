@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symcached/index/index.h"
 #include "symcached/intake/intake.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
@@ -183,14 +184,18 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
                           struct unpack_request *request, unpack_done_fn done)
 {
     const struct limits_config *limits = &lookup->config->limits;
+    symcache_key_t key = lookup->key;
     struct unpack *unpack;
 
+    if (lookup->by_index) { /* whatever name the file has in it */
+        index_set_name(&key, SYMCACHE_NAME_NONE);
+    }
     if (lookup_open(lookup, &lookup->out_fd, lookup->out) != 0) {
         lookup_fail(lookup, "open");
         return;
     }
 
-    request->key = &lookup->key;
+    request->key = &key;
     request->formats =
         symcache_key_is_url(&lookup->key)
             ? 1u << FORMAT_ANY

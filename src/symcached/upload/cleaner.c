@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
+#include "symcached/index/index.h"
 #include "removal.h"
 #include "retention.h"
 #include "sharing.h"
@@ -64,6 +66,8 @@ static void run(void *arg)
     rules.max_age = uploads->try_max_age;
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
     retention_pass(path, &rules, &pass->sum);
+    index_clean(uploads->root, time(NULL));
+    index_clean(path, time(NULL));
 }
 
 static void start_timer(struct cleaner *cleaner, unsigned seconds)
