@@ -50,7 +50,7 @@ LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lz
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lpcre2-8 -lz -lzstd -lseccomp
-LIBS_pdb2symcache = -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
+LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
                     -lminizip -lnettle -lz -lzstd -lseccomp
 
@@ -161,7 +161,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libsymbolication.a \
                    $(B)/libjson.a $(B)/libderived.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd
+	    $@ $^ -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 

@@ -81,7 +81,7 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/sourcebundle debuginfo/wasm',
-    converter => 'base proto sandbox debuginfo debuginfo/breakpad'
+    converter => 'base proto sandbox symbolication debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
         . ' debuginfo/pe debuginfo/portablepdb debuginfo/sourcebundle'
         . ' debuginfo/sourcemap debuginfo/symbfile debuginfo/wasm derived/cficache'

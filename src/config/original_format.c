@@ -85,6 +85,11 @@ unsigned config_format_inputs(symcache_kind_e kind)
     case SYMCACHE_KIND_SYMCACHE:
         return FORMATS_ALL &
                ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE);
+    case SYMCACHE_KIND_BREAKPAD:
+        return FORMATS_ALL &
+               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
+                 1u << FORMAT_SYMBFILE | 1u << FORMAT_BREAKPAD |
+                 1u << FORMAT_SOURCEBUNDLE);
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
     case SYMCACHE_KIND_SOURCECACHE:

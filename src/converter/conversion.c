@@ -24,6 +24,7 @@ static const struct {
     [DEBUGINFO_CFICACHE] = {"cficache", "1.0.0"},
     [DEBUGINFO_JSCACHE] = {"jscache", "2.0.0"},
     [DEBUGINFO_SOURCECACHE] = {"sourcecache", "1.0.0"},
+    [DEBUGINFO_BREAKPAD] = {"breakpad", "1.0.0"},
 };
 
 bool conversion_output(const char *name, enum debuginfo_output *output)

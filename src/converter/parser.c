@@ -26,6 +26,7 @@
 #include "debuginfo/sourcemap/sourcemap.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
+#include "sym_output.h"
 #include "derived/symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -314,6 +315,22 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
     }
 }
 
+/* A module has the name of its file. */
+static int write_breakpad(const struct conversion *c,
+                          const struct input *input,
+                          const struct symc_sink *sink,
+                          struct debuginfo_result *result,
+                          struct failure *failure)
+{
+    const char *slash = strrchr(c->input, '/');
+    int rc = sym_output(input->data, input->size,
+                        slash == NULL ? c->input : slash + 1, sink, result,
+                        failure);
+
+    result->output = DEBUGINFO_BREAKPAD;
+    return rc;
+}
+
 /* Converts to the output that is wanted, if one is. */
 static int convert(const struct conversion *c, struct input *input,
                    const struct symc_sink *sink,
@@ -331,6 +348,9 @@ static int convert(const struct conversion *c, struct input *input,
     }
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
+    }
+    if (c->has_wanted && c->wanted == DEBUGINFO_BREAKPAD) {
+        return write_breakpad(c, input, sink, result, failure);
     }
     if (c->make != NULL) {
         return c->make(input->data, input->size, sink, result, failure);

@@ -6,29 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "input.h"
-
-struct memory {
-    uint8_t *data;
-    size_t size;
-    size_t room;
-};
-
-static int write_memory(void *context, const void *data, size_t size)
-{
-    struct memory *m = context;
-
-    if (symc_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
-        return -1;
-    }
-    memcpy(m->data + m->size, data, size);
-    m->size += size;
-    return 0;
-}
+#include "memory.h"
 
 /* What a SymCache of an ELF file has left out of its addresses. */
 static uint64_t base_of(const uint8_t *data, size_t size)
@@ -92,7 +74,7 @@ static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
 {
     int rc;
     struct memory memory = {NULL, 0, 0};
-    const struct symc_sink to_memory = {write_memory, &memory};
+    const struct symc_sink to_memory = {memory_write, &memory};
     const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
     const struct debuginfo_maker *maker;
 

@@ -25,6 +25,7 @@ enum debuginfo_output {
     DEBUGINFO_CFICACHE,
     DEBUGINFO_JSCACHE,
     DEBUGINFO_SOURCECACHE,
+    DEBUGINFO_BREAKPAD, /* text, by way of the first and the third */
     DEBUGINFO_OUTPUTS
 };
 

@@ -146,6 +146,50 @@ static enum symc_verify_status check_jscache(const void *data, size_t size,
     return jscache_check(data, size, error, error_size);
 }
 
+static bool sniff_text(const uint8_t *data, size_t size)
+{
+    return size > 7 && memcmp(data, "MODULE ", 7) == 0;
+}
+
+/* Text is lines, of which the last one is whole, too. */
+static enum symc_verify_status verify_text(union derived_reader *reader,
+                                           char *error, size_t error_size)
+{
+    const struct derived_bytes *text = &reader->bytes;
+
+    if (text->size == 0 || text->data[text->size - 1] != '\n' ||
+        memchr(text->data, '\0', text->size) != NULL) {
+        snprintf(error, error_size, "not the lines of a text");
+        return SYMC_VIOLATED;
+    }
+    return SYMC_SOUND;
+}
+
+/* Its first line is "MODULE <system> <processor> <id> <name>". */
+static enum symc_verify_status check_text(const void *data, size_t size,
+                                          const symcache_key_t *key,
+                                          bool is_received, char *error,
+                                          size_t error_size)
+{
+    union derived_reader reader = {.bytes = {data, size}};
+    const char *p = data, *end = memchr(p, '\n', size), *next;
+    symcache_key_t id;
+    int i;
+
+    for (i = 0; i < 3 && p != NULL && end != NULL; i++) {
+        p = memchr(p, ' ', (size_t)(end - p));
+        p = p != NULL ? p + 1 : NULL;
+    }
+    next = p != NULL && end != NULL ? memchr(p, ' ', (size_t)(end - p)) : NULL;
+    if (next == NULL ||
+        symcache_debug_id_parse(p, (size_t)(next - p), &id) != SYMCACHE_OK ||
+        memcmp(id.guid, key->guid, sizeof(id.guid)) != 0) {
+        snprintf(error, error_size, "of another module");
+        return SYMC_VIOLATED;
+    }
+    return verify_text(&reader, error, error_size);
+}
+
 /* Nothing says what a file at a URL is. */
 static bool sniff_bytes(const uint8_t *data, size_t size)
 {
@@ -241,6 +285,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .verify = verify_jscache,
         .check = check_jscache,
     },
+    [SYMCACHE_KIND_BREAKPAD] = {
+        .name = "Breakpad text",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_text,
+        .open = open_bytes,
+        .verify = verify_text,
+        .check = check_text,
+    },
     [SYMCACHE_KIND_SOURCE] = {
         .name = "source file",
         .oldest = {1, 0, 0},
@@ -271,7 +324,10 @@ bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind)
     int i;
 
     for (i = 0; i < SYMCACHE_KINDS; i++) {
-        if (types[i].name != NULL && types[i].sniff(data, size)) {
+        /* what looks like an original is one */
+        if (types[i].name != NULL &&
+            symcache_kind((symcache_kind_e)i)->end == NULL &&
+            types[i].sniff(data, size)) {
             *kind = (symcache_kind_e)i;
             return true;
         }

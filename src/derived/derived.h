@@ -29,7 +29,7 @@ struct derived_bytes {
 
 /* The reader of a file, of whichever kind it is. */
 union derived_reader {
-    struct derived_bytes bytes; /* SYMCACHE_KIND_SOURCE, at a URL */
+    struct derived_bytes bytes; /* of a source file or Breakpad's text */
     struct symc_reader symcache;
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;

@@ -305,6 +305,10 @@ ngx_int_t ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req);
 ngx_int_t ngx_symcache_request_symbol_tail(ngx_str_t *uri,
     symcache_request_t *req);
 
+/* Takes the code id from the query, where Breakpad's clients have it, for the
+ * helper. */
+ngx_int_t ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx);
+
 
 /*
  * ngx_symcache_special_response.c: each function sends the whole answer and

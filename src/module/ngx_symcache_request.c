@@ -391,3 +391,49 @@ ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
 
     return NGX_OK;
 }
+
+
+ngx_int_t
+ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
+{
+    char             text[SYMCACHE_ID_TEXT_MAX + 1];
+    size_t           len;
+    ngx_str_t        value, hints[SYMCACHE_HINTS];
+    symcache_key_t  *id;
+
+    if (ngx_http_arg(ctx->request, (u_char *) "code_id", sizeof("code_id") - 1,
+                     &value)
+        != NGX_OK
+        || value.len == 0 || value.len > 2 * SYMCACHE_BUILD_ID_MAX)
+    {
+        return NGX_OK;
+    }
+
+    id = ngx_palloc(ctx->request->pool, sizeof(symcache_key_t));
+    if (id == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* time stamp and size of an image have less digits than a build id */
+
+    len = 0;
+
+    if (value.len > 2 * sizeof(uint64_t)) {
+        ngx_memcpy(text, "buildid-", 8);
+        len = 8;
+    }
+
+    ngx_memcpy(text + len, value.data, value.len);
+
+    if (symcache_id_parse(text, len + value.len, id) != SYMCACHE_OK) {
+        return NGX_OK;
+    }
+
+    value.len = symcache_id_print(text, id);
+    value.data = (u_char *) text;
+
+    ngx_memzero(hints, sizeof(hints));
+    ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_ID, &value, hints);
+
+    return ngx_symcache_request_hints(ctx, hints);
+}

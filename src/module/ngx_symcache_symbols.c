@@ -45,6 +45,7 @@ static const struct {
 
 static ngx_int_t ngx_symcache_symbols_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
+static ngx_int_t ngx_symcache_symbols_absent(ngx_symcache_ctx_t *ctx);
 static ngx_msec_t ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx);
 static ngx_uint_t ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx);
@@ -113,7 +114,7 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
 
     if (known == NGX_SYMCACHE_KEY_ABSENT) {
         ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
-        return ngx_symcache_answer_absent(ctx);
+        return ngx_symcache_symbols_absent(ctx);
     }
 
     /* elfutils asks three times in a row, and each hold is a chance */
@@ -148,6 +149,27 @@ ngx_symcache_symbols_serve(ngx_symcache_ctx_t *ctx,
 {
     ngx_int_t             rc;
     ngx_open_file_info_t  of;
+
+    if (ctx->asked.key.kind == SYMCACHE_KIND_SYM) {
+
+        rc = ngx_symcache_handler_serve(ctx, status);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        /* made before, as no source had it */
+
+        ctx->asked.key.kind = SYMCACHE_KIND_BREAKPAD;
+
+        rc = ngx_symcache_handler_serve(ctx, status);
+
+        if (rc == NGX_DECLINED) {
+            ctx->asked.key.kind = SYMCACHE_KIND_SYM;
+        }
+
+        return rc;
+    }
 
     if (ctx->asked.key.kind != SYMCACHE_KIND_DEBUGINFO
         || ctx->asked.key.id_type != SYMCACHE_ID_DEBUG)
@@ -190,6 +212,26 @@ ngx_symcache_symbols_vary(ngx_symcache_ctx_t *ctx)
                || key->kind == SYMCACHE_KIND_MSFZ)
            && key->id_type == SYMCACHE_ID_DEBUG
            && ctx->symbol != SYMCACHE_SYMBOL_MSFZ;
+}
+
+
+/* Where no source has Breakpad's text, it may be made of the module itself. */
+
+static ngx_int_t
+ngx_symcache_symbols_absent(ngx_symcache_ctx_t *ctx)
+{
+    if (ctx->asked.key.kind != SYMCACHE_KIND_SYM) {
+        return ngx_symcache_answer_absent(ctx);
+    }
+
+    ctx->asked.key.kind = SYMCACHE_KIND_BREAKPAD;
+    ctx->missed = 0;
+
+    if (ngx_symcache_request_code_id(ctx) != NGX_OK) {
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+
+    return ngx_symcache_symbols_decide(ctx);
 }
 
 
@@ -274,7 +316,7 @@ ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
         }
 
         ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
-        return ngx_symcache_answer_absent(ctx);
+        return ngx_symcache_symbols_absent(ctx);
 
     default: /* a failure never makes a 404 */
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);

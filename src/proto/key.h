@@ -112,8 +112,9 @@ int symcache_key_supported(const symcache_key_t *key);
 int symcache_key_is_url(const symcache_key_t *key);
 
 /*
- * Returns 1 if the file of a key is an original that lies among the downloads.
- * A file at a URL, of which nothing is made, lies in the store.
+ * Returns 1 if the file of a key lies among the downloads: that of an original,
+ * or one that is served as such.  A file at a URL, of which nothing is made,
+ * lies in the store.
  */
 int symcache_key_is_download(const symcache_key_t *key);
 

@@ -54,7 +54,10 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("sourcecache"), SYMCACHE_DEBUG | SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
-      SYMCACHE_HAS_SOURCES, 0 }
+      SYMCACHE_HAS_SOURCES, 0 },
+    { SYMCACHE_KIND_TEXT("breakpad"), SYMCACHE_DEBUG, ".breakpad",
+      { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KINDS },
+      SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS, 1 }
 };
 
 const symcache_kind_t *
@@ -129,7 +132,8 @@ symcache_key_is_download(const symcache_key_t *key)
 int
 symcache_kind_is_original(symcache_kind_e kind)
 {
-    return symcache_kinds[kind].end != NULL;
+    return symcache_kinds[kind].end != NULL
+           && symcache_kinds[kind].slots[0] == SYMCACHE_KINDS;
 }
 
 int

@@ -52,6 +52,8 @@ typedef enum {
     SYMCACHE_KIND_MSFZ,          /* "msfz": the compressed PDB of which that
                                     beside it was expanded */
     SYMCACHE_KIND_SOURCECACHE,   /* "sourcecache": texts of source files */
+    SYMCACHE_KIND_BREAKPAD,      /* "breakpad": Breakpad's text, made of an
+                                    original; "sym" is one that a source has */
     SYMCACHE_KINDS
 } symcache_kind_e;
 
@@ -69,8 +71,9 @@ typedef struct {
     unsigned     ids;
 
     /*
-     * The end of the name that an original has among the downloads (path.h);
-     * NULL: files of the kind are derived from originals.
+     * The end of the name that an original has among the downloads (path.h),
+     * or a derived file that is served as one; NULL: files of the kind lie in
+     * the store.
      */
     const char  *end;
 

@@ -264,7 +264,7 @@ symcache_path_original_parse(const char *p, size_t len, symcache_key_t *key)
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
         each.kind = (uint8_t) kind;
 
-        if (symcache_kind_is_original((symcache_kind_e) kind)
+        if (symcache_kind((symcache_kind_e) kind)->end
             && symcache_path_original_name(name, &each) == len
             && memcmp(name, p, len) == 0)
         {

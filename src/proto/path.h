@@ -24,6 +24,8 @@
  *   <name>/<id>/<name>.section                    a section of an ELF file
  *   <name>/<id>/<name>.msfz                       debug information as it came,
  *                                                 a compressed PDB
+ *   <name>/<id>/<name>.breakpad                   Breakpad's text that was made
+ *                                                 of one of them
  *
  * Paths here are relative to the root of the store, without a leading slash.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.

@@ -184,12 +184,15 @@ is scalar(() = $s->requests), 0, 'the helper was asked for none of them';
 
 sub asks_for {
     my ($what, $uri, $asked, @headers) = @_;
+    $asked = [$asked] if !ref $asked;
     my $helper = helper_says(404, 'X-Symcache-Reason' => 'notfound',
                              'X-Symcache-Valid' => 30);
     my $got = $t->get($uri, @headers);
     is $got->{status}, 404, "$what: the helper is believed";
     is h($got, 'Retry-After'), undef, '- for good';
-    is_deeply [ map { $_->{uri} } $helper->requests ], [$asked],
+    # of a second question, a second of the hold may be over
+    is_deeply [ map { $_->{uri} =~ s/wait=24/wait=25/r } $helper->requests ],
+        $asked,
         '- it was asked';
 }
 
@@ -223,8 +226,11 @@ asks_for('a source file', "/sym/buildid/$build/source/usr/src/x/..//A%20b.c",
 asks_for('a section', "/sym/buildid/$build/section/.gdb_index",
          "/v1/section/default/%252egdb_index/buildid-$build"
          . '?version=1.0.0&wait=85&redirect=1', 'User-Agent: elfutils/0.188');
-asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym",
-         "/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
+# what no source has is made of the module, which the client may know better
+asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym?code_id=5DDC1E9A6C000",
+         ["/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
+          "/v1/breakpad/default/bp.pdb/${guid}1?version=1.0.0&wait=25&redirect=1"
+          . '&code_id=5DDC1E9A6c000'],
          'User-Agent: x');
 
 # --- what is absent stays so: by the zone, for one key only

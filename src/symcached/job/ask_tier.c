@@ -77,7 +77,7 @@ bool job_ask_tier(struct job *job)
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     if (job->store->tier == NULL ||
-        symcache_kind_is_original((symcache_kind_e)job->key.kind) ||
+        symcache_key_is_download(&job->key) ||
         tiers_discarded(job->store, &job->key,
                         &job->target.transcoder->version)) {
         return false;

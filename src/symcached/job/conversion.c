@@ -199,9 +199,11 @@ static void on_published(void *arg, long long size, int errnum)
         job_end(job, FINDING_PUBLISHED);
         return;
     }
-    scheduler_want_gzip(job->scheduler, job->store, &job->key,
-                        &target->published);
-    if (job->state != JOB_IN_TIER) {
+    if (!symcache_key_is_download(&job->key)) {
+        scheduler_want_gzip(job->scheduler, job->store, &job->key,
+                            &target->published);
+    }
+    if (job->state != JOB_IN_TIER && !symcache_key_is_download(&job->key)) {
         tiers_put(job->scheduler->tiers, job->store,
                   scheduler_workdir(job->scheduler, job->store->root),
                   &job->key, &target->published, job->tier_replace);
@@ -239,6 +241,33 @@ void job_note_places(const struct job *job, const char *file)
     }
 }
 
+/* The folder of the file system on which the file will lie. */
+static const char *file_root(const struct job *job)
+{
+    return symcache_key_is_download(&job->key) ? job->config->downloads
+                                               : job->store->root;
+}
+
+/* Starts to give the file its place in the store, or among the downloads. */
+static void start_publication(struct job *job,
+                              const symcache_version_t *version,
+                              const char *file)
+{
+    char path[PATH_MAX];
+
+    if (!symcache_key_is_download(&job->key)) {
+        job->publish = publish_start(job->scheduler->base, job->store->root,
+                                     &job->key, version, file,
+                                     wants_digest(job), on_published, job);
+        return;
+    }
+    store_download_path(path, job->config->downloads, job->store->name,
+                        &job->key);
+    (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
+    job->publish = publish_original(job->scheduler->base, file, path,
+                                    on_published, job);
+}
+
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
@@ -260,9 +289,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     }
     job_note_places(job, file);
     job->target.published = *version;
-    job->publish = publish_start(job->scheduler->base, job->store->root,
-                                 &job->key, version, file, wants_digest(job),
-                                 on_published, job);
+    start_publication(job, version, file);
     if (job->publish == NULL) {
         on_published(job, -1, errno);
     }
@@ -318,7 +345,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
 void job_run_transcoder(struct job *job)
 {
     struct workdir *workdir =
-        scheduler_workdir(job->scheduler, job->store->root);
+        scheduler_workdir(job->scheduler, file_root(job));
     char error[NEGCACHE_TEXT_MAX];
 
     /* Cleaning may have removed it while the job waited.  A job that took it

@@ -390,11 +390,14 @@ static void discard_in_tier(struct scheduler *scheduler,
     symcache_key_copy(&each, key);
     for (i = 0; i < store->ntranscoders; i++) {
         each.kind = (uint8_t)store->transcoders[i].makes;
+        if (symcache_key_is_download(&each)) {
+            continue; /* it is in no tier */
+        }
         tiers_discard(scheduler->tiers, store, &each,
                       &store->transcoders[i].version);
     }
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
-        if (symcache_kind_is_original((symcache_kind_e)kind)) {
+        if (symcache_kind((symcache_kind_e)kind)->end != NULL) {
             continue;
         }
         each.kind = (uint8_t)kind;
@@ -418,7 +421,7 @@ static void discard_downloads(const struct scheduler *scheduler,
 
     symcache_key_copy(&each, key);
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
-        if (symcache_kind_is_original((symcache_kind_e)kind)) {
+        if (symcache_kind((symcache_kind_e)kind)->end != NULL) {
             each.kind = (uint8_t)kind;
             store_download_path(path, downloads, store->name, &each);
             (void)unlink(path);

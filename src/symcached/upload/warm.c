@@ -20,6 +20,9 @@ static bool set_key(symcache_key_t *key, symcache_kind_e kind,
     const symcache_kind_t *row = symcache_kind(kind);
     size_t i;
 
+    if (row->end != NULL) {
+        return false; /* text that few ask for is made when one does */
+    }
     for (i = 0; i < place->nids && (row->needs & place->features); i++) {
         *key = place->ids[i];
         if (row->ids & 1u << key->id_type) {

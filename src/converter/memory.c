@@ -1,0 +1,21 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "memory.h"
+
+#include <string.h>
+
+#include "base/array.h"
+
+int memory_write(void *context, const void *data, size_t size)
+{
+    struct memory *m = context;
+
+    if (size > SIZE_MAX - m->size ||
+        symc_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
+        return -1;
+    }
+    memcpy(m->data + m->size, data, size);
+    m->size += size;
+    return 0;
+}

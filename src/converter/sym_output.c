@@ -1,0 +1,504 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The records are those that Breakpad's docs/symbol_files.md describes.  A
+ * function of a SymCache that comes from a symbol alone is a PUBLIC record, any
+ * other one a FUNC record for each piece of it that is in one part.
+ */
+#include "sym_output.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "debuginfo/cfi.h"
+#include "debuginfo/elf/elf.h"
+#include "debuginfo/macho/macho.h"
+#include "input.h"
+#include "memory.h"
+#include "symbolication/symbolication.h"
+
+#define DEPTH_MAX 256 /* of inlined calls; deeper ones are left out */
+#define LINE_MAX_TEXT 128
+
+/* One inlined call, or one line, with the addresses that it has in a row. */
+struct call {
+    uint32_t start, end;
+    uint32_t depth;
+    uint32_t function;   /* of the call that was inlined */
+    uint32_t file, line; /* where it was called */
+};
+
+struct line {
+    uint32_t start, end;
+    uint32_t file, line;
+};
+
+/* The frames of a range: the outermost one first. */
+struct frame_list {
+    size_t n;
+    struct symc_location at[DEPTH_MAX];
+};
+
+struct sym {
+    struct symc_reader reader;
+    struct memory out;
+    bool has_failed; /* out of memory */
+    bool *is_inlined; /* by function: somewhere */
+    struct source_path path;
+    char *room; /* for demangle() */
+
+    /* the function that is being written */
+    uint32_t function; /* or SYMC_NONE */
+    uint32_t start, end;
+    uint32_t last_public; /* function of the PUBLIC record before */
+    struct call open[DEPTH_MAX]; /* calls that end where it does, so far */
+    uint32_t num_open;
+    struct call *calls;
+    size_t num_calls, call_room;
+    struct line *lines;
+    size_t num_lines, line_room;
+};
+
+static void put(struct sym *s, const char *data, size_t size)
+{
+    s->has_failed |= memory_write(&s->out, data, size) != 0;
+}
+
+static void print(struct sym *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void print(struct sym *s, const char *format, ...)
+{
+    char text[LINE_MAX_TEXT];
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put(s, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* The rest of a line.  A line feed in it would begin another record. */
+static void put_rest(struct sym *s, const struct symc_string *text)
+{
+    size_t i, at = s->out.size;
+
+    put(s, text->data, text->size);
+    for (i = at; i < s->out.size; i++) {
+        if (s->out.data[i] < ' ') {
+            s->out.data[i] = ' ';
+        }
+    }
+    put(s, "\n", 1);
+}
+
+/* dump_syms writes names as people read them, and readers take them so.  A name
+ * that keeps libiberty busy or crashes it ends this process, as any bad file
+ * may. */
+static void readable(struct sym *s, const struct symc_function_parts *parts,
+                     struct symc_string *name)
+{
+    size_t size;
+
+    if (linkage_sniff(&parts->name, parts->language) &&
+        linkage_demangle(&parts->name, parts->language, s->room, &size)) {
+        *name = (struct symc_string){s->room, size};
+        return;
+    }
+    (void)demangle(&parts->name, parts->language, s->room, name);
+}
+
+static void put_name(struct sym *s, uint32_t function)
+{
+    static const struct symc_string unknown = {"<name omitted>", 14};
+    struct symc_function_parts parts;
+    struct symc_string name;
+
+    symc_reader_function(&s->reader, function, &parts);
+    if (parts.name.data == NULL || parts.name.size == 0) {
+        name = unknown;
+    } else {
+        readable(s, &parts, &name);
+    }
+    put_rest(s, &name);
+}
+
+/* the head ---------------------------------------------------------------- */
+
+static const char *arch_name(uint32_t arch)
+{
+    switch (arch / 100) {
+    case 1:
+        return "x86";
+    case 2:
+        return "x86_64";
+    case 3:
+        return "arm";
+    case 4:
+        return "arm64";
+    case 5:
+        return "ppc";
+    case 6:
+        return "ppc64";
+    case 7:
+        return "mips";
+    case 8:
+        return "mips64";
+    default:
+        return "unknown";
+    }
+}
+
+static void put_head(struct sym *s, const uint8_t *data, size_t size,
+                     const char *name)
+{
+    const struct symc_string module = {name, strlen(name)};
+    const uint8_t *guid = s->reader.data + SYMC_AT_GUID;
+    struct elf_identity identity;
+    char error[200];
+    bool is_elf = elf_sniff(data, size);
+    unsigned i;
+
+    print(s, "MODULE %s %s ",
+          is_elf                     ? "Linux"
+          : macho_sniff(data, size) ? "mac"
+                                    : "windows",
+          arch_name(symc_load(s->reader.data + SYMC_AT_ARCH)));
+    for (i = 0; i < 16; i++) {
+        print(s, "%02X", guid[i]);
+    }
+    print(s, "%" PRIX32 " ", symc_load(s->reader.data + SYMC_AT_AGE));
+    put_rest(s, &module);
+    if (is_elf && elf_identity_read(data, size, &identity, error,
+                                    sizeof(error)) == 0 &&
+        identity.build_id_size > 0) {
+        print(s, "INFO CODE_ID ");
+        for (i = 0; i < identity.build_id_size; i++) {
+            print(s, "%02X", identity.build_id[i]);
+        }
+        print(s, "\n");
+    }
+    print(s, "INFO GENERATOR ngx_symcache\n");
+}
+
+static int put_files(struct sym *s)
+{
+    const struct symc_string *path;
+    uint32_t i;
+
+    for (i = 0; i < s->reader.num_files; i++) {
+        path = source_path(&s->path, &s->reader, i);
+        if (path == NULL) {
+            return -1;
+        }
+        print(s, "FILE %" PRIu32 " ", i);
+        put_rest(s, path);
+    }
+    return 0;
+}
+
+/* frames ------------------------------------------------------------------ */
+
+static void read_frames(const struct sym *s, uint32_t location,
+                       struct frame_list *list)
+{
+    struct symc_location all[DEPTH_MAX];
+    struct symc_frames frames;
+    struct symc_frame frame;
+    size_t n = 0, i;
+
+    symc_reader_frames(&s->reader, location, &frames);
+    while (n < DEPTH_MAX && symc_reader_next(&frames, &frame)) {
+        all[n++] = frame.location;
+    }
+    if (n == DEPTH_MAX && symc_reader_next(&frames, &frame)) {
+        n = 0; /* no compiler inlines so deep */
+    }
+    for (i = 0; i < n; i++) {
+        list->at[i] = all[n - 1 - i];
+    }
+    list->n = n;
+}
+
+static void mark_inlined(struct sym *s)
+{
+    struct frame_list list;
+    uint32_t i;
+    size_t k;
+
+    for (i = 0; i < s->reader.num_ranges; i++) {
+        read_frames(s, symc_reader_range_location(&s->reader, i), &list);
+        for (k = 1; k < list.n; k++) {
+            if (list.at[k].function < s->reader.num_functions) {
+                s->is_inlined[list.at[k].function] = true;
+            }
+        }
+    }
+}
+
+static void put_origins(struct sym *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->reader.num_functions; i++) {
+        if (s->is_inlined[i]) {
+            print(s, "INLINE_ORIGIN %" PRIu32 " ", i);
+            put_name(s, i);
+        }
+    }
+}
+
+/* functions --------------------------------------------------------------- */
+
+/* Ends the calls from a depth on. */
+static int close_calls(struct sym *s, uint32_t depth)
+{
+    while (s->num_open > depth) {
+        if (symc_array_need(&s->calls, &s->call_room, s->num_calls + 1,
+                            sizeof(*s->calls)) != 0) {
+            return -1;
+        }
+        s->calls[s->num_calls++] = s->open[--s->num_open];
+    }
+    return 0;
+}
+
+static bool is_same_call(const struct call *a, const struct call *b)
+{
+    return a->function == b->function && a->file == b->file &&
+           a->line == b->line;
+}
+
+/* Adds the calls of one range to those that are open. */
+static int add_calls(struct sym *s, const struct frame_list *list,
+                     uint32_t start, uint32_t end)
+{
+    struct call call;
+    uint32_t i;
+
+    for (i = 0; i + 1 < list->n; i++) {
+        call = (struct call){start,
+                             end,
+                             i,
+                             list->at[i + 1].function,
+                             list->at[i].file,
+                             list->at[i].line};
+        if (i < s->num_open && is_same_call(&s->open[i], &call)) {
+            s->open[i].end = end;
+            continue;
+        }
+        if (close_calls(s, i) != 0) {
+            return -1;
+        }
+        s->open[s->num_open++] = call;
+    }
+    return close_calls(s, i);
+}
+
+static int add_line(struct sym *s, const struct symc_location *at,
+                    uint32_t start, uint32_t end)
+{
+    struct line *last;
+
+    if (at->file >= s->reader.num_files) {
+        return 0;
+    }
+    last = s->num_lines > 0 ? &s->lines[s->num_lines - 1] : NULL;
+    if (last != NULL && last->end == start && last->file == at->file &&
+        last->line == at->line) {
+        last->end = end;
+        return 0;
+    }
+    if (symc_array_need(&s->lines, &s->line_room, s->num_lines + 1,
+                        sizeof(*s->lines)) != 0) {
+        return -1;
+    }
+    s->lines[s->num_lines++] =
+        (struct line){start, end, at->file, at->line};
+    return 0;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+static int put_function(struct sym *s)
+{
+    const struct call *call;
+    const struct line *line;
+
+    if (s->function == SYMC_NONE) {
+        return 0;
+    }
+    if (close_calls(s, 0) != 0) {
+        return -1;
+    }
+    print(s, "FUNC %" PRIx32 " %" PRIx32 " 0 ", s->start, s->end - s->start);
+    put_name(s, s->function);
+    if (s->num_calls > 0) {
+        qsort(s->calls, s->num_calls, sizeof(*s->calls), compare_calls);
+    }
+    for (call = s->calls; call != s->calls + s->num_calls; call++) {
+        print(s,
+              "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
+              " %" PRIx32 " %" PRIx32 "\n",
+              call->depth, call->line,
+              call->file < s->reader.num_files ? call->file : 0,
+              call->function, call->start, call->end - call->start);
+    }
+    for (line = s->lines; line != s->lines + s->num_lines; line++) {
+        print(s, "%" PRIx32 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
+              line->start, line->end - line->start, line->line, line->file);
+    }
+    s->num_calls = s->num_lines = 0;
+    s->function = SYMC_NONE;
+    return 0;
+}
+
+static int put_range(struct sym *s, uint32_t i)
+{
+    uint32_t start = symc_reader_range(&s->reader, i), function, end;
+    struct symc_function_parts parts;
+    struct frame_list list;
+
+    end = i + 1 < s->reader.num_ranges ? symc_reader_range(&s->reader, i + 1)
+                                       : start + 1;
+    read_frames(s, symc_reader_range_location(&s->reader, i), &list);
+    function = list.n > 0 ? list.at[0].function : SYMC_NONE;
+    if (list.n == 0 ||
+        symc_reader_function(&s->reader, function, &parts) != 0) {
+        return put_function(s);
+    }
+    if (parts.language == SYMC_NONE) {
+        if (put_function(s) != 0) {
+            return -1;
+        }
+        if (s->last_public != function) {
+            print(s, "PUBLIC %" PRIx32 " 0 ", start);
+            put_name(s, function);
+            s->last_public = function;
+        }
+        return 0;
+    }
+    if (s->function != function || s->end != start) {
+        if (put_function(s) != 0) {
+            return -1;
+        }
+        s->function = function;
+        s->start = start;
+    }
+    s->end = end;
+    return add_calls(s, &list, start, end) != 0 ||
+                   add_line(s, &list.at[list.n - 1], start, end) != 0
+               ? -1
+               : 0;
+}
+
+static int put_functions(struct sym *s)
+{
+    uint32_t i;
+
+    s->function = s->last_public = SYMC_NONE;
+    for (i = 0; i < s->reader.num_ranges; i++) {
+        if (put_range(s, i) != 0) {
+            return -1;
+        }
+    }
+    return put_function(s);
+}
+
+/* all of it --------------------------------------------------------------- */
+
+/* What has no call frame information, or none that can be read, has none in
+ * its text either; its names are not lost. */
+static int put_frames(struct sym *s, const uint8_t *data, size_t size)
+{
+    const enum debuginfo_output wanted = DEBUGINFO_CFICACHE;
+    const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
+    struct memory memory = {NULL, 0, 0};
+    const struct symc_sink sink = {memory_write, &memory};
+    struct failure failure = {FAILURE_NONE, ""};
+    struct debuginfo_result result;
+
+    memset(&result, 0, sizeof(result));
+    if (maker != NULL && maker->read_cfi != NULL &&
+        cfi_convert(maker->read_cfi, true, data, size, &sink, &result,
+                    &failure) == 0) {
+        put(s, (const char *)memory.data, memory.size);
+    }
+    free(memory.data);
+    return failure.code == FAILURE_LIMIT ? -1 : 0;
+}
+
+static int write_text(struct sym *s, const uint8_t *data, size_t size,
+                      const char *name, const struct symc_sink *sink,
+                      struct failure *failure)
+{
+    s->is_inlined = calloc((size_t)s->reader.num_functions + 1, 1);
+    s->room = malloc(DEMANGLE_ROOM);
+    if (s->is_inlined == NULL || s->room == NULL) {
+        return failure_memory(failure);
+    }
+    put_head(s, data, size, name);
+    mark_inlined(s);
+    if (put_files(s) != 0) {
+        return failure_memory(failure);
+    }
+    put_origins(s);
+    if (put_functions(s) != 0 || put_frames(s, data, size) != 0 ||
+        s->has_failed) {
+        return failure_memory(failure);
+    }
+    return sink->write(sink->context, s->out.data, s->out.size) == 0
+               ? 0
+               : failure_writer(failure, SYMC_NO_WRITE);
+}
+
+int sym_output(const uint8_t *data, size_t size, const char *name,
+               const struct symc_sink *sink, struct debuginfo_result *result,
+               struct failure *failure)
+{
+    const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
+    const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
+    struct memory memory = {NULL, 0, 0};
+    const struct symc_sink to_memory = {memory_write, &memory};
+    struct sym *s = calloc(1, sizeof(*s));
+    char error[512];
+    int rc = -1;
+
+    if (s == NULL) {
+        return failure_memory(failure);
+    }
+    if (maker == NULL) {
+        failure_set(failure, FAILURE_PORTABLE,
+                    "is of .NET: there is no Breakpad text of it");
+    } else if (maker->convert(data, size, &to_memory, result, failure) == 0) {
+        rc = symc_reader_open(&s->reader, memory.data, memory.size, error,
+                              sizeof(error)) == SYMC_OPENED &&
+                     symc_verify(&s->reader, error, sizeof(error)) ==
+                         SYMC_SOUND
+                 ? write_text(s, data, size, name, sink, failure)
+                 : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
+                               error);
+    }
+    source_path_free(&s->path);
+    free(s->is_inlined);
+    free(s->room);
+    free(s->calls);
+    free(s->lines);
+    free(s->out.data);
+    free(memory.data);
+    free(s);
+    return rc;
+}
