@@ -126,7 +126,7 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
-    server => 'job negcache once space store tenant upload',
+    server => 'index job negcache once space store tenant upload',
     upload => 'job fetch index tier intake space',
     tenant => '',
     once => 'fetch tenant',

@@ -119,6 +119,52 @@ $t->start_symcached($u->config);
 is state_of($sum, 'crash.pdb', @sums)->{state}, 'ok',
     'nothing is sent again after a restart';
 
+# --- as a source of type "sentry" asks for files
+
+my $files = '/api/0/projects/acme/web/files/dsyms/';
+sub listed {
+    my $r = $u->request('GET', "$files?$_[0]", '', @bearer);
+    return $r->{status} == 200 ? $r->{json} : $r->{status};
+}
+
+my $list = listed("debug_id=$debug_id");
+is_deeply [map { [@$_{qw(id symbolType objectName size)}] } @$list],
+    [[$path, 'pdb', 'crash.pdb', length $pdb]], 'a PDB is listed by its debug id';
+is_deeply listed("debug_id=$debug_id&code_id=5ab380779000"), $list,
+    '... also beside a code id that nothing has';
+is_deeply listed('debug_id=' . ($debug_id =~ s/-1$/-2/r)), [], 'another age has none';
+is_deeply listed($_), [], "nothing is listed for '$_'"
+    for '', 'debug_id=', 'debug_id=..%2F..', 'code_id=%00', 'debug_id=x&code_id=y';
+
+$r = $u->request('GET', "$files?id=$path", '', @bearer);
+ok $r->{status} == 200 && $r->{body} eq $pdb, 'and sent by its id';
+for my $bad ("$path/x", 'crash.pdb', "../uploads/$path", "/$path", '.tmp/x/y',
+             'tokens', 'crash.pdb/../crash.pdb', "crash.pdb//$path") {
+    is $u->request('GET', "$files?id=$bad", '', @bearer)->{status}, 404,
+        "no file: $bad";
+}
+is $u->request('GET', "$files?debug_id=$debug_id", '')->{status}, 401,
+    'not without a token';
+is $u->request('GET', "/.uploads/$path", '')->{status}, 404,
+    'nor where nginx has them for itself';
+
+SKIP: {
+    skip 'no C compiler', 4 if system('cc --version >/dev/null 2>&1') != 0;
+    $t->write_file('p.c', 'int main(void) { return 0; }');
+    my $hex = '00112233445566778899aabbccddeeff00112233';
+    system('cc', '-g', "-Wl,--build-id=0x$hex", '-o', "$dir/p", "$dir/p.c") == 0
+        or die $?;
+    my $program = $t->read_file('p');
+    my $sum = sha1_hex($program);
+    chunks(packed($program));
+    is state_of($sum, 'p', $sum)->{state}, 'ok', 'a program comes';
+    my $id = '33221100-5544-7766-8899-aabbccddeeff';
+    for ("code_id=$hex", "debug_id=$id", "debug_id=$id&code_id=$hex") {
+        is_deeply [map { [@$_{qw(id symbolType)}] } @{ listed($_) }],
+            [["p/elf-buildid-$hex/p", 'elf']], "... and is listed by $_";
+    }
+}
+
 # --- what cannot be
 
 $state = state_of($sum, 'crash.pdb', @sums[0, 2]);

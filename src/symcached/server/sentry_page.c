@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload/upload.h"
+#include "sentry_files.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -435,8 +436,16 @@ static bool is_assemble(const struct url_path *path)
            strcmp(path->segments[7], "assemble") == 0;
 }
 
+static bool is_files(const struct url_path *path)
+{
+    return path->n == 7 && strcmp(path->segments[2], "projects") == 0 &&
+           strcmp(path->segments[5], "files") == 0 &&
+           strcmp(path->segments[6], "dsyms") == 0;
+}
+
 void sentry_page(struct uploads *uploads, const struct config *config,
-                 const struct url_path *path, struct evhttp_request *req)
+                 const struct url_path *path, const char *query,
+                 struct evhttp_request *req)
 {
     bool is_get = evhttp_request_get_command(req) != EVHTTP_REQ_POST;
     bool is_chunks = path->n == 5 &&
@@ -450,11 +459,14 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     /* If nginx should send the body after all, it is no further request. */
     reply_header(req, "Connection", "close");
     if (config->uploads.root != NULL &&
-        (is_chunks || (is_assemble(path) && !is_get))) {
+        (is_chunks || is_get ? is_chunks || is_files(path)
+                             : is_assemble(path))) {
         status = check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
         answer_error(req, status, wrong);
+    } else if (is_files(path)) {
+        sentry_files(config, only_try, query, req);
     } else if (!is_chunks) {
         answer_files(uploads, config, only_try, req);
     } else if (is_get) {

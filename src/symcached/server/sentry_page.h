@@ -8,6 +8,7 @@
  *   POST organizations/<org>/chunk-upload      chunks of files, as a form
  *   POST projects/<org>/<project>/files/difs/assemble
  *                                              files of which chunks
+ *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_files.h
  *
  * The names of organization and project count for nothing: there is one store
  * of uploads.  Errors are {"detail": ...}.
@@ -22,6 +23,7 @@ struct url_path;
 
 /* Takes a request whose path begins with v1/sentry. */
 void sentry_page(struct uploads *uploads, const struct config *config,
-                 const struct url_path *path, struct evhttp_request *req);
+                 const struct url_path *path, const char *query,
+                 struct evhttp_request *req);
 
 #endif

@@ -376,7 +376,7 @@ static void page_symbfile(struct server *s, struct url_path *t,
 static void page_sentry(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    sentry_page(s->uploads, scheduler_config(s->scheduler), t, req);
+    sentry_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
 static void page_missing(struct server *s, struct url_path *t,
@@ -430,7 +430,7 @@ static const struct page {
     {2, "symbols-ranges", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbols", RIGHT_UPLOAD, GET, true, true, page_missing},
-    {2, "sentry", RIGHT_UPLOAD, GET | POST, false, true, page_sentry},
+    {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
     {2, "discard", RIGHT_ADMIN, POST, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, POST, true, true, page_changed},
     {2, "tenants", RIGHT_READ, POST, false, false, page_tenants},

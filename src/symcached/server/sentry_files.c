@@ -1,0 +1,281 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "sentry_files.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/control.h"
+#include "base/percent.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "symcached/index/index.h"
+
+#define FILES_MAX 20
+
+struct list {
+    char root[PATH_MAX];
+    cJSON *files;
+};
+
+static void answer_error(struct evhttp_request *req, int status,
+                         const char *detail)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "detail", detail);
+    reply_object(req, status, object);
+}
+
+/* lists -------------------------------------------------------------------- */
+
+/* The type of a file, as the clients' readers call it; NULL: none that they
+ * know. */
+static const char *type_of(const char *path, const char *id)
+{
+    static const struct {
+        const char *magic;
+        size_t size;
+        const char *type;
+    } types[] = {{"Microsoft C/C++ MSF", 19, "pdb"},
+                 {"Microsoft MSFZ Cont", 19, "pdb"},
+                 {"BSJB", 4, "portablepdb"},
+                 {"MODULE ", 7, "breakpad"},
+                 {"SYSB", 4, "sourcebundle"},
+                 {"PK\3\4", 4, "sourcebundle"},
+                 {"\x7f" "ELF", 4, "elf"},
+                 {"MZ", 2, "pe"},
+                 {"\0asm", 4, "wasm"}};
+    char head[32] = {0};
+    size_t i;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (n >= (ssize_t)types[i].size &&
+            memcmp(head, types[i].magic, types[i].size) == 0) {
+            return types[i].type;
+        }
+    }
+    return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
+}
+
+static void add_file(struct list *list, const char *name, const char *id,
+                     const char *file)
+{
+    char path[PATH_MAX], text[3 * SYMCACHE_NAME_MAX];
+    const char *type;
+    struct stat st;
+    cJSON *item;
+
+    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s/%.255s", list->root,
+             name, id, file);
+    if (cJSON_GetArraySize(list->files) >= FILES_MAX ||
+        lstat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+        (type = type_of(path, id)) == NULL) {
+        return;
+    }
+    snprintf(text, sizeof(text), "%.255s/%.200s/%.255s", name, id, file);
+    cJSON_ArrayForEach(item, list->files)
+    {
+        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(item, "id")),
+                   text) == 0) {
+            return;
+        }
+    }
+    item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "id", text);
+    cJSON_AddStringToObject(item, "symbolType", type);
+    cJSON_AddStringToObject(item, "objectName", name);
+    cJSON_AddNumberToObject(item, "size", (double)st.st_size);
+    cJSON_AddItemToArray(list->files, item);
+}
+
+/* Adds what stands in the folder of a name and an id. */
+static void add_files(struct list *list, const char *name, const char *id)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%.2048s/%.255s/%.200s", list->root, name, id);
+    dir = opendir(path);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            add_file(list, name, id, entry->d_name);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+/* Adds what a build id has without a name: debug files. */
+static void add_debug_files(struct list *list, const char *folder)
+{
+    static const char *const kinds[][3] = {
+        {"elf-buildid-", "elf-buildid-sym-", "_.debug"},
+        {"mach-uuid-", "mach-uuid-sym-", "_.dwarf"}};
+    char id[SYMSTORE_ID_SIZE + 8];
+    size_t i, n;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        n = strlen(kinds[i][0]);
+        if (strncmp(folder, kinds[i][0], n) == 0) {
+            snprintf(id, sizeof(id), "%s%s", kinds[i][1], folder + n);
+            add_files(list, kinds[i][2], id);
+        }
+    }
+}
+
+/* Adds the files of an id. */
+static void find(struct list *list, const symcache_key_t *key)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    struct index_names *names = calloc(1, sizeof(*names));
+    size_t n = index_folders(folders, key), i, k;
+
+    if (names == NULL) {
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        index_find(list->root, folders[i], names);
+    }
+    for (k = 0; k < names->n; k++) {
+        for (i = 0; i < n && !names->list[k].is_asked; i++) {
+            add_files(list, names->list[k].text, folders[i]);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        add_debug_files(list, folders[i]);
+    }
+    if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
+        find(list, &names->build_id);
+    }
+    free(names);
+}
+
+/* A UUID, and an age in hex digits behind one more hyphen. */
+static bool read_debug_id(const char *text, symcache_key_t *key)
+{
+    size_t len = strlen(text), uuid = len < 36 ? len : 36;
+    char *end = NULL;
+
+    memset(key, 0, sizeof(*key));
+    key->id_type = SYMCACHE_ID_DEBUG;
+    if (symcache_guid_parse(text, uuid, key->guid) != SYMCACHE_OK) {
+        return false;
+    }
+    if (len > uuid) {
+        key->age = (uint32_t)strtoul(text + uuid + 1, &end, 16);
+    }
+    return len == uuid || (text[uuid] == '-' && len <= uuid + 9 &&
+                           end != text + uuid + 1 && *end == '\0');
+}
+
+/* Time stamp and size of an image, or a build id. */
+static bool read_code_id(const char *text, symcache_key_t *key)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    memset(key, 0, sizeof(*key));
+    if (strlen(text) > 16) {
+        snprintf(id, sizeof(id), "buildid-%s", text);
+        text = id;
+    }
+    return symcache_id_parse(text, strlen(text), key) == SYMCACHE_OK &&
+           (key->id_type == SYMCACHE_ID_PE ||
+            key->id_type == SYMCACHE_ID_BUILD);
+}
+
+static void answer_list(const struct config *config, bool only_try,
+                        struct evkeyvalq *pairs, struct evhttp_request *req)
+{
+    const char *debug_id = evhttp_find_header(pairs, "debug_id");
+    const char *code_id = evhttp_find_header(pairs, "code_id");
+    struct list list = {.files = cJSON_CreateArray()};
+    symcache_key_t key;
+
+    snprintf(list.root, sizeof(list.root), "%.2000s%s", config->uploads.root,
+             only_try ? "/" UPLOADS_TRY : "");
+    if (debug_id != NULL && read_debug_id(debug_id, &key)) {
+        find(&list, &key);
+    }
+    if (code_id != NULL && read_code_id(code_id, &key)) {
+        find(&list, &key);
+    }
+    reply_object(req, 200, list.files);
+}
+
+/* one file ----------------------------------------------------------------- */
+
+/* "name/id/file", of which none begins with a dot. */
+static bool is_path(const char *path)
+{
+    const char *p = path;
+    unsigned slashes = 0;
+
+    for (; *p != '\0'; p++) {
+        slashes += *p == '/';
+        if (*p == '\\' || control_is(*p) ||
+            (*p == '.' && (p == path || p[-1] == '/')) ||
+            (*p == '/' && (p == path || p[-1] == '/' || p[1] == '\0'))) {
+            return false;
+        }
+    }
+    return slashes == 2 && (size_t)(p - path) <= 3 * SYMCACHE_NAME_MAX;
+}
+
+static void answer_file(const struct config *config, bool only_try,
+                        const char *id, struct evhttp_request *req)
+{
+    char below[PATH_MAX], path[PATH_MAX];
+    char location[sizeof(SENTRY_FILES_LOCATION) + 3 * sizeof(below)];
+    struct stat st;
+
+    snprintf(below, sizeof(below), "%s%.*s", only_try ? UPLOADS_TRY "/" : "",
+             3 * SYMCACHE_NAME_MAX, id);
+    snprintf(path, sizeof(path), "%.2000s/%.2000s", config->uploads.root,
+             below);
+    if (!is_path(id) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        answer_error(req, 404, "The requested resource does not exist");
+        return;
+    }
+    percent_encode_path(stpcpy(location, SENTRY_FILES_LOCATION), below);
+    reply_header(req, "X-Accel-Redirect", location);
+    reply_header(req, "Content-Type", "application/octet-stream");
+    reply_empty(req, 200);
+}
+
+void sentry_files(const struct config *config, bool only_try,
+                  const char *query, struct evhttp_request *req)
+{
+    struct evkeyvalq pairs;
+    const char *id;
+
+    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
+        answer_error(req, 400, "the query cannot be read");
+        return;
+    }
+    id = evhttp_find_header(&pairs, "id");
+    if (id != NULL) {
+        answer_file(config, only_try, id, req);
+    } else {
+        answer_list(config, only_try, &pairs, req);
+    }
+    evhttp_clear_headers(&pairs);
+}
