@@ -19,7 +19,9 @@ struct cursor {
 
 static struct cursor at(struct apple_text text)
 {
-    return (struct cursor){text.data, text.data + text.size};
+    const char *p = text.data != NULL ? text.data : "";
+
+    return (struct cursor){p, p + text.size};
 }
 
 static struct apple_text between(const char *p, const char *end)
