@@ -69,7 +69,8 @@ struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
     struct printer p = {NULL, stats, n};
     struct stats_sums sums = {
         .frames = sum(&p, offsetof(struct stats, frames)),
-        .dumps = sum(&p, offsetof(struct stats, dumps))};
+        .dumps = sum(&p, offsetof(struct stats, dumps)),
+        .apple_reports = sum(&p, offsetof(struct stats, apple_read))};
     unsigned i, j;
 
     for (i = 0; i < API_PROTOCOLS; i++) {

@@ -65,6 +65,7 @@ struct stats_sums {
     uint64_t requests;
     uint64_t frames;
     uint64_t dumps;
+    uint64_t apple_reports;
 };
 
 struct stats_sums stats_sums(const struct stats *const *stats, unsigned n);

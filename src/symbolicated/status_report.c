@@ -63,6 +63,8 @@ static char *print(const struct reporter *r)
         cJSON_AddNumberToObject(object, "requests", (double)sums.requests);
         cJSON_AddNumberToObject(object, "frames", (double)sums.frames);
         cJSON_AddNumberToObject(object, "dumps", (double)sums.dumps);
+        cJSON_AddNumberToObject(object, "apple_reports",
+                                (double)sums.apple_reports);
         cJSON_AddBoolToObject(object, "config_stale",
                               atomic_load(&r->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);

@@ -17,11 +17,11 @@
 #define NUMBER_MAX (1e15) /* a double counts to 2^53 */
 
 enum { NAME, VERSION, LISTEN, TEXTS };
-enum { STARTED, REQUESTS, FRAMES, DUMPS, NUMBERS };
+enum { STARTED, REQUESTS, FRAMES, DUMPS, APPLE, NUMBERS };
 
 static const char *const texts[TEXTS] = {"name", "version", "listen"};
 static const char *const numbers[NUMBERS] = {"started", "requests", "frames",
-                                             "dumps"};
+                                             "dumps", "apple_reports"};
 
 struct report {
     char texts[TEXTS][TEXT_SIZE];
@@ -81,12 +81,13 @@ static const char *read_report(struct report *report, const cJSON *object)
         return "name, version and listen must be texts of 1 to 128 bytes";
     }
     for (i = 0; i < NUMBERS; i++) {
-        if (i == DUMPS && cJSON_GetObjectItemCaseSensitive(
+        if (i >= DUMPS && cJSON_GetObjectItemCaseSensitive(
                               object, numbers[i]) == NULL) {
             report->numbers[i] = 0; /* an older release does not send it */
         } else if (!read_number(object, numbers[i], 0, NUMBER_MAX,
                                 &report->numbers[i])) {
-            return "started, requests, frames and dumps must be numbers";
+            return "started, requests, frames, dumps and apple_reports must "
+                   "be numbers";
         }
     }
     if (!read_number(object, "valid", 1, VALID_MAX, &valid)) {
