@@ -8,7 +8,7 @@ _symcachectl() {
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
                drain symbolicate minidump ls import clean tier transcoder upload uploads
-               watch symbfile
+               watch symbfile bundle-sources
                -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -57,6 +57,7 @@ _symcachectl() {
     upload)             words='--url --token --expires --force --try --warm
                                --json --watch' ;;
     watch)              words="$asks --after --once" ;;
+    bundle-sources)     words='-o' ;;
     symbfile)           words='-o --return-pads --url --api-key --parts
                                --debug-file' ;;
     esac

@@ -21,7 +21,7 @@ chdir $top or die "$top: $!";
 my %source = map { $_ => slurp($_) } 
     glob 'src/symcachectl/*.[ch] src/symcachectl/*/*.[ch]';
 my ($table) = $source{'src/symcachectl/main.c'} =~ /\} commands\[\] = \{(.*?)\n\};/s;
-my @commands = $table =~ /\{"(\w+)"/g;
+my @commands = $table =~ /\{"([\w-]+)"/g;
 cmp_ok @commands, '>', 10, 'commands';
 
 my %macro;
@@ -37,7 +37,8 @@ sub options {
 
 my %options;
 for my $command (@commands) {
-    my ($file) = grep { m{/$command\.c$} } keys %source;
+    my $name = $command =~ tr/-/_/r;
+    my ($file) = grep { m{/$name\.c$} } keys %source;
     my $code = $source{$file};
     $options{$command} = $code =~ /option_spec specs\[\] = \{(.*?)\};/s
         ? [sort(options($1))]

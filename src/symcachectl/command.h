@@ -39,6 +39,7 @@ int transcoder_command(int argc, char **argv);
 int symbolicate_command(int argc, char **argv);
 int minidump_command(int argc, char **argv);
 int symbfile_command(int argc, char **argv);
+int bundle_sources_command(int argc, char **argv);
 
 /* Prints what is wrong with the arguments, and where to find help.  Returns
  * COMMAND_USAGE. */

@@ -31,6 +31,7 @@ static const struct {
     {"transcoder", transcoder_command}, {"upload", upload_command},
     {"uploads", uploads_command}, {"watch", watch_command},
     {"symbfile", symbfile_command},
+    {"bundle-sources", bundle_sources_command},
 };
 
 static const char help[] =
@@ -64,6 +65,7 @@ static const char help[] =
     "       symcachectl symbfile show FILE\n"
     "       symcachectl symbfile lookup FILE [ADDRESS...]\n"
     "       symcachectl symbfile push --url URL [OPTION...] FILE\n"
+    "       symcachectl bundle-sources -o OUT FILE...\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -98,6 +100,11 @@ static const char help[] =
     "        outermost first; push sends those of an executable to a server: "
     "--api-key\n"
     "        KEY, --parts N, --debug-file FILE for its names.\n"
+    "\n"
+    "Source code (docs/source-lines.md):\n"
+    "bundle-sources  collects the source files that each FILE, a debug file, "
+    "names and\n"
+    "        this disk has; OUT is the bundle, or a folder for several.\n"
     "\n"
     "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
     "warm    has all modules made that a LIST (\"-\" or none: standard "
@@ -208,8 +215,9 @@ static const char help[] =
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import, convert, upload, symbfile make and push), the "
-    "configuration is\nwrong (clean, tier, transcoder),\n"
+    "refused (import, convert, upload, symbfile make and push), no source file "
+    "is\nthere (bundle-sources), the configuration is wrong (clean, tier, "
+    "transcoder),\n"
     "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"
     "symbolicated cannot be reached; 4 not a SymCache, or (lookup and dump)\n"

@@ -89,8 +89,9 @@ static int add_text(struct convert *c, uint32_t file,
                                          c->text.size)) != 0) {
         return -1;
     }
-    if (f->type != SOURCECACHE_ANY && f->type != SOURCECACHE_SOURCE &&
-        f->type != SOURCECACHE_MINIFIED) {
+    if (!sourcecache_writer_has_text(&c->writer, file) ||
+        (f->type != SOURCECACHE_ANY && f->type != SOURCECACHE_SOURCE &&
+         f->type != SOURCECACHE_MINIFIED)) {
         return 0;
     }
     map = script_map(c->text.data, c->text.size);

@@ -235,6 +235,14 @@ enum symc_status sourcecache_writer_text(struct sourcecache_writer *w,
     return put(w, text, size);
 }
 
+bool sourcecache_writer_has_text(const struct sourcecache_writer *w,
+                                 uint32_t file)
+{
+    return w->parts[SOURCECACHE_ENTRIES]
+               .data[(size_t)file * SOURCECACHE_ENTRY +
+                     SOURCECACHE_ENTRY_STATUS] == SOURCECACHE_TEXT;
+}
+
 void sourcecache_writer_status(struct sourcecache_writer *w, uint32_t file,
                                enum sourcecache_status status)
 {

@@ -73,6 +73,10 @@ enum symc_status sourcecache_writer_text(struct sourcecache_writer *writer,
                                             uint32_t file, const char *text,
                                             size_t size);
 
+/* Has a file a text? */
+bool sourcecache_writer_has_text(const struct sourcecache_writer *writer,
+                                 uint32_t file);
+
 /* Says why a file has no text. */
 void sourcecache_writer_status(struct sourcecache_writer *writer,
                                uint32_t file, enum sourcecache_status status);
