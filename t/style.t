@@ -47,6 +47,7 @@ my %may = (    # room => rooms that it may include from
     'derived/cficache' => 'base derived/symcache',
     'derived/jscache' => 'base derived/symcache',
     'derived/sourcecache' => 'base derived/symcache',
+    'derived/proguardcache' => 'base derived/symcache',
     json => 'base',
     worker_pool => 'base',
     stackwalk => 'base derived/cficache',
@@ -55,9 +56,10 @@ my %may = (    # room => rooms that it may include from
     'reports/apple' => 'base json derived/symcache',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
-        . ' derived/sourcecache derived/symcache',
+        . ' derived/proguardcache derived/sourcecache derived/symcache',
     symbolication => 'base derived/sourcecache derived/symcache'
         . ' symbolication/demangle',
+    'symbolication/jvm' => 'base derived/proguardcache derived/symcache',
     'symbolication/demangle' => 'derived/symcache',
     'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
@@ -76,17 +78,22 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/jsscopes' => 'base',
     'debuginfo/sourcemap' => 'base debuginfo debuginfo/jsscopes'
         . ' derived/jscache json symbolication/js',
+    'debuginfo/proguard' => 'base debuginfo json derived/proguardcache'
+        . ' derived/symcache',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/identity' => 'config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/sourcebundle debuginfo/wasm',
+        . ' debuginfo/portablepdb debuginfo/proguard debuginfo/sourcebundle'
+        . ' debuginfo/wasm',
     converter => 'base proto sandbox symbolication debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
-        . ' debuginfo/pe debuginfo/portablepdb debuginfo/sourcebundle'
+        . ' debuginfo/pe debuginfo/portablepdb debuginfo/proguard'
+        . ' debuginfo/sourcebundle'
         . ' debuginfo/sourcemap debuginfo/symbfile debuginfo/wasm derived/cficache'
         . ' derived/jscache'
-        . ' derived/ppdbcache derived/sourcecache derived/symcache',
+        . ' derived/ppdbcache derived/proguardcache derived/sourcecache'
+        . ' derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
 );
@@ -108,7 +115,8 @@ $may{symcachectl} = "$ctl symcachectl/files";
 my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
-$may{"symbolicated/api/$_"} = "$common reports/crash symbolicated/api"
+$may{"symbolicated/api/$_"} =
+    "$common reports/crash symbolicated/api symbolication/jvm"
     for qw(mozilla symbolicator symbolize);
 $may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =

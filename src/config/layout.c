@@ -8,9 +8,12 @@
 #include "proto/symbol_path.h"
 #include "uploads.h"
 
-/* What symbol servers have: neither text, nor what only uploads have. */
+/* What only uploads have, where they are a symbol store. */
+#define FORMATS_UPLOADED (1u << FORMAT_SYMBFILE | 1u << FORMAT_PROGUARD)
+
+/* What symbol servers have: neither text, nor that. */
 #define FORMATS_SERVED                                                        \
-    (FORMATS_ALL & ~(1u << FORMAT_BREAKPAD | 1u << FORMAT_SYMBFILE))
+    (FORMATS_ALL & ~(1u << FORMAT_BREAKPAD | FORMATS_UPLOADED))
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -105,17 +108,18 @@ unsigned config_layout_formats(enum source_layout layout)
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_ANY;
     case LAYOUT_BUILD_ID:
         return 1u << FORMAT_ELF;
+    case LAYOUT_UNIFIED:
+        return FORMATS_SERVED | 1u << FORMAT_PROGUARD;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
-    case LAYOUT_UNIFIED:
     case LAYOUT_NATIVE:
         break;
     }
     return FORMATS_SERVED;
 }
 
-static bool has_symbfiles(const struct source_config *source)
+static bool is_upload_store(const struct source_config *source)
 {
     return source->layout == LAYOUT_SYMSTORE &&
            config_source_is_uploads(source);
@@ -130,7 +134,7 @@ unsigned config_source_formats(const struct source_config *source)
         return 0;
     }
     return config_layout_formats(source->layout) |
-           (has_symbfiles(source) ? 1u << FORMAT_SYMBFILE : 0);
+           (is_upload_store(source) ? FORMATS_UPLOADED : 0);
 }
 
 /* As Symbolicator names them; symbol servers have those of PDBs only. */
@@ -174,6 +178,11 @@ bool config_source_has_key(const struct source_config *source,
     if (key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
         return has_bundle(source, key);
     }
+    if (key->kind == SYMCACHE_KIND_MAPPING ||
+        key->kind == SYMCACHE_KIND_PROGUARDCACHE) {
+        return key->id_type == SYMCACHE_ID_DEBUG &&
+               (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
+    }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
         return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
@@ -191,7 +200,7 @@ bool config_source_has_key(const struct source_config *source,
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
                (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
     case SYMCACHE_ID_HASH:
-        return key->kind != SYMCACHE_KIND_SOURCE && has_symbfiles(source);
+        return key->kind != SYMCACHE_KIND_SOURCE && is_upload_store(source);
     default: /* SYMCACHE_ID_DEBUG */
         return layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
     }

@@ -16,6 +16,7 @@ static const char *const names[] = {
     [FORMAT_WASM] = "wasm",
     [FORMAT_SYMBFILE] = "symbfile",
     [FORMAT_SOURCEBUNDLE] = "sourcebundle",
+    [FORMAT_PROGUARD] = "proguard",
     [FORMAT_ANY] = "any",
 };
 
@@ -81,19 +82,23 @@ unsigned config_format_inputs(symcache_kind_e kind)
     case SYMCACHE_KIND_CFICACHE:
         return FORMATS_ALL &
                ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
-                 1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE);
+                 1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE |
+                 1u << FORMAT_PROGUARD);
     case SYMCACHE_KIND_SYMCACHE:
         return FORMATS_ALL &
-               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE);
+               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE |
+                 1u << FORMAT_PROGUARD);
     case SYMCACHE_KIND_BREAKPAD:
         return FORMATS_ALL &
                ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
                  1u << FORMAT_SYMBFILE | 1u << FORMAT_BREAKPAD |
-                 1u << FORMAT_SOURCEBUNDLE);
+                 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PROGUARD);
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
     case SYMCACHE_KIND_SOURCECACHE:
         return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB;
+    case SYMCACHE_KIND_PROGUARDCACHE:
+        return 1u << FORMAT_PROGUARD;
     default:
         return 0;
     }
@@ -113,6 +118,8 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_SYMBFILE;
     case SYMCACHE_KIND_SOURCEBUNDLE:
         return 1u << FORMAT_SOURCEBUNDLE;
+    case SYMCACHE_KIND_MAPPING:
+        return 1u << FORMAT_PROGUARD;
     case SYMCACHE_KIND_SOURCE:
         return 1u << FORMAT_ANY;
     case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */

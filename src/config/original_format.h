@@ -20,9 +20,10 @@ enum original_format {
     FORMAT_WASM,
     FORMAT_SYMBFILE,
     FORMAT_SOURCEBUNDLE,
+    FORMAT_PROGUARD, /* a mapping */
     FORMAT_ANY /* a file that nothing is known of but its path */
 };
-#define FORMATS 10
+#define FORMATS 11
 
 /* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
  * files. */
@@ -31,7 +32,8 @@ enum original_format {
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \
     "\"pdb\", \"breakpad\", \"pe\", \"elf\", \"macho\", "                     \
-    "\"portablepdb\", \"wasm\", \"symbfile\" or \"sourcebundle\""
+    "\"portablepdb\", \"wasm\", \"symbfile\", \"sourcebundle\" or "            \
+    "\"proguard\""
 
 /* Returns the name that a format has in "inputs". */
 const char *config_format_name(enum original_format format);

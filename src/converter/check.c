@@ -13,6 +13,7 @@
 #include "derived/cficache/cficache.h"
 #include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
+#include "derived/proguardcache/proguardcache.h"
 #include "derived/sourcecache/sourcecache.h"
 #include "proto/key.h"
 #include "sandbox/sandbox.h"
@@ -63,6 +64,9 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
                SYMC_SOUND;
     case DEBUGINFO_BREAKPAD:
         return false; /* who asked checks it */
+    case DEBUGINFO_PROGUARDCACHE:
+        return proguardcache_check(map, size, error, sizeof(error)) ==
+               SYMC_SOUND;
     default:
         return symc_check(map, size, check->guid, error, sizeof(error)) ==
                SYMC_SOUND;

@@ -25,6 +25,7 @@ static const struct {
     [DEBUGINFO_JSCACHE] = {"jscache", "2.0.0"},
     [DEBUGINFO_SOURCECACHE] = {"sourcecache", "1.0.0"},
     [DEBUGINFO_BREAKPAD] = {"breakpad", "1.0.0"},
+    [DEBUGINFO_PROGUARDCACHE] = {"proguardcache", "1.0.0"},
 };
 
 bool conversion_output(const char *name, enum debuginfo_output *output)

@@ -13,6 +13,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/proguard/proguard.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/wasm/wasm.h"
@@ -31,6 +32,7 @@ static const struct debuginfo_format *const formats[] = {
     &wasm_format,
     &symbfile_format,
     &sourcebundle_format,
+    &proguard_format, /* text without a magic */
 };
 
 static const struct debuginfo_maker *

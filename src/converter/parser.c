@@ -308,6 +308,10 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
         return failure_set(failure, FAILURE_NOT_PDB,
                            "has no source files: only source bundles and "
                            "portable PDBs become a SourceCache");
+    case DEBUGINFO_PROGUARDCACHE:
+        return failure_set(failure, FAILURE_NOT_PDB,
+                           "is no mapping of ProGuard or R8: only these "
+                           "become a ProguardCache");
     default:
         return failure_set(failure, FAILURE_NOT_PDB,
                            "is of a format without call frame information, "

@@ -26,6 +26,7 @@ enum debuginfo_output {
     DEBUGINFO_JSCACHE,
     DEBUGINFO_SOURCECACHE,
     DEBUGINFO_BREAKPAD, /* text, by way of the first and the third */
+    DEBUGINFO_PROGUARDCACHE,
     DEBUGINFO_OUTPUTS
 };
 

@@ -247,6 +247,34 @@ check_sourcecache(const void *data, size_t size, const symcache_key_t *key,
     return sourcecache_check(data, size, error, error_size);
 }
 
+static bool sniff_proguardcache(const uint8_t *data, size_t size)
+{
+    return proguardcache_sniff(data, size);
+}
+
+static enum symc_open_status open_proguardcache(union derived_reader *reader,
+                                                const void *data, size_t size,
+                                                char *error, size_t error_size)
+{
+    return proguardcache_reader_open(&reader->proguardcache, data, size, error,
+                                     error_size);
+}
+
+static enum symc_verify_status
+verify_proguardcache(union derived_reader *reader, char *error,
+                     size_t error_size)
+{
+    return proguardcache_verify(&reader->proguardcache, error, error_size);
+}
+
+/* A mapping does not say whose it is. */
+static enum symc_verify_status
+check_proguardcache(const void *data, size_t size, const symcache_key_t *key,
+                    bool is_received, char *error, size_t error_size)
+{
+    return proguardcache_check(data, size, error, error_size);
+}
+
 static const struct derived_type types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] = {
         .name = "SymCache",
@@ -311,6 +339,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_sourcecache,
         .verify = verify_sourcecache,
         .check = check_sourcecache,
+    },
+    [SYMCACHE_KIND_PROGUARDCACHE] = {
+        .name = "ProguardCache",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_proguardcache,
+        .open = open_proguardcache,
+        .verify = verify_proguardcache,
+        .check = check_proguardcache,
     },
 };
 

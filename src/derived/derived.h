@@ -16,6 +16,7 @@
 #include "derived/cficache/cficache.h"
 #include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
+#include "derived/proguardcache/proguardcache.h"
 #include "derived/sourcecache/sourcecache.h"
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
@@ -35,6 +36,7 @@ union derived_reader {
     struct cficache_reader cficache;
     struct jscache_reader jscache;
     struct sourcecache_reader sourcecache;
+    struct proguardcache_reader proguardcache;
 };
 
 struct derived_type {

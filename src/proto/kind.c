@@ -57,7 +57,11 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       SYMCACHE_HAS_SOURCES, 0 },
     { SYMCACHE_KIND_TEXT("breakpad"), SYMCACHE_DEBUG, ".breakpad",
       { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KINDS },
-      SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS, 1 }
+      SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS, 1 },
+    { SYMCACHE_KIND_TEXT("mapping"), SYMCACHE_DEBUG, ".mapping",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("proguardcache"), SYMCACHE_DEBUG, NULL,
+      { SYMCACHE_KIND_MAPPING, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 0 }
 };
 
 const symcache_kind_t *

@@ -16,7 +16,7 @@
 
 
 /* The longest text of a kind, without a NUL. */
-#define SYMCACHE_KIND_TEXT_MAX  12
+#define SYMCACHE_KIND_TEXT_MAX  13
 
 
 /* What is in an original: a set. */
@@ -54,6 +54,8 @@ typedef enum {
     SYMCACHE_KIND_SOURCECACHE,   /* "sourcecache": texts of source files */
     SYMCACHE_KIND_BREAKPAD,      /* "breakpad": Breakpad's text, made of an
                                     original; "sym" is one that a source has */
+    SYMCACHE_KIND_MAPPING,       /* "mapping": of ProGuard or R8 */
+    SYMCACHE_KIND_PROGUARDCACHE, /* "proguardcache": of a mapping */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

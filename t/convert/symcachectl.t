@@ -339,7 +339,7 @@ SYM
     for my $command ('dump', 'lookup') {
         my ($code, $out, $err) = ctl('', $command, $cfi);
         is $code, 4, "$command: refused";
-        like $err, qr/is a CfiCache, which has no names/, 'and why';
+        like $err, qr/is a file that has no names by address/, 'and why';
         is $out, '', 'nothing is printed';
     }
     my $cut = "$dir/cut";

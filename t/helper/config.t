@@ -75,7 +75,8 @@ is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
     . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho; '
     . 'sourcecache 1.0.0 of portablepdb, sourcebundle; '
-    . 'breakpad 1.0.0 of pdb, pe, elf, macho'],
+    . 'breakpad 1.0.0 of pdb, pe, elf, macho; '
+    . 'proguardcache 1.0.0 of proguard'],
     'our converter makes every kind that it writes';
 
 # line, key, reason, what stands where
@@ -142,7 +143,7 @@ my @bad = (
             '"input_name": "in.pdb"'],
         ['inputs', 'must be a list of formats', '"inputs": []'],
         ['inputs[0]', 'must be "pdb", "breakpad", "pe", "elf", "macho", '
-            . '"portablepdb", "wasm", "symbfile" or "sourcebundle"', '"inputs": ["exe"]'],
+            . '"portablepdb", "wasm", "symbfile", "sourcebundle" or "proguard"', '"inputs": ["exe"]'],
         ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
         ['makes', 'must be "symcache"', '"makes": "sym"'],
         ['profile', 'must be "strict", "wine" or "none"',

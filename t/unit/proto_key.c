@@ -154,7 +154,8 @@ static void texts_of_kinds(void **state)
                                   "sym",      "debuginfo",  "executable",
                                   "sourcebundle", "source", "section",
                                   "symbfile", "jscache", "msfz",
-                                  "sourcecache", "breakpad"};
+                                  "sourcecache", "breakpad", "mapping",
+                                  "proguardcache"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

@@ -220,6 +220,11 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
     if (list->format == FORMAT_SOURCEBUNDLE) {
         return check_use(list, key, text); /* its place says whose it is */
     }
+    if (list->format == FORMAT_PROGUARD) {
+        return key->id_type == SYMCACHE_ID_DEBUG
+                   ? check_use(list, key, text) /* the same */
+                   : say(text, IDENTITY_ANOTHER, "a mapping");
+    }
     if (list->format == FORMAT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH
                    ? check_use(list, key, text)

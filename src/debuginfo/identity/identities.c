@@ -11,6 +11,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/proguard/proguard.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/wasm/wasm.h"
 
@@ -186,6 +187,14 @@ static size_t read_sourcebundle(const struct input *in,
     return 1;
 }
 
+/* Its path says of what it is.  If it is no mapping, the converter says so:
+ * then the file is malformed, and not its source. */
+static size_t read_proguard(const struct input *in, struct file_identity *id)
+{
+    id->features = SYMCACHE_HAS_DEBUG;
+    return 1;
+}
+
 /* The server says what it is, and nothing in it does. */
 static size_t read_any(const struct input *in, struct file_identity *id)
 {
@@ -221,6 +230,7 @@ static const struct {
     [FORMAT_WASM] = {NULL, read_wasm},
     [FORMAT_SYMBFILE] = {NULL, read_symbfile},
     [FORMAT_SOURCEBUNDLE] = {sourcebundle_sniff, read_sourcebundle},
+    [FORMAT_PROGUARD] = {proguard_sniff, read_proguard},
     [FORMAT_ANY] = {NULL, read_any},
 };
 

@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl convert: makes a SymCache of a file with debug information, a
- * PpdbCache of a portable PDB, a CfiCache, or a JsCache of a script and its
- * source map.
+ * PpdbCache of a portable PDB, a CfiCache, a ProguardCache of a mapping, or a
+ * JsCache of a script and its source map.
  */
 #include <string.h>
 

@@ -285,7 +285,8 @@ int dump_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
-    if (d.input.kind == SYMCACHE_KIND_CFICACHE) {
+    if (d.input.kind == SYMCACHE_KIND_CFICACHE ||
+        d.input.kind == SYMCACHE_KIND_PROGUARDCACHE) {
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
     }
     output_init(&d.output, STDOUT_FILENO);

@@ -20,7 +20,7 @@
 #define INPUT_MAX_READ (1ull << 30)
 
 /* Why a CfiCache is nothing for a command that is about names. */
-#define INPUT_HAS_NO_NAMES "is a CfiCache or SourceCache, which has no names"
+#define INPUT_HAS_NO_NAMES "is a file that has no names by address"
 
 /* A file, and the reader of its kind. */
 struct input {

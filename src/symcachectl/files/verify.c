@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache,
- * CfiCache, JsCache or SourceCache.
+ * CfiCache, JsCache, SourceCache or ProguardCache.
  */
 #include <unistd.h>
 
@@ -26,6 +26,8 @@ static void print_sound(struct output *output, const char *file,
     const struct cficache_reader *cfi = &input->reader.cficache;
     const struct jscache_reader *js = &input->reader.jscache;
     const struct sourcecache_reader *sources = &input->reader.sourcecache;
+    const struct proguardcache_reader *mapping =
+        &input->reader.proguardcache;
 
     output_text(output, file);
     if (input->kind == SYMCACHE_KIND_JSCACHE) {
@@ -52,6 +54,15 @@ static void print_sound(struct output *output, const char *file,
                     " files");
         print_count(output, ", ", sources->count[SOURCECACHE_LINKS],
                     " links\n");
+        return;
+    }
+    if (input->kind == SYMCACHE_KIND_PROGUARDCACHE) {
+        print_count(output, ": sound: ProguardCache, version ",
+                    PROGUARDCACHE_VERSION, "");
+        print_count(output, ", ", mapping->counts[PROGUARDCACHE_CLASSES],
+                    " classes");
+        print_count(output, ", ", mapping->counts[PROGUARDCACHE_MEMBERS],
+                    " members\n");
         return;
     }
     if (input->kind == SYMCACHE_KIND_PPDBCACHE) {

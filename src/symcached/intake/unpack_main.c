@@ -79,15 +79,23 @@ static void say(size_t place, char letter, const char *format, ...)
     fprintf(stderr, "@%zu %c %s\n", place, letter, text);
 }
 
-/* As body_sniff(); but what may be any file is no packed one, and no other. */
+/*
+ * As body_sniff(); but what may be any file is no packed one, and no other.  A
+ * mapping begins as any text may; whether it is one is looked at later.
+ */
 static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
                             size_t len, const char **what)
 {
     enum body_kind kind = body_sniff(head, len, what);
 
-    return job->formats == 1u << FORMAT_ANY
-               ? (enum body_kind)(BODY_ORIGINAL + FORMAT_ANY)
-               : kind;
+    if (job->formats == 1u << FORMAT_ANY) {
+        return (enum body_kind)(BODY_ORIGINAL + FORMAT_ANY);
+    }
+    if (job->formats == 1u << FORMAT_PROGUARD && kind == BODY_OTHER &&
+        strcmp(*what, BODY_UNKNOWN) == 0) {
+        return (enum body_kind)(BODY_ORIGINAL + FORMAT_PROGUARD);
+    }
+    return kind;
 }
 
 /* Is it of a format that is wanted, or the other kind of PDB? */

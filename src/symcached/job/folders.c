@@ -62,7 +62,7 @@ const char *job_pdb_path(const struct job *job)
     return path;
 }
 
-enum original_format job_format_of(const char *path)
+enum original_format job_format_of(const struct job *job, const char *path)
 {
     enum body_kind kind = BODY_OTHER;
     uint8_t head[BODY_HEAD];
@@ -76,9 +76,11 @@ enum original_format job_format_of(const char *path)
     if (n > 0) {
         kind = body_sniff(head, (size_t)n, &what);
     }
-    return kind >= BODY_ORIGINAL
-               ? (enum original_format)(kind - BODY_ORIGINAL)
-               : FORMAT_PDB;
+    if (kind >= BODY_ORIGINAL) {
+        return (enum original_format)(kind - BODY_ORIGINAL);
+    }
+    return job->key.kind == SYMCACHE_KIND_PROGUARDCACHE ? FORMAT_PROGUARD
+                                                        : FORMAT_PDB;
 }
 
 /*
@@ -117,7 +119,7 @@ static bool take_slot(struct job *job, symcache_kind_e slot)
         is_useless(job, job_pdb_path(job))) {
         return false;
     }
-    job->original.format = job_format_of(job_pdb_path(job));
+    job->original.format = job_format_of(job, job_pdb_path(job));
     transcoder = job_transcoder(job);
     /* of what the sources have, a newer one may be made */
     return transcoder != NULL &&

@@ -270,7 +270,7 @@ static void on_found(struct job *job)
         section_cut_file(job, file);
         return;
     }
-    job->original.format = job_format_of(file);
+    job->original.format = job_format_of(job, file);
     job->original.slot =
         source_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = is_worse(job);

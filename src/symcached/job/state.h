@@ -503,7 +503,7 @@ bool job_has_original(const struct job *job);
  * here.  A file of no known format counts as a PDB, so that the transcoder says
  * what is wrong with it.
  */
-enum original_format job_format_of(const char *path);
+enum original_format job_format_of(const struct job *job, const char *path);
 
 /* Takes the original from the downloads, if there is one of which the version
  * that the job is for can be made.  Returns whether it did. */

@@ -231,9 +231,13 @@ static void layout_path(char *path, const struct layout_walk *walk,
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
     symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
-    const char *word = symcache_kind_text(symcache_kind_is_debuginfo(kind)
-                                              ? SYMCACHE_KIND_DEBUGINFO
-                                              : kind);
+    const char *word = kind == SYMCACHE_KIND_MAPPING ||
+                               kind == SYMCACHE_KIND_PROGUARDCACHE
+                           ? "proguard"
+                           : symcache_kind_text(
+                                 symcache_kind_is_debuginfo(kind)
+                                     ? SYMCACHE_KIND_DEBUGINFO
+                                     : kind);
 
     snprintf(file, sizeof(file), "%s%s", name,
              walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");

@@ -164,6 +164,10 @@ symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
     if (key->id_type == SYMCACHE_ID_HASH) {
         return SYMCACHE_KIND_SYMBFILE;
     }
+    if (!original_id_has_several((symcache_kind_e)key->kind)) {
+        return (symcache_kind_e)symcache_kind((symcache_kind_e)key->kind)
+            ->slots[0];
+    }
     if (key->id_type == SYMCACHE_ID_PE ||
         (original_id_has_several((symcache_kind_e)key->kind) &&
          is_program(key, id_at))) {

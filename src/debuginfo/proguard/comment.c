@@ -1,0 +1,332 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "comment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define VALUES_MAX ((size_t)1 << 20) /* of JSON, in a comment */
+#define R8 "com.android.tools.r8."
+
+#define THROWS "throws("
+#define REMOVE "removeInnerFrames("
+
+static const char *const ids[] = {
+    [PROGUARD_SOURCE_FILE] = "sourceFile",
+    [PROGUARD_SYNTHESIZED] = R8 "synthesized",
+    [PROGUARD_OUTLINE] = R8 "outline",
+    [PROGUARD_OUTLINE_CALLSITE] = R8 "outlineCallsite",
+    [PROGUARD_REWRITE_FRAME] = R8 "rewriteFrame",
+};
+
+#define IDS (sizeof(ids) / sizeof(ids[0]))
+
+/*
+ * Most comments are of a kind that nothing here needs.  An id can be written
+ * with escapes, so a text with a backslash may have any.
+ */
+static bool may_matter(const struct proguard_text *text)
+{
+    static const char *const words[] = {"sourceFile", "synthesized", "utline",
+                                        "rewriteFrame"};
+    size_t i;
+
+    if (memchr(text->data, '\\', text->size) != NULL) {
+        return true;
+    }
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (memmem(text->data, text->size, words[i], strlen(words[i])) !=
+            NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every class has a comment of this form, if R8 wrote it. */
+static bool read_usual(struct proguard_comment *c,
+                       const struct proguard_text *text)
+{
+    static const char before[] = "{\"id\":\"sourceFile\",\"fileName\":\"";
+    const size_t skip = sizeof(before) - 1;
+    size_t i, end = text->size;
+
+    if (end < skip + 2 || memcmp(text->data, before, skip) != 0 ||
+        memcmp(text->data + end - 2, "\"}", 2) != 0) {
+        return false;
+    }
+    for (i = skip; i < end - 2; i++) {
+        if (text->data[i] == '"' || text->data[i] == '\\' ||
+            (unsigned char)text->data[i] < 0x20) {
+            return false;
+        }
+    }
+    c->id = PROGUARD_SOURCE_FILE;
+    c->file.data = text->data + skip;
+    c->file.size = end - 2 - skip;
+    return true;
+}
+
+static struct proguard_text text_of(const struct json *json, uint32_t value)
+{
+    struct proguard_text text = {json_text(json, value),
+                                 json->values[value].size};
+
+    return text;
+}
+
+static void trim(struct proguard_text *text)
+{
+    while (text->size > 0 && strchr(" \t\r\n\f\v", text->data[0]) != NULL &&
+           text->data[0] != '\0') {
+        text->data++;
+        text->size--;
+    }
+    while (text->size > 0 &&
+           strchr(" \t\r\n\f\v", text->data[text->size - 1]) != NULL &&
+           text->data[text->size - 1] != '\0') {
+        text->size--;
+    }
+}
+
+/* Reads digits, which a sign may precede. */
+static bool read_number(const struct proguard_text *text, uint64_t *number)
+{
+    size_t i = text->size > 0 && text->data[0] == '+';
+    uint64_t n = 0;
+
+    if (i == text->size) {
+        return false;
+    }
+    for (; i < text->size; i++) {
+        if (text->data[i] < '0' || text->data[i] > '9' ||
+            n > (UINT64_MAX - 9) / 10) {
+            return false;
+        }
+        n = n * 10 + (uint64_t)(text->data[i] - '0');
+    }
+    *number = n;
+    return true;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct proguardcache_pair *x = a, *y = b;
+
+    if (x->position != y->position) {
+        return x->position < y->position ? -1 : 1;
+    }
+    return x->number < y->number ? -1 : 1;
+}
+
+/* Of pairs with the same position, the last one stays. */
+static void sort_pairs(struct proguard_comment *c)
+{
+    size_t i, n = 0;
+
+    qsort(c->pairs, c->num_pairs, sizeof(*c->pairs), compare_pairs);
+    for (i = 0; i < c->num_pairs; i++) {
+        n -= n > 0 && c->pairs[n - 1].position == c->pairs[i].position;
+        c->pairs[n++] = c->pairs[i];
+    }
+    c->num_pairs = n;
+}
+
+static int read_callsite(struct proguard_comment *c)
+{
+    const struct json *json = &c->json;
+    uint32_t positions = json_member(json, 0, "positions"), value, i;
+    struct proguardcache_pair pair;
+    struct proguard_text name;
+    uint64_t position, line;
+
+    c->num_pairs = 0;
+    if (positions == 0 || json->values[positions].type != JSON_OBJECT) {
+        return 0;
+    }
+    value = positions + 1;
+    for (i = 0; i < json->values[positions].size; i++) {
+        name = text_of(json, value);
+        if (json_integer(json, value + 1, &line) != JSON_INTEGER_POSITIVE) {
+            return 0;
+        }
+        value = json->values[value + 1].end;
+        if (!read_number(&name, &position)) {
+            continue;
+        }
+        pair.position = (uint32_t)position;
+        pair.line = (uint32_t)line;
+        pair.number = i;
+        if (symc_array_need(&c->pairs, &c->pair_room, c->num_pairs + 1,
+                               sizeof(*c->pairs)) != 0) {
+            return -1;
+        }
+        c->pairs[c->num_pairs++] = pair;
+    }
+    sort_pairs(c);
+    c->id = c->num_pairs > 0 ? PROGUARD_OUTLINE_CALLSITE : PROGUARD_OTHER;
+    return 0;
+}
+
+/* What stands in the parentheses behind a word. */
+static bool read_call(struct proguard_text text, const char *word,
+                      struct proguard_text *inner)
+{
+    size_t size = strlen(word);
+
+    *inner = text;
+    if (text.size < size || memcmp(text.data, word, size) != 0) {
+        return false;
+    }
+    inner->data += size;
+    inner->size -= size;
+    if (inner->size > 0 && inner->data[inner->size - 1] == ')') {
+        inner->size--;
+    } else {
+        inner->data = NULL;
+    }
+    return true;
+}
+
+/* A rule as a whole: conditions that can be met by one exception, and the
+ * number of frames. */
+struct rule {
+    struct proguard_text descriptor;
+    bool is_met; /* by something */
+    uint64_t removed; /* at most UINT32_MAX */
+};
+
+/* Unknown conditions are never met. */
+static bool read_condition(struct rule *rule, struct proguard_text text)
+{
+    struct proguard_text inner;
+
+    trim(&text);
+    if (!read_call(text, THROWS, &inner)) {
+        rule->is_met = false;
+        return text.size > 0;
+    }
+    if (inner.data == NULL || inner.size == 0) {
+        return false;
+    }
+    if (rule->descriptor.data != NULL &&
+        (rule->descriptor.size != inner.size ||
+         memcmp(rule->descriptor.data, inner.data, inner.size) != 0)) {
+        rule->is_met = false; /* nothing is of two classes */
+    }
+    rule->descriptor = inner;
+    return true;
+}
+
+/* Unknown actions do nothing. */
+static bool read_action(struct rule *rule, struct proguard_text text)
+{
+    struct proguard_text inner;
+    uint64_t n;
+
+    trim(&text);
+    if (!read_call(text, REMOVE, &inner)) {
+        return text.size > 0;
+    }
+    if (inner.data == NULL || !read_number(&inner, &n)) {
+        return false;
+    }
+    rule->removed = n < UINT32_MAX - rule->removed ? rule->removed + n
+                                                   : UINT32_MAX;
+    return true;
+}
+
+static bool read_list(const struct json *json, const char *name,
+                      struct rule *rule,
+                      bool (*read)(struct rule *, struct proguard_text))
+{
+    uint32_t list = json_member(json, 0, name), value, i;
+
+    if (list == 0 || json->values[list].type != JSON_ARRAY ||
+        json->values[list].size == 0) {
+        return false;
+    }
+    value = list + 1;
+    for (i = 0; i < json->values[list].size; i++) {
+        if (json->values[value].type != JSON_STRING ||
+            !read(rule, text_of(json, value))) {
+            return false;
+        }
+        value = json->values[value].end;
+    }
+    return true;
+}
+
+/* A rule that is malformed, or never met, or does nothing is left out. */
+static void read_rule(struct proguard_comment *c)
+{
+    struct rule rule = {{NULL, 0}, true, 0};
+
+    if (read_list(&c->json, "conditions", &rule, read_condition) &&
+        read_list(&c->json, "actions", &rule, read_action) && rule.is_met &&
+        rule.removed > 0) {
+        c->id = PROGUARD_REWRITE_FRAME;
+        c->descriptor = rule.descriptor;
+        c->removed = (uint32_t)rule.removed;
+    }
+}
+
+static int read_members(struct proguard_comment *c)
+{
+    uint32_t id = json_member(&c->json, 0, "id"), file;
+    size_t i;
+
+    for (i = 1; id != 0 && i < IDS && !json_is(&c->json, id, ids[i]); i++) {
+    }
+    if (id == 0 || i == IDS) {
+        return 0;
+    }
+    switch ((enum proguard_comment_id)i) {
+    case PROGUARD_SOURCE_FILE:
+        file = json_member(&c->json, 0, "fileName");
+        if (file != 0 && c->json.values[file].type == JSON_STRING) {
+            c->id = PROGUARD_SOURCE_FILE;
+            c->file = text_of(&c->json, file);
+        }
+        return 0;
+    case PROGUARD_OUTLINE_CALLSITE:
+        return read_callsite(c);
+    case PROGUARD_REWRITE_FRAME:
+        read_rule(c);
+        return 0;
+    default:
+        c->id = (enum proguard_comment_id)i;
+        return 0;
+    }
+}
+
+int proguard_comment_read(struct proguard_comment *c,
+                          const struct proguard_text *text)
+{
+    struct json_error error;
+
+    c->id = PROGUARD_OTHER;
+    if (!may_matter(text) || read_usual(c, text)) {
+        return 0;
+    }
+    if (symc_array_need(&c->text, &c->text_room, text->size, 1) != 0) {
+        return -1;
+    }
+    memcpy(c->text, text->data, text->size);
+    if (text->size > UINT32_MAX ||
+        json_read(&c->json, c->text, text->size, VALUES_MAX, &error) !=
+            text->size) {
+        return 0;
+    }
+    return read_members(c);
+}
+
+void proguard_comment_free(struct proguard_comment *c)
+{
+    free(c->pairs);
+    free(c->text);
+    json_free(&c->json);
+}

@@ -1,0 +1,207 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What records mean together: a comment belongs to the class or method directly
+ * above it, and neighbours with the same lines are calls that were inlined.
+ */
+#include "convert.h"
+
+#include "comment.h"
+#include "debuginfo/scratch.h"
+#include "derived/proguardcache/proguardcache.h"
+#include "record.h"
+
+struct convert {
+    struct proguardcache_writer writer;
+    struct proguard_comment comment;
+    struct proguard_record last; /* what comments belong to, or of kind BAD */
+    bool has_class;
+    bool is_void; /* a method stands in front of all classes */
+};
+
+static uint32_t cut(uint64_t line)
+{
+    return (uint32_t)line;
+}
+
+/* Puts a pair of lines in order. */
+static void put_lines(uint64_t start, uint64_t end, uint32_t lines[2])
+{
+    lines[0] = cut(start <= end ? start : end);
+    lines[1] = cut(start <= end ? end : start);
+}
+
+static struct symc_text text_of(const struct proguard_text *text)
+{
+    struct symc_text out = {text->data, (uint32_t)text->size};
+
+    return out;
+}
+
+static enum symc_status add_method(struct convert *c,
+                                      const struct proguard_record *r)
+{
+    struct proguardcache_method method = {
+        .name = text_of(&r->original),
+        .renamed = text_of(&r->renamed),
+        .arguments = text_of(&r->arguments),
+        .class = text_of(&r->class),
+        .lines = {PROGUARDCACHE_NONE, PROGUARDCACHE_NONE},
+        .originals = {PROGUARDCACHE_NONE, PROGUARDCACHE_NONE},
+    };
+
+    if (r->has_range) {
+        put_lines(r->start, r->end, method.lines);
+    }
+    if (r->has_original_end) {
+        put_lines(r->original_start, r->original_end, method.originals);
+    } else if (r->has_original) {
+        method.originals[0] = cut(r->original_start);
+    } else {
+        method.originals[0] = method.lines[0];
+        method.originals[1] = method.lines[1];
+    }
+    return proguardcache_writer_method(&c->writer, &method);
+}
+
+/* Was a method inlined into the next one?  Then it is not found by its
+ * parameters. */
+static bool is_inlined(const struct proguard_record *method,
+                       const struct proguard_record *next)
+{
+    return next->kind == PROGUARD_METHOD &&
+           (method->has_range || method->has_original) &&
+           (next->has_range || next->has_original) &&
+           method->has_range == next->has_range &&
+           method->start == next->start && method->end == next->end;
+}
+
+static enum symc_status comment_class(struct convert *c)
+{
+    switch (c->comment.id) {
+    case PROGUARD_SOURCE_FILE:
+        return proguardcache_writer_file(&c->writer,
+                                         text_of(&c->comment.file));
+    case PROGUARD_SYNTHESIZED:
+        proguardcache_writer_synthesized_class(&c->writer);
+        return SYMC_OK;
+    default:
+        return SYMC_OK;
+    }
+}
+
+static enum symc_status comment_method(struct convert *c)
+{
+    struct proguard_comment *comment = &c->comment;
+
+    switch (comment->id) {
+    case PROGUARD_SYNTHESIZED:
+        return proguardcache_writer_mark(&c->writer,
+                                         PROGUARDCACHE_SYNTHESIZED);
+    case PROGUARD_OUTLINE:
+        return proguardcache_writer_mark(&c->writer, PROGUARDCACHE_OUTLINE);
+    case PROGUARD_OUTLINE_CALLSITE:
+        return proguardcache_writer_pairs(&c->writer, comment->pairs,
+                                          comment->num_pairs);
+    case PROGUARD_REWRITE_FRAME:
+        return proguardcache_writer_rule(&c->writer,
+                                         text_of(&comment->descriptor),
+                                         comment->removed);
+    default:
+        return SYMC_OK;
+    }
+}
+
+static enum symc_status add_comment(struct convert *c,
+                                       const struct proguard_record *r)
+{
+    if (c->last.kind != PROGUARD_CLASS && c->last.kind != PROGUARD_METHOD) {
+        return SYMC_OK;
+    }
+    if (proguard_comment_read(&c->comment, &r->json) != 0) {
+        return SYMC_NO_MEMORY;
+    }
+    return c->last.kind == PROGUARD_CLASS ? comment_class(c)
+                                          : comment_method(c);
+}
+
+static enum symc_status add_record(struct convert *c,
+                                      const struct proguard_record *r)
+{
+    switch (r->kind) {
+    case PROGUARD_BAD:
+        return SYMC_OK;
+    case PROGUARD_COMMENT:
+        return add_comment(c, r);
+    default:
+        break;
+    }
+    if (c->last.kind == PROGUARD_METHOD && is_inlined(&c->last, r)) {
+        proguardcache_writer_inlined(&c->writer);
+    }
+    c->last = *r;
+    switch (r->kind) {
+    case PROGUARD_CLASS:
+        c->has_class = true;
+        return proguardcache_writer_class(&c->writer, text_of(&r->original),
+                                          text_of(&r->renamed));
+    case PROGUARD_METHOD:
+        c->is_void = !c->has_class;
+        return c->is_void ? SYMC_OK : add_method(c, r);
+    default:
+        return SYMC_OK;
+    }
+}
+
+static enum symc_status read_records(struct convert *c, const uint8_t *data,
+                                        size_t size)
+{
+    struct proguard_records records = {(const char *)data,
+                                       (const char *)data + size};
+    struct proguard_record record;
+    enum symc_status status = SYMC_OK;
+
+    while (status == SYMC_OK && !c->is_void &&
+           proguard_next(&records, &record)) {
+        status = add_record(c, &record);
+    }
+    return status;
+}
+
+static int convert(const uint8_t *data, size_t size,
+                   const struct symc_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
+{
+    struct convert c = {.last = {.kind = PROGUARD_BAD}};
+    enum symc_status status;
+
+    if (!proguard_sniff(data, size)) {
+        return failure_set(failure, FAILURE_NOT_PDB,
+                           "is no mapping of ProGuard or R8: its first lines "
+                           "have no class with a member");
+    }
+    if (size > UINT32_MAX) {
+        return failure_set(failure, FAILURE_LIMIT,
+                           "is a mapping of %zu bytes, of at most 4 GiB", size);
+    }
+    c.writer.allocate = scratch_allocate;
+    c.writer.release = scratch_free;
+    status = read_records(&c, data, size);
+    if (status == SYMC_OK) {
+        status = proguardcache_writer_finish(&c.writer, sink);
+    }
+    proguardcache_writer_free(&c.writer);
+    proguard_comment_free(&c.comment);
+    return failure_writer(failure, status);
+}
+
+static const struct debuginfo_maker makes[] = {
+    {.output = DEBUGINFO_PROGUARDCACHE, .convert = convert},
+};
+
+const struct debuginfo_format proguard_format = {
+    .name = "ProGuard mapping",
+    .sniff = proguard_sniff,
+    .makes = makes,
+    .num_makes = 1,
+};

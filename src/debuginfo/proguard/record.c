@@ -1,0 +1,263 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "record.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define ARROW " -> "
+#define ARROW_SIZE (sizeof(ARROW) - 1)
+
+/* Of so many records two must show that a file is a mapping. */
+#define SNIFFED 50
+
+/* A line, or what is left of it. */
+struct line {
+    const char *at;
+    const char *end;
+};
+
+static bool is_line_end(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\f' || is_line_end(c);
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && is_blank(*at)) {
+        at++;
+    }
+    return at;
+}
+
+static const char *find_line_end(const char *at, const char *end)
+{
+    const char *lf = memchr(at, '\n', (size_t)(end - at)), *cr;
+
+    lf = lf != NULL ? lf : end;
+    cr = memchr(at, '\r', (size_t)(lf - at));
+    return cr != NULL ? cr : lf;
+}
+
+static bool is_utf8(const struct proguard_text *text)
+{
+    return utf8_valid(text->data, text->size) == text->size;
+}
+
+/* Takes what stands in front of a character, which is there. */
+static bool take_until(struct line *line, char c, struct proguard_text *text)
+{
+    const char *p = memchr(line->at, c, (size_t)(line->end - line->at));
+
+    if (p == NULL) {
+        return false;
+    }
+    text->data = line->at;
+    text->size = (size_t)(p - line->at);
+    line->at = p;
+    return is_utf8(text);
+}
+
+static bool take(struct line *line, const char *mark, size_t size)
+{
+    if ((size_t)(line->end - line->at) < size ||
+        memcmp(line->at, mark, size) != 0) {
+        return false;
+    }
+    line->at += size;
+    return true;
+}
+
+static void take_rest(struct line *line, struct proguard_text *text)
+{
+    text->data = line->at;
+    text->size = (size_t)(line->end - line->at);
+    line->at = line->end;
+}
+
+/* Takes digits of a number below 2^64.  Others are left where they are. */
+static bool take_number(struct line *line, uint64_t *number)
+{
+    const char *p = line->at;
+    uint64_t n = 0;
+    unsigned digit;
+
+    for (; p < line->end && *p >= '0' && *p <= '9'; p++) {
+        digit = (unsigned)(*p - '0');
+        if (n > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        n = n * 10 + digit;
+    }
+    if (p == line->at) {
+        return false;
+    }
+    line->at = p;
+    *number = n;
+    return true;
+}
+
+static bool read_class(struct line *line, struct proguard_record *record)
+{
+    record->kind = PROGUARD_CLASS;
+    return take_until(line, ' ', &record->original) &&
+           take(line, ARROW, ARROW_SIZE) &&
+           take_until(line, ':', &record->renamed) && take(line, ":", 1);
+}
+
+/* The lines in front of the type: none, or two.  Digits without colons are no
+ * type. */
+static bool read_range(struct line *line, struct proguard_record *record)
+{
+    if (!take_number(line, &record->start)) {
+        return true;
+    }
+    record->has_range = true;
+    return take(line, ":", 1) && take_number(line, &record->end) &&
+           take(line, ":", 1);
+}
+
+static bool read_original_lines(struct line *line,
+                                struct proguard_record *record)
+{
+    if (!take(line, ":", 1)) {
+        return true;
+    }
+    record->has_original = true;
+    if (!take_number(line, &record->original_start)) {
+        return false;
+    }
+    if (!take(line, ":", 1)) {
+        return true;
+    }
+    record->has_original_end = true;
+    return take_number(line, &record->original_end);
+}
+
+/* What stands before the last dot of a method's name is its class. */
+static void split_name(struct proguard_record *record)
+{
+    struct proguard_text *name = &record->original;
+    const char *dot = memrchr(name->data, '.', name->size);
+
+    if (dot != NULL) {
+        record->class.data = name->data;
+        record->class.size = (size_t)(dot - name->data);
+        name->data = dot + 1;
+        name->size -= record->class.size + 1;
+    }
+}
+
+/* A name ends at a blank or a parenthesis. */
+static bool take_name(struct line *line, struct proguard_text *name)
+{
+    const char *p = line->at;
+
+    while (p < line->end && *p != ' ' && *p != '(') {
+        p++;
+    }
+    name->data = line->at;
+    name->size = (size_t)(p - line->at);
+    line->at = p;
+    return is_utf8(name);
+}
+
+static bool read_member(struct line *line, struct proguard_record *record)
+{
+    struct proguard_text type;
+
+    record->kind = PROGUARD_FIELD;
+    if (!read_range(line, record) || !take_until(line, ' ', &type) ||
+        !take(line, " ", 1) || !take_name(line, &record->original)) {
+        return false;
+    }
+    if (take(line, "(", 1)) {
+        record->kind = PROGUARD_METHOD;
+        split_name(record);
+        if (!take_until(line, ')', &record->arguments) ||
+            !take(line, ")", 1) || !read_original_lines(line, record)) {
+            return false;
+        }
+    }
+    if (!take(line, ARROW, ARROW_SIZE)) {
+        return false;
+    }
+    take_rest(line, &record->renamed);
+    return is_utf8(&record->renamed);
+}
+
+static bool read_comment(struct line *line, struct proguard_record *record)
+{
+    take_rest(line, &record->json);
+    record->kind = record->json.size > 0 && record->json.data[0] == '{'
+                       ? PROGUARD_COMMENT
+                       : PROGUARD_HEADER;
+    return is_utf8(&record->json);
+}
+
+/* Blanks at the beginning of a record may be line ends, too. */
+static bool read_record(const char *at, const char *end, struct line *line,
+                        struct proguard_record *record)
+{
+    const char *p = is_blank(*at) ? skip_blanks(at, end) : at;
+    bool is_comment = p < end && *p == '#';
+
+    if (is_comment) {
+        p = skip_blanks(p + 1, end);
+    } else if (*at != ' ' && *at != '\t') {
+        p = at;
+    }
+    line->at = p;
+    line->end = find_line_end(p, end);
+    if (is_comment) {
+        return read_comment(line, record);
+    }
+    return p == at ? read_class(line, record) : read_member(line, record);
+}
+
+bool proguard_next(struct proguard_records *records,
+                   struct proguard_record *record)
+{
+    const char *at = records->at, *end = records->end;
+    struct line line;
+
+    while (at < end && is_line_end(*at)) {
+        at++;
+    }
+    if (at == end) {
+        return false;
+    }
+    memset(record, 0, sizeof(*record));
+    if (read_record(at, end, &line, record)) {
+        records->at = line.at;
+    } else {
+        record->kind = PROGUARD_BAD;
+        records->at = find_line_end(at, end);
+    }
+    return true;
+}
+
+bool proguard_sniff(const uint8_t *data, size_t size)
+{
+    struct proguard_records records = {(const char *)data,
+                                       (const char *)data + size};
+    struct proguard_record record;
+    bool has_class = false;
+    unsigned i;
+
+    for (i = 0; i < SNIFFED && proguard_next(&records, &record); i++) {
+        if (has_class && (record.kind == PROGUARD_FIELD ||
+                          record.kind == PROGUARD_METHOD)) {
+            return true;
+        }
+        has_class = has_class || record.kind == PROGUARD_CLASS;
+    }
+    return false;
+}

@@ -1,0 +1,354 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+static const unsigned sizes[PROGUARDCACHE_PARTS] = {
+    PROGUARDCACHE_CLASS_SIZE, PROGUARDCACHE_MEMBER_SIZE,
+    PROGUARDCACHE_PARAMETER_SIZE, PROGUARDCACHE_EXTRA_SIZE,
+    PROGUARDCACHE_PAIR_SIZE, PROGUARDCACHE_RULE_SIZE, 1};
+
+bool proguardcache_sniff(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, PROGUARDCACHE_MAGIC, 4) == 0;
+}
+
+static enum symc_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    uint32_t version;
+
+    if (size < PROGUARDCACHE_AT_COUNTS || !proguardcache_sniff(data, size)) {
+        snprintf(error, error_size,
+                 "not a ProguardCache: does not begin with "
+                 "\"" PROGUARDCACHE_MAGIC "\"");
+        return SYMC_FOREIGN;
+    }
+    version = le32(data + PROGUARDCACHE_AT_VERSION);
+    if (version != PROGUARDCACHE_VERSION) {
+        snprintf(error, error_size,
+                 "a ProguardCache of version %u; %d can be read", version,
+                 PROGUARDCACHE_VERSION);
+        return SYMC_FOREIGN;
+    }
+    if (size < PROGUARDCACHE_HEADER) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, the header alone has %d", size,
+                 PROGUARDCACHE_HEADER);
+        return SYMC_DAMAGED;
+    }
+    return SYMC_OPENED;
+}
+
+enum symc_open_status
+proguardcache_reader_open(struct proguardcache_reader *reader,
+                          const void *data, size_t size, char *error,
+                          size_t error_size)
+{
+    unsigned i;
+    uint64_t end = PROGUARDCACHE_HEADER;
+    enum symc_open_status status;
+    struct proguardcache_reader r = {.data = data, .size = size};
+
+    status = check_magic(data, size, error, error_size);
+    if (status != SYMC_OPENED) {
+        return status;
+    }
+    for (i = 0; i < PROGUARDCACHE_PARTS; i++) {
+        r.counts[i] = le32(r.data + PROGUARDCACHE_AT_COUNTS + 4 * (size_t)i);
+        r.begins[i] = end;
+        end += (uint64_t)r.counts[i] * sizes[i];
+    }
+    if (end > size) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, its parts take %llu", size,
+                 (unsigned long long)end);
+        return SYMC_DAMAGED;
+    }
+    *reader = r;
+    return SYMC_OPENED;
+}
+
+/* Returns where a record is, or NULL. */
+static const uint8_t *record_at(const struct proguardcache_reader *r,
+                                enum proguardcache_part part, uint32_t index)
+{
+    return index < r->counts[part]
+               ? r->data + r->begins[part] + (size_t)index * sizes[part]
+               : NULL;
+}
+
+/* Reads the string whose offset is at p; data is NULL if it is absent. */
+static struct symc_string string_at(const struct proguardcache_reader *r,
+                                       const uint8_t *p)
+{
+    struct symc_string string;
+
+    (void)symc_string_find(r->data + r->begins[PROGUARDCACHE_STRINGS],
+                              r->counts[PROGUARDCACHE_STRINGS], le32(p),
+                              SYMC_LEB128_VERSION, &string);
+    return string;
+}
+
+/* The same of a string that is never absent. */
+static struct symc_string text_at(const struct proguardcache_reader *r,
+                                     const uint8_t *p)
+{
+    struct symc_string string = string_at(r, p);
+
+    if (string.data == NULL) {
+        string.data = "";
+    }
+    return string;
+}
+
+/* Cuts a slice off at the end of its part. */
+static void bound(const struct proguardcache_reader *r,
+                  enum proguardcache_part part, uint32_t *first,
+                  uint32_t *count)
+{
+    if (*first > r->counts[part]) {
+        *first = *count = 0;
+    } else if (*count > r->counts[part] - *first) {
+        *count = r->counts[part] - *first;
+    }
+}
+
+bool proguardcache_reader_class(const struct proguardcache_reader *r,
+                                uint32_t index, struct proguardcache_class *c)
+{
+    const uint8_t *p = record_at(r, PROGUARDCACHE_CLASSES, index);
+
+    if (p == NULL) {
+        return false;
+    }
+    c->renamed = text_at(r, p);
+    c->original = text_at(r, p + 4);
+    c->file = string_at(r, p + 8);
+    c->first = le32(p + 12);
+    c->count = le32(p + 16);
+    c->first_parameter = le32(p + 20);
+    c->num_parameters = le32(p + 24);
+    bound(r, PROGUARDCACHE_MEMBERS, &c->first, &c->count);
+    bound(r, PROGUARDCACHE_PARAMETERS, &c->first_parameter,
+          &c->num_parameters);
+    return true;
+}
+
+bool proguardcache_reader_member(const struct proguardcache_reader *r,
+                                 uint32_t index, struct proguardcache_member *m)
+{
+    const uint8_t *p = record_at(r, PROGUARDCACHE_MEMBERS, index);
+
+    if (p == NULL) {
+        return false;
+    }
+    m->renamed = text_at(r, p);
+    m->lines[0] = le32(p + 4);
+    m->lines[1] = le32(p + 8);
+    m->class = string_at(r, p + 12);
+    m->file = string_at(r, p + 16);
+    m->name = text_at(r, p + 20);
+    m->originals[0] = le32(p + 24);
+    m->originals[1] = le32(p + 28);
+    m->arguments = text_at(r, p + 32);
+    m->extra = le32(p + 36);
+    m->flags = le32(p + 40);
+    return true;
+}
+
+uint32_t proguardcache_reader_parameter(const struct proguardcache_reader *r,
+                                        uint32_t place)
+{
+    const uint8_t *p = record_at(r, PROGUARDCACHE_PARAMETERS, place);
+
+    return p != NULL ? le32(p) : PROGUARDCACHE_NONE;
+}
+
+void proguardcache_reader_extra(const struct proguardcache_reader *r,
+                                uint32_t number,
+                                struct proguardcache_slice *pairs,
+                                struct proguardcache_slice *rules)
+{
+    const uint8_t *p =
+        number > 0 ? record_at(r, PROGUARDCACHE_EXTRAS, number - 1) : NULL;
+
+    *pairs = *rules = (struct proguardcache_slice){0, 0};
+    if (p == NULL) {
+        return;
+    }
+    *pairs = (struct proguardcache_slice){le32(p), le32(p + 4)};
+    *rules = (struct proguardcache_slice){le32(p + 8), le32(p + 12)};
+    bound(r, PROGUARDCACHE_PAIRS, &pairs->first, &pairs->count);
+    bound(r, PROGUARDCACHE_RULES, &rules->first, &rules->count);
+}
+
+bool proguardcache_reader_rule(const struct proguardcache_reader *r,
+                               uint32_t index, struct proguardcache_rule *rule)
+{
+    const uint8_t *p = record_at(r, PROGUARDCACHE_RULES, index);
+
+    if (p == NULL) {
+        return false;
+    }
+    rule->descriptor = text_at(r, p);
+    rule->removed = le32(p + 4);
+    return true;
+}
+
+static int compare(const struct symc_string *a, const char *name,
+                   size_t size)
+{
+    int c = memcmp(a->data, name, a->size < size ? a->size : size);
+
+    if (c != 0) {
+        return c;
+    }
+    return a->size < size ? -1 : a->size > size;
+}
+
+bool proguardcache_reader_find(const struct proguardcache_reader *r,
+                               const char *name, size_t size,
+                               struct proguardcache_class *class)
+{
+    uint32_t low = 0, high = r->counts[PROGUARDCACHE_CLASSES], middle;
+    struct symc_string renamed;
+    int c;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        renamed = text_at(r, record_at(r, PROGUARDCACHE_CLASSES, middle));
+        c = compare(&renamed, name, size);
+        if (c == 0) {
+            return proguardcache_reader_class(r, middle, class);
+        }
+        if (c < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+/* A method that is looked for; its arguments are NULL if they do not count. */
+struct wanted {
+    const char *name;
+    size_t size;
+    const char *arguments;
+    size_t arguments_size;
+};
+
+/* Compares the member at a place, of members or parameters, with what is
+ * wanted. */
+static int compare_member(const struct proguardcache_reader *r,
+                          enum proguardcache_part part, uint32_t place,
+                          const struct wanted *wanted)
+{
+    uint32_t index = part == PROGUARDCACHE_PARAMETERS
+                         ? proguardcache_reader_parameter(r, place)
+                         : place;
+    const uint8_t *p = record_at(r, PROGUARDCACHE_MEMBERS, index);
+    struct symc_string text;
+    int c;
+
+    if (p == NULL) {
+        return 1;
+    }
+    text = text_at(r, p);
+    c = compare(&text, wanted->name, wanted->size);
+    if (c == 0 && wanted->arguments != NULL) {
+        text = text_at(r, p + 32);
+        c = compare(&text, wanted->arguments, wanted->arguments_size);
+    }
+    return c;
+}
+
+/* Returns the first place that is not below what is wanted; or, if is_after,
+ * that is above. */
+static uint32_t find_place(const struct proguardcache_reader *r,
+                           enum proguardcache_part part, uint32_t low,
+                           uint32_t high, const struct wanted *wanted,
+                           bool is_after)
+{
+    uint32_t middle;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (compare_member(r, part, middle, wanted) < (is_after ? 1 : 0)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void find_slice(const struct proguardcache_reader *r,
+                       enum proguardcache_part part, uint32_t first,
+                       uint32_t count, const struct wanted *wanted,
+                       struct proguardcache_slice *slice)
+{
+    slice->first =
+        find_place(r, part, first, first + count, wanted, false);
+    slice->count = find_place(r, part, slice->first, first + count, wanted,
+                              true) -
+                   slice->first;
+}
+
+void proguardcache_reader_methods(const struct proguardcache_reader *r,
+                                  const struct proguardcache_class *class,
+                                  const char *name, size_t size,
+                                  struct proguardcache_slice *members)
+{
+    const struct wanted wanted = {name, size, NULL, 0};
+
+    find_slice(r, PROGUARDCACHE_MEMBERS, class->first, class->count, &wanted,
+               members);
+}
+
+void proguardcache_reader_overloads(const struct proguardcache_reader *r,
+                                    const struct proguardcache_class *class,
+                                    const char *name, size_t size,
+                                    const char *arguments,
+                                    size_t arguments_size,
+                                    struct proguardcache_slice *places)
+{
+    const struct wanted wanted = {name, size, arguments, arguments_size};
+
+    find_slice(r, PROGUARDCACHE_PARAMETERS, class->first_parameter,
+               class->num_parameters, &wanted, places);
+}
+
+bool proguardcache_reader_outlined(const struct proguardcache_reader *r,
+                                   const struct proguardcache_member *member,
+                                   uint32_t position, uint32_t *line)
+{
+    struct proguardcache_slice pairs, rules;
+    uint32_t low, high, middle, at;
+    const uint8_t *p;
+
+    proguardcache_reader_extra(r, member->extra, &pairs, &rules);
+    low = pairs.first;
+    high = pairs.first + pairs.count;
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        p = record_at(r, PROGUARDCACHE_PAIRS, middle);
+        at = le32(p);
+        if (at == position) {
+            *line = le32(p + 4);
+            return true;
+        }
+        if (at < position) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}

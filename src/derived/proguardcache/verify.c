@@ -1,0 +1,304 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/le.h"
+
+struct verify {
+    const struct proguardcache_reader *reader;
+    uint8_t *starts; /* one bit per byte of strings: one begins here */
+    char *error;
+    size_t error_size;
+};
+
+static bool violation(const struct verify *v, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Returns false. */
+static bool violation(const struct verify *v, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(v->error, v->error_size, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool check_layout(const struct verify *v)
+{
+    const struct proguardcache_reader *r = v->reader;
+    size_t end = r->begins[PROGUARDCACHE_STRINGS] +
+                 r->counts[PROGUARDCACHE_STRINGS];
+    size_t i;
+
+    if (r->size != end) {
+        return violation(v, "offset 0x%zx: %zu bytes after the parts", end,
+                         r->size - end);
+    }
+    for (i = PROGUARDCACHE_AT_RESERVED; i < PROGUARDCACHE_HEADER; i++) {
+        if (r->data[i] != 0) {
+            return violation(v, "offset 0x%zx: 0x%02x, not zero", i,
+                             r->data[i]);
+        }
+    }
+    return true;
+}
+
+/* Checks all strings, and notes where they begin. */
+static bool read_strings(struct verify *v)
+{
+    const struct proguardcache_reader *r = v->reader;
+    const uint8_t *section = r->data + r->begins[PROGUARDCACHE_STRINGS];
+    uint32_t at = 0, size = r->counts[PROGUARDCACHE_STRINGS];
+    struct symc_string string;
+    const char *wrong;
+
+    while (at < size) {
+        wrong = symc_string_read(section, size, at, SYMC_LEB128_VERSION,
+                                    &string);
+        if (wrong != NULL) {
+            return violation(v, "the string at 0x%x %s", at, wrong);
+        }
+        v->starts[at / 8] |= (uint8_t)(1u << at % 8);
+        at = (uint32_t)((const uint8_t *)string.data - section + string.size);
+    }
+    return true;
+}
+
+/* Checks n offsets of strings, from one in the file on.  Bit i of optional says
+ * that number i may be absent. */
+static bool check_strings(const struct verify *v, const uint8_t *at, unsigned n,
+                          unsigned optional)
+{
+    const struct proguardcache_reader *r = v->reader;
+    uint32_t offset;
+    unsigned i;
+
+    for (i = 0; i < n; i++, at += 4) {
+        offset = le32(at);
+        if (offset == PROGUARDCACHE_NONE && (optional & 1u << i)) {
+            continue;
+        }
+        if (offset >= r->counts[PROGUARDCACHE_STRINGS] ||
+            !(v->starts[offset / 8] & 1u << offset % 8)) {
+            return violation(v, "offset 0x%zx: no string begins at 0x%x",
+                             (size_t)(at - r->data), offset);
+        }
+    }
+    return true;
+}
+
+static int compare(const struct symc_string *a,
+                   const struct symc_string *b)
+{
+    int c = a->data == b->data
+                ? 0
+                : memcmp(a->data, b->data,
+                         a->size < b->size ? a->size : b->size);
+
+    if (c != 0) {
+        return c;
+    }
+    return a->size < b->size ? -1 : a->size > b->size;
+}
+
+/* What a member, or a place in the parameters, is behind in a class. */
+struct before {
+    bool is_any;
+    struct symc_string renamed;
+    struct symc_string arguments;
+    uint32_t index;
+};
+
+static bool check_member(const struct verify *v, uint32_t index,
+                         struct before *before)
+{
+    const struct proguardcache_reader *r = v->reader;
+    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_MEMBERS] +
+                       (size_t)index * PROGUARDCACHE_MEMBER_SIZE;
+    struct proguardcache_member m;
+
+    if (!check_strings(v, p, 1, 0) || !check_strings(v, p + 12, 3, 3) ||
+        !check_strings(v, p + 32, 1, 0)) {
+        return false;
+    }
+    if (!proguardcache_reader_member(r, index, &m) ||
+        m.extra > r->counts[PROGUARDCACHE_EXTRAS] ||
+        (m.flags & ~PROGUARDCACHE_FLAGS) != 0) {
+        return violation(v, "member %u: no such extra, or unknown flags",
+                         index);
+    }
+    if (before->is_any && compare(&before->renamed, &m.renamed) > 0) {
+        return violation(v, "member %u: not in order", index);
+    }
+    before->is_any = true;
+    before->renamed = m.renamed;
+    return true;
+}
+
+static bool check_parameter(const struct verify *v,
+                            const struct proguardcache_class *class,
+                            uint32_t place, struct before *before)
+{
+    uint32_t index = proguardcache_reader_parameter(v->reader, place);
+    struct proguardcache_member m;
+    int c;
+
+    if (index < class->first || index - class->first >= class->count ||
+        !proguardcache_reader_member(v->reader, index, &m)) {
+        return violation(v, "parameters %u: no member of the class", place);
+    }
+    c = before->is_any ? compare(&before->renamed, &m.renamed) : -1;
+    if (c == 0) {
+        c = compare(&before->arguments, &m.arguments);
+    }
+    if (c > 0 || (c == 0 && before->index >= index)) {
+        return violation(v, "parameters %u: not in order", place);
+    }
+    *before = (struct before){true, m.renamed, m.arguments, index};
+    return true;
+}
+
+static bool check_class(const struct verify *v, uint32_t index,
+                        uint32_t *members, uint32_t *parameters,
+                        struct before *before)
+{
+    const struct proguardcache_reader *r = v->reader;
+    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_CLASSES] +
+                       (size_t)index * PROGUARDCACHE_CLASS_SIZE;
+    struct proguardcache_class c;
+    struct before member = {0}, parameter = {0};
+    uint32_t i;
+
+    if (!check_strings(v, p, 3, 4) ||
+        !proguardcache_reader_class(r, index, &c)) {
+        return false;
+    }
+    if (c.first != *members || c.count != le32(p + 16) ||
+        c.first_parameter != *parameters ||
+        c.num_parameters != le32(p + 24)) {
+        return violation(v, "class %u: its members do not follow those before",
+                         index);
+    }
+    if (before->is_any && compare(&before->renamed, &c.renamed) >= 0) {
+        return violation(v, "class %u: not in order", index);
+    }
+    *before = (struct before){.is_any = true, .renamed = c.renamed};
+    for (i = 0; i < c.count; i++) {
+        if (!check_member(v, c.first + i, &member)) {
+            return false;
+        }
+    }
+    for (i = 0; i < c.num_parameters; i++) {
+        if (!check_parameter(v, &c, c.first_parameter + i, &parameter)) {
+            return false;
+        }
+    }
+    *members += c.count;
+    *parameters += c.num_parameters;
+    return true;
+}
+
+static bool check_classes(const struct verify *v)
+{
+    const struct proguardcache_reader *r = v->reader;
+    uint32_t i, members = 0, parameters = 0;
+    struct before before = {0};
+
+    for (i = 0; i < r->counts[PROGUARDCACHE_CLASSES]; i++) {
+        if (!check_class(v, i, &members, &parameters, &before)) {
+            return false;
+        }
+    }
+    return (members == r->counts[PROGUARDCACHE_MEMBERS] &&
+            parameters == r->counts[PROGUARDCACHE_PARAMETERS]) ||
+           violation(v, "members or parameters of no class");
+}
+
+static bool check_extra(const struct verify *v, uint32_t index,
+                        struct proguardcache_slice *used)
+{
+    const struct proguardcache_reader *r = v->reader;
+    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_EXTRAS] +
+                       (size_t)index * PROGUARDCACHE_EXTRA_SIZE;
+    struct proguardcache_slice pairs, rules;
+    uint32_t i;
+
+    proguardcache_reader_extra(r, index + 1, &pairs, &rules);
+    if (pairs.count != le32(p + 4) || rules.count != le32(p + 12)) {
+        return violation(v, "extra %u: no such pairs or rules", index + 1);
+    }
+    p = r->data + r->begins[PROGUARDCACHE_PAIRS] +
+        (size_t)pairs.first * PROGUARDCACHE_PAIR_SIZE;
+    for (i = 1; i < pairs.count; i++, p += PROGUARDCACHE_PAIR_SIZE) {
+        if (le32(p) >= le32(p + PROGUARDCACHE_PAIR_SIZE)) {
+            return violation(v, "extra %u: pairs not in order", index + 1);
+        }
+    }
+    used->first += pairs.count;
+    used->count += rules.count;
+    return true;
+}
+
+/* Extras do not share pairs or rules, so this takes no longer than the file is
+ * long. */
+static bool check_extras(const struct verify *v)
+{
+    const struct proguardcache_reader *r = v->reader;
+    struct proguardcache_slice used = {0, 0};
+    uint32_t i;
+    const uint8_t *p;
+
+    for (i = 0; i < r->counts[PROGUARDCACHE_EXTRAS]; i++) {
+        if (!check_extra(v, i, &used)) {
+            return false;
+        }
+        if (used.first > r->counts[PROGUARDCACHE_PAIRS] ||
+            used.count > r->counts[PROGUARDCACHE_RULES]) {
+            return violation(v, "extra %u: shares pairs or rules", i + 1);
+        }
+    }
+    p = r->data + r->begins[PROGUARDCACHE_RULES];
+    for (i = 0; i < r->counts[PROGUARDCACHE_RULES]; i++) {
+        if (!check_strings(v, p + (size_t)i * PROGUARDCACHE_RULE_SIZE, 1, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum symc_verify_status
+proguardcache_verify(const struct proguardcache_reader *reader, char *error,
+                     size_t error_size)
+{
+    struct verify v = {reader, NULL, error, error_size};
+    bool is_sound;
+
+    v.starts = calloc((size_t)reader->counts[PROGUARDCACHE_STRINGS] / 8 + 1, 1);
+    if (v.starts == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return SYMC_NOT_VERIFIED;
+    }
+    is_sound = check_layout(&v) && read_strings(&v) && check_classes(&v) &&
+               check_extras(&v);
+    free(v.starts);
+    return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
+}
+
+enum symc_verify_status proguardcache_check(const void *data, size_t size,
+                                               char *error, size_t error_size)
+{
+    struct proguardcache_reader reader;
+
+    return proguardcache_reader_open(&reader, data, size, error, error_size) ==
+                   SYMC_OPENED
+               ? proguardcache_verify(&reader, error, error_size)
+               : SYMC_VIOLATED;
+}
