@@ -221,6 +221,17 @@ static void breakpad_path(char *path, const char *name, const char *id,
              form == FORM_PACKED ? ".gz" : "");
 }
 
+/* The last part of a path of the layout unified. */
+static const char *unified_word(symcache_kind_e kind)
+{
+    if (kind == SYMCACHE_KIND_MAPPING || kind == SYMCACHE_KIND_PROGUARDCACHE) {
+        return "proguard";
+    }
+    return symcache_kind_text(symcache_kind_is_debuginfo(kind)
+                                  ? SYMCACHE_KIND_DEBUGINFO
+                                  : kind);
+}
+
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
 static void layout_path(char *path, const struct layout_walk *walk,
@@ -231,13 +242,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
     symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
-    const char *word = kind == SYMCACHE_KIND_MAPPING ||
-                               kind == SYMCACHE_KIND_PROGUARDCACHE
-                           ? "proguard"
-                           : symcache_kind_text(
-                                 symcache_kind_is_debuginfo(kind)
-                                     ? SYMCACHE_KIND_DEBUGINFO
-                                     : kind);
+    const char *word = unified_word(kind);
 
     snprintf(file, sizeof(file), "%s%s", name,
              walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");

@@ -1,0 +1,350 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "jvm_answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash_table.h"
+
+#define DEBUG_ID_TEXT 46 /* bytes of the longest one, with a NUL */
+
+struct answer {
+    const struct jvm_request *request;
+    struct jvm_traces *traces;
+    struct json_writer *w;
+    char *file; /* two texts in one */
+    size_t file_room;
+};
+
+static void write_string(struct json_writer *w, const char *name,
+                         struct symc_string text)
+{
+    json_write_key(w, name);
+    json_write_string(w, text.data, text.size);
+}
+
+static void write_exception(struct json_writer *w, struct symc_string type,
+                            struct symc_string module)
+{
+    json_write_open(w, '{');
+    write_string(w, "type", type);
+    write_string(w, "module", module);
+    json_write_close(w, '}');
+}
+
+/* A member as it was sent, if it was. */
+static void write_given(const struct answer *a,
+                        const struct jvm_request_frame *frame,
+                        enum jvm_frame_member member, const char *name)
+{
+    if (frame->members[member] != 0) {
+        json_write_key(a->w, name);
+        json_write_value(a->w, &a->request->json, frame->members[member]);
+    }
+}
+
+static void write_given_list(const struct answer *a,
+                             const struct jvm_request_frame *frame,
+                             enum jvm_frame_member member, const char *name)
+{
+    if (a->request->json.values[frame->members[member]].size > 0) {
+        write_given(a, frame, member, name);
+    }
+}
+
+/* The file of a frame that was mapped, in one piece.  Returns 0, or -1 when out
+ * of memory. */
+static int join_file(struct answer *a, const struct jvm_mapped *mapped,
+                     struct symc_string *file)
+{
+    const size_t size = mapped->file.size;
+
+    *file = mapped->file;
+    if (mapped->extension.size == 0) {
+        return 0;
+    }
+    if (symc_array_need(&a->file, &a->file_room,
+                        size + mapped->extension.size, 1) != 0) {
+        return -1;
+    }
+    memcpy(a->file, mapped->file.data, size);
+    memcpy(a->file + size, mapped->extension.data, mapped->extension.size);
+    *file = (struct symc_string){a->file, size + mapped->extension.size};
+    return 0;
+}
+
+static bool is_in_app(const struct answer *a, const struct jvm_mapped *mapped)
+{
+    const struct symc_string *package = &a->request->release_package;
+
+    return package->data != NULL && mapped->class.size >= package->size &&
+           memcmp(mapped->class.data, package->data, package->size) == 0;
+}
+
+static int write_names(struct answer *a, const struct jvm_request_frame *frame,
+                       const struct jvm_output *output)
+{
+    const struct jvm_mapped *mapped = &output->frame;
+    struct symc_string file;
+
+    if (!output->is_mapped) {
+        write_given(a, frame, JVM_FUNCTION, "function");
+        write_given(a, frame, JVM_FILENAME, "filename");
+        write_given(a, frame, JVM_MODULE, "module");
+        write_given(a, frame, JVM_ABS_PATH, "abs_path");
+        write_given(a, frame, JVM_LINENO, "lineno");
+        return 0;
+    }
+    if (join_file(a, mapped, &file) != 0) {
+        return -1;
+    }
+    write_string(a->w, "function", mapped->method);
+    write_string(a->w, "filename", file);
+    write_string(a->w, "module", mapped->class);
+    write_string(a->w, "abs_path", file);
+    if (mapped->has_line) {
+        json_write_key(a->w, "lineno");
+        json_write_number(a->w, mapped->line);
+    }
+    return 0;
+}
+
+static void write_in_app(const struct answer *a,
+                         const struct jvm_request_frame *frame,
+                         const struct jvm_output *output)
+{
+    if (frame->members[JVM_IN_APP] == 0 && output->is_mapped &&
+        is_in_app(a, &output->frame)) {
+        json_write_key(a->w, "in_app");
+        json_write_bool(a->w, true);
+    } else {
+        write_given(a, frame, JVM_IN_APP, "in_app");
+    }
+}
+
+static bool is_synthesized(const struct answer *a,
+                           const struct jvm_request_frame *frame,
+                           const struct jvm_output *output)
+{
+    uint32_t given = frame->members[JVM_METHOD_SYNTHESIZED];
+
+    return output->is_mapped
+               ? output->frame.is_synthesized
+               : given != 0 && a->request->json.values[given].type == JSON_TRUE;
+}
+
+static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
+                       const struct jvm_output *output)
+{
+    struct json_writer *w = a->w;
+
+    json_write_open(w, '{');
+    write_given(a, frame, JVM_PLATFORM, "platform");
+    if (write_names(a, frame, output) != 0) {
+        return -1;
+    }
+    write_given_list(a, frame, JVM_PRE_CONTEXT, "pre_context");
+    write_given(a, frame, JVM_CONTEXT_LINE, "context_line");
+    write_given_list(a, frame, JVM_POST_CONTEXT, "post_context");
+    write_in_app(a, frame, output);
+    write_given(a, frame, JVM_INDEX, "index");
+    if (output->signature.data != NULL) {
+        write_string(w, "signature", output->signature);
+    } else {
+        write_given(a, frame, JVM_SIGNATURE, "signature");
+    }
+    if (is_synthesized(a, frame, output)) {
+        json_write_key(w, "method_synthesized");
+        json_write_bool(w, true);
+    }
+    json_write_close(w, '}');
+    return 0;
+}
+
+/* Finds and writes the frames of a stack.  Those of the stack before are needed
+ * no more. */
+static int write_frames(struct answer *a, const struct jvm_request_stack *stack,
+                        const struct jvm_request_exception *exception)
+{
+    const struct jvm_request_frame *frames =
+        a->request->frames + stack->first;
+    struct jvm_traces *t = a->traces;
+    struct jvm_input *inputs = calloc(stack->count + 1, sizeof(*inputs));
+    const size_t first = t->count;
+    size_t i, n;
+    int rc;
+
+    if (inputs == NULL) {
+        return -1;
+    }
+    for (i = 0; i < stack->count; i++) {
+        inputs[i] = frames[i].input;
+    }
+    rc = jvm_traces_add(t, inputs, stack->count, exception->type,
+                        exception->module);
+    free(inputs);
+    n = t->count - first;
+    for (i = 0; rc == 0 && i < n; i++) {
+        const struct jvm_output *output =
+            &t->outputs[first +
+                        (a->request->is_caller_first ? n - 1 - i : i)];
+
+        rc = write_frame(a, &frames[output->input], output);
+    }
+    return rc;
+}
+
+static int write_stack(struct answer *a, const struct jvm_request_stack *stack)
+{
+    struct jvm_request_exception exception = stack->exception;
+    struct json_writer *w = a->w;
+
+    json_write_open(w, '{');
+    json_write_key(w, "exception");
+    if (exception.type.data == NULL) {
+        json_write_raw(w, "null", 4);
+    } else {
+        if (jvm_traces_exception(a->traces, &exception.type,
+                                 &exception.module) != 0) {
+            return -1;
+        }
+        write_exception(w, exception.type, exception.module);
+    }
+    json_write_key(w, "frames");
+    json_write_open(w, '[');
+    if (write_frames(a, stack, &exception) != 0) {
+        return -1;
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    return 0;
+}
+
+static int write_exceptions(struct answer *a)
+{
+    struct jvm_request_exception exception;
+    size_t i;
+
+    json_write_key(a->w, "exceptions");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nexceptions; i++) {
+        exception = a->request->exceptions[i];
+        if (jvm_traces_exception(a->traces, &exception.type,
+                                 &exception.module) != 0) {
+            return -1;
+        }
+        write_exception(a->w, exception.type, exception.module);
+    }
+    json_write_close(a->w, ']');
+    return 0;
+}
+
+/* Each class once, although it may have been sent several times. */
+static int write_classes(struct answer *a)
+{
+    const struct json *json = &a->request->json;
+    struct symc_string original;
+    struct table seen = {0};
+    uint32_t i, end, other;
+    uint64_t hash;
+    size_t at;
+    int rc = 0;
+
+    json_write_key(a->w, "classes");
+    json_write_open(a->w, '{');
+    end = a->request->classes != 0 ? json->values[a->request->classes].end : 0;
+    for (i = a->request->classes + 1; rc == 0 && i < end; i++) {
+        const struct symc_string name = {json_text(json, i),
+                                         json->values[i].size};
+
+        hash = table_hash((uintptr_t)a, name.data, name.size);
+        for (at = 0; (other = (uint32_t)table_next(&seen, hash, &at)) != 0;) {
+            if (json->values[other].size == name.size &&
+                memcmp(json_text(json, other), name.data, name.size) == 0) {
+                break;
+            }
+        }
+        if (other != 0 || !jvm_traces_class(a->traces, name, &original)) {
+            continue;
+        }
+        json_write_name(a->w, name.data, name.size);
+        json_write_string(a->w, original.data, original.size);
+        rc = table_add(&seen, hash, i);
+    }
+    json_write_close(a->w, '}');
+    table_free(&seen);
+    return rc;
+}
+
+static void print_debug_id(char text[DEBUG_ID_TEXT],
+                           const struct jvm_request_module *module)
+{
+    size_t n = 0;
+    unsigned i;
+
+    for (i = 0; i < 16; i++) {
+        n += (size_t)snprintf(text + n, DEBUG_ID_TEXT - n, "%s%02x",
+                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                              module->guid[i]);
+    }
+    if (module->age != 0) {
+        snprintf(text + n, DEBUG_ID_TEXT - n, "-%" PRIx32, module->age);
+    }
+}
+
+static void write_errors(const struct answer *a, const enum jvm_error *errors)
+{
+    const struct jvm_request_module *module;
+    char id[DEBUG_ID_TEXT];
+    size_t i;
+
+    json_write_key(a->w, "errors");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nmodules; i++) {
+        module = &a->request->modules[i];
+        if (module->is_source || errors[i] == JVM_NO_ERROR) {
+            continue;
+        }
+        print_debug_id(id, module);
+        json_write_open(a->w, '{');
+        json_write_key(a->w, "uuid");
+        json_write_text(a->w, id);
+        json_write_key(a->w, "type");
+        json_write_text(a->w, errors[i] == JVM_ERROR_INVALID ? "invalid"
+                                                             : "missing");
+        json_write_close(a->w, '}');
+    }
+    json_write_close(a->w, ']');
+}
+
+int jvm_answer_write(const struct jvm_request *request,
+                     struct jvm_traces *traces, const enum jvm_error *errors,
+                     struct json_writer *w)
+{
+    struct answer a = {.request = request, .traces = traces, .w = w};
+    size_t i;
+    int rc;
+
+    json_write_open(w, '{');
+    json_write_key(w, "status");
+    json_write_text(w, "completed");
+    rc = write_exceptions(&a);
+    json_write_key(w, "stacktraces");
+    json_write_open(w, '[');
+    for (i = 0; rc == 0 && i < request->nstacks; i++) {
+        rc = write_stack(&a, &request->stacks[i]);
+    }
+    json_write_close(w, ']');
+    if (rc == 0) {
+        rc = write_classes(&a);
+    }
+    write_errors(&a, errors);
+    json_write_close(w, '}');
+    free(a.file);
+    return rc == 0 && !w->has_failed ? 0 : -1;
+}

@@ -1,0 +1,24 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The answer of POST /symbolicate-jvm, "status": "completed".
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
+
+#include "json/json.h"
+#include "jvm_request.h"
+
+/* What became of a module that could not be used. */
+enum jvm_error { JVM_NO_ERROR, JVM_ERROR_MISSING, JVM_ERROR_INVALID };
+
+/*
+ * Remaps what the request has by the mappings of traces, and writes the answer.
+ * errors has one for each module; those of sources are not told.  Returns 0, or
+ * -1 when out of memory; w->has_failed says the same.
+ */
+int jvm_answer_write(const struct jvm_request *request,
+                     struct jvm_traces *traces, const enum jvm_error *errors,
+                     struct json_writer *w);
+
+#endif

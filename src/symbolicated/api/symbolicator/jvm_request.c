@@ -1,0 +1,369 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "jvm_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/key.h"
+#include "schema.h"
+
+#define VALUES_MAX ((size_t)4 << 20) /* of a request */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum body_member {
+    BODY_SOURCES,
+    BODY_PLATFORM,
+    BODY_EXCEPTIONS,
+    BODY_STACKTRACES,
+    BODY_MODULES,
+    BODY_PACKAGE,
+    BODY_CLASSES,
+    BODY_OPTIONS,
+    BODY_MEMBERS
+};
+
+static const struct schema_member body_members[BODY_MEMBERS] = {
+    [BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
+    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_EXCEPTIONS] = {"exceptions", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_PACKAGE] = {"release_package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_CLASSES] = {"classes", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
+    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+};
+
+static const struct schema_member exception_members[] = {
+    {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    {"module", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+};
+
+static const struct schema_member stack_members[] = {
+    {"exception", SCHEMA_OBJECT, SCHEMA_NULLABLE, NULL},
+    {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
+};
+
+static const char *const module_types[] = {"proguard", "source", NULL};
+
+static const struct schema_member module_members[] = {
+    {"uuid", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, module_types},
+};
+
+static const char *const frame_orders[] = {"caller_first", "callee_first",
+                                           NULL};
+
+static const struct schema_member option_members[] = {
+    {"apply_source_context", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, frame_orders},
+};
+
+static const struct schema_member frame_members[JVM_FRAME_MEMBERS] = {
+    [JVM_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [JVM_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_MODULE] = {"module", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [JVM_ABS_PATH] = {"abs_path", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_LINENO] = {"lineno", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [JVM_PRE_CONTEXT] = {"pre_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
+    [JVM_CONTEXT_LINE] = {"context_line", SCHEMA_STRING, SCHEMA_NULLABLE,
+                          NULL},
+    [JVM_POST_CONTEXT] = {"post_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
+                          NULL},
+    [JVM_IN_APP] = {"in_app", SCHEMA_BOOL, SCHEMA_NULLABLE, NULL},
+    [JVM_INDEX] = {"index", SCHEMA_U64, SCHEMA_REQUIRED, NULL},
+    [JVM_SIGNATURE] = {"signature", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_METHOD_SYNTHESIZED] = {"method_synthesized", SCHEMA_BOOL,
+                                SCHEMA_OPTIONAL, NULL},
+};
+
+/* A text of the request; data is NULL if it is absent. */
+static struct symc_string text_of(const struct json *json, uint32_t value)
+{
+    struct symc_string text = {NULL, 0};
+
+    if (value != 0) {
+        text.data = json_text(json, value);
+        text.size = json->values[value].size;
+    }
+    return text;
+}
+
+static bool read_exception(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t value,
+                           struct jvm_request_exception *exception)
+{
+    uint32_t found[COUNT(exception_members)];
+
+    if (!schema_object(walk, value, exception_members,
+                       COUNT(exception_members), found)) {
+        return false;
+    }
+    exception->type = text_of(&request->json, found[0]);
+    exception->module = text_of(&request->json, found[1]);
+    return true;
+}
+
+static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
+                       uint32_t value, struct jvm_request_frame *frame)
+{
+    const struct json *json = &request->json;
+    uint32_t *members = frame->members;
+    uint64_t line = 0;
+
+    if (!schema_object(walk, value, frame_members, JVM_FRAME_MEMBERS,
+                       members)) {
+        return false;
+    }
+    if (members[JVM_LINENO] != 0) {
+        json_integer(json, members[JVM_LINENO], &line);
+    }
+    frame->input = (struct jvm_input){
+        .module = text_of(json, members[JVM_MODULE]),
+        .function = text_of(json, members[JVM_FUNCTION]),
+        .signature = text_of(json, members[JVM_SIGNATURE]),
+        .has_line = members[JVM_LINENO] != 0,
+        .line = (uint32_t)line};
+    return true;
+}
+
+static int read_stack(struct jvm_request *request, struct schema_walk *walk,
+                      uint32_t value, struct jvm_request_stack *stack)
+{
+    const struct json *json = &request->json;
+    uint32_t found[COUNT(stack_members)], i;
+    size_t k;
+
+    if (!schema_object(walk, value, stack_members, COUNT(stack_members),
+                       found)) {
+        return 422;
+    }
+    if (found[0] != 0) {
+        schema_enter(walk, "exception", 0);
+        if (!read_exception(request, walk, found[0], &stack->exception)) {
+            return 422;
+        }
+        schema_leave(walk);
+    }
+    stack->first = request->nframes;
+    stack->count = json->values[found[1]].size;
+    request->nframes += stack->count;
+    schema_enter(walk, "frames", 0);
+    i = found[1] + 1;
+    for (k = 0; k < stack->count; k++, i = json->values[i].end) {
+        schema_enter(walk, NULL, k);
+        if (!read_frame(request, walk, i,
+                        &request->frames[stack->first +
+                                         (request->is_caller_first
+                                              ? stack->count - 1 - k
+                                              : k)])) {
+            return 422;
+        }
+        schema_leave(walk);
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+/* How many frames a list of stacks has, whatever else it is. */
+static size_t count_frames(const struct json *json, uint32_t list)
+{
+    size_t n = 0;
+    uint32_t i, frames;
+
+    for (i = list + 1; list != 0 && i < json->values[list].end;
+         i = json->values[i].end) {
+        if (json->values[i].type == JSON_ARRAY && json->values[i].size == 2) {
+            frames = json->values[i + 1].end; /* the values in their order */
+        } else {
+            frames = json_member(json, i, "frames");
+        }
+        n += frames != 0 ? json->values[frames].size : 0;
+    }
+    return n;
+}
+
+static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
+                       uint32_t list, size_t most)
+{
+    const struct json *json = &request->json;
+    size_t count = count_frames(json, list);
+    uint32_t i;
+    int status;
+
+    schema_enter(walk, "stacktraces", 0);
+    if (count > most) {
+        schema_fail(walk, "too many frames");
+        return 422;
+    }
+    request->frames = calloc(count + 1, sizeof(*request->frames));
+    request->stacks = calloc(list != 0 ? json->values[list].size + 1 : 1,
+                             sizeof(*request->stacks));
+    if (request->frames == NULL || request->stacks == NULL) {
+        return 500;
+    }
+    for (i = list + 1; list != 0 && i < json->values[list].end;
+         i = json->values[i].end) {
+        schema_enter(walk, NULL, request->nstacks);
+        status = read_stack(request, walk, i,
+                            &request->stacks[request->nstacks]);
+        if (status != 0) {
+            return status;
+        }
+        schema_leave(walk);
+        request->nstacks++;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+static int read_exceptions(struct jvm_request *request,
+                           struct schema_walk *walk, uint32_t list)
+{
+    const struct json *json = &request->json;
+    uint32_t i;
+
+    if (list == 0) {
+        return 0;
+    }
+    request->exceptions = calloc((size_t)json->values[list].size + 1,
+                                 sizeof(*request->exceptions));
+    if (request->exceptions == NULL) {
+        return 500;
+    }
+    schema_enter(walk, "exceptions", 0);
+    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
+        schema_enter(walk, NULL, request->nexceptions);
+        if (!read_exception(request, walk, i,
+                            &request->exceptions[request->nexceptions])) {
+            return 422;
+        }
+        schema_leave(walk);
+        request->nexceptions++;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+static bool read_module(struct jvm_request *request, struct schema_walk *walk,
+                        uint32_t value, struct jvm_request_module *module)
+{
+    uint32_t found[COUNT(module_members)];
+    struct symc_string id;
+
+    if (!schema_object(walk, value, module_members, COUNT(module_members),
+                       found)) {
+        return false;
+    }
+    id = text_of(&request->json, found[0]);
+    if (!symcache_debug_id_read(id.data, id.size, module->guid, &module->age)) {
+        return schema_fail_member(walk, "uuid", "invalid debug identifier");
+    }
+    module->is_source = json_is(&request->json, found[1], "source");
+    return true;
+}
+
+static int read_modules(struct jvm_request *request, struct schema_walk *walk,
+                        uint32_t list, size_t most)
+{
+    const struct json *json = &request->json;
+    uint32_t i;
+
+    if (list == 0) {
+        return 0;
+    }
+    schema_enter(walk, "modules", 0);
+    if (json->values[list].size > most) {
+        schema_fail(walk, "too many modules");
+        return 422;
+    }
+    request->modules = calloc((size_t)json->values[list].size + 1,
+                              sizeof(*request->modules));
+    if (request->modules == NULL) {
+        return 500;
+    }
+    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
+        schema_enter(walk, NULL, request->nmodules);
+        if (!read_module(request, walk, i,
+                         &request->modules[request->nmodules])) {
+            return 422;
+        }
+        schema_leave(walk);
+        request->nmodules++;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+static bool read_options(struct jvm_request *request, struct schema_walk *walk,
+                         uint32_t value)
+{
+    const struct json *json = &request->json;
+    uint32_t found[COUNT(option_members)] = {0};
+
+    if (value != 0) {
+        schema_enter(walk, "options", 0);
+        if (!schema_object(walk, value, option_members, COUNT(option_members),
+                           found)) {
+            return false;
+        }
+        schema_leave(walk);
+    }
+    request->wants_context =
+        found[0] == 0 || json->values[found[0]].type == JSON_TRUE;
+    request->is_caller_first =
+        found[1] == 0 || json_is(json, found[1], "caller_first");
+    return true;
+}
+
+int jvm_request_read(struct jvm_request *request, char *body, size_t size,
+                     size_t most_frames, size_t most_modules, char *error,
+                     size_t error_size)
+{
+    struct schema_walk walk = {.json = &request->json,
+                               .error = error,
+                               .error_size = error_size};
+    struct json_error wrong = {"trailing characters", 0, 1, 1};
+    uint32_t found[BODY_MEMBERS];
+    int status;
+
+    memset(request, 0, sizeof(*request));
+    snprintf(error, error_size, "out of memory");
+    if (json_read(&request->json, body, size, VALUES_MAX, &wrong) != size ||
+        size == 0) {
+        snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
+                 wrong.line, wrong.column);
+        return 400;
+    }
+    if (!schema_object(&walk, 0, body_members, BODY_MEMBERS, found) ||
+        !read_options(request, &walk, found[BODY_OPTIONS])) {
+        return 422;
+    }
+    request->sources = found[BODY_SOURCES];
+    request->classes = found[BODY_CLASSES];
+    request->release_package = text_of(&request->json, found[BODY_PACKAGE]);
+    status = read_exceptions(request, &walk, found[BODY_EXCEPTIONS]);
+    if (status == 0) {
+        status = read_stacks(request, &walk, found[BODY_STACKTRACES],
+                             most_frames);
+    }
+    if (status == 0) {
+        status = read_modules(request, &walk, found[BODY_MODULES],
+                              most_modules);
+    }
+    return status;
+}
+
+void jvm_request_free(struct jvm_request *request)
+{
+    json_free(&request->json);
+    free(request->exceptions);
+    free(request->stacks);
+    free(request->frames);
+    free(request->modules);
+    memset(request, 0, sizeof(*request));
+}

@@ -1,0 +1,14 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Frames, exceptions, classes and signatures of programs that ProGuard or R8
+ * has shrunk.  No I/O.
+ */
+#ifndef SYMBOLICATION_JVM_JVM_H
+#define SYMBOLICATION_JVM_JVM_H
+
+#include "remap.h"
+#include "signature.h"
+#include "stacktrace.h"
+
+#endif

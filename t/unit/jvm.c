@@ -1,0 +1,304 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Mappings of ProGuard and R8, and answers by them: t/data/jvm/README.md tells
+ * where what is expected comes from.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "debuginfo/proguard/proguard.h"
+#include "derived/proguardcache/proguardcache.h"
+#include "symbolicated/api/symbolicator/jvm_answer.h"
+
+struct file {
+    uint8_t *data;
+    size_t size;
+};
+
+static cJSON *read_json(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char *text;
+    long size;
+    cJSON *json;
+
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    size = ftell(f);
+    rewind(f);
+    text = calloc(1, (size_t)size + 1);
+    assert_int_equal(fread(text, 1, (size_t)size, f), size);
+    fclose(f);
+    json = cJSON_Parse(text);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+static int append(void *context, const void *data, size_t size)
+{
+    struct file *file = context;
+
+    file->data = realloc(file->data, file->size + size);
+    memcpy(file->data + file->size, data, size);
+    file->size += size;
+    return 0;
+}
+
+/* Makes a cache, which must be sound.  Returns false if the mapping is none. */
+static bool make(const char *mapping, struct file *file,
+                 struct proguardcache_reader *reader)
+{
+    const struct symc_sink sink = {append, file};
+    struct debuginfo_result result = {0};
+    struct failure failure = {FAILURE_NONE, ""};
+    char error[200] = "";
+
+    file->data = NULL;
+    file->size = 0;
+    if (proguard_format.makes[0].convert((const uint8_t *)mapping,
+                                         strlen(mapping), &sink, &result,
+                                         &failure) != 0) {
+        assert_int_equal(failure.code, FAILURE_NOT_PDB);
+        return false;
+    }
+    (void)proguardcache_check(file->data, file->size, error, sizeof(error));
+    assert_string_equal(error, "");
+    assert_int_equal(proguardcache_reader_open(reader, file->data, file->size,
+                                               error, sizeof(error)),
+                     SYMC_OPENED);
+    return true;
+}
+
+/* Answers a request by a mapping, or NULL. */
+static cJSON *answer(const cJSON *json,
+                     const struct proguardcache_reader *reader)
+{
+    struct jvm_mapping mapping = {.reader = reader};
+    struct jvm_traces traces = {.mappings = &mapping,
+                                .num_mappings = reader != NULL};
+    const enum jvm_error errors[1] = {JVM_NO_ERROR};
+    struct json_writer w = {0};
+    struct jvm_request request;
+    cJSON *with = cJSON_Duplicate(json, true), *got;
+    char error[200] = "", *text;
+
+    cJSON_AddArrayToObject(with, "sources");
+    text = cJSON_PrintUnformatted(with);
+    assert_int_equal(jvm_request_read(&request, text, strlen(text), 1000, 10,
+                                      error, sizeof(error)),
+                     0);
+    assert_int_equal(jvm_answer_write(&request, &traces, errors, &w), 0);
+    got = cJSON_ParseWithLength(w.data, w.size);
+    assert_non_null(got);
+    cJSON_DeleteItemFromObject(got, "status");
+    cJSON_DeleteItemFromObject(got, "errors");
+    jvm_traces_free(&traces);
+    jvm_request_free(&request);
+    free(w.data);
+    free(text);
+    cJSON_Delete(with);
+    return got;
+}
+
+static void check(const char *name, int at, const cJSON *got,
+                  const cJSON *expected)
+{
+    char *a, *b;
+
+    if (cJSON_Compare(got, expected, true)) {
+        return;
+    }
+    a = cJSON_Print(got);
+    b = cJSON_Print(expected);
+    printf("%s, number %d: got\n%s\nexpected\n%s\n", name, at, a, b);
+    fail();
+}
+
+/* Symbolicator has no limit: one frame of the data comes to 557, of which the
+ * innermost count here.  Returns how many too many there were. */
+static int cut(const cJSON *request, const cJSON *response)
+{
+    cJSON *options = cJSON_GetObjectItem(request, "options"), *order;
+    cJSON *stack, *frames, *frame, *next;
+    int same, removed = 0;
+
+    order = cJSON_GetObjectItem(options, "frame_order");
+    cJSON_ArrayForEach (stack, cJSON_GetObjectItem(response, "stacktraces")) {
+        frames = cJSON_GetObjectItem(stack, "frames");
+        for (frame = frames->child; frame != NULL; frame = next) {
+            next = frame->next;
+            same = 1;
+            while (next != NULL &&
+                   cJSON_Compare(cJSON_GetObjectItem(frame, "index"),
+                                 cJSON_GetObjectItem(next, "index"), true)) {
+                next = next->next;
+                same++;
+            }
+            if (same > JVM_FRAMES_MAX) { /* they come in Sentry's order */
+                assert_true(order == NULL ||
+                            strcmp(order->valuestring, "caller_first") == 0);
+                for (; same > JVM_FRAMES_MAX; same--, removed++) {
+                    cJSON *after = frame->next;
+
+                    cJSON_Delete(cJSON_DetachItemViaPointer(frames, frame));
+                    frame = after;
+                }
+            }
+        }
+    }
+    return removed;
+}
+
+static int check_answers(const char *path)
+{
+    cJSON *cases = read_json(path), *item, *got;
+    struct proguardcache_reader reader;
+    struct file file;
+    bool is_valid;
+    int i = 0, removed = 0;
+
+    cJSON_ArrayForEach (item, cases) {
+        removed += cut(cJSON_GetObjectItem(item, "request"),
+                       cJSON_GetObjectItem(item, "response"));
+        is_valid =
+            make(cJSON_GetObjectItem(item, "mapping")->valuestring, &file,
+                 &reader);
+        assert_int_equal(is_valid,
+                         cJSON_IsTrue(cJSON_GetObjectItem(item, "valid")));
+        got = answer(cJSON_GetObjectItem(item, "request"),
+                     is_valid ? &reader : NULL);
+        check(path, i++, got, cJSON_GetObjectItem(item, "response"));
+        cJSON_Delete(got);
+        free(file.data);
+    }
+    assert_int_equal(i, 30);
+    cJSON_Delete(cases);
+    return removed;
+}
+
+static void answers(void **state)
+{
+    assert_int_equal(check_answers("t/data/jvm/random.json"), 0);
+    assert_int_equal(check_answers("t/data/jvm/random-2.json"), 45);
+}
+
+static cJSON *text_or_null(const struct proguard_text *text)
+{
+    char copy[256];
+
+    if (text->data == NULL) {
+        return cJSON_CreateNull();
+    }
+    snprintf(copy, sizeof(copy), "%.*s", (int)text->size, text->data);
+    return cJSON_CreateString(copy);
+}
+
+static cJSON *number_or_null(bool is_set, uint64_t number)
+{
+    return is_set ? cJSON_CreateNumber((double)number) : cJSON_CreateNull();
+}
+
+/* The record in the form of the test's data, which has types besides. */
+static cJSON *describe(const struct proguard_record *r)
+{
+    static const char *const names[] = {
+        [PROGUARD_BAD] = "bad",     [PROGUARD_HEADER] = "header",
+        [PROGUARD_COMMENT] = "r8",  [PROGUARD_CLASS] = "class",
+        [PROGUARD_FIELD] = "field", [PROGUARD_METHOD] = "method"};
+    cJSON *out = cJSON_CreateArray(), *lines;
+
+    cJSON_AddItemToArray(out, cJSON_CreateString(names[r->kind]));
+    if (r->kind < PROGUARD_CLASS) {
+        return out;
+    }
+    cJSON_AddItemToArray(out, text_or_null(&r->original));
+    cJSON_AddItemToArray(out, text_or_null(&r->renamed));
+    if (r->kind == PROGUARD_METHOD) {
+        cJSON_AddItemToArray(out, text_or_null(&r->arguments));
+        cJSON_AddItemToArray(out, text_or_null(&r->class));
+        lines = cJSON_CreateNull();
+        if (r->has_range || r->has_original) {
+            cJSON_Delete(lines);
+            lines = cJSON_CreateArray();
+            cJSON_AddItemToArray(lines,
+                                 number_or_null(r->has_range, r->start));
+            cJSON_AddItemToArray(lines, number_or_null(r->has_range, r->end));
+            cJSON_AddItemToArray(
+                lines, number_or_null(r->has_original, r->original_start));
+            cJSON_AddItemToArray(
+                lines, number_or_null(r->has_original_end, r->original_end));
+        }
+        cJSON_AddItemToArray(out, lines);
+    }
+    return out;
+}
+
+/* JSON of R8 is read later than in the data, where what is wrong with it makes
+ * the record a bad one; nothing is made of either. */
+static bool is_bad_json(const struct proguard_record *r)
+{
+    struct proguard_comment comment = {0};
+    bool is_bad;
+
+    if (r->kind != PROGUARD_COMMENT) {
+        return false;
+    }
+    assert_int_equal(proguard_comment_read(&comment, &r->json), 0);
+    is_bad = comment.id == PROGUARD_OTHER &&
+             memmem(r->json.data, r->json.size, "unknown", 7) == NULL;
+    proguard_comment_free(&comment);
+    return is_bad;
+}
+
+static void grammar(void **state)
+{
+    cJSON *cases = read_json("t/data/jvm/grammar.json"), *item, *expected, *got;
+    struct proguard_records records;
+    struct proguard_record record;
+    const char *line;
+    int i = 0;
+
+    cJSON_ArrayForEach (item, cases) {
+        line = cJSON_GetArrayItem(item, 0)->valuestring;
+        records = (struct proguard_records){line, line + strlen(line)};
+        cJSON_ArrayForEach (expected, cJSON_GetArrayItem(item, 1)) {
+            assert_true(proguard_next(&records, &record));
+            record.kind = is_bad_json(&record) ? PROGUARD_BAD : record.kind;
+            if (record.kind == PROGUARD_HEADER ||
+                record.kind == PROGUARD_COMMENT) {
+                cJSON_DeleteItemFromArray(expected, 2);
+                cJSON_DeleteItemFromArray(expected, 1);
+            } else if (record.kind > PROGUARD_CLASS) {
+                cJSON_DeleteItemFromArray(expected, 1);
+            }
+            got = describe(&record);
+            check(line, i, got, expected);
+            cJSON_Delete(got);
+        }
+        assert_false(proguard_next(&records, &record));
+        i++;
+    }
+    assert_int_equal(i, 45);
+    cJSON_Delete(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grammar),
+        cmocka_unit_test(answers),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
