@@ -146,6 +146,13 @@ static int unpack(struct work *w, int fd)
     return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
 }
 
+static bool has_end(const char *name, const char *end)
+{
+    size_t len = strlen(name), n = strlen(end);
+
+    return len >= n && strcasecmp(name + len - n, end) == 0;
+}
+
 /* All of a file is there: tells where it belongs. */
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
@@ -164,6 +171,10 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
     if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
                             parts, packed, &place, detail, sizeof(detail))) {
         return refuse(400, "%s %s", w->name, detail);
+    }
+    if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
+        has_end(parts[0], ".sym")) {
+        return refuse(400, "%s is not Breakpad's text", w->name);
     }
     snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
@@ -415,14 +426,13 @@ static bool is_left_out(const struct work *w, const char *name)
     size_t len = strlen(name);
 
     if (w->is_package) {
-        return len < 4 || strcasecmp(name + len - 4, ".pdb") != 0;
+        return !has_end(name, ".pdb");
     }
     if (len == 0 || name[len - 1] == '/' ||
         strcmp(slash != NULL ? slash + 1 : name, store) == 0) {
         return true;
     }
-    return slash == NULL && len >= sizeof(list) - 1 &&
-           strcasecmp(name + len - (sizeof(list) - 1), list) == 0;
+    return slash == NULL && has_end(name, list);
 }
 
 /* The id of a symbol server: hex digits, with a prefix for other types. */

@@ -29,6 +29,7 @@
 #include "sentry_page.h"
 #include "status.h"
 #include "symbfile_page.h"
+#include "symupload_page.h"
 #include "url_path.h"
 #include "tenant_page.h"
 #include "upload_page.h"
@@ -58,6 +59,7 @@ struct server {
     struct reports *reports;
     struct ready *ready;
     struct uploads *uploads;
+    struct symuploads *symuploads;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
@@ -379,6 +381,13 @@ static void page_sentry(struct server *s, struct url_path *t,
     sentry_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
+static void page_symupload(struct server *s, struct url_path *t,
+                           const char *query, struct evhttp_request *req)
+{
+    symupload_page(s->symuploads, scheduler_config(s->scheduler), t, query,
+                   req);
+}
+
 static void page_missing(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
@@ -431,6 +440,8 @@ static const struct page {
     {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbols", RIGHT_UPLOAD, GET, true, true, page_missing},
     {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
+    {2, "symupload", RIGHT_UPLOAD, GET | POST | PUT, true, true,
+     page_symupload},
     {2, "discard", RIGHT_ADMIN, POST, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, POST, true, true, page_changed},
     {2, "tenants", RIGHT_READ, POST, false, false, page_tenants},
@@ -649,9 +660,11 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->reports = reports_new();
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
+    s->symuploads = symuploads_new(s->uploads);
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->drain == NULL || (tenants && !(s->once = once_new(base))) ||
+        s->symuploads == NULL || s->drain == NULL ||
+        (tenants && !(s->once = once_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -705,6 +718,7 @@ void server_free(struct server *server)
     }
     once_free(server->once);
     uploads_free(server->uploads);
+    symuploads_free(server->symuploads);
     reports_free(server->reports);
     ready_free(server->ready);
     free(server);

@@ -355,6 +355,7 @@ static void begin(struct assemblies *assemblies, struct entry *entry)
     const struct upload_request request = {.name = entry->name,
                                            .id = "",
                                            .file = "",
+                                           .is_object = true,
                                            .sum = entry->sum,
                                            .chunks = entry->chunks,
                                            .nchunks = entry->nchunks,

@@ -199,7 +199,7 @@ static const char *mode_of(const struct upload *u)
                : u->request.part == 0 ? "first"
                                       : "part";
     }
-    return u->request.nchunks > 0    ? "object"
+    return u->request.is_object      ? "object"
            : u->request.is_chunks    ? "chunks"
            : u->request.name != NULL ? "file"
            : u->request.is_package   ? "package"
@@ -225,7 +225,7 @@ void unpacking_start(struct upload *u)
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, u->unpacking.left,
              disk_space_kept(u->unpacking.outs[0], &u->config->cache));
     argv[4] = u->request.name != NULL ? u->request.name : u->unpacking.next;
-    argv[5] = u->request.nchunks > 0    ? NULL
+    argv[5] = u->request.is_object      ? NULL
               : u->request.name != NULL ? u->request.id
                                         : u->request.boundary;
     argv[6] = u->part[0] != '\0' ? u->part : u->request.file;

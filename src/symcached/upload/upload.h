@@ -43,8 +43,10 @@ struct upload_request {
     bool is_package;      /* the archive is a package of NuGet */
     bool is_chunks;       /* the form has chunks of files (assembly.h) */
 
-    /* a file of chunks, which are uploads, and its SHA-1: it has only a name,
-     * the sums stay until done is called */
+    bool is_object; /* a file that has only a name, and says what it is */
+
+    /* such a file of chunks, which are uploads, and its SHA-1; the sums stay
+     * until done is called */
     const struct upload_sum *chunks;
     size_t nchunks;
     struct upload_sum sum;

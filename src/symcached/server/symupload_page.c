@@ -1,0 +1,354 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symupload_page.h"
+
+#include <dirent.h>
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "symcached/upload/upload.h"
+#include "upload_page.h"
+#include "url_path.h"
+
+#define RETRY_SECONDS "15"
+
+/* Uploads that are begun, and for how long one may take. */
+#define ENTRIES_MAX 1000
+#define ENTRY_MS (3600 * 1000)
+
+#define KEY_SIZE 32 /* hex digits */
+
+/* The name of what comes: which module it is of, the text says. */
+#define FILE_NAME "upload.sym"
+
+enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED, ENTRY_SAME };
+
+struct entry {
+    TAILQ_ENTRY(entry) next;
+    struct symuploads *symuploads;
+    struct evhttp_request *req; /* of ENTRY_RUNS */
+    enum entry_state state;
+    uint64_t begun; /* clock_ms() */
+    bool only_try;
+    char user[128];
+    char key[KEY_SIZE + 1];
+};
+
+struct symuploads {
+    struct uploads *uploads;
+    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    size_t n;
+};
+
+/* answers ------------------------------------------------------------------ */
+
+static void answer(struct evhttp_request *req, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void answer(struct evhttp_request *req, const char *format, ...)
+{
+    struct evbuffer *body = evbuffer_new();
+    va_list args;
+
+    if (body == NULL) {
+        reply_empty(req, 503);
+        return;
+    }
+    va_start(args, format);
+    evbuffer_add_vprintf(body, format, args);
+    va_end(args);
+    reply_header(req, "Content-Type", "application/json");
+    evhttp_send_reply(req, 200, "OK", body);
+    evbuffer_free(body);
+}
+
+static void answer_error(struct evhttp_request *req, int status,
+                         const char *text)
+{
+    if (status == 503 || status == 507) {
+        reply_header(req, "Retry-After", RETRY_SECONDS);
+    }
+    reply_error(req, status, "upload-failed", text);
+}
+
+/* who ---------------------------------------------------------------------- */
+
+/* Returns 0, or the status of a refusal with *wrong. */
+static int check_token(const struct config *config, const char *query,
+                       char user[128], bool *only_try, const char **wrong)
+{
+    const struct upload_token *token = NULL;
+    struct evkeyvalq pairs;
+    const char *key;
+
+    snprintf(user, 128, "-");
+    *only_try = false;
+    if (!config->uploads.needs_token) {
+        return 0; /* nginx has asked already */
+    }
+    if (query != NULL && evhttp_parse_query_str(query, &pairs) == 0) {
+        key = evhttp_find_header(&pairs, "key");
+        token = key != NULL ? upload_token_find(config, key) : NULL;
+        evhttp_clear_headers(&pairs);
+    }
+    if (token == NULL) {
+        *wrong = "the key is unknown";
+        return 403;
+    }
+    snprintf(user, 128, "%s", token->user);
+    *only_try = token->only_try;
+    return 0;
+}
+
+/* uploads that are begun --------------------------------------------------- */
+
+static void forget(struct entry *entry)
+{
+    TAILQ_REMOVE(&entry->symuploads->entries, entry, next);
+    entry->symuploads->n--;
+    free(entry);
+}
+
+/* Forgets what nobody has completed. */
+static void forget_old(struct symuploads *symuploads)
+{
+    struct entry *entry, *next;
+
+    for (entry = TAILQ_FIRST(&symuploads->entries); entry != NULL;
+         entry = next) {
+        next = TAILQ_NEXT(entry, next);
+        if (entry->state != ENTRY_RUNS &&
+            clock_ms() - entry->begun > ENTRY_MS) {
+            forget(entry);
+        }
+    }
+}
+
+/* Whoever knows the key may send: it is as good as a token. */
+static struct entry *find(const struct symuploads *symuploads, const char *key)
+{
+    struct entry *entry, *found = NULL;
+
+    TAILQ_FOREACH(entry, &symuploads->entries, next)
+    {
+        if (secret_is_equal(key, entry->key)) {
+            found = entry;
+        }
+    }
+    return found;
+}
+
+static void create(struct symuploads *symuploads, const char *user,
+                   bool only_try, struct evhttp_request *req)
+{
+    const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                         SYMUPLOAD_HEADER_URL);
+    uint8_t bytes[KEY_SIZE / 2];
+    struct entry *entry;
+    size_t i;
+
+    forget_old(symuploads);
+    if (url == NULL || strpbrk(url, "\"\\") != NULL) {
+        answer_error(req, 500, "nginx does not say where the server is, by "
+                               SYMUPLOAD_HEADER_URL);
+        return;
+    }
+    entry = symuploads->n < ENTRIES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+    if (entry == NULL ||
+        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        free(entry);
+        answer_error(req, 503, "too many uploads are begun");
+        return;
+    }
+    for (i = 0; i < sizeof(bytes); i++) {
+        snprintf(entry->key + 2 * i, 3, "%02x", bytes[i]);
+    }
+    entry->symuploads = symuploads;
+    entry->begun = clock_ms();
+    entry->only_try = only_try;
+    snprintf(entry->user, sizeof(entry->user), "%s", user);
+    TAILQ_INSERT_TAIL(&symuploads->entries, entry, next);
+    symuploads->n++;
+    answer(req, "{ \"uploadUrl\": \"%s/v1/uploads/%s:send\", "
+                "\"uploadKey\": \"%s\" }\n",
+           url, entry->key, entry->key);
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct entry *entry = arg;
+    struct evhttp_request *req = entry->req;
+
+    entry->req = NULL;
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d %s", entry->user,
+                 result->status, result->text);
+        entry->state = ENTRY_BEGUN; /* it may be sent again */
+        answer_error(req, result->status, result->text);
+        return;
+    }
+    entry->state = result->nfiles > 0 && result->files[0].fate == UPLOAD_SAME
+                       ? ENTRY_SAME
+                       : ENTRY_STORED;
+    reply_empty(req, 200);
+}
+
+static void take(struct symuploads *symuploads, const struct config *config,
+                 struct entry *entry, struct evhttp_request *req)
+{
+    const struct upload_request request = {
+        .name = FILE_NAME,
+        .id = "",
+        .file = "",
+        .is_object = true,
+        .only_try = entry->only_try,
+        .replace = config->uploads.replace,
+        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                   UPLOAD_HEADER_BODY)};
+
+    if (request.body == NULL) {
+        answer_error(req, 400, "the request has no body");
+    } else if (entry->state == ENTRY_RUNS) {
+        answer_error(req, 409, "it is being sent already");
+    } else {
+        entry->state = ENTRY_RUNS;
+        entry->req = req;
+        uploads_take(symuploads->uploads, &request, on_done, entry);
+    }
+}
+
+static void complete(struct entry *entry, struct evhttp_request *req)
+{
+    if (entry->state != ENTRY_STORED && entry->state != ENTRY_SAME) {
+        answer_error(req, 409, "the file has not come");
+        return;
+    }
+    answer(req, "{ \"result\": \"%s\" }\n",
+           entry->state == ENTRY_SAME ? "DUPLICATE_DATA" : "OK");
+    forget(entry);
+}
+
+/* -------------------------------------------------------------------------- */
+
+/* Is a text of this module there? */
+static void check_status(const struct config *config, bool only_try,
+                         const char *name, const char *id,
+                         struct evhttp_request *req)
+{
+    char path[PATH_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
+    const struct dirent *entry;
+    symcache_key_t key = {.name_len = 0};
+    bool is_there = false;
+    size_t len;
+    DIR *dir;
+
+    if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK ||
+        symcache_debug_id_parse(id, strlen(id), &key) != SYMCACHE_OK) {
+        answer_error(req, 400, "the path is .../symbols/<file>/<id>");
+        return;
+    }
+    symcache_id_print(text, &key);
+    snprintf(path, sizeof(path), "%.2000s%s/%.255s/%s", config->uploads.root,
+             only_try ? "/" UPLOADS_TRY : "", key.name, text);
+    dir = opendir(path);
+    while (dir != NULL && !is_there && (entry = readdir(dir)) != NULL) {
+        len = strlen(entry->d_name);
+        is_there = len > 4 && strcmp(entry->d_name + len - 4, ".sym") == 0;
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    answer(req, "{ \"status\": \"%s\" }\n", is_there ? "FOUND" : "MISSING");
+}
+
+/* Cuts a verb that stands behind a colon.  Returns it, or "". */
+static char *cut_verb(char *segment)
+{
+    char *colon = strrchr(segment, ':');
+
+    if (colon == NULL) {
+        return segment + strlen(segment);
+    }
+    *colon = '\0';
+    return colon + 1;
+}
+
+void symupload_page(struct symuploads *symuploads, const struct config *config,
+                    const struct url_path *path, const char *query,
+                    struct evhttp_request *req)
+{
+    enum evhttp_cmd_type method = evhttp_request_get_command(req);
+    const char *wrong = "no such page", *verb;
+    struct entry *entry = NULL;
+    char user[128];
+    bool only_try, is_check, is_create, is_uploads;
+    int status = 404;
+
+    reply_header(req, "Connection", "close");
+    verb = path->n > 2 ? cut_verb(path->segments[path->n - 1]) : "";
+    is_uploads = path->n > 2 && strcmp(path->segments[2], "uploads") == 0;
+    is_check = path->n == 5 && method == EVHTTP_REQ_GET &&
+               strcmp(path->segments[2], "symbols") == 0 &&
+               strcmp(verb, "checkStatus") == 0;
+    is_create = path->n == 3 && method == EVHTTP_REQ_POST && is_uploads &&
+                strcmp(verb, "create") == 0;
+    if (path->n == 4 && is_uploads) {
+        entry = find(symuploads, path->segments[3]);
+    }
+    if (config->uploads.root != NULL &&
+        (is_check || is_create ||
+         (entry != NULL && method == EVHTTP_REQ_POST &&
+          strcmp(verb, "complete") == 0))) {
+        status = check_token(config, query, user, &only_try, &wrong);
+    } else if (entry != NULL && method == EVHTTP_REQ_PUT &&
+               strcmp(verb, "send") == 0) {
+        take(symuploads, config, entry, req);
+        return;
+    }
+    if (status != 0) {
+        answer_error(req, status, wrong);
+    } else if (is_check) {
+        check_status(config, only_try, path->segments[3], path->segments[4],
+                     req);
+    } else if (is_create) {
+        create(symuploads, user, only_try, req);
+    } else {
+        complete(entry, req);
+    }
+}
+
+struct symuploads *symuploads_new(struct uploads *uploads)
+{
+    struct symuploads *symuploads = calloc(1, sizeof(*symuploads));
+
+    if (symuploads != NULL) {
+        symuploads->uploads = uploads;
+        TAILQ_INIT(&symuploads->entries);
+    }
+    return symuploads;
+}
+
+void symuploads_free(struct symuploads *symuploads)
+{
+    struct entry *entry;
+
+    if (symuploads == NULL) {
+        return;
+    }
+    while ((entry = TAILQ_FIRST(&symuploads->entries)) != NULL) {
+        forget(entry);
+    }
+    free(symuploads);
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env perl
+
+# Texts that Breakpad's symupload uploads by -p sym-upload-v2.  Requests are as
+# that program was recorded to send them, and answers are looked for by the
+# patterns by which it does.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new(inputs => ['pdb', 'breakpad']);
+my $t = $u->t;
+my $dir = $t->dir;
+my $id = '000102030405060708090A0B0C0D0E0F1';
+my $text = "MODULE windows x86_64 $id crash.pdb\n"
+    . "FILE 0 c:\\src\\crash.c\nFUNC 1000 10 0 main\n1000 10 7 0\n";
+my $key = 'key=0123456789abcdef0123456789abcdef';
+my $base = '/symupload/v1';
+
+sub member {
+    my ($r, $name) = @_;
+    return $r->{status} == 200 && $r->{body} =~ /"\Q$name\E": "([^"]*)"/ ? $1
+                                                                : $r->{status};
+}
+sub check { member($u->request('GET', "$base/symbols/$_[0]:checkStatus?" . ($_[1] // $key), ''), 'status') }
+sub create { $u->request('POST', "$base/uploads:create?" . ($_[0] // $key), '') }
+sub complete {
+    my ($upload) = @_;
+    return member($u->request('POST', "$base/uploads/$upload:complete?$key",
+        "{ symbol_id: {debug_file: \"crash.pdb\", debug_id: \"$id\" }, "
+        . 'symbol_upload_type: "BREAKPAD" }', 'Content-Type: application/son'), 'result');
+}
+# Sends a file by the URL that it is told; returns its key and the status.
+sub send_file {
+    my ($body) = @_;
+    my $r = create();
+    my ($url, $upload) = (member($r, 'uploadUrl'), member($r, 'uploadKey'));
+    like $url, qr{^http://[^/]+\Q$base\E/uploads/\Q$upload\E:send$},
+        'the URL is one that the client can reach';
+    $url =~ s{^http://[^/]+}{};
+    return ($upload, $u->request('PUT', $url, $body));
+}
+
+is check("crash.pdb/$id"), 'MISSING', 'before, the text is missing';
+my ($upload, $r) = send_file($text);
+is $r->{status}, 200, 'it is sent';
+is complete($upload), 'OK', '... and stored';
+is $u->stored, "crash.pdb/$id/crash.sym", '... where its first line says';
+is check("crash.pdb/$id"), 'FOUND', 'now it is there';
+is check("CRASH.PDB/\L$id"), 'FOUND', '... in any case';
+is complete($upload), 404, 'what is completed is forgotten';
+is $t->http("$dir/h.sock", 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60")->{status}, 200,
+    'a SymCache is made of it';
+
+($upload) = send_file($text);
+is complete($upload), 'DUPLICATE_DATA', 'the same bytes again';
+
+# --- what is refused
+
+($upload, $r) = send_file("no text\n");
+is $r->{status}, 400, 'what is no text';
+is complete($upload), 409, '... and is not complete';
+($upload, $r) = send_file($t->read_file($t->data('pdb/crash.pdb')));
+is $r->{status}, 400, 'a PDB, which would need a name';
+like $r->{body}, qr/not Breakpad's text/, '... with the reason';
+for my $bad ('', 'key=', 'key=wrong') {
+    is create($bad)->{status}, 403, "create with '$bad'";
+    is check("crash.pdb/$id", $bad), 403, "checkStatus with '$bad'";
+}
+is $u->request('PUT', "$base/uploads/" . 'a' x 32 . ':send', $text)->{status}, 404,
+    'nothing is sent to a key that nobody was given';
+is check("crash.pdb/xyz"), 400, 'an id that is none';
+is $u->request('GET', "$base/symbols/a/b?$key", '')->{status}, 404, 'no verb';
+is $u->request('POST', "$base/uploads/x:other?$key", '')->{status}, 404, 'another one';
+
+done_testing;
