@@ -139,6 +139,9 @@ sub listed { [map { decode_json($_) } split /\n/,
 is_deeply [map { $_->{file} } @{ listed() }], [split ' ', $u->stored],
     'ls: all files';
 is listed()->[0]{size}, $size, 'ls: size';
+$t->write_file("uploads/$_", '') for '.index/1/x', '.try/.index/1/x';
+is_deeply [map { $_->{file} } @{ listed() }], [split ' ', $u->stored],
+    'ls: without the index';
 like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
 
 for my $bad ('1x', '', '0s', '-1d', '101y', '99999w') {

@@ -86,9 +86,9 @@ sub elf {
     system('cd ' . $m1->dir . " && $gcc$build -o x$n.so x$n.c"
         . " && objcopy --only-keep-debug x$n.so x$n.dbg") == 0
         or BAIL_OUT('gcc');
-    my $debug = sprintf '%08X', unpack 'V', pack 'N', $n;
-    return { build => $build, debug => $debug . 'EFCDAB890123456789ABCDEF0'
-            =~ s/^EFCDAB89/AB89EFCD/r,
+    # the first 16 bytes as a GUID, and the age 0, as Breakpad has it
+    my $debug = sprintf '%08XAB89EFCD0123456789ABCDEF0', unpack 'V', pack 'N', $n;
+    return { build => $build, debug => $debug,
         program => $m1->read_file("x$n.so"), dbg => $m1->read_file("x$n.dbg") };
 }
 
@@ -142,6 +142,16 @@ for my $tier ('folder', 'bucket') {
         "$tier: an image";
     all_are(200, "$tier: found", @asked);
 
+    for (@machines) {
+        my $why = $_->helper_json("/v1/why/default/other.dll/$image"
+            . '?kind=executable');
+        like join(' ', map { "$_->{place} $_->{detail}" } @{ $why->{attempts} }),
+            qr{/x\.dll/$image/x\.dll \d+ bytes, found by its id$},
+            "$tier: why tells how it was found";
+    }
+    cmp_ok $m2->metric('symcached_uploads_indexed_total'), '>', 0,
+        "$tier: counted";
+
     # --- replaced and removed under all names
 
     is $u->put("crash.pdb/$guid/crash.pdb?force=1", other(1))->{status}, 201,
@@ -159,6 +169,33 @@ for my $tier ('folder', 'bucket') {
     all_are(404, "$tier: absent again", @asked);
     $_->stop_symcached for @machines;
 }
+
+# --- a tier whose machines do not hear of each other
+
+my $y = elf();
+start($_, 'folder', 0) for @machines;
+is $u->put("_.debug/elf-buildid-sym-$y->{build}/_.debug", $y->{dbg})->{status},
+    201, 'a debug file, of which only the tier has heard';
+is ask($_, 'symcache', "y.so/$y->{debug}"), 200,
+    'found by the debug id that is made of its build id' for @machines;
+is $u->put("liby.so/elf-buildid-$y->{build}/liby.so?try=1", $y->{program})
+    ->{status}, 201, 'a program of a try build';
+is ask($_, 'executable', "y.so/buildid-$y->{build}"), 404,
+    'is not for a store without these' for @machines;
+
+# --- without a tier: other names here, which cannot be invented without end
+
+$_->stop_symcached for @machines;
+start($m1);
+my $z = elf();
+is $u->put("libz.so/elf-buildid-$z->{build}/libz.so", $z->{program})->{status},
+    201, 'a program';
+my %of = map { $_ => [] } 200, 404;
+push @{ $of{ ask($m1, 'executable', "z$_.so/buildid-$z->{build}") } }, $_
+    for 1 .. 66;
+is "@{ $of{200} } and @{ $of{404} }", join(' ', 1 .. 64, 'and', 65, 66),
+    'found by 64 names';
+is ask($m1, 'executable', "libz.so/buildid-$z->{build}"), 200, 'and its own';
 
 $_->finish for reverse @machines;
 done_testing;

@@ -5,6 +5,7 @@
  * servers have (docs/uploads.md, SSQP), what is found by them, and when it is
  * dropped.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -143,7 +144,7 @@ static void test_names(void **state)
     assert_int_equal(index_change(root, &place, true), 0);
     assert_true(index_is_newer(root, &key, time(NULL) - DAY));
     assert_false(index_is_newer(root, &key, time(NULL) + DAY));
-    assert_true(index_note_asked(root, &key));
+    assert_int_equal(index_note_asked(root, &key), 0);
     index_find(root, PDB, &names);
     assert_int_equal(names.n, 2);
     i = names.list[0].is_asked;
@@ -152,15 +153,15 @@ static void test_names(void **state)
 
     /* a name that is there needs no note, and of others there are not many */
     key = key_of("crash.pdb", PDB);
-    assert_true(index_note_asked(root, &key));
+    assert_int_equal(index_note_asked(root, &key), 0);
     assert_false(has(PDB "/.crash.pdb"));
-    for (i = 1; i < INDEX_NAMES; i++) {
+    for (i = 1; i < INDEX_ASKED; i++) {
         snprintf(name, sizeof(name), "n%zu.pdb", i);
         key = key_of(name, PDB);
-        assert_true(index_note_asked(root, &key));
+        assert_int_equal(index_note_asked(root, &key), 0);
     }
     key = key_of("more.pdb", PDB);
-    assert_false(index_note_asked(root, &key));
+    assert_int_equal(index_note_asked(root, &key), EDQUOT);
     assert_false(has(PDB "/.more.pdb"));
 
     assert_int_equal(index_change(root, &place, false), 0);
@@ -234,7 +235,7 @@ static void test_clean(void **state)
     assert_true(has("600000025000/gone.dll"));
     assert_true(has(DEBUG "/buildid-" BUILD));
 
-    assert_true(index_note_asked(root, &asked));
+    assert_int_equal(index_note_asked(root, &asked), 0);
     grow_old("600000025000", 300 * DAY);
     index_clean(root, time(NULL));
     assert_true(has("600000025000/.asked.dll"));

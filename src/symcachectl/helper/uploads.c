@@ -99,8 +99,10 @@ static int list(const char *root, int is_json)
     while ((entry = fts_read(fts)) != NULL) {
         is_try = strncmp(entry->fts_path + strlen(root), "/" TRY "/",
                          sizeof(TRY) + 1) == 0;
-        if (entry->fts_info == FTS_D && entry->fts_level == 1 &&
-            entry->fts_name[0] == '.' && strcmp(entry->fts_name, TRY) != 0) {
+        if (entry->fts_info == FTS_D &&
+            entry->fts_level >= 1 && entry->fts_level <= 1 + is_try &&
+            entry->fts_name[0] == '.' &&
+            (entry->fts_level > 1 || strcmp(entry->fts_name, TRY) != 0)) {
             fts_set(fts, entry, FTS_SKIP);
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {

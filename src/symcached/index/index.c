@@ -146,7 +146,7 @@ void index_take(struct index_names *names, const char *entry)
             return;
         }
     }
-    if (alike < INDEX_NAMES) {
+    if (alike < (name.is_asked ? INDEX_ASKED : INDEX_NAMES)) {
         names->list[names->n++] = name;
     }
 }
@@ -282,7 +282,7 @@ void index_keep(const char *root, const struct symstore_path *place)
     }
 }
 
-bool index_note_asked(const char *root, const symcache_key_t *key)
+int index_note_asked(const char *root, const symcache_key_t *key)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     char entry[INDEX_ENTRY_SIZE + 1];
@@ -290,17 +290,17 @@ bool index_note_asked(const char *root, const symcache_key_t *key)
     size_t i, n = 0;
 
     if (index_folders(folders, key) == 0) {
-        return false;
+        return EINVAL;
     }
     index_find(root, folders[0], &names);
     for (i = 0; i < names.n; i++) {
         if (strcmp(names.list[i].text, key->name) == 0) {
-            return true;
+            return 0;
         }
         n += names.list[i].is_asked;
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
-    return n < INDEX_NAMES && make(root, entry) == 0;
+    return n < INDEX_ASKED ? make(root, entry) : EDQUOT;
 }
 
 /* cleaning ---------------------------------------------------------------- */

@@ -28,9 +28,12 @@
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
 
-/* Names of one id that are looked at, and by which it is found; there are no
- * more of one file, so that who invents names cannot fill the store. */
+/* Names of files of one id that are looked at. */
 #define INDEX_NAMES 16
+
+/* Names by which one id is asked for: there are no more, so that a client that
+ * invents names cannot fill the store. */
+#define INDEX_ASKED 64
 
 /* Folders of one id. */
 #define INDEX_FOLDERS 2
@@ -46,7 +49,7 @@ struct index_name {
 };
 
 struct index_names {
-    struct index_name list[2 * INDEX_NAMES];
+    struct index_name list[INDEX_NAMES + INDEX_ASKED];
     size_t n;
     bool has_build_id;
     symcache_key_t build_id; /* of which only the id counts */
@@ -97,9 +100,9 @@ bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
 
 /*
  * Notes that what is there is asked for by the key's name, so that what is made
- * of it can be dropped.  Returns false if it cannot be noted, or has been asked
- * for by too many.
+ * of it can be dropped.  Returns 0, EDQUOT if it has been asked for by too
+ * many, or another errno.
  */
-bool index_note_asked(const char *root, const symcache_key_t *key);
+int index_note_asked(const char *root, const symcache_key_t *key);
 
 #endif

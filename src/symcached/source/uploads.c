@@ -26,7 +26,7 @@
 #include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 
-#define OBJECTS (LAYOUT_PLACES + 2 * INDEX_NAMES)
+#define OBJECTS (LAYOUT_PLACES + INDEX_NAMES)
 
 struct walk {
     char root[PATH_MAX]; /* of the folder of uploads */
@@ -99,20 +99,29 @@ static void add_objects(struct lookup *lookup)
 }
 
 /* What the file is made into has this name, too.  Who asks without a name, or
- * by that of a file, need not be noted.  Returns false if the names of the
- * index are not to be used. */
+ * by that of a file, need not be noted.  Returns false if the objects that
+ * are next are not to be used. */
 static bool note_asked(struct lookup *lookup)
 {
-    const struct walk *walk = lookup->state;
+    struct walk *walk = lookup->state;
+    int errnum;
 
-    if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0 ||
-        index_note_asked(walk->root, &lookup->key)) {
+    if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0) {
         return true;
     }
+    errnum = index_note_asked(walk->root, &lookup->key);
+    if (errnum == 0) {
+        return true;
+    }
+    walk->next = walk->n;
     snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" UPLOADS_INDEX
              "/%s", walk->root, walk->folders[0]);
-    lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
-                        "asked for by too many names");
+    if (errnum == EDQUOT) {
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
+                            "asked for by too many names");
+    } else {
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE, strerror(errnum));
+    }
     return false;
 }
 
@@ -238,8 +247,8 @@ static void on_names(void *arg, const struct tier_result *result)
     }
     add_objects(lookup);
     lookup->by_index = true;
-    if (walk->next < walk->n && !note_asked(lookup)) {
-        walk->next = walk->n;
+    if (walk->next < walk->n) {
+        (void)note_asked(lookup);
     }
     uploads_go_on(lookup);
 }

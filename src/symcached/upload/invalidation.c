@@ -27,23 +27,6 @@ struct invalidation {
     void *arg;
 };
 
-/* The names by which the ids of a file are known, beside its own. */
-static void find_names(struct index_names *names, const struct config *config,
-                       const struct symstore_path *place, bool is_try)
-{
-    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
-    size_t i, n;
-
-    snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
-             is_try ? "/" UPLOADS_TRY : "");
-    for (i = 0; i < place->nids; i++) {
-        n = index_folders(folders, &place->ids[i]);
-        while (n-- > 0) {
-            index_find(root, folders[n], names);
-        }
-    }
-}
-
 /* Drops what one store knows of a key.  Returns false if that must wait. */
 static bool drop_key(struct scheduler *scheduler,
                      const struct store_config *store,
@@ -55,24 +38,61 @@ static bool drop_key(struct scheduler *scheduler,
     return done;
 }
 
-/* The same of a file, by all its names. */
-static bool drop_in_store(struct scheduler *scheduler,
-                          const struct store_config *store,
-                          const struct symstore_path *place,
-                          const struct index_names *names)
+/* The same by a name that the index has: of one by which an id was asked for
+ * only with that id, of the name of a file with all ids of this one. */
+static bool drop_name(struct scheduler *scheduler,
+                      const struct store_config *store,
+                      const struct symstore_path *place, size_t id,
+                      const struct index_name *name)
 {
     symcache_key_t key;
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < place->nids; i++) {
+        symcache_key_copy(&key, &place->ids[i]);
+        index_set_name(&key, name->text);
+        if ((i == id || !name->is_asked) &&
+            !symcache_key_same_module(&key, &place->ids[i])) {
+            done = drop_key(scheduler, store, &key) && done;
+        }
+    }
+    return done;
+}
+
+/* The names by which one of the ids of a file is known. */
+static void find_names(struct index_names *names, const struct config *config,
+                       const symcache_key_t *id, bool is_try)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], root[PATH_MAX];
+    size_t n = index_folders(folders, id);
+
+    snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "");
+    names->n = 0;
+    while (n-- > 0) {
+        index_find(root, folders[n], names);
+    }
+}
+
+static bool drop_in_store(struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const struct symstore_path *place, bool is_try)
+{
+    const struct config *config = scheduler_config(scheduler);
+    struct index_names names;
     bool done = true;
     size_t i, j;
 
     for (i = 0; i < place->nids; i++) {
         done = drop_key(scheduler, store, &place->ids[i]) && done;
-        for (j = 0; j < names->n; j++) {
-            symcache_key_copy(&key, &place->ids[i]);
-            index_set_name(&key, names->list[j].text);
-            if (!symcache_key_same_module(&key, &place->ids[i])) {
-                done = drop_key(scheduler, store, &key) && done;
-            }
+        if (i > 0 && symcache_key_same_id(&place->ids[i], &place->ids[0])) {
+            continue; /* the same without a name */
+        }
+        find_names(&names, config, &place->ids[i], is_try);
+        for (j = 0; j < names.n; j++) {
+            done = drop_name(scheduler, store, place, i, &names.list[j]) &&
+                   done;
         }
     }
     return done;
@@ -82,15 +102,13 @@ static bool drop(struct scheduler *scheduler, const struct symstore_path *place,
                  bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);
-    struct index_names names = {.n = 0};
     bool done = true;
     size_t i;
 
-    find_names(&names, config, place, is_try);
     for (i = 0; i < config->nstores; i++) {
         if (config_store_has_uploads(&config->stores[i], is_try)) {
             done = drop_in_store(scheduler, &config->stores[i], place,
-                                 &names) && done;
+                                 is_try) && done;
         }
     }
     return done;

@@ -359,7 +359,9 @@ static int publish(struct publication *p)
             rc = retention_set_expires(p->files[i].tmp, p->expires);
             rc = rc != 0 ? rc : give_name(p, &p->files[i]);
         }
-        rc = rc != 0 ? rc : index_change(p->root, &p->files[i].place, true);
+        if (rc == 0 && p->index_errnum == 0) {
+            p->index_errnum = index_change(p->root, &p->files[i].place, true);
+        }
     }
     return rc;
 }

@@ -52,6 +52,7 @@ struct publication {
     char *conflict; /* the sentence that tells of two contents for one place;
                        then no file got its name.  Or NULL */
     int errnum;     /* why not all files got their names, or 0 */
+    int index_errnum; /* why not all are in the index, or 0 */
     struct intent *intent; /* from its start until publication_settled() */
 };
 

@@ -250,6 +250,11 @@ static void on_published(void *arg, bool late)
                       p->conflict);
         return;
     }
+    if (p->index_errnum != 0) {
+        log_error(p->index_errnum, "uploads: the index is not written: files "
+                  "are not found under other names, until a pass of cleaning "
+                  "makes their entries");
+    }
     p = u->publication = publication_take_over(p);
     if (p == NULL) {
         upload_refuse_errno(u, ENOMEM, "files cannot be announced");
