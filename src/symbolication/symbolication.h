@@ -12,6 +12,7 @@
 #include "symbolication/demangle/demangle.h"
 #include "images.h"
 #include "source_context.h"
+#include "resolver.h"
 #include "source_path.h"
 
 #endif

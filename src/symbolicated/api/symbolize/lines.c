@@ -133,7 +133,7 @@ static void end_line(struct json_writer *w)
     symbolize_put(w, "\n", 1);
 }
 
-static void write_strings(struct json_writer *w, const struct strings *strings)
+static void write_strings(struct json_writer *w, const struct name_table *names)
 {
     struct symc_string string;
     size_t i;
@@ -141,13 +141,13 @@ static void write_strings(struct json_writer *w, const struct strings *strings)
     begin_line(w);
     json_write_key(w, "strings");
     json_write_open(w, '[');
-    for (i = strings->told; i < strings->count; i++) {
-        string = strings_at(strings, i);
+    for (i = names->told; i < names->count; i++) {
+        string = name_table_at(names, i);
         json_write_string(w, string.data, string.size);
     }
     json_write_close(w, ']');
     json_write_key(w, "first");
-    json_write_number(w, strings->told);
+    json_write_number(w, names->told);
     end_line(w);
 }
 
@@ -168,14 +168,14 @@ static char *print(char *p, uint32_t number)
 static void write_places(struct json_writer *w,
                          const struct symbolize_call *call, size_t count)
 {
-    const struct symbolize_place *place;
+    const struct resolved *place;
     const uint32_t *number, *end;
     size_t i;
     char *p;
 
     symbolize_put(w, "[", 1);
     for (i = 0; i < count; i++) {
-        place = &call->places[i];
+        place = &call->resolver.places[i];
         p = json_write_need(w, 3 + 33 * (size_t)place->count);
         if (p == NULL) {
             return;
@@ -184,7 +184,7 @@ static void write_places(struct json_writer *w,
             *p++ = ',';
         }
         *p++ = '[';
-        number = call->frames + place->first;
+        number = call->resolver.frames + place->first;
         for (end = number + 3 * place->count; number < end; number++) {
             p = print(p, *number);
             *p++ = ',';

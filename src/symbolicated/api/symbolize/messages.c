@@ -251,16 +251,16 @@ static void put_text(struct json_writer *w, uint32_t field, const char *data,
     symbolize_put(w, data, size);
 }
 
-static void write_strings(struct json_writer *w, const struct strings *strings)
+static void write_strings(struct json_writer *w, const struct name_table *names)
 {
     struct symc_string string;
     size_t i, part, at;
 
     begin(w, &part);
     begin(w, &at);
-    put_field(w, 1, strings->told);
-    for (i = strings->told; i < strings->count; i++) {
-        string = strings_at(strings, i);
+    put_field(w, 1, names->told);
+    for (i = names->told; i < names->count; i++) {
+        string = name_table_at(names, i);
         put_text(w, 2, string.data, string.size);
     }
     end(w, at, 1);
@@ -280,7 +280,7 @@ static char *put_small(char *p, uint32_t number)
 static void write_places(struct json_writer *w,
                          const struct symbolize_call *call, size_t count)
 {
-    const struct symbolize_place *place;
+    const struct resolved *place;
     const uint32_t *number, *last;
     size_t i, at;
     char *p;
@@ -288,18 +288,18 @@ static void write_places(struct json_writer *w,
     begin(w, &at);
     p = json_write_need(w, VARINT_MAX * count);
     for (i = 0; p != NULL && i < count; i++) {
-        p = put_small(p, call->places[i].count);
+        p = put_small(p, call->resolver.places[i].count);
         w->size = (size_t)(p - w->data);
     }
     end(w, at, 5);
     begin(w, &at);
     for (i = 0; i < count; i++) {
-        place = &call->places[i];
+        place = &call->resolver.places[i];
         p = json_write_need(w, 3 * VARINT_MAX * (size_t)place->count);
         if (p == NULL) {
             return;
         }
-        number = call->frames + place->first;
+        number = call->resolver.frames + place->first;
         for (last = number + 3 * place->count; number < last; number++) {
             p = put_small(p, *number);
         }

@@ -21,13 +21,11 @@ static void free_call(struct api_call *base)
     }
     input_end(&call->input);
     table_free(&call->modules);
-    strings_free(&call->strings);
-    source_path_free(&call->path);
+    resolver_free(&call->resolver);
     free(call->base.first.modules);
     free(call->addresses);
     free(call->texts);
     free(call->written.data);
-    free(call->frames);
     free(call);
 }
 
@@ -214,6 +212,20 @@ writer_of(const struct symbolize_call *call)
     return call->is_in_messages ? &symbolize_messages : &symbolize_lines;
 }
 
+static void resolve(struct symbolize_call *call,
+                    const struct symbolize_question *question)
+{
+    const struct api_module *module =
+        &call->base.first.modules[question->module];
+    uint32_t i;
+
+    resolver_run(&call->resolver, &module->reader->symcache,
+                 call->addresses + question->first, question->count);
+    for (i = 0; i < question->count; i++) {
+        call->counts.found += call->resolver.places[i].count > 0;
+    }
+}
+
 static void answer_question(struct symbolize_call *call,
                             const struct symbolize_question *question)
 {
@@ -229,7 +241,7 @@ static void answer_question(struct symbolize_call *call,
         call->counts.pairs += question->count;
     }
     if (state == SYMBOLIZE_FOUND) {
-        symbolize_resolve(call, question);
+        resolve(call, question);
     }
     writer_of(call)->answer(&call->written, call, question);
 }
@@ -240,11 +252,11 @@ static enum api_next write_part(struct symbolize_call *call,
 {
     struct json_writer *w = reply->body;
 
-    if (call->strings.told < call->strings.count) {
-        writer_of(call)->strings(w, &call->strings);
+    if (call->resolver.names.told < call->resolver.names.count) {
+        writer_of(call)->strings(w, &call->resolver.names);
     }
     symbolize_put(w, call->written.data, call->written.size);
-    w->has_failed |= call->written.has_failed || call->strings.has_failed;
+    w->has_failed |= call->written.has_failed || call->resolver.names.has_failed;
     reply->status = 200;
     reply->type = writer_of(call)->type;
     reply->packing = call->packing;
@@ -290,7 +302,7 @@ static void take_part(struct symbolize_call *call)
     call->parts = call->base.parts;
     call->at = call->next;
     call->before = call->counts;
-    strings_tell(&call->strings);
+    name_table_tell(&call->resolver.names);
 }
 
 static enum api_next step(struct api_call *base, struct api_reply *reply)
@@ -304,8 +316,7 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
         }
         if (call->at == call->nquestions) {
             call->nquestions = 0;
-            strings_forget_files(&call->strings);
-            call->path.reader = NULL;
+            resolver_forget_files(&call->resolver);
             return API_LETS_GO;
         }
     }
@@ -388,10 +399,10 @@ static struct symbolize_call *new_call(const struct api_request *request,
     call->is_running =
         request_limit_begin(&running, config->requests, request->size,
                             request->config->limits.running_size);
-    strings_begin(&call->strings);
+    name_table_begin(&call->resolver.names);
     call->base.first.modules =
         calloc(SYMBOLIZE_FILES, sizeof(call->base.first.modules[0]));
-    if (call->base.first.modules == NULL || call->strings.has_failed ||
+    if (call->base.first.modules == NULL || call->resolver.names.has_failed ||
         input_begin(&call->input, coding, request->body, request->size,
                     request->config->limits.body_size) != 0) {
         free_call(&call->base);

@@ -8,9 +8,8 @@
 #define SYMBOLICATED_API_SYMBOLIZE_H
 
 #include "input.h"
-#include "strings.h"
 #include "symbolicated/api/api.h"
-#include "symbolication/symbolication.h"
+#include "symbolication/resolver.h"
 
 /* What is read at a time: files are mapped together, and nobody else has a turn
  * meanwhile. */
@@ -18,7 +17,7 @@
 #define SYMBOLIZE_PAIRS 65536
 
 /* Of one question. */
-#define SYMBOLIZE_ADDRESSES_MAX 16384
+#define SYMBOLIZE_ADDRESSES_MAX RESOLVER_ADDRESSES_MAX
 #define SYMBOLIZE_QUESTION_MAX (512 * 1024) /* bytes */
 
 /* A part of the answer is full with so many bytes, or so many pairs. */
@@ -49,13 +48,6 @@ struct symbolize_question {
     uint32_t file_size;
     uint32_t first; /* in addresses */
     uint32_t count;
-};
-
-/* The functions at an address: numbers in threes, of name, file and line, the
- * outermost first. */
-struct symbolize_place {
-    uint32_t first; /* in frames */
-    uint32_t count; /* functions */
 };
 
 struct symbolize_counts {
@@ -97,16 +89,7 @@ struct symbolize_call {
     bool is_last;
     struct json_writer written;
 
-    struct strings strings;
-    struct source_path path;
-    struct chain chain;
-    char name[DEMANGLE_ROOM];
-    struct symc_lookup lookups[SYMBOLIZE_ADDRESSES_MAX];
-    uint32_t order[SYMBOLIZE_ADDRESSES_MAX];
-    struct symbolize_place places[SYMBOLIZE_ADDRESSES_MAX];
-    uint32_t *frames;
-    size_t nframes; /* numbers */
-    size_t frames_room;
+    struct resolver resolver;
 };
 
 /* Reads one question into the next place.  Returns false if there is none, or
@@ -118,11 +101,6 @@ bool symbolize_read_message(struct symbolize_call *call);
  * NULL without memory. */
 uint64_t *symbolize_need_addresses(struct symbolize_call *call, size_t n);
 
-/* Finds what is at the addresses of a question whose file was found: places,
- * in the order of the addresses, and frames. */
-void symbolize_resolve(struct symbolize_call *call,
-                       const struct symbolize_question *question);
-
 /* What becomes of a question, and when to ask again; 0: it stays so. */
 enum symbolize_state symbolize_state(const struct symbolize_call *call,
                                      const struct symbolize_question *question,
@@ -131,7 +109,7 @@ enum symbolize_state symbolize_state(const struct symbolize_call *call,
 /* Write strings that are new, a question's answer, the end of the answer. */
 struct symbolize_writer {
     const char *type;
-    void (*strings)(struct json_writer *w, const struct strings *strings);
+    void (*strings)(struct json_writer *w, const struct name_table *names);
     void (*answer)(struct json_writer *w, struct symbolize_call *call,
                    const struct symbolize_question *question);
     void (*end)(struct json_writer *w, const struct symbolize_call *call);

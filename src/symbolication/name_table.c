@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "strings.h"
+#include "name_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define LARGE (8 * 1024 * 1024) /* bytes */
 
-void strings_begin(struct strings *s)
+void name_table_begin(struct name_table *s)
 {
     table_free(&s->table);
     s->size = 0;
@@ -22,46 +22,46 @@ void strings_begin(struct strings *s)
     } else {
         s->ends[0] = 0;
     }
-    strings_forget_files(s);
+    name_table_forget_files(s);
 }
 
-void strings_tell(struct strings *s)
+void name_table_tell(struct name_table *s)
 {
     s->told = s->count;
     if (s->size > LARGE) {
-        strings_begin(s);
+        name_table_begin(s);
     }
 }
 
-void strings_forget_files(struct strings *s)
+void name_table_forget_files(struct name_table *s)
 {
     memset(s->near, 0, sizeof(s->near));
 }
 
-uint32_t *strings_near(struct strings *s, const void *what, bool *is_known)
+uint32_t *name_table_near(struct name_table *s, const void *what, bool *is_known)
 {
     uint64_t hash = (uintptr_t)what * UINT64_C(0x9E3779B97F4A7C15);
-    struct strings_near *near = &s->near[hash >> 52 & (STRINGS_NEAR - 1)];
+    struct name_table_near *near = &s->near[hash >> 52 & (NAME_TABLE_NEAR - 1)];
 
     *is_known = near->what == what;
     near->what = what;
     return &near->place;
 }
 
-struct symc_string strings_at(const struct strings *s, size_t place)
+struct symc_string name_table_at(const struct name_table *s, size_t place)
 {
     size_t begin = place > 0 ? s->ends[place - 1] : 0;
 
     return (struct symc_string){s->data + begin, s->ends[place] - begin};
 }
 
-static uint64_t hash_of(const struct strings *s,
+static uint64_t hash_of(const struct name_table *s,
                         const struct symc_string *string)
 {
     return table_hash((uintptr_t)s, string->data, string->size);
 }
 
-static uint32_t add(struct strings *s, const struct symc_string *string,
+static uint32_t add(struct name_table *s, const struct symc_string *string,
                     uint64_t hash)
 {
     struct symc_string other;
@@ -72,7 +72,7 @@ static uint32_t add(struct strings *s, const struct symc_string *string,
         return 0;
     }
     while ((place = table_next(&s->table, hash, &at)) != 0) {
-        other = strings_at(s, place - 1);
+        other = name_table_at(s, place - 1);
         if (other.size == string->size &&
             memcmp(other.data, string->data, other.size) == 0) {
             return (uint32_t)place - 1;
@@ -92,15 +92,15 @@ static uint32_t add(struct strings *s, const struct symc_string *string,
     return (uint32_t)s->count++;
 }
 
-uint32_t strings_add(struct strings *s, const struct symc_string *string)
+uint32_t name_table_add(struct name_table *s, const struct symc_string *string)
 {
     return add(s, string, hash_of(s, string));
 }
 
-uint32_t strings_want(struct strings *s, const struct symc_string *string,
+uint32_t name_table_want(struct name_table *s, const struct symc_string *string,
                       uint32_t *near)
 {
-    struct strings_wish *wish;
+    struct name_table_wish *wish;
 
     if (symc_array_need(&s->wishes, &s->wishes_room, s->nwishes + 1,
                         sizeof(*s->wishes)) != 0) {
@@ -115,12 +115,12 @@ uint32_t strings_want(struct strings *s, const struct symc_string *string,
         __builtin_prefetch(
             &s->table.slots[wish->hash & (s->table.num_slots - 1)]);
     }
-    return (uint32_t)s->nwishes++ | STRINGS_WANTED;
+    return (uint32_t)s->nwishes++ | NAME_TABLE_WANTED;
 }
 
 /* Has the memory fetched that a string will be compared with, which takes two
  * steps. */
-static void prefetch(const struct strings *s, const struct strings_wish *wish,
+static void prefetch(const struct name_table *s, const struct name_table_wish *wish,
                      bool has_end)
 {
     size_t at = 0;
@@ -133,9 +133,9 @@ static void prefetch(const struct strings *s, const struct strings_wish *wish,
     }
 }
 
-void strings_settle(struct strings *s)
+void name_table_settle(struct name_table *s)
 {
-    struct strings_wish *wish, *end = s->wishes + s->nwishes;
+    struct name_table_wish *wish, *end = s->wishes + s->nwishes;
 
     for (wish = s->wishes; wish < end; wish++) {
         prefetch(s, wish, false);
@@ -148,18 +148,18 @@ void strings_settle(struct strings *s)
     }
     /* another string may be near there since */
     for (wish = s->wishes; wish < end; wish++) {
-        *wish->near = strings_get(s, *wish->near);
+        *wish->near = name_table_get(s, *wish->near);
     }
 }
 
-uint32_t strings_get(const struct strings *s, uint32_t number)
+uint32_t name_table_get(const struct name_table *s, uint32_t number)
 {
-    return number & STRINGS_WANTED
-               ? s->wishes[number & ~STRINGS_WANTED].place
+    return number & NAME_TABLE_WANTED
+               ? s->wishes[number & ~NAME_TABLE_WANTED].place
                : number;
 }
 
-void strings_free(struct strings *s)
+void name_table_free(struct name_table *s)
 {
     table_free(&s->table);
     free(s->data);

@@ -1,0 +1,418 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The Firefox Profiler's JSON.  Tables of frames, functions, resources and
+ * strings are in each thread, or in "shared" since version 56 of the format.  A
+ * function without a name has the name "0x...", of one address in the library
+ * of its resource; it gets the name of the function that has the code.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats.h"
+#include "json/json.h"
+
+/* The text is replaced from at on. */
+struct edit {
+    size_t at;
+    size_t size;
+    size_t text; /* in texts */
+    size_t text_size;
+};
+
+struct edits {
+    struct edit *list;
+    size_t n;
+    size_t room;
+    struct profile_output texts;
+};
+
+/* Tables of one thread, or of all. */
+struct tables {
+    uint32_t strings;
+    uint32_t nstrings;
+    uint32_t function_name; /* values of arrays; 0: there is none */
+    uint32_t function_resource;
+    uint32_t function_file;
+    uint32_t frame_function;
+    uint32_t frame_address;
+    uint32_t frame_line;
+    uint32_t resource_library;
+    uint32_t libraries;
+    uint8_t *is_named; /* of functions: taken already */
+};
+
+/* What is done with a frame that wants a name. */
+typedef void frame_fn(void *arg, const struct tables *tables, uint32_t library,
+                      uint64_t address, uint32_t function, uint32_t frame);
+
+struct document {
+    struct profile *profile; /* NULL: it is only written */
+    struct json json;
+    char *text;
+    bool is_without_memory;
+    bool has_tables;
+};
+
+static uint32_t size_of(const struct document *d, uint32_t array)
+{
+    return d->json.values[array].type == JSON_ARRAY
+               ? d->json.values[array].size
+               : 0;
+}
+
+/* An item of an array of numbers, strings and nulls, which have no items. */
+static uint32_t item(const struct document *d, uint32_t array, uint32_t i)
+{
+    return array != 0 && i < size_of(d, array) ? array + 1 + i : 0;
+}
+
+/* An item as a number.  Returns false if it is none, or negative. */
+static bool number_at(const struct document *d, uint32_t array, uint32_t i,
+                      uint64_t *number)
+{
+    uint32_t value = item(d, array, i);
+
+    return value != 0 && json_integer(&d->json, value, number) ==
+                             JSON_INTEGER_POSITIVE;
+}
+
+/* An array without arrays and objects in it, or 0. */
+static uint32_t flat(const struct document *d, uint32_t object,
+                     const char *name)
+{
+    uint32_t array = json_member(&d->json, object, name);
+
+    return array != 0 && d->json.values[array].type == JSON_ARRAY &&
+                   d->json.values[array].end ==
+                       array + 1 + d->json.values[array].size
+               ? array
+               : 0;
+}
+
+static bool is_address(const struct document *d, uint32_t value)
+{
+    return value != 0 && d->json.values[value].type == JSON_STRING &&
+           d->json.values[value].size > 2 &&
+           memcmp(json_text(&d->json, value), "0x", 2) == 0;
+}
+
+static void take_frame(struct document *d, struct tables *t, uint32_t frame,
+                       frame_fn *fn, void *arg)
+{
+    uint64_t function, address, resource, library, name;
+
+    if (number_at(d, t->frame_function, frame, &function) &&
+        number_at(d, t->frame_address, frame, &address) &&
+        number_at(d, t->function_resource, (uint32_t)function, &resource) &&
+        number_at(d, t->resource_library, (uint32_t)resource, &library) &&
+        number_at(d, t->function_name, (uint32_t)function, &name) &&
+        function < size_of(d, t->function_name) && name < t->nstrings &&
+        !t->is_named[function] &&
+        is_address(d, item(d, t->strings, (uint32_t)name))) {
+        t->is_named[function] = 1;
+        fn(arg, t, (uint32_t)library, address, (uint32_t)function, frame);
+    }
+}
+
+static void take_tables(struct document *d, uint32_t object, frame_fn *fn,
+                        void *arg)
+{
+    const struct json *json = &d->json;
+    uint32_t functions = json_member(json, object, "funcTable");
+    uint32_t frames = json_member(json, object, "frameTable");
+    uint32_t resources = json_member(json, object, "resourceTable"), i;
+    struct tables t = {.strings = flat(d, object, "stringArray")};
+
+    if (functions == 0 || frames == 0 || resources == 0 || t.strings == 0) {
+        return;
+    }
+    t.nstrings = size_of(d, t.strings);
+    t.function_name = flat(d, functions, "name");
+    t.function_resource = flat(d, functions, "resource");
+    t.function_file = flat(d, functions, "fileName");
+    t.frame_function = flat(d, frames, "func");
+    t.frame_address = flat(d, frames, "address");
+    t.frame_line = flat(d, frames, "line");
+    t.resource_library = flat(d, resources, "lib");
+    t.libraries = json_member(json, 0, "libs");
+    if (t.function_name == 0 || t.frame_address == 0 || t.libraries == 0) {
+        return;
+    }
+    d->has_tables = true;
+    t.is_named = calloc(size_of(d, t.function_name) + 1, 1);
+    d->is_without_memory |= t.is_named == NULL;
+    for (i = 0; t.is_named != NULL && i < size_of(d, t.frame_address); i++) {
+        take_frame(d, &t, i, fn, arg);
+    }
+    free(t.is_named);
+}
+
+static void take_all(struct document *d, frame_fn *fn, void *arg,
+                     void (*ended)(void *arg, uint32_t object))
+{
+    uint32_t shared = json_member(&d->json, 0, "shared");
+    uint32_t threads = json_member(&d->json, 0, "threads"), i, value;
+
+    if (shared != 0) {
+        take_tables(d, shared, fn, arg);
+        if (ended != NULL) {
+            ended(arg, shared);
+        }
+    }
+    for (i = 0, value = threads + 1; threads != 0 && i < size_of(d, threads);
+         i++) {
+        take_tables(d, value, fn, arg);
+        if (ended != NULL) {
+            ended(arg, value);
+        }
+        value = d->json.values[value].end;
+    }
+}
+
+/* Returns false if it is no JSON, or there is no memory. */
+static bool open_document(struct document *d, const struct profile *profile)
+{
+    struct json_error error;
+
+    d->text = malloc(profile->size + 1);
+    if (d->text == NULL) {
+        d->is_without_memory = true;
+        return false;
+    }
+    memcpy(d->text, profile->data, profile->size);
+    return json_read(&d->json, d->text, profile->size, profile->size,
+                     &error) == profile->size &&
+           d->json.values[0].type == JSON_OBJECT;
+}
+
+static void close_document(struct document *d)
+{
+    json_free(&d->json);
+    free(d->text);
+}
+
+/* reading ------------------------------------------------------------------ */
+
+static struct symc_string text_of(const struct document *d, uint32_t object,
+                                  const char *name)
+{
+    uint32_t value = object != 0 ? json_member(&d->json, object, name) : 0;
+
+    return value != 0 && d->json.values[value].type == JSON_STRING
+               ? (struct symc_string){json_text(&d->json, value),
+                                      d->json.values[value].size}
+               : (struct symc_string){"", 0};
+}
+
+/* Frames of libraries without an id are places of no module, so that both
+ * passes see the same frames. */
+static void add_frame(void *arg, const struct tables *tables, uint32_t library,
+                      uint64_t address, uint32_t function, uint32_t frame)
+{
+    struct document *d = arg;
+    uint32_t value = tables->libraries + 1, module = PROFILE_NONE, i;
+    struct symc_string id, name, code;
+
+    if (library < size_of(d, tables->libraries)) {
+        for (i = 0; i < library; i++) {
+            value = d->json.values[value].end;
+        }
+        id = text_of(d, value, "breakpadId");
+        name = text_of(d, value, "debugName");
+        code = text_of(d, value, "codeId");
+        if (profile_is_hex(&id, 0, 20) || id.size == 33) {
+            module = profile_add_module(
+                d->profile, "", &id, &name,
+                profile_is_hex(&code, 2, 64) ? &code : NULL);
+        }
+    }
+    profile_add_place(d->profile, module, address);
+}
+
+bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
+{
+    struct document d = {.profile = profile};
+    bool is_read = open_document(&d, profile);
+
+    if (is_read) {
+        take_all(&d, add_frame, &d, NULL);
+    }
+    profile->is_without_memory |= d.is_without_memory;
+    close_document(&d);
+    if (!is_read) {
+        return profile_fail(error, "the JSON of the profile is damaged");
+    }
+    return d.has_tables ||
+           profile_fail(error, "this JSON has no \"libs\" and no tables of "
+                               "frames, as processed profiles of the Firefox "
+                               "Profiler have");
+}
+
+/* writing ------------------------------------------------------------------ */
+
+struct writer {
+    const struct profile *profile;
+    struct document d;
+    struct edits edits;
+    size_t place;
+    uint32_t *strings; /* of names, their places in the array of strings; 0:
+                          they are not there */
+    uint32_t added;    /* strings */
+    struct json_writer names; /* ,"NAME"... */
+    bool has_failed;
+};
+
+static void add_edit(struct writer *w, size_t at, size_t size,
+                     const char *text, size_t text_size)
+{
+    if (symc_array_need(&w->edits.list, &w->edits.room, w->edits.n + 1,
+                        sizeof(w->edits.list[0])) != 0) {
+        w->has_failed = true;
+        return;
+    }
+    w->edits.list[w->edits.n++] =
+        (struct edit){at, size, w->edits.texts.size, text_size};
+    profile_put(&w->edits.texts, text, text_size);
+}
+
+/* A number or null gets another value. */
+static void put_value(struct writer *w, uint32_t value, uint32_t number)
+{
+    const struct json_value *v = &w->d.json.values[value];
+    char text[16];
+    int n = snprintf(text, sizeof(text), "%u", number);
+
+    if (v->type == JSON_NULL) {
+        add_edit(w, v->at, 4, text, (size_t)n);
+    } else if (v->type == JSON_NUMBER) {
+        add_edit(w, v->at, v->size, text, (size_t)n);
+    }
+}
+
+/* The place of a name in the array of strings. */
+static uint32_t string_of(struct writer *w, const struct tables *tables,
+                          uint32_t name)
+{
+    struct symc_string text = profile_name(w->profile, name);
+
+    if (w->strings[name] == 0) {
+        w->names.has_member = tables->nstrings + w->added > 0;
+        json_write_string(&w->names, text.data, text.size);
+        w->strings[name] = tables->nstrings + w->added++ + 1;
+    }
+    return w->strings[name] - 1;
+}
+
+static void name_frame(void *arg, const struct tables *tables,
+                       uint32_t library, uint64_t address, uint32_t function,
+                       uint32_t frame)
+{
+    struct writer *w = arg;
+    const struct profile_place *place = &w->profile->places[w->place++];
+    const uint32_t *numbers = w->profile->frames + place->first;
+    uint32_t value;
+
+    if (place->count == 0) {
+        return;
+    }
+    put_value(w, item(&w->d, tables->function_name, function),
+              string_of(w, tables, numbers[0]));
+    value = item(&w->d, tables->function_file, function);
+    if (value != 0 && numbers[1] != 0) {
+        put_value(w, value, string_of(w, tables, numbers[1]));
+    }
+    value = item(&w->d, tables->frame_line, frame);
+    if (value != 0 && numbers[2] != 0) {
+        put_value(w, value, numbers[2]);
+    }
+}
+
+/* Where an array of strings ends, in the text as it was. */
+static size_t end_of_strings(const struct document *d, const uint8_t *text,
+                             uint32_t array)
+{
+    uint32_t n = size_of(d, array);
+    size_t at;
+
+    if (n == 0) {
+        at = d->json.values[array].at;
+        return at + 1;
+    }
+    at = d->json.values[array + n].at;
+    if (d->json.values[array + n].type != JSON_STRING) {
+        return at + (d->json.values[array + n].type == JSON_NULL
+                         ? 4
+                         : d->json.values[array + n].size);
+    }
+    while (text[at] != '"') {
+        at += text[at] == '\\' ? 2 : 1;
+    }
+    return at + 1;
+}
+
+/* The strings that were added to tables. */
+static void end_tables(void *arg, uint32_t object)
+{
+    struct writer *w = arg;
+
+    if (w->added > 0) {
+        add_edit(w,
+                 end_of_strings(&w->d, w->profile->data,
+                                flat(&w->d, object, "stringArray")),
+                 0, w->names.data, w->names.size);
+        memset(w->strings, 0, (w->profile->resolver->names.count + 1) * sizeof(w->strings[0]));
+        w->added = 0;
+        w->has_failed |= w->names.has_failed;
+        json_write_reset(&w->names);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void put_edits(struct writer *w, struct profile_output *out)
+{
+    const struct edit *edit = w->edits.list;
+    const uint8_t *data = w->profile->data;
+    size_t at = 0, i;
+
+    if (w->edits.n > 0) {
+        qsort(w->edits.list, w->edits.n, sizeof(w->edits.list[0]), compare);
+    }
+    for (i = 0; i < w->edits.n; i++, edit++) {
+        if (edit->at >= at) { /* a line may be set once */
+            profile_put(out, data + at, edit->at - at);
+            profile_put(out, w->edits.texts.data + edit->text,
+                        edit->text_size);
+            at = edit->at + edit->size;
+        }
+    }
+    profile_put(out, data + at, w->profile->size - at);
+}
+
+void firefox_write(const struct profile *profile, struct profile_output *out)
+{
+    struct writer w = {.profile = profile};
+
+    w.strings = calloc(profile->resolver->names.count + 1, sizeof(w.strings[0]));
+    if (w.strings != NULL && open_document(&w.d, profile)) {
+        take_all(&w.d, name_frame, &w, end_tables);
+        put_edits(&w, out);
+    } else {
+        w.has_failed = true;
+    }
+    out->has_failed |= w.has_failed || w.edits.texts.has_failed ||
+                       w.d.is_without_memory;
+    close_document(&w.d);
+    free(w.strings);
+    free(w.names.data);
+    free(w.edits.list);
+    free(w.edits.texts.data);
+}

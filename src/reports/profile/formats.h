@@ -1,0 +1,63 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What the formats share; for this folder only.
+ */
+#ifndef REPORTS_PROFILE_FORMATS_H
+#define REPORTS_PROFILE_FORMATS_H
+
+#include "profile.h"
+
+/* Read what is their format.  Return false with a sentence, or without memory,
+ * as the profile says. */
+bool pprof_read(struct profile *profile, char error[PROFILE_ERROR]);
+bool perf_read(struct profile *profile, char error[PROFILE_ERROR]);
+bool firefox_read(struct profile *profile, char error[PROFILE_ERROR]);
+
+void pprof_write(const struct profile *profile, struct profile_output *out);
+void perf_write(const struct profile *profile, struct profile_output *out);
+void firefox_write(const struct profile *profile, struct profile_output *out);
+
+bool profile_fail(char error[PROFILE_ERROR], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#define PROFILE_NONE UINT32_MAX
+
+/* Adds a module, or finds it by its id and name.  prefix stands before the id.
+ * Returns its place, or PROFILE_NONE: there is no memory, or the id is none. */
+uint32_t profile_add_module(struct profile *profile, const char *prefix,
+                            const struct symc_string *id,
+                            const struct symc_string *name,
+                            const struct symc_string *code);
+
+void profile_add_place(struct profile *profile, uint32_t module,
+                       uint64_t address);
+
+/* Is it hexadecimal digits, of min to max bytes? */
+bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
+
+struct symc_string profile_name(const struct profile *profile,
+                                uint32_t number);
+
+void profile_put(struct profile_output *out, const void *data, size_t size);
+
+/* Where modules are mapped. */
+struct profile_mapping {
+    uint64_t start;
+    uint64_t limit;  /* behind its last byte; 0: it has no end */
+    uint64_t offset; /* in the file */
+    uint32_t module; /* or PROFILE_NONE */
+    uint32_t process;
+    struct symc_string path;
+};
+
+/*
+ * An address in a file, relative to its first segment.  That begins where the
+ * file's beginning is mapped, or else where it would be: the segments of most
+ * files are as far from each other in memory as in the file.
+ */
+uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
+                          const struct profile_mapping *mapping,
+                          uint64_t address);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The text of perf script.  A frame without a name is "ADDRESS [unknown]
+ * (PATH)".  Where a path is mapped stands in lines of --show-mmap-events, and
+ * its build id there (perf record --buildid-mmap) or in lines of perf
+ * buildid-list, which go before.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats.h"
+
+static const char unknown[] = "[unknown] (";
+
+struct line {
+    const char *data;
+    size_t size;
+    const char *next; /* behind its end */
+};
+
+struct text {
+    struct profile_mapping *mappings; /* oldest first */
+    size_t n;
+    size_t room;
+    struct {
+        struct symc_string path, id;
+    } *ids; /* of perf buildid-list */
+    size_t nids;
+    size_t ids_room;
+    uint32_t process;
+};
+
+/* A frame without a name. */
+struct frame {
+    uint64_t address;
+    const char *begin; /* of the address */
+    const char *name;  /* "[unknown]" */
+    struct symc_string path;
+};
+
+static bool next_line(const struct profile *profile, const char **at,
+                      struct line *line)
+{
+    const char *end = (const char *)profile->data + profile->size, *p;
+
+    if (*at == end) {
+        return false;
+    }
+    p = memchr(*at, '\n', (size_t)(end - *at));
+    line->data = *at;
+    line->size = (size_t)((p != NULL ? p : end) - *at);
+    line->next = *at = p != NULL ? p + 1 : end;
+    return true;
+}
+
+/* Reads hexadecimal digits; returns what follows, or NULL. */
+static const char *read_hex(const char *p, const char *end, uint64_t *value)
+{
+    const char *begin = p;
+    char digit;
+
+    for (*value = 0; p < end && p - begin < 17; p++) {
+        digit = *p;
+        if (digit >= '0' && digit <= '9') {
+            *value = *value << 4 | (uint64_t)(digit - '0');
+        } else if (digit >= 'a' && digit <= 'f') {
+            *value = *value << 4 | (uint64_t)(digit - 'a' + 10);
+        } else {
+            break;
+        }
+    }
+    return p > begin && p - begin <= 16 ? p : NULL;
+}
+
+static const char *find(const char *p, const char *end, const char *text)
+{
+    return p != NULL ? memmem(p, (size_t)(end - p), text, strlen(text)) : NULL;
+}
+
+static const char *read_after(const char *p, const char *end, const char *text,
+                              uint64_t *value)
+{
+    p = find(p, end, text);
+    return p != NULL ? read_hex(p + strlen(text), end, value) : NULL;
+}
+
+static uint32_t module_of(struct profile *profile, const struct text *text,
+                          struct symc_string path, struct symc_string id)
+{
+    size_t i;
+
+    for (i = 0; id.size == 0 && i < text->nids; i++) {
+        if (text->ids[i].path.size == path.size &&
+            memcmp(text->ids[i].path.data, path.data, path.size) == 0) {
+            id = text->ids[i].id;
+        }
+    }
+    return profile_is_hex(&id, 2, 64)
+               ? profile_add_module(profile, "buildid-", &id, NULL, NULL)
+               : PROFILE_NONE;
+}
+
+/* "PERF_RECORD_MMAP2 1/1: [0x1000(0x2000) @ 0x3000 <BUILD ID>]: r-xp PATH";
+ * or "@ 0x3000 fd:01 12 0]". */
+static void read_mapping(struct profile *profile, struct text *text,
+                         const struct line *line, const char *p)
+{
+    const char *end = line->data + line->size, *close;
+    struct profile_mapping mapping = {.module = PROFILE_NONE};
+    struct symc_string id = {"", 0};
+    uint64_t size = 0;
+
+    p = find(p, end, " ");
+    mapping.process = p != NULL ? (uint32_t)strtoul(p, NULL, 10) : 0;
+    p = read_after(p, end, "[0x", &mapping.start);
+    p = read_after(p, end, "(0x", &size);
+    p = read_after(p, end, "@ 0x", &mapping.offset);
+    if (p == NULL) {
+        p = find(line->data, end, "@ 0 ");
+        p = p != NULL ? p + 3 : NULL;
+    }
+    close = find(p, end, "]: ");
+    if (close == NULL) {
+        return;
+    }
+    p = find(p, close, "<");
+    if (p != NULL) {
+        id.data = p + 1;
+        id.size = strcspn(id.data, ">]\n");
+    }
+    p = find(close + 3, end, " ");
+    if (p == NULL) {
+        return;
+    }
+    mapping.path = (struct symc_string){p + 1, (size_t)(end - p - 1)};
+    mapping.limit = mapping.start + size;
+    mapping.module = module_of(profile, text, mapping.path, id);
+    if (symc_array_need(&text->mappings, &text->room, text->n + 1,
+                        sizeof(mapping)) != 0) {
+        profile->is_without_memory = true;
+        return;
+    }
+    text->mappings[text->n++] = mapping;
+}
+
+/* "BUILDID PATH" of perf buildid-list.  Returns whether it is such a line. */
+static bool read_id(struct profile *profile, struct text *text,
+                    const struct line *line)
+{
+    const char *space = memchr(line->data, ' ', line->size);
+    struct symc_string id = {line->data,
+                             space != NULL ? (size_t)(space - line->data) : 0};
+
+    if (!profile_is_hex(&id, 16, 32) || space[1] != '/') {
+        return false;
+    }
+    if (symc_array_need(&text->ids, &text->ids_room, text->nids + 1,
+                        sizeof(text->ids[0])) != 0) {
+        profile->is_without_memory = true;
+        return true;
+    }
+    text->ids[text->nids].id = id;
+    text->ids[text->nids++].path = (struct symc_string){
+        space + 1, line->size - id.size - 1};
+    return true;
+}
+
+/* The head of a sample has its process, or a thread of it, as the first word
+ * that is a number: "app 12/13 [001] 1.5: cycles:". */
+static void read_head(struct text *text, const struct line *line)
+{
+    const char *p = line->data, *end = p + line->size;
+    char *behind;
+    unsigned long n;
+
+    while ((p = find(p, end, " ")) != NULL && ++p < end) {
+        if (*p >= '0' && *p <= '9') {
+            n = strtoul(p, &behind, 10);
+            if (*behind == ' ' || *behind == '/') {
+                text->process = (uint32_t)n;
+                return;
+            }
+        }
+    }
+}
+
+static bool read_frame(const struct line *line, struct frame *frame)
+{
+    const char *end = line->data + line->size, *p;
+    uint64_t offset;
+
+    frame->name = find(line->data, end, unknown);
+    if (frame->name == NULL || end[-1] != ')') {
+        return false;
+    }
+    for (p = frame->name; p > line->data && p[-1] == ' '; p--) {
+    }
+    for (; p > line->data && p[-1] != ' ' && p[-1] != '\t'; p--) {
+    }
+    frame->begin = p;
+    frame->path.data = frame->name + sizeof(unknown) - 1;
+    frame->path.size = (size_t)(end - 1 - frame->path.data);
+    p = read_hex(p, end, &frame->address);
+    if (p == NULL || *p != ' ') {
+        return false;
+    }
+    /* with the field dsoff, the offset in the file stands behind the path */
+    for (p = end - 1; p > frame->path.data && *p != '+'; p--) {
+    }
+    if (*p == '+' && read_after(p, end, "+0x", &offset) == end - 1) {
+        frame->path.size = (size_t)(p - frame->path.data);
+    }
+    return true;
+}
+
+/* The newest mapping that has the address, one of the process before others. */
+static const struct profile_mapping *find_mapping(const struct text *text,
+                                                  const struct frame *frame)
+{
+    const struct profile_mapping *m, *found = NULL;
+    size_t i;
+
+    for (i = text->n; i > 0; i--) {
+        m = &text->mappings[i - 1];
+        if (frame->address >= m->start && frame->address < m->limit &&
+            m->path.size == frame->path.size &&
+            memcmp(m->path.data, frame->path.data, m->path.size) == 0) {
+            if (m->process == text->process) {
+                return m;
+            }
+            found = found == NULL ? m : found;
+        }
+    }
+    return found;
+}
+
+/* Takes a line.  Returns the mapping of its frame if that wants a name. */
+static const struct profile_mapping *take_line(struct profile *profile,
+                                               struct text *text,
+                                               const struct line *line,
+                                               struct frame *frame)
+{
+    const struct profile_mapping *mapping;
+    const char *p;
+
+    if (line->size == 0 || read_id(profile, text, line)) {
+        return NULL;
+    }
+    p = find(line->data, line->data + line->size, "PERF_RECORD_MMAP");
+    if (p != NULL) {
+        read_mapping(profile, text, line, p);
+        return NULL;
+    }
+    if (line->data[0] != ' ' && line->data[0] != '\t') {
+        read_head(text, line);
+    }
+    if (!read_frame(line, frame)) {
+        return NULL;
+    }
+    mapping = find_mapping(text, frame);
+    return mapping != NULL && mapping->module != PROFILE_NONE ? mapping : NULL;
+}
+
+static void free_text(struct text *text)
+{
+    free(text->mappings);
+    free(text->ids);
+}
+
+bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
+{
+    const char *at = (const char *)profile->data;
+    const struct profile_mapping *mapping;
+    bool has_frames = false;
+    struct text text = {0};
+    struct frame frame;
+    struct line line;
+
+    while (next_line(profile, &at, &line)) {
+        has_frames = has_frames || (line.size > 2 && line.data[0] == '\t') ||
+                     find(line.data, line.data + line.size, " (") != NULL;
+        mapping = take_line(profile, &text, &line, &frame);
+        if (mapping != NULL) {
+            profile_add_place(profile, mapping->module,
+                              profile_relative(text.mappings, text.n, mapping,
+                                               frame.address));
+        }
+    }
+    free_text(&text);
+    return has_frames ||
+           profile_fail(error, "this text has no frames of perf script");
+}
+
+/* A line for each function, the innermost first, as perf has them. */
+static void put_frame(const struct profile *profile, const struct line *line,
+                      const struct frame *frame,
+                      const struct profile_place *place,
+                      struct profile_output *out)
+{
+    const char *behind = frame->name + sizeof(unknown) - 3;
+    bool has_lines = line->data[0] == '\t' || line->data[0] == ' ';
+    const uint32_t *number = profile->frames + place->first;
+    struct symc_string name;
+    uint32_t i;
+
+    for (i = place->count; has_lines && i > 1; i--) {
+        name = profile_name(profile, number[3 * (i - 1)]);
+        profile_put(out, line->data, (size_t)(frame->name - line->data));
+        profile_put(out, name.data, name.size);
+        profile_put(out, " (inlined)\n", 11);
+    }
+    name = profile_name(profile, number[0]);
+    profile_put(out, line->data, (size_t)(frame->name - line->data));
+    profile_put(out, name.data, name.size);
+    profile_put(out, behind, (size_t)(line->next - behind));
+}
+
+void perf_write(const struct profile *profile, struct profile_output *out)
+{
+    struct profile again = {.data = profile->data, .size = profile->size};
+    const char *at = (const char *)profile->data;
+    const struct profile_place *place = profile->places;
+    struct text text = {0};
+    struct frame frame;
+    struct line line;
+
+    while (next_line(profile, &at, &line)) {
+        if (take_line(&again, &text, &line, &frame) == NULL) {
+            profile_put(out, line.data, (size_t)(line.next - line.data));
+        } else if (place->count == 0) {
+            profile_put(out, line.data, (size_t)(line.next - line.data));
+            place++;
+        } else {
+            put_frame(profile, &line, &frame, place++, out);
+        }
+    }
+    out->has_failed |= again.is_without_memory;
+    profile_free(&again);
+    free_text(&text);
+}

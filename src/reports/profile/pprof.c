@@ -1,0 +1,612 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * pprof, and the dictionary of OTLP's profiles, which was made of it: there,
+ * tables take the place of lists with ids.  Both keep the order of fields.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "formats.h"
+#include "wire.h"
+
+/* Fields of both formats; 0: there is none. */
+struct layout {
+    uint32_t mappings, locations, functions, strings, attributes;
+    struct {
+        uint32_t id, start, limit, offset, path, build, attributes, flags;
+    } mapping;
+    struct {
+        uint32_t id, mapping, address, lines;
+    } location;
+    struct {
+        uint32_t id, name, system_name, file;
+    } function;
+};
+
+static const struct layout layouts[] = {
+    [PROFILE_PPROF] = {3, 4, 5, 6, 0,
+                       {1, 2, 3, 4, 5, 6, 0, 7},
+                       {1, 2, 3, 4},
+                       {1, 2, 3, 4}},
+    [PROFILE_OTLP] = {1, 2, 3, 5, 6,
+                      {0, 1, 2, 3, 4, 0, 5, 0},
+                      {0, 1, 2, 3},
+                      {0, 1, 2, 3}},
+};
+
+#define FLAGS 4 /* has_functions and the three behind it */
+
+/* What an attribute of OTLP says, by its key. */
+enum key { KEY_OTHER, KEY_GNU, KEY_GO, KEY_HASH };
+
+struct attribute {
+    enum key key;
+    struct symc_string value;
+};
+
+struct document {
+    const struct layout *layout;
+    struct wire tables; /* the message that has them */
+    struct symc_string *strings;
+    size_t nstrings;
+    size_t strings_room;
+    struct attribute *attributes;
+    size_t nattributes;
+    size_t attributes_room;
+    struct profile_mapping *mappings;
+    uint64_t *ids; /* of mappings, and beside each whether it has names */
+    bool *has_names;
+    size_t nmappings;
+    size_t mappings_room;
+    size_t ids_room;
+    size_t names_room;
+    bool is_without_memory;
+};
+
+static void free_document(struct document *d)
+{
+    free(d->strings);
+    free(d->attributes);
+    free(d->mappings);
+    free(d->ids);
+    free(d->has_names);
+}
+
+static struct symc_string string_at(const struct document *d, uint64_t place)
+{
+    return place < d->nstrings ? d->strings[place]
+                               : (struct symc_string){"", 0};
+}
+
+/* reading ------------------------------------------------------------------ */
+
+/* pprof has fields that OTLP has not; which field is OTLP's dictionary. */
+static bool find_tables(const struct profile *profile, struct document *d,
+                        enum profile_format *format)
+{
+    struct wire wire = wire_of(profile->data, profile->size);
+    struct wire_field f;
+
+    *format = PROFILE_OTLP;
+    d->tables = wire_of(profile->data, 0);
+    while (wire_next(&wire, &f)) {
+        if (f.number > 2 || !f.is_bytes) {
+            *format = PROFILE_PPROF;
+        }
+        if (f.number == 2) {
+            d->tables = f.bytes;
+        }
+    }
+    if (*format == PROFILE_PPROF) {
+        d->tables = wire_of(profile->data, profile->size);
+    }
+    d->layout = &layouts[*format];
+    return !wire.is_damaged;
+}
+
+static void add_string(struct document *d, struct symc_string string)
+{
+    if (symc_array_need(&d->strings, &d->strings_room, d->nstrings + 1,
+                        sizeof(d->strings[0])) != 0) {
+        d->is_without_memory = true;
+        return;
+    }
+    d->strings[d->nstrings++] = string;
+}
+
+static void read_strings(struct document *d)
+{
+    struct wire wire = d->tables;
+    struct wire_field f;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number == d->layout->strings && f.is_bytes) {
+            add_string(d, wire_text(&f.bytes));
+        }
+    }
+}
+
+static enum key key_of(struct symc_string name)
+{
+    static const struct {
+        const char *name;
+        enum key key;
+    } keys[] = {{"process.executable.build_id.gnu", KEY_GNU},
+                {"process.executable.build_id.go", KEY_GO},
+                {"process.executable.build_id.htlhash", KEY_HASH},
+                {"process.executable.build_id.profiling", KEY_HASH}};
+    size_t i;
+
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (name.size == strlen(keys[i].name) &&
+            memcmp(name.data, keys[i].name, name.size) == 0) {
+            return keys[i].key;
+        }
+    }
+    return KEY_OTHER;
+}
+
+/* KeyValueAndUnit, whose value is an AnyValue with a string. */
+static struct attribute read_attribute(const struct document *d,
+                                       struct wire wire)
+{
+    struct attribute attribute = {KEY_OTHER, {"", 0}};
+    struct wire_field f, value;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number == 1 && !f.is_bytes) {
+            attribute.key = key_of(string_at(d, f.value));
+        } else if (f.number == 2 && f.is_bytes) {
+            while (wire_next(&f.bytes, &value)) {
+                if (value.number == 1 && value.is_bytes) {
+                    attribute.value = wire_text(&value.bytes);
+                }
+            }
+        }
+    }
+    return attribute;
+}
+
+static void read_attributes(struct document *d)
+{
+    struct wire wire = d->tables;
+    struct wire_field f;
+
+    while (d->layout->attributes != 0 && wire_next(&wire, &f)) {
+        if (f.number != d->layout->attributes || !f.is_bytes) {
+            continue;
+        }
+        if (symc_array_need(&d->attributes, &d->attributes_room,
+                            d->nattributes + 1,
+                            sizeof(d->attributes[0])) != 0) {
+            d->is_without_memory = true;
+            return;
+        }
+        d->attributes[d->nattributes++] = read_attribute(d, f.bytes);
+    }
+}
+
+/* The id of a mapping by one of its attributes: the build id is better known
+ * than the profiler's hash. */
+static void read_mapping_attribute(const struct document *d, uint64_t place,
+                                   struct symc_string *build,
+                                   struct symc_string *hash)
+{
+    const struct attribute *attribute;
+
+    if (place >= d->nattributes) {
+        return;
+    }
+    attribute = &d->attributes[place];
+    if (attribute->key == KEY_GNU) {
+        *build = attribute->value;
+    } else if (attribute->key == KEY_HASH) {
+        *hash = attribute->value;
+    }
+}
+
+static void read_mapping_field(const struct document *d,
+                               struct wire_field *f,
+                               struct profile_mapping *mapping, uint64_t *id,
+                               struct symc_string *build,
+                               struct symc_string *hash)
+{
+    const struct layout *l = d->layout;
+    uint64_t place;
+
+    if (f->number == l->mapping.attributes && f->is_bytes) {
+        while (wire_number(&f->bytes, &place)) {
+            read_mapping_attribute(d, place, build, hash);
+        }
+    } else if (f->number == l->mapping.attributes) {
+        read_mapping_attribute(d, f->value, build, hash);
+    } else if (f->number == l->mapping.id) {
+        *id = f->value;
+    } else if (f->number == l->mapping.start) {
+        mapping->start = f->value;
+    } else if (f->number == l->mapping.limit) {
+        mapping->limit = f->value;
+    } else if (f->number == l->mapping.offset) {
+        mapping->offset = f->value;
+    } else if (f->number == l->mapping.path) {
+        mapping->path = string_at(d, f->value);
+    } else if (f->number == l->mapping.build && l->mapping.build != 0) {
+        *build = string_at(d, f->value);
+    }
+}
+
+static void read_mapping(struct profile *profile, struct document *d,
+                         struct wire wire)
+{
+    struct profile_mapping mapping = {.module = PROFILE_NONE};
+    struct symc_string build = {"", 0}, hash = {"", 0};
+    uint64_t id = d->nmappings;
+    struct wire_field f;
+
+    if (symc_array_need(&d->mappings, &d->mappings_room, d->nmappings + 1,
+                        sizeof(mapping)) != 0 ||
+        symc_array_need(&d->ids, &d->ids_room, d->nmappings + 1,
+                        sizeof(d->ids[0])) != 0 ||
+        symc_array_need(&d->has_names, &d->names_room, d->nmappings + 1,
+                        sizeof(d->has_names[0])) != 0) {
+        d->is_without_memory = true;
+        return;
+    }
+    while (wire_next(&wire, &f)) {
+        read_mapping_field(d, &f, &mapping, &id, &build, &hash);
+    }
+    if (profile_is_hex(&build, 2, 64)) {
+        mapping.module =
+            profile_add_module(profile, "buildid-", &build, NULL, NULL);
+    } else if (profile_is_hex(&hash, 16, 16)) {
+        mapping.module =
+            profile_add_module(profile, "hash-", &hash, NULL, NULL);
+    }
+    d->mappings[d->nmappings] = mapping;
+    d->has_names[d->nmappings] = false;
+    d->ids[d->nmappings++] = id;
+}
+
+static void read_mappings(struct profile *profile, struct document *d)
+{
+    struct wire wire = d->tables;
+    struct wire_field f;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number == d->layout->mappings && f.is_bytes) {
+            read_mapping(profile, d, f.bytes);
+        }
+    }
+}
+
+/* Ids are usually places, from 1 on. */
+static size_t find_mapping(const struct document *d, uint64_t id)
+{
+    size_t i;
+
+    if (d->layout->mapping.id == 0) {
+        return id < d->nmappings ? (size_t)id : SIZE_MAX;
+    }
+    if (id > 0 && id <= d->nmappings && d->ids[id - 1] == id) {
+        return (size_t)id - 1;
+    }
+    for (i = 0; i < d->nmappings && d->ids[i] != id; i++) {
+    }
+    return i < d->nmappings ? i : SIZE_MAX;
+}
+
+/* Returns the mapping of a location that wants names, or SIZE_MAX. */
+static size_t read_location(const struct document *d, struct wire wire,
+                            uint64_t *address)
+{
+    const struct layout *l = d->layout;
+    bool has_lines = false;
+    struct wire_field f;
+    size_t mapping = l->mapping.id == 0 ? 0 : SIZE_MAX;
+
+    *address = 0;
+    while (wire_next(&wire, &f)) {
+        if (f.number == l->location.mapping) {
+            mapping = find_mapping(d, f.value);
+        } else if (f.number == l->location.address) {
+            *address = f.value;
+        } else if (f.number == l->location.lines) {
+            has_lines = true;
+        }
+    }
+    return has_lines || *address == 0 || mapping >= d->nmappings ||
+                   d->mappings[mapping].module == PROFILE_NONE
+               ? SIZE_MAX
+               : mapping;
+}
+
+/* Addresses that are not where the module is mapped are in its file. */
+static uint64_t relative_of(const struct document *d, size_t mapping,
+                            uint64_t address)
+{
+    const struct profile_mapping *m = &d->mappings[mapping];
+
+    return address >= m->start && m->limit > m->start && address < m->limit
+               ? profile_relative(d->mappings, d->nmappings, m, address)
+               : address;
+}
+
+static void read_locations(struct profile *profile, struct document *d)
+{
+    struct wire wire = d->tables;
+    struct wire_field f;
+    uint64_t address;
+    size_t mapping;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number != d->layout->locations || !f.is_bytes) {
+            continue;
+        }
+        mapping = read_location(d, f.bytes, &address);
+        if (mapping != SIZE_MAX) {
+            profile_add_place(profile, d->mappings[mapping].module,
+                              relative_of(d, mapping, address));
+        }
+    }
+}
+
+/* Returns false if it is damaged. */
+static bool open_document(struct profile *profile, struct document *d)
+{
+    struct wire wire;
+    struct wire_field f;
+
+    if (!find_tables(profile, d, &profile->format)) {
+        return false;
+    }
+    for (wire = d->tables; wire_next(&wire, &f);) {
+    }
+    read_strings(d);
+    read_attributes(d);
+    read_mappings(profile, d);
+    profile->is_without_memory |= d->is_without_memory;
+    return !wire.is_damaged && d->nstrings > 0 && d->strings[0].size == 0;
+}
+
+bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
+{
+    struct document d = {0};
+    bool is_read = open_document(profile, &d);
+
+    if (is_read) {
+        read_locations(profile, &d);
+    }
+    free_document(&d);
+    return is_read ||
+           profile_fail(error, "this is no profile of pprof, OTLP, perf script "
+                               "or the Firefox Profiler");
+}
+
+/* writing ------------------------------------------------------------------ */
+
+/* What is added to the profile. */
+struct additions {
+    struct function {
+        uint32_t name, file;
+    } *functions;
+    size_t n;
+    size_t room;
+    struct table table; /* places + 1 */
+    uint64_t id;        /* of the first */
+    bool has_failed;
+};
+
+/* The id of a function. */
+static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
+{
+    const uint32_t key[] = {name, file};
+    uint64_t hash = table_hash((uintptr_t)a, key, sizeof(key));
+    uintptr_t place;
+    size_t at = 0;
+
+    while ((place = table_next(&a->table, hash, &at)) != 0) {
+        if (a->functions[place - 1].name == name &&
+            a->functions[place - 1].file == file) {
+            return a->id + place - 1;
+        }
+    }
+    if (symc_array_need(&a->functions, &a->room, a->n + 1,
+                        sizeof(a->functions[0])) != 0 ||
+        table_add(&a->table, hash, a->n + 1) != 0) {
+        a->has_failed = true;
+        return 0;
+    }
+    a->functions[a->n] = (struct function){name, file};
+    return a->id + a->n++;
+}
+
+/* The first id, or place in the table, that no function has. */
+static uint64_t free_function(const struct document *d)
+{
+    struct wire wire = d->tables;
+    uint64_t id, next = d->layout->function.id != 0;
+    struct wire_field f, part;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number != d->layout->functions || !f.is_bytes) {
+            continue;
+        }
+        if (d->layout->function.id == 0) {
+            next++;
+            continue;
+        }
+        for (id = 0; wire_next(&f.bytes, &part);) {
+            id = part.number == 1 && !part.is_bytes ? part.value : id;
+        }
+        next = id >= next && id < UINT64_MAX / 2 ? id + 1 : next;
+    }
+    return next;
+}
+
+/* The innermost function comes first in both formats. */
+static void put_lines(const struct profile *profile, struct document *d,
+                      struct additions *a, const struct profile_place *place,
+                      struct profile_output *out)
+{
+    const uint32_t *number;
+    uint64_t function;
+    uint32_t i;
+
+    for (i = place->count; i > 0; i--) {
+        number = profile->frames + place->first + 3 * (i - 1);
+        function = add_function(a, number[0], number[1]);
+        wire_put_head(out, d->layout->location.lines,
+                      wire_size(1, function) + wire_size(2, number[2]));
+        wire_put_number(out, 1, function);
+        wire_put_number(out, 2, number[2]);
+    }
+}
+
+static void put_location(const struct profile *profile, struct document *d,
+                         struct additions *a, size_t *place, struct wire wire,
+                         struct profile_output *out)
+{
+    struct profile_output whole = {0};
+    uint64_t address;
+    struct symc_string text = wire_text(&wire);
+
+    profile_put(&whole, text.data, text.size);
+    if (read_location(d, wire, &address) != SIZE_MAX) {
+        put_lines(profile, d, a, &profile->places[(*place)++], &whole);
+    }
+    wire_put_bytes(out, d->layout->locations, whole.data, whole.size);
+    out->has_failed |= whole.has_failed;
+    free(whole.data);
+}
+
+/* The last value of a field counts. */
+static void put_mapping(const struct document *d, size_t mapping,
+                        struct wire wire, struct profile_output *out)
+{
+    struct profile_output whole = {0};
+    struct symc_string text = wire_text(&wire);
+    uint32_t i;
+
+    profile_put(&whole, text.data, text.size);
+    for (i = 0; d->layout->mapping.flags != 0 && d->has_names[mapping] &&
+                i < FLAGS;
+         i++) {
+        wire_put_number(&whole, d->layout->mapping.flags + i, 1);
+    }
+    wire_put_bytes(out, d->layout->mappings, whole.data, whole.size);
+    out->has_failed |= whole.has_failed;
+    free(whole.data);
+}
+
+/* Which mappings have names now? */
+static void note_names(const struct profile *profile, struct document *d)
+{
+    struct wire wire = d->tables;
+    struct wire_field f;
+    uint64_t address;
+    size_t mapping, place = 0;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number != d->layout->locations || !f.is_bytes) {
+            continue;
+        }
+        mapping = read_location(d, f.bytes, &address);
+        if (mapping != SIZE_MAX && profile->places[place++].count > 0) {
+            d->has_names[mapping] = true;
+        }
+    }
+}
+
+static void put_additions(const struct profile *profile,
+                          const struct document *d, const struct additions *a,
+                          struct profile_output *out)
+{
+    struct profile_output function = {0};
+    const struct layout *l = d->layout;
+    struct symc_string name;
+    uint64_t text = d->nstrings - 1; /* before that of name 1 */
+    size_t i;
+
+    for (i = 0; i < a->n; i++) {
+        function.size = 0;
+        if (l->function.id != 0) {
+            wire_put_number(&function, l->function.id, a->id + i);
+        }
+        wire_put_number(&function, l->function.name,
+                        text + a->functions[i].name);
+        wire_put_number(&function, l->function.system_name,
+                        text + a->functions[i].name);
+        if (a->functions[i].file != 0) {
+            wire_put_number(&function, l->function.file,
+                            text + a->functions[i].file);
+        }
+        wire_put_bytes(out, l->functions, function.data, function.size);
+    }
+    for (i = 1; a->n > 0 && i < profile->resolver->names.count; i++) {
+        name = profile_name(profile, (uint32_t)i);
+        wire_put_bytes(out, l->strings, name.data, name.size);
+    }
+    out->has_failed |= function.has_failed || a->has_failed;
+    free(function.data);
+}
+
+static void put_tables(const struct profile *profile, struct document *d,
+                       struct profile_output *out)
+{
+    struct additions a = {.id = free_function(d)};
+    struct wire wire = d->tables;
+    size_t place = 0, mapping = 0;
+    struct wire_field f;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number == d->layout->locations && f.is_bytes) {
+            put_location(profile, d, &a, &place, f.bytes, out);
+        } else if (f.number == d->layout->mappings && f.is_bytes) {
+            put_mapping(d, mapping++, f.bytes, out);
+        } else {
+            profile_put(out, f.begin, (size_t)(wire.at - f.begin));
+        }
+    }
+    put_additions(profile, d, &a, out);
+    free(a.functions);
+    table_free(&a.table);
+}
+
+static void put_otlp(const struct profile *profile, struct document *d,
+                     struct profile_output *out)
+{
+    struct wire wire = wire_of(profile->data, profile->size);
+    struct profile_output tables = {0};
+    struct wire_field f;
+
+    while (wire_next(&wire, &f)) {
+        if (f.number == 2 && f.bytes.at == d->tables.at) {
+            put_tables(profile, d, &tables);
+            wire_put_bytes(out, 2, tables.data, tables.size);
+        } else {
+            profile_put(out, f.begin, (size_t)(wire.at - f.begin));
+        }
+    }
+    out->has_failed |= tables.has_failed;
+    free(tables.data);
+}
+
+void pprof_write(const struct profile *profile, struct profile_output *out)
+{
+    struct profile again = {.data = profile->data, .size = profile->size};
+    struct document d = {0};
+
+    open_document(&again, &d);
+    note_names(profile, &d);
+    if (again.is_without_memory) {
+        out->has_failed = true;
+    } else if (profile->format == PROFILE_OTLP) {
+        put_otlp(profile, &d, out);
+    } else {
+        put_tables(profile, &d, out);
+    }
+    profile_free(&again);
+    free_document(&d);
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of functions and paths of source files, each once, in the order in which
+ * they came.
+ */
+#ifndef SYMBOLICATION_NAME_TABLE_H
+#define SYMBOLICATION_NAME_TABLE_H
+
+#include "base/hash_table.h"
+#include "derived/symcache/symcache.h"
+
+#define NAME_TABLE_NEAR 4096 /* a power of two */
+
+struct name_table {
+    char *data;
+    size_t size;
+    size_t room;
+    size_t *ends; /* of each string in data; the first one is empty */
+    size_t count;
+    size_t ends_room;
+    size_t told; /* of an answer that grows: strings that are in it */
+    struct table table; /* places + 1 */
+    struct name_table_near {
+        const void *what;
+        uint32_t place;
+    } near[NAME_TABLE_NEAR]; /* what became of what lies in mapped files */
+    struct name_table_wish {
+        struct symc_string string;
+        uint64_t hash;
+        uint32_t *near;
+        uint32_t place;
+    } *wishes; /* of name_table_want() */
+    size_t nwishes;
+    size_t wishes_room;
+    bool has_failed;
+};
+
+/* Begins the table.  All zero before. */
+void name_table_begin(struct name_table *strings);
+
+/* All that is new is in the answer.  A table that is large begins anew. */
+void name_table_tell(struct name_table *strings);
+
+/* Mapped files go. */
+void name_table_forget_files(struct name_table *strings);
+
+/* The place of what lies at an address of a mapped file, which is its caller's
+ * to set; *is_known: whether it is there. */
+uint32_t *name_table_near(struct name_table *strings, const void *what,
+                       bool *is_known);
+
+/* The place of a string, which is added if it is new. */
+uint32_t name_table_add(struct name_table *strings,
+                     const struct symc_string *string);
+
+/*
+ * The same later, for many strings at once, which wait for memory together:
+ * returns a number with the bit NAME_TABLE_WANTED, of which name_table_get() makes
+ * the place.  The string stays until name_table_settle(), and so does near, the
+ * result of name_table_near().
+ */
+#define NAME_TABLE_WANTED UINT32_C(0x80000000)
+uint32_t name_table_want(struct name_table *strings,
+                      const struct symc_string *string, uint32_t *near);
+void name_table_settle(struct name_table *strings);
+uint32_t name_table_get(const struct name_table *strings, uint32_t number);
+
+struct symc_string name_table_at(const struct name_table *strings, size_t place);
+
+void name_table_free(struct name_table *strings);
+
+#endif
