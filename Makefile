@@ -49,7 +49,7 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_k
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
-LIBS_symbolicated-worker = -lpcre2-8 -lz -lzstd -lseccomp
+LIBS_symbolicated-worker = -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
                     -lminizip -lnettle -lz -lzstd -lseccomp
@@ -75,8 +75,8 @@ USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo json reports derived sandbox base proto
 USES_symbolicated = http metrics config symbolication json derived worker_pool \
                     sandbox base proto
-USES_symbolicated-worker = worker_pool reports stackwalk json derived sandbox base \
-                    proto
+USES_symbolicated-worker = worker_pool reports stackwalk symbolication json derived \
+                    sandbox base proto
 USES_pdb2symcache = debuginfo symbolication json derived sandbox base proto
 USES_symcachectl  = symbolicated converter debuginfo symbolication json \
                     reports stackwalk derived sandbox base proto

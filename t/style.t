@@ -54,6 +54,7 @@ my %may = (    # room => rooms that it may include from
     'reports/crash' => '',
     'reports/multipart' => '',
     'reports/apple' => 'base json derived/symcache',
+    'reports/profile' => 'base json derived/symcache symbolication',
     'reports/minidump' => 'base stackwalk',
     derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
         . ' derived/proguardcache derived/sourcecache derived/symcache',
@@ -118,6 +119,8 @@ $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} =
     "$common reports/crash symbolicated/api symbolication/jvm"
     for qw(mozilla symbolicator symbolize);
+$may{'symbolicated/api/profile'} =
+    "$common reports/crash reports/profile symbolicated/api";
 $may{'symbolicated/files'} = 'base proto derived json';
 $may{'symbolicated/search'} =
     'base proto derived json symbolicated symbolicated/api symbolicated/files';
@@ -153,7 +156,7 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{symbolicated_worker} = 'sandbox worker_pool base json'
+$may{symbolicated_worker} = 'sandbox worker_pool base json reports/profile'
     . ' derived/cficache derived/symcache'
     . ' reports/apple reports/crash reports/minidump reports/multipart';
 $may{symcached_sandboxed} =

@@ -377,6 +377,13 @@ struct symbolize_config {
     unsigned wait;     /* seconds that a round waits for conversions */
 };
 
+/* POST /profile */
+struct profile_config {
+    bool enabled;
+    unsigned requests; /* at a time */
+    unsigned wait;     /* seconds that an answer waits for conversions */
+};
+
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
     uint64_t crash_size;  /* the same of a crash report */
@@ -402,6 +409,7 @@ struct symbolication_config {
     struct mozilla_config mozilla;
     struct symbolicator_config symbolicator;
     struct symbolize_config symbolize;
+    struct profile_config profile;
 };
 
 struct config {

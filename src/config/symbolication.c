@@ -53,6 +53,12 @@ static const struct symbolize_config default_symbolize = {
     .requests = 20,
 };
 
+static const struct profile_config default_profile = {
+    .enabled = true,
+    .requests = 20,
+    .wait = 30,
+};
+
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
 #name, config_##type,                                                 \
@@ -314,6 +320,23 @@ static int read_symbolize(struct config_reader *r, const cJSON *item,
                          at);
 }
 
+#define PROFILE(name, type, min, max)                                         \
+    {                                                                         \
+#name, config_##type, offsetof(struct profile_config, name), min, max, 0     \
+    }
+
+static const struct config_field profile_fields[] = {
+    PROFILE(enabled, bool, 0, 0),
+    PROFILE(requests, count, 1, 1000000),
+    PROFILE(wait, duration, 0, DAY),
+};
+
+static int read_profile(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    return config_object(r, item, profile_fields, COUNT(profile_fields), at);
+}
+
 static int read_stores(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
@@ -362,6 +385,7 @@ static const struct config_field fields[] = {
     FIELD(mozilla, read_mozilla, 0, 0),
     FIELD(symbolicator, read_symbolicator, 0, 0),
     FIELD(symbolize, read_symbolize, 0, 0),
+    FIELD(profile, read_profile, 0, 0),
 };
 
 int config_symbolication(struct config_reader *r, const cJSON *item)
@@ -373,6 +397,7 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
     s->mozilla = default_mozilla;
     s->symbolicator = default_symbolicator;
     s->symbolize = default_symbolize;
+    s->profile = default_profile;
     s->listen = strdup(DEFAULT_LISTEN);
     s->stores = calloc(config->nstores, sizeof(s->stores[0]));
     if (s->listen == NULL || s->stores == NULL) {

@@ -257,8 +257,9 @@ static int start_spawner(struct daemon *d, char *error, size_t size)
         &d->settings->symbolication->symbolicator;
     unsigned n = count_threads(d->settings);
 
-    if (!config->enabled ||
-        (!config->minidump.enabled && !config->apple.enabled)) {
+    if (!d->settings->symbolication->profile.enabled &&
+        (!config->enabled ||
+         (!config->minidump.enabled && !config->apple.enabled))) {
         return 0;
     }
     d->spawners = calloc(n, sizeof(d->spawners[0]));

@@ -90,8 +90,10 @@ static bool spools(const char *path, void *arg)
     const struct symbolication_config *config =
         w->context.settings->symbolication;
 
-    return config->symbolicator.enabled && w->context.pool != NULL &&
-           symbolicator_takes_form(config, path);
+    return w->context.pool != NULL &&
+           ((config->symbolicator.enabled &&
+             symbolicator_takes_form(config, path)) ||
+            profile_owns(config, path));
 }
 
 static void limit(struct worker *w, const struct settings *settings)

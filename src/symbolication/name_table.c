@@ -38,7 +38,8 @@ void name_table_forget_files(struct name_table *s)
     memset(s->near, 0, sizeof(s->near));
 }
 
-uint32_t *name_table_near(struct name_table *s, const void *what, bool *is_known)
+uint32_t *name_table_near(struct name_table *s, const void *what,
+                          bool *is_known)
 {
     uint64_t hash = (uintptr_t)what * UINT64_C(0x9E3779B97F4A7C15);
     struct name_table_near *near = &s->near[hash >> 52 & (NAME_TABLE_NEAR - 1)];
@@ -120,8 +121,8 @@ uint32_t name_table_want(struct name_table *s, const struct symc_string *string,
 
 /* Has the memory fetched that a string will be compared with, which takes two
  * steps. */
-static void prefetch(const struct name_table *s, const struct name_table_wish *wish,
-                     bool has_end)
+static void prefetch(const struct name_table *s,
+                     const struct name_table_wish *wish, bool has_end)
 {
     size_t at = 0;
     uintptr_t place = table_next(&s->table, wish->hash, &at);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names of functions and paths of source files, each once, in the order in which
- * they came.
+ * Names of functions and paths of source files, each once, in the order in
+ * which they came.
  */
 #ifndef SYMBOLICATION_NAME_TABLE_H
 #define SYMBOLICATION_NAME_TABLE_H
@@ -56,9 +56,9 @@ uint32_t name_table_add(struct name_table *strings,
 
 /*
  * The same later, for many strings at once, which wait for memory together:
- * returns a number with the bit NAME_TABLE_WANTED, of which name_table_get() makes
- * the place.  The string stays until name_table_settle(), and so does near, the
- * result of name_table_near().
+ * returns a number with the bit NAME_TABLE_WANTED, of which name_table_get()
+ * makes the place.  The string stays until name_table_settle(), and so does
+ * near, the result of name_table_near().
  */
 #define NAME_TABLE_WANTED UINT32_C(0x80000000)
 uint32_t name_table_want(struct name_table *strings,
@@ -66,7 +66,8 @@ uint32_t name_table_want(struct name_table *strings,
 void name_table_settle(struct name_table *strings);
 uint32_t name_table_get(const struct name_table *strings, uint32_t number);
 
-struct symc_string name_table_at(const struct name_table *strings, size_t place);
+struct symc_string name_table_at(const struct name_table *strings,
+                                 size_t place);
 
 void name_table_free(struct name_table *strings);
 

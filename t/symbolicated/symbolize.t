@@ -120,8 +120,14 @@ sub place {
     my ($name) = $symcache =~ m{([^/]+)$};
     copy($symcache, "$store/_/$key/$name") or die "copy: $!";
 }
-my @builds = map { sprintf '%040x', $_ } 1 .. 1000;
-place("buildid-$_") for $build, @builds;
+my @builds = map { sprintf '%08x%032x', $_, $_ } 1 .. 1000;
+# the debug id that is made of a build id of ELF
+sub debug_id {
+    my ($guid) = map { uc } substr $_[0], 0, 32;
+    $guid =~ s/^(..)(..)(..)(..)(..)(..)(..)(..)/$4$3$2$1$6$5$8$7/;
+    return "${guid}0";
+}
+place(debug_id($_)) for $build, @builds;
 ($answers) = named(ask(lines(question($build, 0x2024), question(uc $build, 0x2028),
                              question("buildid-$build", 0x2000)))->{body});
 is_deeply [map { $_->{frames}[0] } @$answers], [@names[5, 8, 3]],

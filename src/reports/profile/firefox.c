@@ -260,7 +260,8 @@ struct writer {
     size_t place;
     uint32_t *strings; /* of names, their places in the array of strings; 0:
                           they are not there */
-    uint32_t added;    /* strings */
+    size_t nstrings;
+    uint32_t added; /* to the array */
     struct json_writer names; /* ,"NAME"... */
     bool has_failed;
 };
@@ -363,7 +364,7 @@ static void end_tables(void *arg, uint32_t object)
                  end_of_strings(&w->d, w->profile->data,
                                 flat(&w->d, object, "stringArray")),
                  0, w->names.data, w->names.size);
-        memset(w->strings, 0, (w->profile->resolver->names.count + 1) * sizeof(w->strings[0]));
+        memset(w->strings, 0, w->nstrings * sizeof(w->strings[0]));
         w->added = 0;
         w->has_failed |= w->names.has_failed;
         json_write_reset(&w->names);
@@ -399,9 +400,10 @@ static void put_edits(struct writer *w, struct profile_output *out)
 
 void firefox_write(const struct profile *profile, struct profile_output *out)
 {
-    struct writer w = {.profile = profile};
+    struct writer w = {.profile = profile,
+                       .nstrings = profile->resolver->names.count + 1};
 
-    w.strings = calloc(profile->resolver->names.count + 1, sizeof(w.strings[0]));
+    w.strings = calloc(w.nstrings, sizeof(w.strings[0]));
     if (w.strings != NULL && open_document(&w.d, profile)) {
         take_all(&w.d, name_frame, &w, end_tables);
         put_edits(&w, out);

@@ -2,9 +2,10 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The text of perf script.  A frame without a name is "ADDRESS [unknown]
- * (PATH)".  Where a path is mapped stands in lines of --show-mmap-events, and
- * its build id there (perf record --buildid-mmap) or in lines of perf
- * buildid-list, which go before.
+ * (PATH)".  Its address is one of the process, or one in the file: perf has
+ * both, by version and field.  Where a path is mapped stands in lines of
+ * --show-mmap-events, and its build id there (perf record --buildid-mmap) or in
+ * lines of perf buildid-list, which go before.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,31 +238,56 @@ static const struct profile_mapping *find_mapping(const struct text *text,
     return found;
 }
 
-/* Takes a line.  Returns the mapping of its frame if that wants a name. */
-static const struct profile_mapping *take_line(struct profile *profile,
-                                               struct text *text,
-                                               const struct line *line,
-                                               struct frame *frame)
+/* The module of a path that has an id. */
+static uint32_t find_module(struct profile *profile, const struct text *text,
+                            const struct frame *frame)
 {
-    const struct profile_mapping *mapping;
+    const struct profile_mapping *m;
+    size_t i;
+
+    for (i = text->n; i > 0; i--) {
+        m = &text->mappings[i - 1];
+        if (m->module != PROFILE_NONE && m->path.size == frame->path.size &&
+            memcmp(m->path.data, frame->path.data, m->path.size) == 0) {
+            return m->module;
+        }
+    }
+    return module_of(profile, text, frame->path, (struct symc_string){"", 0});
+}
+
+/* Returns the module of a frame, and sets its address there. */
+static uint32_t place_frame(struct profile *profile, const struct text *text,
+                            struct frame *frame)
+{
+    const struct profile_mapping *mapping = find_mapping(text, frame);
+
+    if (mapping == NULL) {
+        return find_module(profile, text, frame);
+    }
+    frame->address = profile_relative(text->mappings, text->n, mapping,
+                                      frame->address);
+    return mapping->module;
+}
+
+/* Takes a line.  Returns the module of its frame if that wants a name. */
+static uint32_t take_line(struct profile *profile, struct text *text,
+                          const struct line *line, struct frame *frame)
+{
     const char *p;
 
     if (line->size == 0 || read_id(profile, text, line)) {
-        return NULL;
+        return PROFILE_NONE;
     }
     p = find(line->data, line->data + line->size, "PERF_RECORD_MMAP");
     if (p != NULL) {
         read_mapping(profile, text, line, p);
-        return NULL;
+        return PROFILE_NONE;
     }
     if (line->data[0] != ' ' && line->data[0] != '\t') {
         read_head(text, line);
     }
-    if (!read_frame(line, frame)) {
-        return NULL;
-    }
-    mapping = find_mapping(text, frame);
-    return mapping != NULL && mapping->module != PROFILE_NONE ? mapping : NULL;
+    return read_frame(line, frame) ? place_frame(profile, text, frame)
+                                   : PROFILE_NONE;
 }
 
 static void free_text(struct text *text)
@@ -273,8 +299,8 @@ static void free_text(struct text *text)
 bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
 {
     const char *at = (const char *)profile->data;
-    const struct profile_mapping *mapping;
     bool has_frames = false;
+    uint32_t module;
     struct text text = {0};
     struct frame frame;
     struct line line;
@@ -282,11 +308,9 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
     while (next_line(profile, &at, &line)) {
         has_frames = has_frames || (line.size > 2 && line.data[0] == '\t') ||
                      find(line.data, line.data + line.size, " (") != NULL;
-        mapping = take_line(profile, &text, &line, &frame);
-        if (mapping != NULL) {
-            profile_add_place(profile, mapping->module,
-                              profile_relative(text.mappings, text.n, mapping,
-                                               frame.address));
+        module = take_line(profile, &text, &line, &frame);
+        if (module != PROFILE_NONE) {
+            profile_add_place(profile, module, frame.address);
         }
     }
     free_text(&text);
@@ -328,13 +352,12 @@ void perf_write(const struct profile *profile, struct profile_output *out)
     struct line line;
 
     while (next_line(profile, &at, &line)) {
-        if (take_line(&again, &text, &line, &frame) == NULL) {
+        if (take_line(&again, &text, &line, &frame) == PROFILE_NONE) {
             profile_put(out, line.data, (size_t)(line.next - line.data));
-        } else if (place->count == 0) {
+        } else if (place++->count == 0) {
             profile_put(out, line.data, (size_t)(line.next - line.data));
-            place++;
         } else {
-            put_frame(profile, &line, &frame, place++, out);
+            put_frame(profile, &line, &frame, place - 1, out);
         }
     }
     out->has_failed |= again.is_without_memory;

@@ -73,9 +73,9 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
                             const struct symc_string *name,
                             const struct symc_string *code)
 {
-    struct profile_module module = {copy(profile, prefix, id),
-                                    copy(profile, "", name),
-                                    copy(profile, "", code)};
+    struct profile_module module = {.id = copy(profile, prefix, id),
+                                    .name = copy(profile, "", name),
+                                    .code = copy(profile, "", code)};
     uintptr_t place;
     size_t at = 0;
     uint64_t hash;
@@ -114,6 +114,9 @@ void profile_add_place(struct profile *profile, uint32_t module,
     }
     profile->places[profile->nplaces++] =
         (struct profile_place){.module = module, .address = address};
+    if (module != PROFILE_NONE) {
+        profile->modules[module].is_wanted = true;
+    }
 }
 
 struct symc_string profile_name(const struct profile *profile,

@@ -22,6 +22,7 @@
 #include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
 #include "symbolication/symbolication.h"
+#include "work.h"
 
 #define PROFILE_ERROR 160
 
@@ -32,11 +33,12 @@ enum profile_format {
     PROFILE_FIREFOX
 };
 
-/* A module that has addresses without names. */
+/* A module that has an id. */
 struct profile_module {
     char *id;   /* as keys have it: "buildid-...", "hash-...", a debug id */
     char *name; /* of its debug file; NULL: not known */
     char *code; /* a build id besides, in hexadecimal digits; or NULL */
+    bool is_wanted; /* there are places */
 };
 
 /* A place in the profile that wants names. */

@@ -16,6 +16,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_SYMBOLICATOR] = "symbolicator",
         [API_MINIDUMP] = "minidump",
         [API_SYMBOLIZE] = "symbolize",
+        [API_PROFILE] = "profile",
         [API_APPLE] = "apple",
     };
 
@@ -73,6 +74,10 @@ struct api_call *api_begin(const struct api_request *request,
         strcmp(request->path, "/symbolize/v1") == 0) {
         reply->protocol = API_SYMBOLIZE;
         return symbolize_begin(request, reply);
+    }
+    if (profile_owns(request->config, request->path)) {
+        reply->protocol = API_PROFILE;
+        return profile_begin(request, reply);
     }
     if (request->config->mozilla.enabled) {
         mozilla_page(request, reply);

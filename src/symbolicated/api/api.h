@@ -30,6 +30,7 @@ enum api_protocol {
     API_SYMBOLICATOR,
     API_MINIDUMP,
     API_SYMBOLIZE,
+    API_PROFILE,
     API_APPLE,
     API_PROTOCOLS
 };

@@ -39,6 +39,11 @@ bool symbolicator_takes_form(const struct symbolication_config *config,
 struct api_call *symbolize_begin(const struct api_request *request,
                                  struct api_reply *reply);
 
+/* POST /profile, whose path profile_owns() knows: a profile with names. */
+struct api_call *profile_begin(const struct api_request *request,
+                               struct api_reply *reply);
+bool profile_owns(const struct symbolication_config *config, const char *path);
+
 /* Whether a path is one of Symbolicator's. */
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path);

@@ -7,10 +7,21 @@
 #include <string.h>
 #include <strings.h>
 #include "proto/file_id.h"
+#include "symbolicated/api/build_id.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 
 static request_count running;
+
+static void free_modules(struct symbolize_call *call)
+{
+    struct api_round *round = &call->base.first;
+
+    while (round->nmodules > 0) {
+        free(round->modules[--round->nmodules].hints);
+    }
+    table_free(&call->modules);
+}
 
 static void free_call(struct api_call *base)
 {
@@ -20,7 +31,7 @@ static void free_call(struct api_call *base)
         request_limit_end(&running, call->body_size);
     }
     input_end(&call->input);
-    table_free(&call->modules);
+    free_modules(call);
     resolver_free(&call->resolver);
     free(call->base.first.modules);
     free(call->addresses);
@@ -76,7 +87,6 @@ static bool read_key(const char *text, size_t size, symcache_key_t *key)
             return false;
         }
     }
-    key->kind = SYMCACHE_KIND_SYMCACHE;
     return true;
 }
 
@@ -85,22 +95,29 @@ static uint32_t add_module(struct symbolize_call *call,
                            const symcache_key_t *key)
 {
     struct api_round *round = &call->base.first;
-    uint64_t hash = table_hash((uintptr_t)call, key->build, key->build_len);
-    struct api_module *module;
+    struct api_module *module = &round->modules[round->nmodules];
     uintptr_t place;
+    uint64_t hash;
     size_t at = 0;
 
+    memset(module, 0, sizeof(*module));
+    if (build_id_module(module, key) != 0) {
+        return SYMBOLIZE_NONE;
+    }
+    hash = table_hash((uintptr_t)call, module->key.guid,
+                      sizeof(module->key.guid));
+
     while ((place = table_next(&call->modules, hash, &at)) != 0) {
-        if (symcache_key_equal(&round->modules[place - 1].key, key)) {
+        if (symcache_key_equal(&round->modules[place - 1].key,
+                               &module->key)) {
+            free(module->hints);
             return (uint32_t)place - 1;
         }
     }
     if (table_add(&call->modules, hash, round->nmodules + 1) != 0) {
+        free(module->hints);
         return SYMBOLIZE_NONE;
     }
-    module = &round->modules[round->nmodules];
-    memset(module, 0, sizeof(*module));
-    module->key = *key;
     module->name = SYMCACHE_NAME_NONE;
     module->name_size = sizeof(SYMCACHE_NAME_NONE) - 1;
     return (uint32_t)round->nmodules++;
@@ -155,8 +172,7 @@ static void read_round(struct symbolize_call *call)
         call->is_in_messages ? symbolize_read_message : symbolize_read_line;
     size_t most = most_modules(call);
 
-    table_free(&call->modules);
-    call->base.first.nmodules = 0;
+    free_modules(call);
     call->nquestions = call->naddresses = call->texts_size = 0;
     call->at = call->next = 0;
     while (call->error == NULL && call->nquestions < most &&
@@ -256,7 +272,8 @@ static enum api_next write_part(struct symbolize_call *call,
         writer_of(call)->strings(w, &call->resolver.names);
     }
     symbolize_put(w, call->written.data, call->written.size);
-    w->has_failed |= call->written.has_failed || call->resolver.names.has_failed;
+    w->has_failed |=
+        call->written.has_failed || call->resolver.names.has_failed;
     reply->status = 200;
     reply->type = writer_of(call)->type;
     reply->packing = call->packing;
@@ -401,7 +418,7 @@ static struct symbolize_call *new_call(const struct api_request *request,
                             request->config->limits.running_size);
     name_table_begin(&call->resolver.names);
     call->base.first.modules =
-        calloc(SYMBOLIZE_FILES, sizeof(call->base.first.modules[0]));
+        calloc(SYMBOLIZE_FILES + 1, sizeof(call->base.first.modules[0]));
     if (call->base.first.modules == NULL || call->resolver.names.has_failed ||
         input_begin(&call->input, coding, request->body, request->size,
                     request->config->limits.body_size) != 0) {

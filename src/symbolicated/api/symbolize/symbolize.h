@@ -9,7 +9,7 @@
 
 #include "input.h"
 #include "symbolicated/api/api.h"
-#include "symbolication/resolver.h"
+#include "symbolication/symbolication.h"
 
 /* What is read at a time: files are mapped together, and nobody else has a turn
  * meanwhile. */

@@ -1,0 +1,329 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * POST /profile: a profile comes back with names.  A worker reads and writes
+ * it; here only the modules are known that it asks for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "proto/hints.h"
+#include "reports/crash/crash.h"
+#include "reports/profile/profile.h"
+#include "symbolicated/api/build_id.h"
+#include "symbolicated/api/protocols.h"
+#include "symbolicated/api/request_limit.h"
+
+#define CODING_MAX 31
+
+struct profile_call {
+    struct api_call base;
+    const struct symbolication_config *config;
+    struct api_work work;
+    char *order; /* work.text */
+    struct json json;
+    char *question; /* its text */
+    struct api_gift *gifts;
+    bool has_asked;
+    bool is_running;
+    bool is_counted;
+};
+
+static request_count running;
+
+static void free_call(struct api_call *base)
+{
+    struct profile_call *call = (struct profile_call *)base;
+    size_t i;
+
+    if (call->is_running) {
+        request_limit_end(&running, 0);
+    }
+    for (i = 0; i < base->first.nmodules; i++) {
+        free(base->first.modules[i].hints);
+    }
+    free(base->first.modules);
+    spool_unref(call->work.body);
+    free(call->work.said);
+    free(call->order);
+    free(call->question);
+    free(call->gifts);
+    json_free(&call->json);
+    free(call);
+}
+
+static enum api_next refuse(struct api_reply *reply, int status,
+                            const char *error)
+{
+    reply->status = status;
+    reply->type = "application/json";
+    api_reply_header(reply, "Cache-Control", "no-store");
+    json_write_reset(reply->body);
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "error");
+    json_write_text(reply->body, error);
+    json_write_close(reply->body, '}');
+    return API_FINISHED;
+}
+
+static enum api_next refuse_later(struct api_reply *reply, const char *error)
+{
+    api_reply_header(reply, "Retry-After", "1");
+    return refuse(reply, 503, error);
+}
+
+/* modules ------------------------------------------------------------------ */
+
+static const char *text_of(const struct profile_call *call, uint32_t object,
+                           const char *name, size_t *size)
+{
+    uint32_t value = json_member(&call->json, object, name);
+
+    if (value == 0 || call->json.values[value].type != JSON_STRING) {
+        return NULL;
+    }
+    *size = call->json.values[value].size;
+    return json_text(&call->json, value);
+}
+
+static void add_code(struct api_module *module, const char *code, size_t size)
+{
+    char hints[SYMCACHE_HINTS_MAX + 1] = "", id[SYMCACHE_ID_TEXT_MAX + 1];
+    int n = snprintf(id, sizeof(id), "buildid-%.*s", (int)size, code);
+
+    if (n > 0 && (size_t)n < sizeof(id) &&
+        symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, (size_t)n)) {
+        module->hints = strdup(hints);
+    }
+}
+
+/* What the worker says is as trustworthy as the profile. */
+static void read_module(const struct profile_call *call, uint32_t object,
+                        struct api_module *module)
+{
+    size_t id_size = 0, name_size = 0, code_size = 0;
+    const char *id = text_of(call, object, "id", &id_size);
+    const char *name = text_of(call, object, "name", &name_size);
+    const char *code = text_of(call, object, "code", &code_size);
+    symcache_key_t key;
+
+    module->name = name != NULL ? name : SYMCACHE_NAME_NONE;
+    module->name_size =
+        name != NULL ? name_size : sizeof(SYMCACHE_NAME_NONE) - 1;
+    if (id == NULL ||
+        symcache_name_parse(module->name, module->name_size, &module->key) !=
+            SYMCACHE_OK ||
+        symcache_id_parse(id, id_size, &module->key) != SYMCACHE_OK) {
+        module->state = API_MODULE_MISSING;
+        return;
+    }
+    key = module->key;
+    if (build_id_module(module, &key) != 0) {
+        module->state = API_MODULE_FAILED;
+        return;
+    }
+    if (code != NULL && module->hints == NULL) {
+        add_code(module, code, code_size);
+    }
+}
+
+/* Reads the question.  Returns false if it is none. */
+static bool read_question(struct profile_call *call)
+{
+    struct api_round *round = &call->base.first;
+    size_t most = 16 + 8 * (size_t)call->config->limits.modules;
+    struct json_error error;
+    uint32_t list, value, i;
+
+    call->question = call->work.said;
+    call->work.said = NULL;
+    if (call->question == NULL ||
+        json_read(&call->json, call->question, call->work.size, most,
+                  &error) != call->work.size) {
+        return false;
+    }
+    list = json_member(&call->json, 0, "modules");
+    if (list == 0 || call->json.values[list].type != JSON_ARRAY ||
+        call->json.values[list].size > call->config->limits.modules) {
+        return false;
+    }
+    round->modules = calloc(call->json.values[list].size + 1,
+                            sizeof(round->modules[0]));
+    if (round->modules == NULL) {
+        return false;
+    }
+    for (i = 0, value = list + 1; i < call->json.values[list].size; i++) {
+        read_module(call, value, &round->modules[round->nmodules++]);
+        value = call->json.values[value].end;
+    }
+    return true;
+}
+
+/* steps -------------------------------------------------------------------- */
+
+/* The worker needs memory for what it unpacks. */
+static enum api_next give_room(struct profile_call *call,
+                               struct api_reply *reply)
+{
+    struct spool *body = call->work.body;
+
+    free(call->work.said);
+    call->work.said = NULL;
+    call->work.ngifts = 0;
+    if (!call->is_counted &&
+        spool_count(body, call->config->limits.crash_size) != 0) {
+        return refuse_later(reply, "there is no room for the profile");
+    }
+    call->is_counted = true;
+    return API_WORKS;
+}
+
+static enum api_next answer_question(struct profile_call *call,
+                                     struct api_reply *reply)
+{
+    const struct api_round *round = &call->base.first;
+    size_t i;
+
+    if (!call->has_asked) {
+        if (call->work.said != NULL &&
+            strcmp(call->work.said, CRASH_ROOM) == 0) {
+            return give_room(call, reply);
+        }
+        call->has_asked = true;
+        return read_question(call) ? API_WANTS
+                                   : refuse(reply, 500, "internal error");
+    }
+    free(call->gifts);
+    call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
+    if (call->gifts == NULL) {
+        return refuse_later(reply, "out of memory");
+    }
+    for (i = 0; i < round->nmodules; i++) {
+        call->gifts[i].index = (uint32_t)i;
+        call->gifts[i].state =
+            round->modules[i].state == API_MODULE_FOUND ? CRASH_FOUND
+                                                        : CRASH_MISSING;
+        call->gifts[i].module = round->modules[i].state == API_MODULE_FOUND
+                                    ? &round->modules[i]
+                                    : NULL;
+    }
+    call->work.gifts = call->gifts;
+    call->work.ngifts = round->nmodules;
+    return API_WORKS;
+}
+
+/* As it was sent: its packing is a part of it. */
+static enum api_next answer(struct profile_call *call, struct api_reply *reply)
+{
+    char *p = json_write_need(reply->body, call->work.size);
+
+    if (p != NULL && call->work.size > 0) {
+        memcpy(p, call->work.said, call->work.size);
+        reply->body->size += call->work.size;
+    }
+    reply->status = 200;
+    reply->type = "application/octet-stream";
+    api_reply_header(reply, "Cache-Control", "no-store");
+    return API_FINISHED;
+}
+
+static enum api_next answer_refused(struct profile_call *call,
+                                    struct api_reply *reply)
+{
+    static const int statuses[] = {
+        [PROFILE_BAD] = 400, [PROFILE_LARGE] = 413, [PROFILE_CODING] = 415};
+    uint32_t why = call->work.detail;
+
+    return refuse(reply,
+                  why >= PROFILE_BAD && why <= PROFILE_CODING ? statuses[why]
+                                                              : 500,
+                  call->work.said != NULL ? call->work.said : "");
+}
+
+static enum api_next step(struct api_call *base, struct api_reply *reply)
+{
+    struct profile_call *call = (struct profile_call *)base;
+
+    switch (call->work.news) {
+    case API_WORK_WANTS:
+        return answer_question(call, reply);
+    case API_WORK_ENDED:
+        return answer(call, reply);
+    case API_WORK_REFUSED:
+        return answer_refused(call, reply);
+    case API_WORK_LATE:
+        return refuse_later(reply, "the profile took too long");
+    case API_WORK_NONE:
+        return API_WORKS;
+    default:
+        return refuse(reply, 500, "internal error");
+    }
+}
+
+/* beginning ---------------------------------------------------------------- */
+
+static int write_order(struct profile_call *call, const char *coding)
+{
+    if (asprintf(&call->order, "coding %s\nunpacked %llu",
+                 coding != NULL ? coding : "identity",
+                 (unsigned long long)call->config->limits.crash_size) < 0) {
+        call->order = NULL;
+        return -1;
+    }
+    call->work.text = call->order;
+    return 0;
+}
+
+struct api_call *profile_begin(const struct api_request *request,
+                               struct api_reply *reply)
+{
+    const struct profile_config *config = &request->config->profile;
+    const char *coding = request->header(request, "Content-Encoding");
+    struct profile_call *call;
+
+    if (request->method != API_POST) {
+        api_reply_header(reply, "Allow", "POST");
+        refuse(reply, 405, "send a POST request");
+        return NULL;
+    }
+    if (request->spool == NULL ||
+        request->size > request->config->limits.crash_size) {
+        refuse(reply, request->size > 0 ? 413 : 503,
+               "the profile is larger than "
+               "\"symbolication.limits.crash_size\"");
+        return NULL;
+    }
+    if (coding != NULL && strlen(coding) > CODING_MAX) {
+        coding = "other";
+    }
+    call = calloc(1, sizeof(*call));
+    if (call == NULL) {
+        reply->body->has_failed = true;
+        return NULL;
+    }
+    call->config = request->config;
+    call->base.round = &call->base.first;
+    call->base.step = step;
+    call->base.free = free_call;
+    call->base.wait = (uint64_t)config->wait * 1000;
+    call->base.work = &call->work;
+    call->work.kind = PROFILE_WORK;
+    call->work.limit = request->config->limits.modules;
+    call->work.body = spool_ref(request->spool);
+    call->is_running =
+        request_limit_begin(&running, config->requests, 0, SIZE_MAX);
+    if (!call->is_running) {
+        refuse_later(reply, "too many requests are running");
+    } else if (write_order(call, coding) != 0) {
+        reply->body->has_failed = true;
+    } else {
+        return &call->base;
+    }
+    free_call(&call->base);
+    return NULL;
+}
+
+bool profile_owns(const struct symbolication_config *config, const char *path)
+{
+    return config->profile.enabled && strcmp(path, "/profile") == 0;
+}

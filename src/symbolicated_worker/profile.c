@@ -1,0 +1,251 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "profile.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "json/json.h"
+#include "reports/profile/profile.h"
+#include "packed.h"
+#include "work_order.h"
+
+#define GZIP_LEVEL 6
+#define ZSTD_LEVEL 3
+
+struct module_names {
+    struct symc_reader *readers; /* of modules */
+    bool *is_found;
+    uint32_t *asked; /* modules, in the order of the question */
+    size_t nasked;
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    exit(1); /* as symbolicated expects of one that has taken too much */
+}
+
+static void refuse(struct work_service *service, enum profile_refusal why,
+                   const char *text)
+{
+    work_say(service, text, strlen(text));
+    work_refuse(service, why);
+}
+
+/* names -------------------------------------------------------------------- */
+
+static void have(void *arg, const struct work_file *file, const uint8_t *data,
+                 size_t size)
+{
+    struct module_names *names = arg;
+    uint32_t module;
+    char error[200];
+
+    if (file->index < names->nasked && data != NULL) {
+        module = names->asked[file->index];
+        names->is_found[module] =
+            symc_reader_open(&names->readers[module], data, size, error,
+                             sizeof(error)) == SYMC_OPENED;
+    }
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       const char *text)
+{
+    if (text != NULL) {
+        json_write_key(w, name);
+        json_write_text(w, text);
+    }
+}
+
+static void ask(const struct profile *profile, struct module_names *names,
+                struct work_service *service)
+{
+    struct json_writer w = {0};
+    size_t i;
+
+    json_write_open(&w, '{');
+    json_write_key(&w, "modules");
+    json_write_open(&w, '[');
+    for (i = 0; i < profile->nmodules; i++) {
+        if (!profile->modules[i].is_wanted) {
+            continue;
+        }
+        names->asked[names->nasked++] = (uint32_t)i;
+        json_write_open(&w, '{');
+        write_text(&w, "id", profile->modules[i].id);
+        write_text(&w, "name", profile->modules[i].name);
+        write_text(&w, "code", profile->modules[i].code);
+        json_write_close(&w, '}');
+    }
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
+    if (w.has_failed) {
+        out_of_memory();
+    }
+    work_say(service, w.data, w.size);
+    work_ask(service, have, names);
+    free(w.data);
+}
+
+static const struct symc_reader *reader_of(void *arg, uint32_t module)
+{
+    struct module_names *names = arg;
+
+    return names->is_found[module] ? &names->readers[module] : NULL;
+}
+
+/* Finds the names.  Returns false without memory. */
+static bool find_names(struct profile *profile, struct work_service *service)
+{
+    struct module_names names = {
+        .readers = calloc(profile->nmodules + 1, sizeof(*names.readers)),
+        .is_found = calloc(profile->nmodules + 1, sizeof(*names.is_found)),
+        .asked = calloc(profile->nmodules + 1, sizeof(*names.asked))};
+    bool is_done = false;
+
+    if (names.readers != NULL && names.is_found != NULL &&
+        names.asked != NULL) {
+        if (profile->nplaces > 0) {
+            ask(profile, &names, service);
+        }
+        linkage_by(linkage_demangle); /* in this process, as it has nothing */
+        is_done = profile_find_names(profile, reader_of, &names) == 0;
+    }
+    free(names.readers);
+    free(names.is_found);
+    free(names.asked);
+    return is_done;
+}
+
+/* the result --------------------------------------------------------------- */
+
+static void say_gzip(struct work_service *service, const char *data,
+                     size_t size)
+{
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)data};
+    static unsigned char room[65536];
+    int rc = Z_OK;
+
+    if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, MAX_WBITS + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        out_of_memory();
+    }
+    while (rc != Z_STREAM_END) {
+        if (z.avail_in == 0) {
+            z.avail_in = (uInt)(size < UINT_MAX ? size : UINT_MAX);
+            size -= z.avail_in;
+        }
+        z.next_out = room;
+        z.avail_out = sizeof(room);
+        rc = deflate(&z, size == 0 ? Z_FINISH : Z_NO_FLUSH);
+        work_say(service, room, sizeof(room) - z.avail_out);
+    }
+    deflateEnd(&z);
+}
+
+static void say_zstd(struct work_service *service, const char *data,
+                     size_t size)
+{
+    size_t room = ZSTD_compressBound(size);
+    char *packed = malloc(room);
+
+    room = packed != NULL
+               ? ZSTD_compress(packed, room, data, size, ZSTD_LEVEL)
+               : 0;
+    if (room == 0 || ZSTD_isError(room)) {
+        out_of_memory();
+    }
+    work_say(service, packed, room);
+    free(packed);
+}
+
+static void answer(const struct profile *profile, enum packing packing,
+                   struct work_service *service)
+{
+    struct profile_output out = {0};
+
+    profile_write(profile, &out);
+    if (out.has_failed) {
+        out_of_memory();
+    }
+    if (packing == PACKED_GZIP) {
+        say_gzip(service, out.data, out.size);
+    } else if (packing == PACKED_ZSTD) {
+        say_zstd(service, out.data, out.size);
+    } else {
+        work_say(service, out.data, out.size);
+    }
+    work_done(service);
+    free(out.data);
+}
+
+static void read_profile(struct work_service *service, uint32_t most,
+                         const struct bytes *bytes, enum packing packing)
+{
+    struct profile profile = {0};
+    char error[PROFILE_ERROR];
+
+    if (!profile_read(&profile, bytes->data, bytes->size, error)) {
+        refuse(service, PROFILE_BAD, error);
+    } else if (profile.nmodules > most) {
+        refuse(service, PROFILE_LARGE, "the profile has too many modules");
+    } else if (!find_names(&profile, service)) {
+        out_of_memory();
+    } else {
+        answer(&profile, packing, service);
+    }
+    profile_free(&profile);
+}
+
+/* Undoes a packing.  Returns false when it has refused. */
+static bool undo(struct packed_room *room, enum packing packing,
+                 struct bytes *bytes)
+{
+    if (packing == PACKED_NOT) {
+        return true;
+    }
+    if (packing == PACKED_OTHER) {
+        refuse(room->service, PROFILE_CODING,
+               "Content-Encoding must be gzip or zstd");
+        return false;
+    }
+    switch (packed_undo(room, packing, bytes)) {
+    case PACKED_DONE:
+        return true;
+    case PACKED_LARGE:
+        refuse(room->service, PROFILE_LARGE,
+               "the unpacked profile is larger than "
+               "\"symbolication.limits.crash_size\"");
+        return false;
+    default:
+        refuse(room->service, PROFILE_BAD, "the packed profile is damaged");
+        return false;
+    }
+}
+
+void profile_work(const struct work_body *body)
+{
+    struct packed_room room = {.service = body->service};
+    struct bytes bytes = {body->data, body->size};
+    enum packing packing;
+    struct order order;
+
+    if (order_read(&order, body->text) != 0) {
+        out_of_memory();
+    }
+    room.most = order.unpacked;
+    if (undo(&room, packed_by_name(order.coding), &bytes)) {
+        packing = packed_by_content(&bytes);
+        if (undo(&room, packing, &bytes)) {
+            read_profile(body->service, body->limit, &bytes, packing);
+        }
+    }
+    packed_free(&room);
+    order_free(&order);
+}

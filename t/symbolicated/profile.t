@@ -1,0 +1,280 @@
+#!/usr/bin/env perl
+
+# POST /profile: profiles come back with names.  Names are those of the worked
+# example of the symbfile format; of a program that is compiled here, what
+# addr2line says.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib qw(memGzip memGunzip);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use MIME::Base64 qw(encode_base64);
+use Test::More;
+use Test::Symcache;
+use Test::Wire qw(bytes field fields number varint);
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical;
+my $build = '9a2b77f0c1d35ec6a86f0ba5aa3cde21f2a7a001';
+my $hash = 'a7e79e8a85da69bad5c3fea209342ac9';
+my $debug = 'F0772B9AD3C1C65EA86F0BA5AA3CDE210';
+my $other = '0123456789abcdef0123456789abcdef01234567';
+my $store = $t->path('store');
+
+$t->write_file('example.symc', '');
+system($t->program('symcachectl'), 'convert', '-o', $t->path('example.symc'),
+       $t->data('convert/symbfile/ranges.symbfile')) == 0 or die;
+for ("_/$debug/_", "_/hash-$hash/_", "app.pdb/$debug/app.pdb") {
+    my ($dir) = m{(.*)/};
+    make_path("$store/$dir");
+    copy($t->path('example.symc'), "$store/$_-v9.0.0.symcache") or die;
+}
+$t->start_symbolicated({ stores => { default => { root => $store } },
+    symbolication => { limits => { crash_size => '1m', modules => 100 } } });
+
+sub ask {
+    my ($body, @headers) = @_;
+    return $t->post($t->symbolicated_socket, '/profile', $body, @headers);
+}
+
+# --- perf script
+
+my $perf = <<"EOS";
+$build /usr/bin/app
+app   12/13 [000]  1.000000: PERF_RECORD_MMAP2 12/13: [0x55550000(0x3000) \@ 0 fd:01 12 0]: r--p /usr/bin/app
+app   12/13 [000]  1.000000: PERF_RECORD_MMAP2 12/13: [0x55552000(0x1000) \@ 0x2000 fd:01 12 0]: r-xp /usr/bin/app
+app   12/13 [000]  1.000000: PERF_RECORD_MMAP2 12/13: [0x7000000(0x1000) \@ 0x1000 <$other>]: r-xp /usr/lib/other.so
+app   12/13 [000]  1.100000:     250000 cpu-clock:
+\t        55552024 [unknown] (/usr/bin/app)
+\t        5555203b [unknown] (/usr/bin/app)
+\t            2010 [unknown] (/usr/bin/app)
+\t        55552000 kept (/usr/bin/app)
+\t         7000010 [unknown] (/usr/lib/other.so)
+\t        55552040 [unknown] (/usr/bin/app)
+\t               0 [unknown] ([unknown])
+
+app   12/13 [000]  1.200000:     250000 cpu-clock:      55552000 [unknown] (/usr/bin/app+0x2000)
+EOS
+(my $named = $perf) =~ s/^(\s+55552024 )\[unknown\](.*)$/$1vec_push (inlined)\n$1run_loop$2/m;
+$named =~ s/^(\s+5555203b )\[unknown\]/$1run_loop/m;
+$named =~ s/^(\s+2010 )\[unknown\](.*)$/$1vec_push (inlined)\n$1run_loop$2/m;
+$named =~ s/ 55552000 \[unknown\]/ 55552000 run_loop/;
+my $r = ask($perf);
+is $r->{status}, 200, 'the text of perf script' or diag $r->{raw};
+is $r->{body}, $named, '... has names, and else nothing has changed';
+is ask($named)->{body}, $named, '... and again';
+$perf =~ s/\n\z//;
+$named =~ s/\n\z//;
+is ask($perf)->{body}, $named, 'a last line without an end';
+
+# --- pprof
+
+my @strings = ('', 'cpu', 'nanoseconds', '/usr/bin/app', $build, 'kept',
+               'kept.c', '/usr/lib/other.so', $other);
+sub pprof {
+    my (%o) = @_;
+    return field(1, number(1, 1) . number(2, 2))
+        . field(2, field(1, join '', map { varint($_) } 1 .. 4) . number(2, 7))
+        . field(3, number(1, 1) . number(2, 0x400000) . number(3, 0x404000)
+                . number(5, 3) . number(6, 4) . ($o{flags} // ''))
+        . field(3, number(1, 9) . number(2, 0x700000) . number(3, 0x701000)
+                . number(5, 7) . number(6, 8))
+        . field(4, number(1, 1) . number(2, 1) . number(3, 0x402024)
+                . ($o{lines} // ''))
+        . field(4, number(1, 2) . number(2, 1) . number(3, 0x402040))
+        . field(4, number(1, 3) . number(2, 9) . number(3, 0x700010))
+        . field(4, number(1, 4) . number(2, 1) . number(3, 0x402000)
+                . field(4, number(1, 5) . number(2, 3)))
+        . field(5, number(1, 5) . number(2, 5) . number(3, 5) . number(4, 6))
+        . ($o{functions} // '')
+        . join('', map { field(6, $_) } @strings, @{ $o{strings} // [] })
+        . number(9, 77) . number(12, 1);
+}
+# fields of the same number stay in order; which follows which is the writer's
+sub sorted { join '|', map { "$_->[0]:" . unpack 'H*', $_->[1] }
+             sort { $a->[0] <=> $b->[0] } fields($_[0]) }
+my $wanted = pprof(
+    flags => join('', map { number($_, 1) } 7 .. 10),
+    lines => field(4, number(1, 6) . number(2, 44))
+           . field(4, number(1, 7) . number(2, 21)),
+    functions => field(5, number(1, 6) . number(2, 11) . number(3, 11) . number(4, 12))
+               . field(5, number(1, 7) . number(2, 10) . number(3, 10) . number(4, 9)),
+    strings => ['/src/app.c', 'run_loop', '/src/vec.h', 'vec_push']);
+$r = ask(pprof());
+is $r->{status}, 200, 'pprof' or diag $r->{raw};
+my %got = named_pprof($r->{body});
+is_deeply $got{1}, ['vec_push /src/vec.h:44', 'run_loop /src/app.c:21'],
+    '... has names, the innermost first';
+is_deeply [@got{2, 3}], [[], []], '... what is not found has none';
+is_deeply $got{4}, ['kept kept.c:3'], '... and a name stays';
+is_deeply [unchanged($r->{body})], [unchanged(pprof())],
+    '... all else is as it was';
+$r = ask(memGzip(pprof()), 'Content-Type: application/octet-stream');
+is_deeply {named_pprof(memGunzip($r->{body}) // '')}, \%got,
+    'pprof in gzip comes back in gzip';
+$r = ask(memGzip(memGzip(pprof())), 'Content-Encoding: gzip');
+is_deeply {named_pprof(memGunzip($r->{body}) // '')}, \%got,
+    '... and a Content-Encoding is undone';
+
+# The names of the locations of a pprof, by their ids.
+sub named_pprof {
+    my @f = fields($_[0]);
+    my @text = map { $_->[1] } grep { $_->[0] == 6 } @f;
+    my %function;
+    for (grep { $_->[0] == 5 } @f) {
+        my %v = map { @$_ } fields($_->[1]);
+        $function{ $v{1} } = "$text[$v{2}] $text[$v{4} // 0]";
+    }
+    my %named;
+    for (grep { $_->[0] == 4 } @f) {
+        my ($id, @lines);
+        for (fields($_->[1])) {
+            $id = $_->[1] if $_->[0] == 1;
+            next unless $_->[0] == 4;
+            my %v = map { @$_ } fields($_->[1]);
+            push @lines, "$function{ $v{1} }:$v{2}";
+        }
+        $named{$id} = \@lines;
+    }
+    return %named;
+}
+# What names do not change: samples, times, former strings and functions, and
+# the first fields of mappings and locations.
+sub unchanged {
+    my @f = fields($_[0]);
+    my ($strings, $functions) = (0, 0);
+    return map {
+        my ($n, $v) = @$_;
+        $n == 3 || $n == 4 ? do { my @g = grep { $_->[0] < 4 } fields($v);
+                                  "$n: " . join ',', map { "@$_" } @g }
+            : $n == 6 && $strings++ >= @strings ? ()
+            : $n == 5 && $functions++ >= 1 ? ()
+            : "$n:" . unpack 'H*', $v
+    } @f;
+}
+
+# --- OTLP
+
+my @texts = ('', 'process.executable.build_id.gnu',
+             'process.executable.build_id.htlhash', '/usr/bin/app', 'kept');
+my $otlp = field(1, field(2, 'whatever it has'))
+    . field(2, field(1, '')
+        . field(1, number(1, 0x400000) . number(2, 0x404000) . number(4, 3)
+                . field(5, varint(1)))
+        . field(1, number(4, 3) . field(5, varint(2)))
+        . field(2, '')
+        . field(2, number(1, 1) . number(2, 0x402010))
+        . field(2, number(1, 2) . number(2, 0x203b) . field(4, varint(9)))
+        . field(2, number(1, 1) . number(2, 0x402000) . field(3, number(1, 1) . number(2, 3)))
+        . field(3, '') . field(3, number(1, 4))
+        . join('', map { field(5, $_) } @texts)
+        . field(6, '') . field(6, number(1, 1) . field(2, field(1, $build)))
+        . field(6, number(1, 2) . field(2, field(1, $hash)))
+        . field(7, 'a stack'));
+$r = ask($otlp);
+is $r->{status}, 200, 'profiles of OTLP' or diag $r->{raw};
+my @top = fields($r->{body});
+is_deeply [$top[0], scalar @top], [[1, field(2, 'whatever it has')], 2],
+    '... with all profiles as they were';
+my @dictionary = fields($top[1][1]);
+my @text = map { $_->[1] } grep { $_->[0] == 5 } @dictionary;
+my @functions = map { { map { @$_ } fields($_->[1]) } }
+    grep { $_->[0] == 3 } @dictionary;
+my @locations = map { my @l = grep { $_->[0] == 3 } fields($_->[1]);
+    join '; ', map { my %l = map { @$_ } fields($_->[1]);
+                     my $f = $functions[$l{1}];
+                     $text[$f->{1}] . ' ' . $text[$f->{3} // 0] . ":$l{2}" } @l }
+    grep { $_->[0] == 2 } @dictionary;
+is_deeply \@locations,
+    ['', 'vec_push /src/vec.h:40; run_loop /src/app.c:21',
+     'run_loop /src/app.c:24', 'kept :3'],
+    '... names by build id and by the hash of the file';
+
+# --- the Firefox Profiler
+
+sub firefox {
+    my (@n) = @_;
+    return <<"EOS";
+{ "meta": {"version": 27, "x": "\\u00e9"}, "libs": [
+    {"name": "x.so", "breakpadId": "", "codeId": null},
+    {"debugName": "app.pdb", "breakpadId": "$debug", "codeId": null}],
+  "threads": [{"name": "main",
+    "stringArray": ["0x2024", "kept", "0x\\"", "0x203b"$n[0]],
+    "funcTable": {"length": 4, "name": [$n[1], 1, 2, $n[2]], "resource": [0, 0, -1, 0],
+                  "fileName": [$n[3], null, null, $n[4]], "lineNumber": [null, null, null, null]},
+    "resourceTable": {"length": 1, "lib": [1], "name": [1]},
+    "frameTable": {"length": 4, "func": [0, 1, 2, 3], "address": [8228, 8192, 1, 8251],
+                   "line": [$n[5], null, null, $n[6]]}}]}
+EOS
+}
+$r = ask(firefox('', 0, 3, ('null') x 4));
+is $r->{status}, 200, 'the Firefox Profiler' or diag $r->{raw};
+is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
+    '... has the functions that have the code';
+
+# --- what is none
+
+for (['', 'empty'], ["\0\1\2", 'no profile'], ["\x0a\5\xff", 'no profile'],
+     ["text\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged'],
+     ["\x1f\x8b\x08damaged", 'damaged']) {
+    $r = ask($_->[0]);
+    ok $r->{status} == 400 && $json->decode($r->{body})->{error} =~ /$_->[1]/,
+        "400: $_->[1]" or diag $r->{raw};
+}
+is ask('x' x (1 << 20) . 'x')->{status}, 413, 'a profile that is too large';
+is ask(memGzip("\n" x (1 << 21)))->{status}, 413, '... when it is unpacked';
+is ask('x', 'Content-Encoding: br')->{status}, 415, 'another coding';
+is $t->http($t->symbolicated_socket, 'GET', '/profile')->{status}, 405, 'GET';
+is ask(join '', map { sprintf "%040x /lib/%d\n\t 10 [unknown] (/lib/%d)\n", $_, $_, $_ }
+       1 .. 101)->{status}, 413, 'more modules than limits.modules';
+
+# --- a program, and what addr2line says
+
+SKIP: {
+    my ($cc) = grep { -x } map { "$_/cc" } split /:/, $ENV{PATH};
+    my ($addr2line) = grep { -x } map { "$_/addr2line" } split /:/, $ENV{PATH};
+    skip 'there is no cc, or no addr2line', 1 unless $cc && $addr2line;
+    my $source = $t->write_file('program.c', <<'EOS');
+static inline __attribute__((always_inline)) unsigned mix(unsigned a)
+{
+    for (int i = 0; i < 50; i++) a = (a * 2654435761u) ^ (a >> 13);
+    return a;
+}
+__attribute__((noinline)) unsigned inner(unsigned n)
+{
+    unsigned s = 0;
+    for (unsigned i = 0; i < n; i++) s += mix(i);
+    return s;
+}
+int main(int argc, char **argv) { return (int)inner((unsigned)argc); }
+EOS
+    my $program = $t->path('program');
+    system($cc, '-g', '-O2', '-Wl,--build-id=0x' . $other, '-o', $program,
+           $source) == 0 or skip 'cc fails', 1;
+    system($t->program('symcachectl'), 'convert', '-o', $t->path('program.symc'),
+           $program) == 0 or die;
+    make_path("$store/_/67452301AB89EFCD0123456789ABCDEF0");
+    copy($t->path('program.symc'),
+         "$store/_/67452301AB89EFCD0123456789ABCDEF0/_-v9.0.0.symcache") or die;
+    my ($begin) = qx{nm '$program'} =~ /^(\w+) T inner$/m;
+    my @addresses = map { hex($begin) + $_ } 0 .. 40;
+    my $text = "$other /program\n" . join '', map { sprintf "\t%16x [unknown] (/program)\n", $_ } @addresses;
+    my $expected = "$other /program\n";
+    for my $address (@addresses) {
+        my $hex = sprintf '%x', $address;
+        my @lines = split /\n/, qx{addr2line -i -f -e '$program' 0x$hex};
+        my @f = map { $lines[2 * $_] } 0 .. @lines / 2 - 1;
+        my $outer = pop @f;
+        $expected .= sprintf "\t%16x %s\n", $address, $_
+            for map({ "$_ (inlined)" } @f), "$outer (/program)";
+    }
+    is ask($text)->{body}, $expected, 'each byte of a function, as addr2line has it';
+}
+
+is $t->symbolicated_metric('symbolicated_requests_running'), 0, 'nothing runs';
+$t->finish;
+done_testing;
