@@ -150,6 +150,21 @@ bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
     return true;
 }
 
+bool digest_of_file(int fd, uint8_t digest[DIGEST_SIZE])
+{
+    static const char start[] = "sha-256=:";
+    char text[SYMCACHE_DIGEST_TEXT + 1];
+    uint8_t bytes[33]; /* of 44 digits of base64, with a NUL for the "=" */
+
+    if (!digest_sealed(fd, text) ||
+        EVP_DecodeBlock(bytes, (const uint8_t *)text + strlen(start), 44) !=
+            sizeof(bytes)) {
+        return false;
+    }
+    memcpy(digest, bytes, DIGEST_SIZE);
+    return true;
+}
+
 static bool unseal(int fd)
 {
     symcache_digest_t value;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "proto/digest.h"
 
 struct digest; /* of bytes that are added piece by piece */
@@ -52,6 +53,10 @@ void digest_seal_path(const char *path);
 
 /* Has the file a digest that is believed?  Then it is written into text. */
 bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1]);
+
+/* The same as bytes. */
+#define DIGEST_SIZE 32
+bool digest_of_file(int fd, uint8_t digest[DIGEST_SIZE]);
 
 /* Does a file lack a digest that it could have?  Not where the file system has
  * none, and not if the file was changed since it was sealed. */

@@ -99,6 +99,8 @@ unsigned config_format_inputs(symcache_kind_e kind)
         return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB;
     case SYMCACHE_KIND_PROGUARDCACHE:
         return 1u << FORMAT_PROGUARD;
+    case SYMCACHE_KIND_JSCACHE:
+        return 1u << FORMAT_ANY;
     default:
         return 0;
     }

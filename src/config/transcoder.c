@@ -151,7 +151,7 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
 
 #define MAKES                                                                 \
     "\"symcache\", \"ppdbcache\", \"cficache\", \"sourcecache\", "             \
-    "\"proguardcache\" or \"breakpad\""
+    "\"proguardcache\", \"jscache\" or \"breakpad\""
 
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
@@ -321,8 +321,8 @@ static void free_list(char **list)
     free(list);
 }
 
-/* Copies argv with "--kind" and the text of a kind behind the program.  NULL
- * when out of memory. */
+/* Copies argv with "--kind" and the text of a kind behind the program, and with
+ * the map of a script at the end.  NULL when out of memory. */
 static char **command_for(char *const *argv, symcache_kind_e kind)
 {
     char **copy;
@@ -331,15 +331,16 @@ static char **command_for(char *const *argv, symcache_kind_e kind)
     while (argv[n] != NULL) {
         n++;
     }
-    copy = calloc(n + 3, sizeof(*copy));
+    copy = calloc(n + 4, sizeof(*copy));
     if (copy == NULL) {
         return NULL;
     }
-    for (i = 0; i < n + 2; i++) {
-        copy[i] = strdup(i == 0   ? argv[0]
-                         : i == 1 ? "--kind"
-                         : i == 2 ? symcache_kind_text(kind)
-                                  : argv[i - 2]);
+    for (i = 0; i < n + 2 + (kind == SYMCACHE_KIND_JSCACHE); i++) {
+        copy[i] = strdup(i == 0       ? argv[0]
+                         : i == 1     ? "--kind"
+                         : i == 2     ? symcache_kind_text(kind)
+                         : i == n + 2 ? "{map}"
+                                      : argv[i - 2]);
         if (copy[i] == NULL) {
             free_list(copy);
             return NULL;
@@ -389,7 +390,8 @@ static int add_implied(struct config_reader *r, const cJSON *item,
         t = &store->transcoders[store->ntranscoders++];
         t->is_implied = true;
         t->makes = (symcache_kind_e)kind;
-        t->version = (symcache_version_t){1, 0, 0};
+        t->version = (symcache_version_t){
+            kind == SYMCACHE_KIND_JSCACHE ? 2 : 1, 0, 0};
         t->inputs = config_format_inputs(t->makes);
         t->profile = of->profile;
         t->time = of->time;

@@ -12,6 +12,7 @@
 static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_since(const char *value, size_t len);
 static int symcache_hint_is_scraped(const char *value, size_t len);
+static int symcache_hint_is_file(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
@@ -24,6 +25,8 @@ static const struct {
     [SYMCACHE_HINT_URL] = { "url", symcache_hint_is_url },
     [SYMCACHE_HINT_SINCE] = { "since", symcache_hint_is_since },
     [SYMCACHE_HINT_SCRAPED] = { "scraped", symcache_hint_is_scraped },
+    [SYMCACHE_HINT_SCRIPT] = { "script", symcache_hint_is_file },
+    [SYMCACHE_HINT_MAP] = { "map", symcache_hint_is_file },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
@@ -216,6 +219,61 @@ symcache_hint_is_since(const char *value, size_t len)
     }
 
     return len > 0 && len <= 12 && i == len && value[0] != '0';
+}
+
+void
+symcache_hint_print_file(char value[SYMCACHE_HINT_MAX + 1],
+    const symcache_key_t *key)
+{
+    memcpy(value, key->name, key->name_len);
+    value[key->name_len] = '/';
+    symcache_id_print(value + key->name_len + 1, key);
+}
+
+/* One text for each file. */
+
+static int
+symcache_hint_is_file(const char *value, size_t len)
+{
+    char            text[SYMCACHE_HINT_MAX + 1];
+    const char     *slash;
+    symcache_key_t  key;
+
+    slash = memchr(value, '/', len);
+    if (slash == NULL
+        || symcache_name_parse(value, (size_t) (slash - value), &key)
+           != SYMCACHE_OK
+        || symcache_id_parse(slash + 1, len - (size_t) (slash - value) - 1,
+                             &key)
+           != SYMCACHE_OK
+        || key.id_type != SYMCACHE_ID_HASH)
+    {
+        return 0;
+    }
+
+    symcache_hint_print_file(text, &key);
+
+    return strlen(text) == len && memcmp(text, value, len) == 0;
+}
+
+int
+symcache_hint_file(const char *value, symcache_key_t *key)
+{
+    size_t       len;
+    const char  *slash;
+
+    len = strlen(value);
+
+    if (!symcache_hint_is_file(value, len)) {
+        return 0;
+    }
+
+    slash = strchr(value, '/');
+    (void) symcache_name_parse(value, (size_t) (slash - value), key);
+    (void) symcache_id_parse(slash + 1, strlen(slash + 1), key);
+    key->kind = SYMCACHE_KIND_SOURCE;
+
+    return 1;
 }
 
 static int

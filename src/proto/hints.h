@@ -19,6 +19,7 @@
 
 
 #include <stddef.h>
+#include "key.h"
 
 
 typedef enum {
@@ -31,6 +32,9 @@ typedef enum {
     /* "1": a client names the URL, and no file of ours, so no credentials are
      * sent; proved likewise, by "#scraped" at the end */
     SYMCACHE_HINT_SCRAPED,
+    /* files at URLs of which a JsCache is made: "<name>/<id>" of their keys */
+    SYMCACHE_HINT_SCRIPT,
+    SYMCACHE_HINT_MAP,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
     SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */
@@ -64,6 +68,12 @@ int symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
 void symcache_hint_get(const char *hints, symcache_hint_e hint,
     char value[SYMCACHE_HINT_MAX + 1]);
 
+
+/* Reads the value of SYMCACHE_HINT_SCRIPT and SYMCACHE_HINT_MAP, and prints it.
+ * Returns 0 if it is none. */
+int symcache_hint_file(const char *value, symcache_key_t *key);
+void symcache_hint_print_file(char value[SYMCACHE_HINT_MAX + 1],
+    const symcache_key_t *key);
 
 /* Returns 1 if there are hints, and all of them are of a proved kind. */
 int symcache_hints_proved(const char *hints);

@@ -74,6 +74,7 @@ check(text(transcoder => '"version": "9.0.0", "command": ["pdb2symcache", '
 is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
     . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho; '
+    . 'jscache 2.0.0 of any; '
     . 'sourcecache 1.0.0 of portablepdb, sourcebundle; '
     . 'breakpad 1.0.0 of pdb, pe, elf, macho; '
     . 'proguardcache 1.0.0 of proguard'],

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +107,7 @@ static void read_places(struct module *module, int fd)
 /* What is known of a file at a URL besides. */
 static void read_properties(struct module *module, int fd)
 {
-    char text[SYMCACHE_PROPERTIES_MAX + 1], digest[SYMCACHE_DIGEST_TEXT + 1];
-    uint8_t bytes[48]; /* of base64, with its padding */
+    char text[SYMCACHE_PROPERTIES_MAX + 1];
     ssize_t n = fgetxattr(fd, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
                           SYMCACHE_PROPERTIES_MAX);
 
@@ -117,12 +115,7 @@ static void read_properties(struct module *module, int fd)
         text[n] = '\0';
         module->properties = strdup(text);
     }
-    if (digest_sealed(fd, digest) &&
-        EVP_DecodeBlock(bytes, (const uint8_t *)digest + strlen("sha-256=:"),
-                        44) == 33) {
-        memcpy(module->digest, bytes, sizeof(module->digest));
-        module->has_digest = true;
-    }
+    module->has_digest = digest_of_file(fd, module->digest);
 }
 
 struct module *module_open(int fd, const struct stat *st, int root,

@@ -13,6 +13,7 @@
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
+#include "inputs.h"
 #include "scheduler.h"
 #include "symcached/space/space.h"
 #include "waiter.h"
@@ -348,6 +349,10 @@ void job_run_transcoder(struct job *job)
         scheduler_workdir(job->scheduler, file_root(job));
     char error[NEGCACHE_TEXT_MAX];
 
+    if (kind_has_inputs((symcache_kind_e)job->key.kind) &&
+        !job_take_inputs(job)) {
+        return;
+    }
     /* Cleaning may have removed it while the job waited.  A job that took it
      * from the downloads can still ask its sources. */
     if (!job_has_original(job)) {
@@ -377,7 +382,7 @@ void job_run_transcoder(struct job *job)
 
     job->run.transcode = transcode_start(
         job->scheduler->base, job->config, job_transcoder(job), &job->key,
-        job_pdb_path(job), job->work, on_transcoded, job);
+        job_pdb_path(job), job->original.map, job->work, on_transcoded, job);
     if (job->run.transcode == NULL) {
         job_fail(job, ENOMEM, "the transcoder cannot be started");
     }

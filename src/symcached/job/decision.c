@@ -10,6 +10,7 @@
 #include <string.h>
 #include "symcached/index/index.h"
 #include "symcached/source/original_id.h"
+#include "inputs.h"
 #include "order.h"
 #include "symcached/store/store.h"
 
@@ -187,7 +188,8 @@ bool decision_answer(const struct decision *d,
         break;
     }
 
-    if (store->nsources == 0) {
+    if (store->nsources == 0 &&
+        !kind_has_inputs((symcache_kind_e)key->kind)) {
         a->kind = SCHEDULER_ABSENT;
         a->reason = "no-source";
         a->text = "this store has no sources";

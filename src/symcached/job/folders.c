@@ -230,12 +230,13 @@ bool job_has_original(const struct job *job)
 
 void job_leave_original(struct job *job)
 {
-    if (job->original.link != NULL) {
+    if (job->original.folder != NULL) {
         async_unlink_add(job->original.folder);
-        free(job->original.folder);
-        free(job->original.link);
-        job->original.folder = job->original.link = NULL;
     }
+    free(job->original.folder);
+    free(job->original.link);
+    free(job->original.map);
+    job->original.folder = job->original.link = job->original.map = NULL;
 }
 
 void job_discard_pdb(struct job *job)

@@ -3,6 +3,7 @@
  */
 #include "order.h"
 
+#include "inputs.h"
 #include "symcached/store/store.h"
 
 #define ORDER_PASSES 2
@@ -157,6 +158,9 @@ bool order_has_way(const struct store_config *store,
     unsigned formats;
     size_t i;
 
+    if (kind_has_inputs(kind)) {
+        return best_transcoder(store, kind, target, FORMAT_ANY) != NULL;
+    }
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
         formats = formats_by_id(formats_of(source, kind), key);

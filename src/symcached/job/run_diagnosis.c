@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "inputs.h"
 #include "scheduler.h"
 #include "base/log.h"
 #include "symcached/store/store.h"
@@ -37,9 +38,13 @@ static struct trust *trust_in(const struct job *job,
     return trusts_get(job->scheduler->trusts, job->store, transcoder);
 }
 
+/* What is made of several files says nothing of a transcoder: the canary is
+ * one file. */
 static struct trust *trust_of(const struct job *job)
 {
-    return trust_in(job, job_transcoder(job));
+    return kind_has_inputs((symcache_kind_e)job->key.kind)
+               ? NULL
+               : trust_in(job, job_transcoder(job));
 }
 
 static bool take_probe(struct job *job)
@@ -242,7 +247,7 @@ static int run_canary(struct job *job)
     errno = ENOMEM;
     job->run.transcode = transcode_start(
         job->scheduler->base, job->config, job_transcoder(job), &canary->key,
-        canary->path, job->work, on_canary, job);
+        canary->path, NULL, job->work, on_canary, job);
     return job->run.transcode != NULL ? 0 : -1;
 }
 

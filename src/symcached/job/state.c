@@ -9,6 +9,7 @@
 #include <string.h>
 #include <event2/event.h>
 #include "base/log.h"
+#include "inputs.h"
 #include "scheduler.h"
 
 const char ORIGINAL_DOWNLOADS[] = "downloads";
@@ -155,6 +156,11 @@ void job_set_state(struct job *job, enum job_state state)
 
 void job_seek_original(struct job *job)
 {
+    if (kind_has_inputs((symcache_kind_e)job->key.kind)) {
+        job->original.format = FORMAT_ANY;
+        job_set_state(job, JOB_WAITS_TRANSCODER);
+        return;
+    }
     if (!purpose_is_better(job->purpose) &&
         job->target.transcoder->command != NULL && job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);

@@ -17,6 +17,7 @@
  *   sibling.c             tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
  *   conversion.c          runs its transcoder, and publishes what that made
+ *   inputs.c              takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
  *   ask_tier.c            asks the tier of its store, before all that
  *   run_diagnosis.c       tells failures of the transcoder from those of the
@@ -111,6 +112,7 @@ struct original {
                           in folder, or its path there; or itself, in folder,
                           if it was received and nobody has read it yet; or
                           NULL: it is among the downloads */
+    char *map;         /* the path of a script's map; or NULL */
     char *folder;      /* of the lookup, of which nothing else is left; or
                           NULL */
     time_t unchanged;  /* since when it must be what its source had; 0: nobody

@@ -108,6 +108,8 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
             "url= must be a URL of http or https in its normal form",
         [SYMCACHE_HINT_SINCE] = "since= must be seconds since 1970",
         [SYMCACHE_HINT_SCRAPED] = "scraped= must be 1",
+        [SYMCACHE_HINT_SCRIPT] = "script= must be <name>/hash-<hex>",
+        [SYMCACHE_HINT_MAP] = "map= must be <name>/hash-<hex>",
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
         [SYMCACHE_HINT_CODE_ID] =

@@ -68,7 +68,8 @@ static char *command_argument(const struct command_paths *paths,
 static int fill_argv(struct command *command, char *const *arguments,
                      const struct command_paths *paths)
 {
-    size_t n, i;
+    size_t n, i, argc = 0;
+    bool is_map;
 
     for (n = 0; arguments[n] != NULL; n++) {
         continue;
@@ -76,8 +77,13 @@ static int fill_argv(struct command *command, char *const *arguments,
 
     command->argv = calloc(n + 1, sizeof(*command->argv));
     for (i = 0; command->argv != NULL && i < n; i++) {
-        command->argv[i] = command_argument(paths, arguments[i]);
-        if (command->argv[i] == NULL) {
+        is_map = strcmp(arguments[i], "{map}") == 0;
+        if (is_map && paths->map == NULL) {
+            continue;
+        }
+        command->argv[argc] = is_map ? strdup(paths->map)
+                                     : command_argument(paths, arguments[i]);
+        if (command->argv[argc++] == NULL) {
             return -1;
         }
     }

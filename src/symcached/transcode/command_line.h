@@ -21,6 +21,7 @@ struct command {
 /* Absolute paths. */
 struct command_paths {
     const char *pdb;     /* {pdb} */
+    const char *map;     /* {map}; NULL: no argument */
     const char *out;     /* {out}, _NT_SYMCACHE_PATH */
     const char *symbols; /* _NT_SYMBOL_PATH */
     const char *cwd;

@@ -69,6 +69,7 @@ struct transcode {
     transcode_done_fn done;
     void *arg;
     char *pdb;
+    char *map; /* or NULL */
     char *work;
     char *out;
     struct output output;
@@ -95,6 +96,7 @@ static void transcode_free(struct transcode *transcode)
     command_clear(&transcode->command);
     confine_clear(&transcode->confine);
     free(transcode->pdb);
+    free(transcode->map);
     free(transcode->work);
     free(transcode->out);
     free(transcode);
@@ -561,6 +563,7 @@ static int spawn(struct transcode *transcode)
     }
 
     paths.pdb = transcode->pdb;
+    paths.map = transcode->map;
     paths.out = transcode->out;
     paths.symbols = symbols;
     paths.cwd = cwd;
@@ -620,7 +623,8 @@ struct transcode *transcode_start(struct event_base *base,
                                   const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
-                                  const char *work, transcode_done_fn done,
+                                  const char *map, const char *work,
+                                  transcode_done_fn done,
                                   void *arg)
 {
     struct transcode *transcode = calloc(1, sizeof(*transcode));
@@ -639,9 +643,11 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);
+    transcode->map = map != NULL ? strdup(map) : NULL;
     transcode->work = strdup(work);
     transcode->failed = evtimer_new(base, on_failed, transcode);
     if (transcode->pdb == NULL || transcode->work == NULL ||
+        (map != NULL && transcode->map == NULL) ||
         transcode->failed == NULL ||
         asprintf(&transcode->out, "%s%s", work,
                  transcode_is_ours(transcoder) ? "" : "/out") < 0) {

@@ -54,7 +54,8 @@ bool transcode_takes_path(const struct transcoder_config *transcoder,
                           const char *path, const char *name);
 
 /*
- * Runs transcoder->command on pdb (absolute path).  work is an existing empty
+ * Runs transcoder->command on pdb (absolute path), and on map, which replaces
+ * {map}, or is NULL.  work is an existing empty
  * directory that the caller removes after done; it holds {out} and the
  * process's working directory.  done is called exactly once, never from
  * inside this function; the strings in result live during the call.
@@ -64,8 +65,8 @@ struct transcode *transcode_start(struct event_base *base,
                                   const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
-                                  const char *work, transcode_done_fn done,
-                                  void *arg);
+                                  const char *map, const char *work,
+                                  transcode_done_fn done, void *arg);
 
 /* One line of why a run failed and of what the transcoder wrote last. */
 void transcode_describe(const struct transcode_result *result, char *buf,

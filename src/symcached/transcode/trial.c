@@ -117,7 +117,7 @@ static int convert(struct trial *trial)
     trial->base = event_base_new();
     if (trial->base == NULL ||
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
-                        pdb, work, on_done, trial) == NULL) {
+                        pdb, NULL, work, on_done, trial) == NULL) {
         workdir_close(workdir);
         return fail(trial_name(trial->transcoder), "out of memory");
     }
@@ -129,7 +129,7 @@ static int convert(struct trial *trial)
 /* Runs the program with the argument --init.  Returns only if it cannot. */
 static int init(const struct trial *trial)
 {
-    const struct command_paths paths = {"", "", "", "", "", NULL};
+    const struct command_paths paths = {"", NULL, "", "", "", "", NULL};
     struct command command = {0};
     char error[256], *argv[] = {NULL, "--init", NULL};
 
