@@ -105,7 +105,7 @@ my $ctl = 'base proto sandbox derived derived/jscache derived/symcache symcachec
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
 $may{'symcachectl/files'} = "$ctl reports/apple reports/minidump converter debuginfo"
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
-    . ' debuginfo/symbfile json'
+    . ' debuginfo/macho debuginfo/symbfile debuginfo/zip json'
     . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"

@@ -27,6 +27,7 @@
 #include "base/secret.h"
 #include "short_reply.h"
 #include "symcachectl/command.h"
+#include "symcachectl/files/container.h"
 #include "symcachectl/files/examine.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/printable.h"
@@ -335,31 +336,123 @@ static void defer(struct upload *u, const char *path)
     u->programs[u->num_programs++] = copy;
 }
 
-/* In a folder there are files that are no symbols; one that was named by itself
- * must be.  Programs can be deferred. */
-static void take(struct upload *u, const char *path, bool is_named,
-                 bool can_defer)
+/* What is in a file. */
+struct found {
+    bool has_symbols;
+    bool has_programs; /* which are sent when it is taken again */
+};
+
+/* A file, or a part of one, and what is known of it. */
+struct content {
+    struct upload *u;
+    const char *path; /* what it is told of as */
+    const char *name; /* its own, without a folder */
+    bool is_named; /* in a folder there are files that are no symbols; one that
+                      was named by itself must be */
+    bool is_again; /* it was taken before, and only its programs are sent now */
+    struct found *found;
+};
+
+static void take_content(const struct content *c, FILE *file)
 {
-    const char *slash = strrchr(path, '/');
     struct symstore_path place;
     char error[512];
+    bool is_program;
+
+    if (examine_place(fileno(file), c->name, &place, error, sizeof(error)) !=
+        0) {
+        if (!c->is_again) {
+            tell(c->u, c->is_named ? REFUSED : NO_PLACE, c->path, NULL, error);
+        }
+        return;
+    }
+    is_program = (place.features & SYMCACHE_HAS_CODE) != 0;
+    c->found->has_symbols = true;
+    c->found->has_programs = c->found->has_programs || is_program;
+    if (is_program == c->is_again) {
+        send_file(c->u, c->path, file, &place);
+    }
+}
+
+static void take_parts(const struct content *c, FILE *file,
+                       enum container_kind kind);
+
+static void take_part(void *arg, const struct container_part *part)
+{
+    const struct content *c = arg;
+    struct content inner = *c;
+    enum container_kind kind;
+    char *path;
+
+    if (asprintf(&path, "%s (%s)", c->path, part->name) < 0) {
+        command_no_memory();
+    }
+    inner.path = path;
+    inner.is_named = false;
+    inner.name = part->file != NULL ? part->file : c->name;
+    if (part->content == NULL && c->is_again) {
+        /* it was told of */
+    } else if (part->content == NULL) {
+        tell(c->u, part->is_damaged ? REFUSED : NO_PLACE, path, NULL,
+             part->error);
+    } else {
+        kind = container_sniff(fileno(part->content));
+        if (kind == CONTAINER_FAT && part->file != NULL) {
+            take_parts(&inner, part->content, kind);
+        } else {
+            take_content(&inner, part->content);
+        }
+        fclose(part->content);
+    }
+    free(path);
+}
+
+/* Each part of a file has a place of its own. */
+static void take_parts(const struct content *c, FILE *file,
+                       enum container_kind kind)
+{
+    char error[512];
+    int rc = container_read(fileno(file), kind, take_part, (void *)c, error,
+                            sizeof(error));
+
+    if (rc == 0 && c->is_named && !c->found->has_symbols) {
+        rc = -1;
+        snprintf(error, sizeof(error), "there is no debug file in it");
+    }
+    if (rc != 0 && !c->is_again) {
+        tell(c->u, c->is_named ? REFUSED : NO_PLACE, c->path, NULL, error);
+    }
+}
+
+/* Programs are sent when a file is taken again. */
+static void take(struct upload *u, const char *path, bool is_named,
+                 bool is_again)
+{
+    struct found found = {false, false};
+    const char *slash = strrchr(path, '/');
+    const struct content content = {.u = u,
+                                    .path = path,
+                                    .name = slash != NULL ? slash + 1 : path,
+                                    .is_named = is_named,
+                                    .is_again = is_again,
+                                    .found = &found};
+    enum container_kind kind;
     FILE *file = fopen(path, "re");
 
     if (file == NULL) {
         tell(u, FAILED, path, NULL, strerror(errno));
         return;
     }
-    if (examine_place(fileno(file), slash != NULL ? slash + 1 : path, &place,
-                      error, sizeof(error)) == 0) {
-        if (can_defer && (place.features & SYMCACHE_HAS_CODE)) {
-            defer(u, path);
-        } else {
-            send_file(u, path, file, &place);
-        }
+    kind = container_sniff(fileno(file));
+    if (kind != CONTAINER_NONE) {
+        take_parts(&content, file, kind);
     } else {
-        tell(u, is_named ? REFUSED : NO_PLACE, path, NULL, error);
+        take_content(&content, file);
     }
     fclose(file);
+    if (found.has_programs && !is_again) {
+        defer(u, path);
+    }
 }
 
 /* the command ------------------------------------------------------------ */
@@ -387,7 +480,7 @@ static void take_operand(struct upload *u, char *operand)
             continue;
         }
         if (entry->fts_info == FTS_F) {
-            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL, true);
+            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL, false);
         } else if (entry->fts_info == FTS_DNR ||
                    entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
             tell(u, FAILED, entry->fts_path, NULL,
@@ -408,7 +501,7 @@ static void take_operands(struct upload *u, int argc, char **argv)
         take_operand(u, argv[i]);
     }
     for (n = 0; n < u->num_programs; n++) {
-        take(u, u->programs[n], true, false);
+        take(u, u->programs[n], true, true);
         free(u->programs[n]);
     }
     u->num_programs = 0;

@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Files that hold others: zip archives, as of dSYM bundles, and fat Mach-O
+ * files, of which each architecture has an id of its own.
+ */
+#ifndef SYMCACHECTL_FILES_CONTAINER_H
+#define SYMCACHECTL_FILES_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "proto/key.h"
+
+enum container_kind { CONTAINER_NONE, CONTAINER_ZIP, CONTAINER_FAT };
+
+/* By the first bytes only. */
+enum container_kind container_sniff(int fd);
+
+struct container_part {
+    char name[1024]; /* of a member, or an architecture */
+    const char *file; /* the last component of a member's name; or NULL */
+    FILE *content;   /* rewound, and closed by the caller of take; NULL: there
+                        is none that can be used, and error says why */
+    bool is_damaged; /* there should be one */
+    char error[200];
+};
+
+/*
+ * Calls take for each part of an open file.  A child process without rights
+ * reads the file; parts become temporary files.  Returns 0, or -1 with a
+ * sentence in error, after some parts perhaps.
+ */
+int container_read(int fd, enum container_kind kind,
+                   void (*take)(void *arg, const struct container_part *part),
+                   void *arg, char *error, size_t size);
+
+#endif
