@@ -15,6 +15,12 @@
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/wasm/wasm.h"
 
+_Static_assert(SOURCEBUNDLE_NAME_SIZE == SYMCACHE_NAME_MAX + 1,
+               "a name does not fit");
+
+/* What is more is the stamp of a portable PDB. */
+#define SOURCEBUNDLE_AGE_MAX 0xffff
+
 _Static_assert(IDENTITIES_MAX >= MACHO_SLICES_MAX, "not all images fit");
 
 /* A file, and the text of what is wrong with it. */
@@ -182,7 +188,9 @@ static size_t read_sourcebundle(const struct input *in,
                                    in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, got.age);
+    set_guid(id, got.guid,
+             got.age > SOURCEBUNDLE_AGE_MAX ? PORTABLEPDB_AGE : got.age);
+    memcpy(id->own_name, got.name, sizeof(id->own_name));
     id->features = SYMCACHE_HAS_SOURCES;
     return 1;
 }

@@ -29,6 +29,8 @@ struct file_identity {
     uint32_t timestamp, image_size;       /* the code id of PE */
     const char *name; /* of the module, in the file; Breakpad's only */
     size_t name_size;
+    char own_name[SYMCACHE_NAME_MAX + 1]; /* of the debug file of which a source
+                                             bundle is; or "" */
     unsigned features; /* a set of SYMCACHE_HAS_... */
     bool is_cut;       /* the file ends in front of what it needs */
     bool is_unfinished; /* text that does not end with a line */

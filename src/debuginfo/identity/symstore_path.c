@@ -19,7 +19,7 @@ struct candidate {
 
 #define UNKNOWN                                                               \
     "is not a file whose identity can be read: no PDB, no Breakpad text, no " \
-    "PE, ELF or Mach-O file"
+    "PE, ELF or Mach-O file, no source bundle"
 
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
@@ -119,6 +119,35 @@ static bool fits_text(struct candidate *c)
     snprintf(file, sizeof(file), "%.*s.sym", (int)stem, name);
     return strlen(file) <= SYMCACHE_NAME_MAX
                ? has_file(c, file)
+               : FAIL(c, "has a name that is too long");
+}
+
+/* crash.src.zip of crash.pdb, ring.src.zip of ring */
+static bool fits_bundle(struct candidate *c)
+{
+    static const uint8_t none[16];
+    const char *own = c->id->own_name;
+    char file[SYMCACHE_NAME_MAX + 16];
+    symcache_key_t key;
+    size_t stem;
+
+    if (memcmp(c->id->guid, none, sizeof(none)) == 0) {
+        return FAIL(c, "is a source bundle of no module: it has no debug id");
+    }
+    if (c->parts[2] == NULL && own[0] != '\0') {
+        if (symcache_name_parse(own, strlen(own), &key) != SYMCACHE_OK ||
+            key.name[0] == '.') {
+            return FAIL(c, "is of a module with a name that is not allowed");
+        }
+        memcpy(c->place->name, key.name, key.name_len + 1);
+    }
+    stem = strlen(c->place->name);
+    if (stem > 4 && strcmp(c->place->name + stem - 4, ".pdb") == 0) {
+        stem -= 4;
+    }
+    snprintf(file, sizeof(file), "%.*s.src.zip", (int)stem, c->place->name);
+    return strlen(file) <= SYMCACHE_NAME_MAX
+               ? has_debug_id(c) && has_file(c, file)
                : FAIL(c, "has a name that is too long");
 }
 
@@ -263,6 +292,7 @@ static const struct {
     [FORMAT_PDB] = {fits_pdb, false, false},
     [FORMAT_PORTABLEPDB] = {fits_pdb, false, false},
     [FORMAT_BREAKPAD] = {fits_text, true, false},
+    [FORMAT_SOURCEBUNDLE] = {fits_bundle, true, false},
     [FORMAT_PE] = {fits_image, true, false},
     [FORMAT_ELF] = {fits_elf, true, true},
     [FORMAT_MACHO] = {fits_macho, true, true},

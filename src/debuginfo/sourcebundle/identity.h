@@ -14,9 +14,12 @@
  * none. */
 bool sourcebundle_sniff(const uint8_t *data, size_t size);
 
+#define SOURCEBUNDLE_NAME_SIZE 256
+
 struct sourcebundle_identity {
     uint8_t guid[16]; /* in text order; all zero: it names no module */
-    uint32_t age;
+    uint32_t age;     /* of a portable PDB its stamp */
+    char name[SOURCEBUNDLE_NAME_SIZE]; /* of the debug file; or "" */
 };
 
 /* Reads the manifest.  Returns 0, or -1 with a sentence in error. */
