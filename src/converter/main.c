@@ -32,6 +32,12 @@ static const char help[] =
     "  --arch ARCH    of a fat Mach-O file, take the image for x86_64, arm64 "
     "...\n"
     "  --id ID        or the one with this UUID\n"
+    "  --altlink FILE the file that dwz made for several; else it is looked "
+    "for\n"
+    "                 beside FILE and in /usr/lib/debug\n"
+    "  --like-symbolic\n"
+    "                 names as the \"symbolic\" library has them, and not as "
+    "debuggers\n"
     "  --strict       refuse all that the \"symbolic\" library refuses\n"
     "  --no-sandbox   parse without seccomp and Landlock\n"
     "  -V, --version  print the version of the format\n"
@@ -102,6 +108,14 @@ static int take_option(struct conversion *c, char **arg, int left)
     }
     if (strcmp(arg[0], "--id") == 0 && left > 1) {
         c->choice.id = arg[1];
+        return 2;
+    }
+    if (strcmp(arg[0], "--like-symbolic") == 0) {
+        c->is_like_symbolic = true;
+        return 1;
+    }
+    if (strcmp(arg[0], "--altlink") == 0 && left > 1) {
+        c->altlink = arg[1];
         return 2;
     }
     if (strcmp(arg[0], "--strict") == 0) {

@@ -27,6 +27,7 @@
 #include "input.h"
 #include "sandbox/sandbox.h"
 #include "sym_output.h"
+#include "supplement_file.h"
 #include "derived/symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -44,6 +45,7 @@ struct input {
     size_t size;
     uint8_t *expanded; /* room for what a compressed PDB becomes, or NULL */
     size_t room;       /* its bytes */
+    size_t beside;     /* bytes of another file that is read */
     const uint8_t *map; /* a script's source map; NULL: none was named */
     size_t map_size;
 };
@@ -243,11 +245,12 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
         }
         return 0;
     }
-    limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
+    limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch +
+                    input->room + 8 * (uint64_t)input->beside;
     /* write_all() bounds the output */
     limits.file_size =
         scratch > output_limit(input) ? scratch : output_limit(input);
-    limits.cpu_seconds = sandbox_seconds(size);
+    limits.cpu_seconds = sandbox_seconds(size + input->beside);
     if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "
@@ -375,6 +378,18 @@ static int convert(const struct conversion *c, struct input *input,
     return rc;
 }
 
+/* Sets what the conversion uses beside the file. */
+static void take_supplement(const struct conversion *c, struct input *input)
+{
+    struct supplement supplement = {.is_like_symbolic = c->is_like_symbolic};
+
+    if (!c->is_like_symbolic) {
+        supplement_map(c, input->data, input->size, &supplement);
+    }
+    supplement_set(&supplement);
+    input->beside = supplement.size;
+}
+
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
 static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
@@ -397,6 +412,9 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     output.left = c->has_sandbox ? output_limit(&input) : UINT64_MAX;
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);
+    if (!failed) {
+        take_supplement(c, &input);
+    }
     if (failed ||
         enter_sandbox(c, &input, scratch, &failure) != 0 ||
         convert(c, &input, &sink, &result, &failure) != 0) {

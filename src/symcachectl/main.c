@@ -40,7 +40,7 @@ static const char help[] =
     "       symcachectl verify FILE\n"
     "       symcachectl convert [-o OUT] [--kind KIND [--text]] [--arch ARCH] "
     "[--id ID]\n"
-    "               [--strict] FILE [MAP]\n"
+    "               [--altlink FILE] [--like-symbolic] [--strict] FILE [MAP]\n"
     "       symcachectl warm [OPTION...] [LIST|IMAGE|PDB|FOLDER...]\n"
     "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
     "       symcachectl why [OPTION...] FILE\n"

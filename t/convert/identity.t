@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 
-# Every input of manifest.tsv: pdb2symcache writes, byte for byte, what the
+# Every input of manifest.tsv: pdb2symcache --like-symbolic writes, byte for byte, what the
 # reference writes (its digest is in the manifest, so that nothing but
 # our own program is needed here), or refuses what the reference refuses.
 
@@ -24,7 +24,7 @@ for my $input ($corpus->inputs) {
     SKIP: {
         skip "$name: " . $corpus->reason($input), 1 unless $pdb;
 
-        my ($code, $err, $out) = $corpus->convert($pdb);
+        my ($code, $err, $out) = $corpus->convert($pdb, '--like-symbolic');
 
         if ($input->{digest} eq 'refused') {
             ok($code != 0 && $code < 128 && $err ne '' && !$out,

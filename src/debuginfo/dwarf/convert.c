@@ -45,17 +45,41 @@ static int convert_unit(struct dwarf_walk *w)
     return d->failure->code == FAILURE_NONE ? 0 : -1;
 }
 
+static void reader_init(struct dwarf_reader *d,
+                        const struct dwarf_object *object,
+                        struct failure *failure)
+{
+    size_t i;
+
+    d->object = object;
+    d->failure = failure;
+    d->work = WORK_BASE;
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        d->work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
+    }
+}
+
+static void reader_free(struct dwarf_reader *d)
+{
+    dwarf_abbrevs_free(&d->abbrevs);
+    table_free(&d->tables_at);
+    free(d->tables);
+    free(d->units);
+    arena_free(&d->unit_memory);
+}
+
 int dwarf_convert(const struct dwarf_object *object,
                   struct symc_writer *writer, struct failure *failure)
 {
     int rc;
     size_t i;
-    struct dwarf_reader d = {.object = object, .failure = failure};
+    struct dwarf_reader d = {0}, supplementary = {0};
     struct dwarf_walk w = {.reader = &d, .writer = writer};
 
-    d.work = WORK_BASE;
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        d.work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
+    reader_init(&d, object, failure);
+    if (object->supplementary != NULL) {
+        reader_init(&supplementary, object->supplementary, failure);
+        d.supplementary = &supplementary;
     }
     w.builder.work = d.work;
     w.seen.width = 4;
@@ -67,10 +91,7 @@ int dwarf_convert(const struct dwarf_object *object,
     }
     rc = failure->code != FAILURE_NONE ? -1 : rc;
     dwarf_walk_free(&w);
-    dwarf_abbrevs_free(&d.abbrevs);
-    table_free(&d.tables_at);
-    free(d.tables);
-    free(d.units);
-    arena_free(&d.unit_memory);
+    reader_free(&d);
+    reader_free(&supplementary);
     return rc;
 }

@@ -50,6 +50,10 @@ struct dwarf_object {
      * debug information has at its address all the same. */
     const uint64_t *addresses;
     size_t num_addresses;
+    /* The object in which dwz has put what several share, or NULL. */
+    const struct dwarf_object *supplementary;
+    /* Names are those that the "symbolic" library finds. */
+    bool is_like_symbolic;
     /* Waits until the first bytes of .debug_info, so many, are there.  Returns
      * false if they never will be.  NULL: all of it is there. */
     bool (*wait)(void *context, size_t size);

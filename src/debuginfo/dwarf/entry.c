@@ -106,16 +106,17 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
 }
 
 /*
- * Reads the entry that a reference leads to.  *unit is the unit of the
- * reference, and becomes that of the entry.  Returns 1, 0 if the reference
+ * Reads the entry that a reference leads to.  *reader and *unit are those of
+ * the reference, and become those of the entry.  Returns 1, 0 if the reference
  * leads to no entry, -1 if it is damaged, or -2 with failure set.
  */
-static int follow(struct dwarf_reader *d, struct dwarf_unit **unit,
+static int follow(struct dwarf_reader **reader, struct dwarf_unit **unit,
                   const struct dwarf_value *reference,
                   struct dwarf_entry *entry)
 {
     uint64_t code, offset = reference->number;
     struct cursor c;
+    struct dwarf_reader *d = *reader;
     struct dwarf_unit *u = *unit;
     const struct dwarf_abbrev *abbrev;
 
@@ -124,7 +125,10 @@ static int follow(struct dwarf_reader *d, struct dwarf_unit **unit,
             return -1;
         }
         offset += u->start;
-    } else if (reference->kind == DWARF_INFO_REF) {
+    } else if (reference->kind == DWARF_INFO_REF ||
+               (reference->kind == DWARF_SUP_REF &&
+                d->supplementary != NULL)) {
+        d = reference->kind == DWARF_SUP_REF ? d->supplementary : d;
         u = dwarf_unit_find(d, offset);
         if (u == NULL) {
             return -1;
@@ -151,6 +155,7 @@ static int follow(struct dwarf_reader *d, struct dwarf_unit **unit,
     if (dwarf_entry_read(d, u, abbrev, &c, entry, NULL) != 0) {
         return -2;
     }
+    *reader = d;
     *unit = u;
     return c.failed ? -1 : 1;
 }
@@ -184,7 +189,7 @@ int dwarf_entry_name(struct dwarf_reader *d, struct dwarf_unit *u,
         if (at->reference.kind == DWARF_NO_VALUE) {
             return 0;
         }
-        rc = follow(d, &u, &at->reference, &e);
+        rc = follow(&d, &u, &at->reference, &e);
         if (rc <= 0) {
             return rc == -2 ? -1 : 0;
         }
@@ -201,9 +206,10 @@ int dwarf_entry_language(struct dwarf_reader *d, struct dwarf_unit *u,
     struct dwarf_unit *before = u;
     const struct dwarf_entry *at = entry;
 
-    for (i = 0; i < MAX_ORIGINS && at->origin.kind != DWARF_NO_VALUE;
+    for (i = 0; i < MAX_ORIGINS && at->origin.kind != DWARF_NO_VALUE &&
+                at->origin.kind != DWARF_SUP_REF;
          i++, at = &e, before = u) {
-        rc = follow(d, &u, &at->origin, &e);
+        rc = follow(&d, &u, &at->origin, &e);
         if (rc < 0) {
             return rc == -2 ? -1 : 0;
         }

@@ -222,7 +222,8 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
                      uint8_t caller, uint32_t *name)
 {
     bool has_origin = entry->origin.kind == DWARF_UNIT_REF ||
-                      entry->origin.kind == DWARF_INFO_REF;
+                      entry->origin.kind == DWARF_INFO_REF ||
+                      entry->origin.kind == DWARF_SUP_REF;
     uint64_t key = has_origin ? entry->origin.number : 0;
     bool is_usual = has_origin &&
                     entry->linkage_name.kind == DWARF_NO_VALUE &&
@@ -232,8 +233,10 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
     size_t steps = 0;
     struct dwarf_name_slot *slot;
 
-    key = (key << 9) | (uint64_t)caller << 1 |
-          (entry->origin.kind == DWARF_INFO_REF);
+    key = (key << 10) | (uint64_t)caller << 2 |
+          (entry->origin.kind == DWARF_INFO_REF   ? 1u
+           : entry->origin.kind == DWARF_SUP_REF ? 2u
+                                                  : 0u);
     slot = is_usual ? find_slot(n, key, &steps) : NULL;
     if (dwarf_charge(d, steps) != 0) {
         return -1;

@@ -184,8 +184,54 @@ static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
     return true;
 }
 
-/* Finds the name of a function.  A symbol counts only where the first of its
- * ranges begins. */
+/* Is it the name that gcc gives a part of a function which runs rarely:
+ * "main.cold", or "main.cold.5" as it was once? */
+static bool is_cold(const struct symc_name *name)
+{
+    static const char end[] = ".cold";
+    size_t n = name->size;
+
+    while (n > 0 && name->data[n - 1] >= '0' && name->data[n - 1] <= '9') {
+        n--;
+    }
+    if (n < name->size && n > 0 && name->data[n - 1] == '.') {
+        n--;
+    } else {
+        n = name->size;
+    }
+    return n > sizeof(end) - 1 &&
+           memcmp(name->data + n - (sizeof(end) - 1), end, sizeof(end) - 1) ==
+               0;
+}
+
+/*
+ * The symbol of a function.  The "symbolic" library takes the one where the
+ * first of its ranges begins; but that may be a part that runs rarely, and then
+ * the whole function has the name of another one.
+ */
+static bool function_symbol(const struct dwarf_walk *w, uint64_t first,
+                            struct symc_name *name)
+{
+    bool is_found = symbol_name(w, relative(w, first), name);
+    struct symc_name other = {0};
+    size_t i;
+
+    if (!is_found || w->reader->object->is_like_symbolic || !is_cold(name)) {
+        return is_found;
+    }
+    for (i = 0; i < w->ranges.count; i++) {
+        if (symbol_name(w, relative(w, w->ranges.list[i].begin), &other) &&
+            !is_cold(&other)) {
+            *name = other;
+            return true;
+        }
+    }
+    name->data = "";
+    name->size = 0;
+    return false;
+}
+
+/* Finds the name of a function: its symbol's, or its own. */
 static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
                          struct symc_name *name)
 {
@@ -200,7 +246,7 @@ static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
                                                 : first;
     }
     if (!w->root.prefers_dwarf_names &&
-        symbol_name(w, relative(w, first), name)) {
+        function_symbol(w, first, name)) {
         return 0;
     }
     rc = dwarf_entry_name(w->reader, w->unit, e, &text, &size);

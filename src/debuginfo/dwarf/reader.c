@@ -83,6 +83,12 @@ bool dwarf_string(struct dwarf_reader *d, const struct dwarf_unit *u,
         return true;
     case DWARF_STR_REF:
         break;
+    case DWARF_SUP_STR_REF:
+        if (d->supplementary == NULL) {
+            return false;
+        }
+        d = d->supplementary;
+        break;
     case DWARF_LINE_STR_REF:
         section = DWARF_LINE_STR;
         break;

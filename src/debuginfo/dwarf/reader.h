@@ -39,6 +39,7 @@ struct dwarf_unit {
 
 struct dwarf_reader {
     const struct dwarf_object *object;
+    struct dwarf_reader *supplementary; /* of that object, or NULL */
     struct failure *failure;
     uint64_t work; /* steps that are still allowed */
     /* those whose headers have been read, which is as far as the section was

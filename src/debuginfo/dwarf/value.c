@@ -31,6 +31,10 @@ enum {
     SIZE_VARIABLE
 };
 
+/* DW_FORM_GNU_ref_alt, which has no equal in DWARF 5.  No file has this
+ * number. */
+#define FORM_REF_SUP (DW_FORM_addrx4 + 1)
+
 /* What a form means: a kind of value, and its size in bytes.  A form without a
  * name here is unknown. */
 struct form {
@@ -66,15 +70,15 @@ static const struct form forms[] = {
     [DW_FORM_flag_present] = {true, DWARF_OTHER, 0},
     [DW_FORM_strx] = {true, DWARF_STR_INDEX, SIZE_VARIABLE},
     [DW_FORM_addrx] = {true, DWARF_ADDRESS_INDEX, SIZE_VARIABLE},
-    [DW_FORM_ref_sup4] = {true, DWARF_OTHER, 4},
-    [DW_FORM_strp_sup] = {true, DWARF_OTHER, SIZE_OFFSET},
+    [DW_FORM_ref_sup4] = {true, DWARF_SUP_REF, 4},
+    [DW_FORM_strp_sup] = {true, DWARF_SUP_STR_REF, SIZE_OFFSET},
     [DW_FORM_data16] = {true, DWARF_OTHER, 16},
     [DW_FORM_line_strp] = {true, DWARF_LINE_STR_REF, SIZE_OFFSET},
     [DW_FORM_ref_sig8] = {true, DWARF_OTHER, 8},
     [DW_FORM_implicit_const] = {true, DWARF_UNSIGNED, 0},
     [DW_FORM_loclistx] = {true, DWARF_OTHER, SIZE_VARIABLE},
     [DW_FORM_rnglistx] = {true, DWARF_RANGES_INDEX, SIZE_VARIABLE},
-    [DW_FORM_ref_sup8] = {true, DWARF_OTHER, 8},
+    [DW_FORM_ref_sup8] = {true, DWARF_SUP_REF, 8},
     [DW_FORM_strx1] = {true, DWARF_STR_INDEX, 1},
     [DW_FORM_strx2] = {true, DWARF_STR_INDEX, 2},
     [DW_FORM_strx3] = {true, DWARF_STR_INDEX, 3},
@@ -83,12 +87,13 @@ static const struct form forms[] = {
     [DW_FORM_addrx2] = {true, DWARF_ADDRESS_INDEX, 2},
     [DW_FORM_addrx3] = {true, DWARF_ADDRESS_INDEX, 3},
     [DW_FORM_addrx4] = {true, DWARF_ADDRESS_INDEX, 4},
+    [FORM_REF_SUP] = {true, DWARF_SUP_REF, SIZE_OFFSET},
 };
 
 /* Forms of GNU tools have the meaning of one of DWARF 5. */
 static unsigned standard_form(unsigned form)
 {
-    if (form < sizeof(forms) / sizeof(forms[0])) {
+    if (form < FORM_REF_SUP) {
         return form;
     }
     switch (form) {
@@ -97,6 +102,7 @@ static unsigned standard_form(unsigned form)
     case DW_FORM_GNU_str_index:
         return DW_FORM_strx;
     case DW_FORM_GNU_ref_alt:
+        return FORM_REF_SUP;
     case DW_FORM_GNU_strp_alt:
         return DW_FORM_strp_sup;
     default:

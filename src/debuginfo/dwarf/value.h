@@ -113,6 +113,8 @@ enum dwarf_value_kind {
     DWARF_TEXT,         /* a string in place */
     DWARF_STR_REF,      /* offset in .debug_str */
     DWARF_LINE_STR_REF, /* offset in .debug_line_str */
+    DWARF_SUP_REF,      /* offset in .debug_info of the supplementary file */
+    DWARF_SUP_STR_REF,  /* offset in its .debug_str */
     DWARF_STR_INDEX,    /* in .debug_str_offsets */
     DWARF_RANGES_INDEX, /* in the offsets of .debug_rnglists */
     DWARF_OTHER         /* of no use here */

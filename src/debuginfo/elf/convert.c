@@ -9,6 +9,8 @@
 #include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
+#include "debuginfo/supplement.h"
+#include "altlink.h"
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
@@ -146,6 +148,39 @@ static int take_sections(struct conversion *c)
     return 0;
 }
 
+static void free_sections(struct conversion *c)
+{
+    unsigned i;
+
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        scratch_free(c->inflated[i]);
+    }
+}
+
+/* Opens the file that dwz has made, if it is there and the right one. */
+static int take_supplement(struct conversion *c, struct conversion *s)
+{
+    const struct supplement *given = supplement_get();
+    struct elf_altlink link;
+    struct elf_bytes id;
+
+    c->object.is_like_symbolic = given->is_like_symbolic;
+    if (given->is_like_symbolic || given->data == NULL ||
+        !elf_altlink_read(c->file.data, c->file.size, &link) ||
+        elf_file_open(&s->file, given->data, given->size) != NULL) {
+        return 0;
+    }
+    id = elf_file_build_id(&s->file);
+    if (id.data == NULL || id.size != link.id_size ||
+        memcmp(id.data, link.id, id.size) != 0) {
+        return 0;
+    }
+    s->failure = c->failure;
+    s->is_alone = true;
+    c->object.supplementary = &s->object;
+    return take_sections(s);
+}
+
 /* Converts an open file.  Returns 0, -1 with failure set, or 1 if a section
  * that was read while it was decompressed is damaged: then nothing was
  * written. */
@@ -154,10 +189,11 @@ static int convert_file(struct conversion *c,
                         const struct symc_sink *sink,
                         struct debuginfo_result *result)
 {
+    struct conversion supplementary = {0};
     int rc;
-    unsigned i;
 
-    rc = take_sections(c) != 0 || read_symbols(c) != 0
+    rc = take_sections(c) != 0 || take_supplement(c, &supplementary) != 0 ||
+                 read_symbols(c) != 0
              ? -1
              : symbol_list_convert(&c->symbols, &c->object, identity, sink,
                                    result, c->failure);
@@ -165,9 +201,8 @@ static int convert_file(struct conversion *c,
     if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
         rc = 1;
     }
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        scratch_free(c->inflated[i]);
-    }
+    free_sections(c);
+    free_sections(&supplementary);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_ELF_H
 #define DEBUGINFO_ELF_H
 
+#include "altlink.h"
 #include "convert.h"
 #include "identity.h"
 #include "instructions.h"

@@ -13,7 +13,7 @@
 
 int convert_command(int argc, char **argv)
 {
-    int is_strict = 0, is_text = 0, is_script;
+    int is_strict = 0, is_like = 0, is_text = 0, is_script;
     const char *kind = NULL;
     struct conversion c = {
         .program = "symcachectl", .folder = ".", .has_sandbox = true,
@@ -23,6 +23,8 @@ int convert_command(int argc, char **argv)
                                         {"--id", NULL, &c.choice.id},
                                         {"--kind", NULL, &kind},
                                         {"--text", &is_text, NULL},
+                                        {"--altlink", NULL, &c.altlink},
+                                        {"--like-symbolic", &is_like, NULL},
                                         {"--strict", &is_strict, NULL}};
 
     argc = options_parse("convert", specs, sizeof(specs) / sizeof(specs[0]),
@@ -33,6 +35,7 @@ int convert_command(int argc, char **argv)
     }
     c.input = argv[0];
     c.is_strict = is_strict != 0;
+    c.is_like_symbolic = is_like != 0;
     c.is_text = is_text != 0;
     c.has_wanted = kind != NULL;
     if (kind != NULL && !conversion_output(kind, &c.wanted)) {

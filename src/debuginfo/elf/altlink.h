@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The section .gnu_debugaltlink, which dwz writes: the path of a file with what
+ * several files share, and the build id of that file.
+ */
+#ifndef DEBUGINFO_ELF_ALTLINK_H
+#define DEBUGINFO_ELF_ALTLINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_ALTLINK_PATH 1024 /* with its NUL; longer ones are not read */
+#define ELF_ALTLINK_ID 64
+
+struct elf_altlink {
+    char path[ELF_ALTLINK_PATH];
+    uint8_t id[ELF_ALTLINK_ID];
+    size_t id_size;
+};
+
+/* Returns false if the file has none, or one that cannot be read. */
+bool elf_altlink_read(const uint8_t *data, size_t size,
+                      struct elf_altlink *link);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a conversion uses besides its file.  One process converts one file, so
+ * there is one for all; by default there is nothing.
+ */
+#ifndef DEBUGINFO_SUPPLEMENT_H
+#define DEBUGINFO_SUPPLEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct supplement {
+    /* Names are those that the "symbolic" library finds, even where a debugger
+     * knows better ones. */
+    bool is_like_symbolic;
+
+    /* The file in which dwz has put what several files share, as
+     * .gnu_debugaltlink names it; or NULL.  It counts only if its build id is
+     * the one in that section. */
+    const uint8_t *data;
+    size_t size;
+};
+
+void supplement_set(const struct supplement *supplement);
+const struct supplement *supplement_get(void);
+
+#endif

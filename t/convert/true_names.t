@@ -1,0 +1,179 @@
+#!/usr/bin/env perl
+
+# Names of functions are those that addr2line tells, of programs that are
+# compiled here: a function of which gcc has put a part that runs rarely
+# elsewhere has one name, and what dwz has put into a common file has names.
+# --like-symbolic has the reference library's names.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/../lib";
+use Test::File;
+use Test::More;
+
+my $build = abs_path($ENV{SYMCACHE_BUILD} // "$Bin/../../build");
+my $dir = tempdir('names.XXXXXX', TMPDIR => 1, CLEANUP => 1);
+
+for my $tool (qw(g++ addr2line dwz readelf c++filt)) {
+    plan skip_all => "no $tool" if system("$tool --version >/dev/null 2>&1");
+}
+
+sub run {
+    my ($command) = @_;
+    my $out = qx(cd $dir && $command);
+    die "$command: $?" if $?;
+    return $out;
+}
+
+spew("$dir/shape.h", <<'EOF');
+#include <map>
+#include <string>
+#include <vector>
+#include <cstdio>
+inline __attribute__((always_inline)) int twice(int x)
+{ return x * 2 + (x > 100 ? x / 7 : 0); }
+struct Shape {
+    std::string name; std::vector<int> v;
+    int area() const { int s = 0; for (int x : v) s += twice(x); return s; }
+};
+EOF
+for ('a', 'b') {
+    spew("$dir/$_.cc", <<"EOF");
+#include "shape.h"
+int main(int argc, char **argv)
+{
+    std::vector<Shape> all; std::map<std::string, int> m; int n = 0;
+    for (int i = 0; i < argc; i++) {
+        Shape s; s.name = argv[i]; s.v.push_back(argc * i); all.push_back(s);
+    }
+    for (auto &s : all) n += s.area();
+    m[argv[0]] = n;
+    printf("$_ %d %zu\\n", n, m.size());
+    return n > 3;
+}
+EOF
+    run("g++ -O2 -g -Wl,--build-id -o $_ $_.cc");
+    run("cp $_ $_.whole");
+}
+run('dwz -m common.debug a b');
+
+# The start and size of the code.
+sub code {
+    my ($file) = @_;
+    my ($start, $size) = run("readelf -SW $file")
+        =~ /\.text\s+PROGBITS\s+(\w+)\s+\w+\s+(\w+)/ or die;
+    return (hex $start, hex $size);
+}
+
+# Names at addresses, without what they are nested in and their arguments.
+sub base {
+    my ($name) = @_;
+    return $name =~ s/[<(].*//r =~ s/.*(?:::| )//r;
+}
+
+sub by_addr2line {
+    my ($file, @at) = @_;
+    spew("$dir/at", join '', map { "$_\n" } @at);
+    my (%names, $at);
+    my @lines = split /\n/, run("addr2line -afiCe $file <at");
+    while (defined(my $line = shift @lines)) {
+        if ($line =~ /^0x0*(\w+)/) {
+            $at = "0x$1";
+            $names{$at} = '';
+            next;
+        }
+        shift @lines; # file and line
+        $names{$at} .= base($line) . "\n" if $line ne '??';
+    }
+    return \%names;
+}
+
+sub ours {
+    my ($file, $options, @at) = @_;
+    run("$build/pdb2symcache $options -o out $file");
+    spew("$dir/at", join '', map { "$_\n" } @at);
+    my (%names, $at);
+    for (split /\n/, run("$build/symcachectl lookup out <at | c++filt")) {
+        if (/^0x(\w+)/) {
+            $at = "0x$1";
+            $names{$at} = '';
+        } elsif (/^    (?!not found)(.*?)(?: at [^ ]*)?(?: \(inlined\))?$/) {
+            $names{$at} .= base($1) . "\n";
+        }
+    }
+    return \%names;
+}
+
+# Addresses at which something is found, and of them those with other names.
+sub compare {
+    my ($file, $options) = @_;
+    my ($start, $size) = code($file);
+    my @at = map { sprintf '0x%x', $start + int rand $size } 1 .. 2000;
+    my ($got, $wanted) = (ours($file, $options // '', @at),
+                          by_addr2line($file, @at));
+    my @found = grep { $got->{$_} ne '' } sort keys %$got;
+    my @other = grep { $got->{$_} ne $wanted->{$_} } @found;
+    return (scalar @found, map { "$_: $got->{$_} not $wanted->{$_}" } @other);
+}
+
+srand 11;
+ok run('readelf -SW a') =~ /gnu_debugaltlink/, 'dwz has made a common file';
+ok run('readelf -sW a.whole') =~ / main\.cold$/m, 'main has a part elsewhere';
+
+for my $file ('a.whole', 'b.whole', 'a', 'b') {
+    my ($n, @other) = compare($file);
+    cmp_ok $n, '>', 1000, "$file: names at $n addresses";
+    # binutils takes the symbol of the part where its line table has a gap
+    @other = grep { !/: main\n not main\.cold\n/ } @other;
+    is scalar @other, 0, "$file: are those of addr2line"
+        or diag @other[0 .. ($#other > 3 ? 3 : $#other)];
+}
+
+# --- where the common file is looked for
+
+my ($start, $size) = code('a');
+my @some = map { sprintf '0x%x', $start + int rand $size } 1 .. 300;
+my $whole = ours('a', '', @some);
+
+sub has_names {
+    my ($what, $options) = @_;
+    is_deeply ours('a', $options, @some), $whole, $what;
+}
+
+make_path("$dir/.dwz", "$dir/other");
+run('mv common.debug .dwz/');
+has_names('in a folder .dwz beside it', '');
+run('mv .dwz/common.debug other/name');
+has_names('where --altlink says', '--altlink other/name');
+my $missing = ours('a', '', @some);
+isnt join('', @{$missing}{@some}), join('', @{$whole}{@some}),
+    'nowhere: names are missing';
+run('cp b.whole common.debug');
+is_deeply ours('a', '', @some), $missing, 'one with another build id is none';
+run('head -c 3000 other/name >common.debug');
+ok ours('a', '', @some), 'a truncated one does not fail the file';
+unlink "$dir/common.debug";
+
+# A file must not name any other file of this machine.
+my $evil = slurp("$dir/a") =~ s{common\.debug\0}{other/name\0\0\0}r;
+spew("$dir/evil", $evil);
+is_deeply ours('evil', '', @some), $missing, 'another folder is not looked into';
+run('cp other/name common.debug');
+
+# --- the reference library's names
+
+like join('', values %{ ours('a.whole', '--like-symbolic', @some) }),
+    qr/^main\.cold$/m, '--like-symbolic: main is called as its part';
+run("$build/pdb2symcache --like-symbolic -o one a");
+unlink "$dir/common.debug";
+run("$build/pdb2symcache --like-symbolic -o two a");
+is slurp("$dir/one"), slurp("$dir/two"), 'and no common file is read';
+run("$build/symcachectl convert --like-symbolic -o three a");
+is slurp("$dir/three"), slurp("$dir/two"), 'symcachectl convert has the option';
+
+done_testing;
