@@ -15,6 +15,7 @@
 #include "config/config.h"
 
 #define TEXT ".sym"
+#define WHOLE ".whole" /* the index was compared with all files */
 #define BUILD_ID "buildid-"
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
@@ -270,6 +271,19 @@ int index_change(const char *root, const struct symstore_path *place,
         rc = one != 0 ? one : rc;
     }
     return rc;
+}
+
+bool index_is_whole(const char *root)
+{
+    char path[PATH_MAX];
+
+    print_path(path, root, WHOLE);
+    return access(path, F_OK) == 0;
+}
+
+void index_set_whole(const char *root)
+{
+    (void)make(root, WHOLE);
 }
 
 void index_keep(const char *root, const struct symstore_path *place)

@@ -85,6 +85,10 @@ void index_set_name(symcache_key_t *key, const char *name);
 int index_change(const char *root, const struct symstore_path *place,
                  bool is_there);
 
+/* Has it been compared with all files since it was lost, and now it has. */
+bool index_is_whole(const char *root);
+void index_set_whole(const char *root);
+
 /* Makes the entries of a file that is there, if they are missing. */
 void index_keep(const char *root, const struct symstore_path *place);
 

@@ -22,6 +22,10 @@
 
 #define FIRST_SECONDS 1
 
+/* How often the index is compared with all files, which takes longer than to
+ * look how long they are kept. */
+#define INDEX_SECONDS 86400
+
 /* How often it is looked whether a pass is due, as a reload may change that. */
 #define LOOK_SECONDS 10
 
@@ -33,6 +37,8 @@ struct cleaner {
     struct event *timer;
     struct task *task; /* a pass, or NULL */
     uint64_t passed;   /* when the last one ended, or 0 */
+    uint64_t indexed;  /* when the last one began that compared the index with
+                          all files, or 0 */
 };
 
 /* The thread's own. */
@@ -41,6 +47,7 @@ struct pass {
     struct config *config;
     struct retention_sum sum;
     size_t ntry; /* of what was found, those before it are no try builds */
+    bool indexes; /* see struct retention_rules */
 };
 
 /* What a pass has found is removed, one file after the other. */
@@ -58,14 +65,21 @@ static void run(void *arg)
 {
     struct pass *pass = arg;
     const struct uploads_config *uploads = &pass->config->uploads;
-    struct retention_rules rules = {.max_unused_for = uploads->max_unused_for};
+    struct retention_rules rules = {.max_unused_for = uploads->max_unused_for,
+                                    .indexes = pass->indexes};
     char path[1100];
 
+    if (!index_is_whole(uploads->root)) {
+        rules.indexes = true;
+    }
     retention_pass(uploads->root, &rules, &pass->sum);
     pass->ntry = pass->sum.nfound;
     rules.max_age = uploads->try_max_age;
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
     retention_pass(path, &rules, &pass->sum);
+    if (rules.indexes) {
+        index_set_whole(uploads->root);
+    }
     index_clean(uploads->root, time(NULL));
     index_clean(path, time(NULL));
 }
@@ -223,6 +237,12 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
         pass = pass_new(cleaner, config);
     }
     if (pass != NULL) {
+        pass->indexes =
+            cleaner->indexed == 0 ||
+            clock_since(cleaner->indexed) / 1000 >= INDEX_SECONDS;
+        if (pass->indexes) {
+            cleaner->indexed = clock_ms();
+        }
         cleaner->task = task_start(cleaner->base, 0, &calls, pass);
     }
     if (cleaner->task == NULL) {

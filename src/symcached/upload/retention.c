@@ -119,16 +119,21 @@ static void list(const struct parts *parts, const struct stat *st,
 }
 
 /* What was there before there was an index gets into it, and so does what the
- * index has lost. */
-static void keep_entry(const struct parts *parts)
+ * index has lost; what is removed has no entry. */
+static void index_file(const struct parts *parts, bool is_kept)
 {
     const struct parts *id = parts->above, *name = id->above;
     struct symstore_path place;
 
-    if (report_place(&place, name->name, id->name)) {
-        snprintf(place.id, sizeof(place.id), "%s", id->name);
-        snprintf(place.file, sizeof(place.file), "%s", parts->name);
+    if (!report_place(&place, name->name, id->name)) {
+        return;
+    }
+    snprintf(place.id, sizeof(place.id), "%s", id->name);
+    snprintf(place.file, sizeof(place.file), "%s", parts->name);
+    if (is_kept) {
         index_keep(name->above->name, &place);
+    } else {
+        (void)index_change(name->above->name, &place, false);
     }
 }
 
@@ -147,8 +152,8 @@ static void look_at(int dir, const struct parts *parts,
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         why = judge(fd, &st, rules);
-        if (why == KEPT) {
-            keep_entry(parts);
+        if (why == KEPT && rules->indexes) {
+            index_file(parts, true);
         }
     }
     close(fd);
@@ -160,6 +165,7 @@ static void look_at(int dir, const struct parts *parts,
     } else if (unlinkat(dir, parts->name, 0) == 0) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
+        index_file(parts, false);
     }
 }
 

@@ -33,6 +33,7 @@ int retention_touch(const char *path);
 struct retention_rules {
     unsigned max_unused_for; /* seconds; 0 = for ever */
     unsigned max_age;        /* seconds since the upload; 0 = any */
+    bool indexes; /* what is kept gets the entries that the index misses */
 };
 
 /* A path of three parts, below the root. */
