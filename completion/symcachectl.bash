@@ -41,7 +41,7 @@ _symcachectl() {
     convert)            words='-o --kind --text --arch --id --altlink --like-symbolic --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
-    symbolicate)        words="$asks --root --url --images" ;;
+    symbolicate)        words="$asks --root --url --images --maps" ;;
     minidump)           words="$asks --root --url --schema" ;;
     warm)               words="$asks --kind --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;

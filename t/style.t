@@ -52,6 +52,7 @@ my %may = (    # room => rooms that it may include from
     worker_pool => 'base',
     stackwalk => 'base derived/cficache',
     'reports/crash' => '',
+    'reports/jstrace' => '',
     'reports/multipart' => '',
     'reports/apple' => 'base json derived/symcache',
     'reports/profile' => 'base json derived/symcache symbolication',
@@ -107,6 +108,7 @@ $may{'symcachectl/files'} = "$ctl reports/apple reports/minidump converter debug
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
     . ' debuginfo/macho debuginfo/symbfile debuginfo/zip json'
     . ' symbolication symcachectl/helper symcachectl/store';
+$may{'symcachectl/files'} .= ' reports/jstrace symbolication/js';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
     . ' symbolicated/files symcachectl/files';

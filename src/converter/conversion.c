@@ -129,6 +129,29 @@ static int convert(const struct conversion *c, struct output *output,
     return 0;
 }
 
+enum failure_code conversion_make(const struct conversion *c, int input,
+                                  int map, int output,
+                                  const volatile sig_atomic_t *stop,
+                                  struct failure *failure)
+{
+    struct debuginfo_result result;
+    const struct parser_job job = {.conversion = c,
+                                   .input_fd = input,
+                                   .map_fd = map,
+                                   .output_fd = output};
+
+    failure->code = FAILURE_NONE;
+    failure->text[0] = '\0';
+    if (parser_run(&job, stop, &result, failure) != 0) {
+        return failure->code;
+    }
+    if (result.note[0] != '\0') {
+        fprintf(stderr, "%s: %s: note: %s\n", c->program, c->input,
+                result.note);
+    }
+    return FAILURE_NONE;
+}
+
 /* Opens an original; what is the rest of its name in messages. */
 static int open_input(const char *path, const char *what,
                       struct failure *failure)

@@ -48,4 +48,15 @@ bool conversion_output(const char *name, enum debuginfo_output *output);
 enum failure_code conversion_run(const struct conversion *conversion,
                                  const volatile sig_atomic_t *stop);
 
+/*
+ * Converts open files into another one, in a child process without rights:
+ * input and, if it is not -1, the source map of a script.  Names in messages
+ * are those of the conversion.  Returns FAILURE_NONE, or why there is no
+ * output, with failure->text set unless the child has printed it.
+ */
+enum failure_code conversion_make(const struct conversion *conversion,
+                                  int input, int map, int output,
+                                  const volatile sig_atomic_t *stop,
+                                  struct failure *failure);
+
 #endif

@@ -81,9 +81,8 @@ static bool is_declaration(const struct parser *p)
         return true;
     case WORD_LET:
         next = parser_peek(p);
-        return (is_identifier(&next) &&
-                (next.word != WORD_OF || !p->has_no_in)) ||
-               is_sign(&next, '[') || is_sign(&next, '{');
+        return is_identifier(&next) || is_sign(&next, '[') ||
+               is_sign(&next, '{');
     case WORD_USING:
         next = parser_peek(p);
         return is_identifier(&next) && !next.is_on_new_line &&

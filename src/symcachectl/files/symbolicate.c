@@ -3,7 +3,8 @@
  *
  * symcachectl symbolicate: addresses of one module, a request of one of
  * symbolicated's protocols, or a stack trace of .NET from a file, is answered
- * by a running symbolicated or, with --root, from the files of a store.
+ * by a running symbolicated or, with --root, from the files of a store; one of
+ * JavaScript from source maps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include "crash_report.h"
 #include "minidump.h"
 #include "reports/apple/apple.h"
+#include "reports/jstrace/jstrace.h"
+#include "script_trace.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
@@ -303,7 +306,8 @@ static int answer(const struct settings *settings, const char *path,
 /* Prints the frames of a file that is a crash report, and sets *code.  Returns
  * false if it is none. */
 static bool show_report(struct settings *settings, const char *file,
-                        const char *text, size_t size, int *code)
+                        const char *maps, const char *text, size_t size,
+                        int *code)
 {
     if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
                       memcmp(text, "PMDM", 4) == 0)) {
@@ -314,6 +318,10 @@ static bool show_report(struct settings *settings, const char *file,
         *code = crash_report_show(settings, file, text, size);
         return true;
     }
+    if (jstrace_is_trace(text, size) && path_of(text) == NULL) {
+        *code = script_trace_show(maps, text, size, settings->is_json != 0);
+        return true;
+    }
     return false;
 }
 
@@ -321,7 +329,8 @@ static bool show_report(struct settings *settings, const char *file,
  * to that of its protocol.  Returns NULL after printing what is wrong, or what
  * a crash report has. */
 static char *ask_file(struct settings *settings, const char *file,
-                      const char *images, const char **path, int *code)
+                      const char *images, const char *maps,
+                      const char **path, int *code)
 {
     size_t size;
     char *text = read_request(file, &size);
@@ -330,7 +339,8 @@ static char *ask_file(struct settings *settings, const char *file,
     if (text == NULL) {
         return NULL;
     }
-    if (images == NULL && show_report(settings, file, text, size, code)) {
+    if (images == NULL &&
+        show_report(settings, file, maps, text, size, code)) {
         free(text);
         return NULL;
     }
@@ -344,7 +354,8 @@ static char *ask_file(struct settings *settings, const char *file,
         *code = command_fail(COMMAND_USAGE, file,
                              "no request: neither \"stacktraces\" nor "
                              "\"jobs\" nor \"memoryMap\", and no crash "
-                             "report; a text of .NET needs --images");
+                             "report or trace of JavaScript; a text of .NET "
+                             "needs --images");
         return NULL;
     }
     return text;
@@ -372,10 +383,12 @@ static char *ask_module(int argc, char **argv, int *code)
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
-    const char *images = NULL, *path = "/symbolicate", *url = NULL;
+    const char *images = NULL, *maps = NULL, *path = "/symbolicate";
+    const char *url = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
                                         {"--url", NULL, &url},
+                                        {"--maps", NULL, &maps},
                                         {"--images", NULL, &images}};
     char *text;
     int code;
@@ -396,7 +409,7 @@ int symbolicate_command(int argc, char **argv)
     if (images != NULL && argc > 1) {
         return usage("more than one TRACE", argv[1]);
     }
-    text = argc == 1 ? ask_file(&settings, argv[0], images, &path, &code)
+    text = argc == 1 ? ask_file(&settings, argv[0], images, maps, &path, &code)
                      : ask_module(argc, argv, &code);
     if (text == NULL) {
         return code;

@@ -1,0 +1,126 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "jstrace.h"
+
+#include <string.h>
+
+static bool begins(const char *p, const char *end, const char *with)
+{
+    size_t n = strlen(with);
+
+    return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Reads ":" and a number of at least 1 from the end of a text back. */
+static bool read_number(const char *begin, const char **end, uint32_t *number)
+{
+    const char *p = *end;
+    uint64_t n = 0, unit;
+
+    for (unit = 1;
+         p > begin && p[-1] >= '0' && p[-1] <= '9' && unit <= UINT32_MAX;
+         unit *= 10) {
+        n += unit * (unsigned)(*--p - '0');
+    }
+    if (p == *end || p == begin || p[-1] != ':' || n > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t)n;
+    *end = p - 1;
+    return true;
+}
+
+/* Reads "URL:LINE:COLUMN". */
+static bool read_place(const char *p, const char *end,
+                       struct jstrace_frame *frame)
+{
+    const char *q;
+    bool is_bytecode = begins(p, end, "address at ");
+
+    p += is_bytecode ? strlen("address at ") : 0;
+    if (!read_number(p, &end, &frame->column) ||
+        !read_number(p, &end, &frame->line) || p == end || frame->line == 0 ||
+        *p == '<' || frame->column == UINT32_MAX) {
+        return false;
+    }
+    frame->column += is_bytecode; /* offsets are from 0 */
+    for (q = p; q < end; q++) {
+        if (*q == '\t' || *q == '>' || (unsigned char)*q < ' ') {
+            return false;
+        }
+    }
+    frame->url.data = p;
+    frame->url.size = (size_t)(end - p);
+    return frame->column > 0;
+}
+
+/* Reads what is behind "at". */
+static bool read_at(const char *line, const char *p, const char *end,
+                    struct jstrace_frame *frame)
+{
+    const char *bracket;
+
+    if (begins(p, end, "async ")) {
+        p += strlen("async ");
+    }
+    frame->has_at = true;
+    frame->begin = (size_t)(p - line);
+    bracket = end > p && end[-1] == ')' ? memmem(p, (size_t)(end - p), " (", 2)
+                                        : NULL;
+    if (bracket == NULL) {
+        return read_place(p, end, frame);
+    }
+    frame->function.data = p;
+    frame->function.size = (size_t)(bracket - p);
+    return !begins(bracket + 2, end, "eval at ") &&
+           read_place(bracket + 2, end - 1, frame);
+}
+
+bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
+{
+    const char *p = line, *end = line + size, *at;
+
+    memset(frame, 0, sizeof(*frame));
+    while (end > p && is_blank(end[-1])) {
+        end--;
+    }
+    while (p < end && is_blank(*p)) {
+        p++;
+    }
+    frame->end = (size_t)(end - line);
+    frame->begin = (size_t)(p - line);
+    if (begins(p, end, "at ")) {
+        return read_at(line, p + strlen("at "), end, frame);
+    }
+    at = end > p ? memchr(p, '@', (size_t)(end - p)) : NULL;
+    if (at != NULL && memchr(at, ' ', (size_t)(end - at)) == NULL) {
+        frame->function.data = p;
+        frame->function.size = (size_t)(at - p);
+        return read_place(at + 1, end, frame);
+    }
+    /* Safari prints functions without a name so */
+    return end > p && memmem(p, (size_t)(end - p), "://", 3) != NULL &&
+           memchr(p, ' ', (size_t)(end - p)) == NULL &&
+           read_place(p, end, frame);
+}
+
+bool jstrace_is_trace(const char *text, size_t size)
+{
+    const char *end = text + size, *next;
+    struct jstrace_frame frame;
+
+    for (; text < end; text = next + 1) {
+        next = memchr(text, '\n', (size_t)(end - text));
+        next = next != NULL ? next : end;
+        if (jstrace_read(text, (size_t)(next - text), &frame)) {
+            return true;
+        }
+    }
+    return false;
+}

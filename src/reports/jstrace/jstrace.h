@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Reads lines of stack traces of JavaScript, as Chrome, Node and Hermes print
+ * them ("    at f (https://x/a.js:1:2)"), and Firefox and Safari
+ * ("f@https://x/a.js:1:2").  Bytes in, a structure out, no I/O.
+ */
+#ifndef REPORTS_JSTRACE_JSTRACE_H
+#define REPORTS_JSTRACE_JSTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct jstrace_text {
+    const char *data;
+    size_t size; /* 0: there is none */
+};
+
+struct jstrace_frame {
+    bool has_at;  /* as Chrome prints it, with "at" */
+    size_t begin; /* of function and place in the line */
+    size_t end;
+    struct jstrace_text function;
+    struct jstrace_text url; /* or a path */
+    uint32_t line;           /* from 1 */
+    uint32_t column;         /* from 1 */
+};
+
+/*
+ * Reads a line without its end.  Returns false if it is no frame, or one whose
+ * place is not in a file: of eval, of native code, of an index of promises.
+ * Offsets of bytecode, which Hermes prints behind "address at", become
+ * columns.
+ */
+bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame);
+
+/* Whether a text has a frame. */
+bool jstrace_is_trace(const char *text, size_t size);
+
+#endif

@@ -1,0 +1,133 @@
+#!/usr/bin/env perl
+
+# symcachectl symbolicate, with stack traces of JavaScript: real ones of Node,
+# and lines as other engines print them (t/data/javascript/README.md).
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use JSON::PP;
+use lib "$Bin/../lib";
+use Test::File;
+use Test::More;
+
+my $top = abs_path("$Bin/../..");
+my $build = abs_path($ENV{SYMCACHE_BUILD} // "$top/build");
+my $data = "$top/t/data/javascript";
+my $dir = abs_path(tempdir('javascript.XXXXXX', TMPDIR => 1, CLEANUP => 1));
+my $json = JSON::PP->new->utf8->allow_nonref->canonical;
+
+# What the command says to a text: exit code, output, messages.
+sub symbolicate {
+    my ($text, @options) = @_;
+    spew("$dir/in", $text);
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        open STDIN, '<', "$dir/in" or die;
+        open STDOUT, '>', "$dir/out" or die;
+        open STDERR, '>', "$dir/err" or die;
+        exec "$build/symcachectl", 'symbolicate', @options, '-';
+        exit 127;
+    }
+    waitpid $pid, 0;
+    return ($? >> 8, slurp("$dir/out"), slurp("$dir/err"));
+}
+
+mkdir "$dir/$_" for qw(maps maps/js);
+for my $file (glob "$data/shop/*.js $data/shop/*.map") {
+    my ($name) = $file =~ m{([^/]+)$};
+    spew("$dir/maps/js/$name", slurp($file));
+}
+
+# the same place, as each engine prints it
+my $url = 'https://cdn.example.com/js/terser.js';
+for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],
+     ["    at async t.add ($url?v=1#x:1:475)",
+      '    at async Cart.add (src/cart.js:9:20)'],
+     ["    at $url:1:475", '    at Cart.add (src/cart.js:9:20)'],
+     ["\tat t.add (file://$dir/maps/js/terser.js:1:475)\r",
+      "\tat Cart.add (src/cart.js:9:20)"],
+     ["    at add (address at $url:1:474)",
+      '    at Cart.add (src/cart.js:9:20)'],
+     ["add\@$url:1:475", 'Cart.add@src/cart.js:9:20'],
+     ["\@$url:1:475", 'Cart.add@src/cart.js:9:20'],
+     ["$url:1:475", 'Cart.add@src/cart.js:9:20']) {
+    my ($line, $wanted) = @$_;
+    my ($code, $out) = symbolicate("Error: x\n$line\n", '--maps', "$dir/maps");
+    is $out, "Error: x\n$wanted\n", $line =~ s/\s+/ /gr;
+    is $code, 0, 'exit code';
+}
+
+# what no map is there for, and what is no place in a file
+my $text = join '', map { "$_\n" } 'Error: no@place',
+    '    at Array.map (<anonymous>)', '    at async Promise.all (index 0)',
+    "    at eval (eval at f ($url:1:475), <anonymous>:1:1)",
+    '    at a (https://cdn.example.com/other.js:1:475)',
+    "    at a ($url:0:1)", "    at a ($url:9:1)",
+    "    at a ($url:99999999999999999999:1)",
+    '    at Module.load (node:internal/modules/cjs/loader:1266:32)',
+    '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1';
+my ($code, $out) = symbolicate($text, '--maps', "$dir/maps");
+is $out, $text, 'other lines stay as they are';
+is $code, 1, 'exit code: nothing was found';
+($code, $out) = symbolicate($text);
+is $out, $text, 'without a folder, too';
+is $code, 0, 'exit code: nothing was looked for';
+
+($code, $out) = symbolicate("    at f ($url:1:475)\n    at g ($url:9:1)\n",
+    '--maps', "$dir/maps", '--json');
+is_deeply [map { $json->decode($_) } split /\n/, $out],
+    [{ symbolicated => JSON::PP::true, abs_path => $url,
+       function => 'Cart.add', filename => 'src/cart.js', lineno => 9,
+       colno => 20, in_app => JSON::PP::true },
+     { symbolicated => JSON::PP::false, abs_path => $url, function => 'g',
+       filename => $url, lineno => 9, colno => 1 }], '--json';
+
+# a map alone, and one that is damaged
+unlink "$dir/maps/js/terser.js";
+($code, $out) = symbolicate("    at f ($url:1:475)\n", '--maps', "$dir/maps");
+is $out, "    at f (src/cart.js:9:20)\n", 'without the script: its own name';
+spew("$dir/maps/js/terser.js.map", '{"mappings": 5}');
+($code, $out, my $said) =
+    symbolicate("    at f ($url:1:475)\n", '--maps', "$dir/maps");
+is $out, "    at f ($url:1:475)\n", 'a damaged map';
+like $said, qr{js/terser\.js: is no source map: "mappings"}, 'is told';
+
+# traces of Node itself
+my $node = qx(node --version 2>/dev/null) // '';
+SKIP: {
+    skip 'no Node', 1 if $node !~ /^v\d/;
+    my $traces = $json->decode(slurp("$data/traces.json"));
+    for my $tool (sort keys %$traces) {
+        spew("$dir/$_", slurp("$data/shop/$_"))
+            for grep { -e "$data/shop/$_" } "$tool.js", "$tool.js.map";
+        spew("$dir/run.cjs", "require('./$tool.js'); setTimeout(() => {"
+            . ' for (const s of __stacks) console.log(s.stack) }, 10)');
+        my $stacks = qx(node "$dir/run.cjs");
+        my ($i, @wrong) = (0);
+        for my $stack (split /^(?=\w*Error: )/m, $stacks) {
+            (undef, $out) = symbolicate($stack, '--json');
+            my @got = grep { $_->{symbolicated} }
+                map { $json->decode($_) } split /\n/, $out;
+            for my $wanted (@{ $traces->{$tool}[$i++] }) {
+                my $got = shift @got;
+                my @got = @$got{qw(function filename lineno colno)};
+                # functions without a name are called as their caller calls
+                # them; the model was told neither of frames of native code
+                # nor of the caller of the last one
+                $got[0] = $wanted->[0]
+                    if grep { $_ eq '<anonymous>' } $got[0], $wanted->[0];
+                push @wrong, [\@got, $wanted]
+                    if $json->encode(\@got) ne $json->encode($wanted);
+            }
+        }
+        is $i, @{ $traces->{$tool} }, "$tool: all traces of Node";
+        is_deeply \@wrong, [], "$tool: their frames"
+            or diag $json->encode(\@wrong);
+    }
+}
+
+done_testing;
