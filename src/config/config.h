@@ -368,6 +368,7 @@ struct symbolicator_config {
     struct tenants_config tenants;
     struct event_config minidump;
     struct event_config apple;
+    struct event_config jvm;
 };
 
 /* POST /symbolize/v1 */

@@ -46,6 +46,7 @@ static const struct symbolicator_config default_symbolicator = {
     .tenants = {.count = 8, .size = GIB, .idle = 60 * 60},
     .minidump = {.enabled = true, .requests = 200},
     .apple = {.enabled = true, .requests = 200},
+    .jvm = {.enabled = true, .requests = 200},
 };
 
 static const struct symbolize_config default_symbolize = {
@@ -284,6 +285,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(tenants, read_tenants, 0, 0),
     SYMBOLICATOR(minidump, read_event, 0, 0),
     SYMBOLICATOR(apple, read_event, 0, 0),
+    SYMBOLICATOR(jvm, read_event, 0, 0),
 };
 
 static int read_symbolicator(struct config_reader *r, const cJSON *item,

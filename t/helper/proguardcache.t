@@ -27,7 +27,7 @@ sub uuid { sprintf '5c1d3f3a-0000-4000-8000-%012d', shift }
 sub key { (my $id = uc uuid(shift)) =~ tr/-//d; $id . '0' }
 sub path {
     (my $id = lc uuid(shift)) =~ tr/-//d;
-    return '/' . substr($id, 0, 2) . '/' . substr($id, 2) . '0/proguard';
+    return '/' . substr($id, 0, 2) . '/' . substr($id, 2) . '/proguard';
 }
 
 my %files = (path(1) => $mapping, path(2) => $packed,

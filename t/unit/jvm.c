@@ -87,6 +87,7 @@ static cJSON *answer(const cJSON *json,
     struct jvm_traces traces = {.mappings = &mapping,
                                 .num_mappings = reader != NULL};
     const enum jvm_error errors[1] = {JVM_NO_ERROR};
+    const struct jvm_sources sources = {NULL, 0};
     struct json_writer w = {0};
     struct jvm_request request;
     cJSON *with = cJSON_Duplicate(json, true), *got;
@@ -97,7 +98,8 @@ static cJSON *answer(const cJSON *json,
     assert_int_equal(jvm_request_read(&request, text, strlen(text), 1000, 10,
                                       error, sizeof(error)),
                      0);
-    assert_int_equal(jvm_answer_write(&request, &traces, errors, &w), 0);
+    assert_int_equal(
+        jvm_answer_write(&request, &traces, &sources, errors, &w), 0);
     got = cJSON_ParseWithLength(w.data, w.size);
     assert_non_null(got);
     cJSON_DeleteItemFromObject(got, "status");

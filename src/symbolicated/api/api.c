@@ -18,6 +18,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_SYMBOLIZE] = "symbolize",
         [API_PROFILE] = "profile",
         [API_APPLE] = "apple",
+        [API_JVM] = "jvm",
     };
 
     return names[protocol];

@@ -32,6 +32,7 @@ enum api_protocol {
     API_SYMBOLIZE,
     API_PROFILE,
     API_APPLE,
+    API_JVM,
     API_PROTOCOLS
 };
 

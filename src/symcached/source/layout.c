@@ -95,6 +95,13 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
     }
 }
 
+/* A mapping has a UUID, which has no age. */
+static bool is_mapping(const symcache_key_t *key)
+{
+    return key->kind == SYMCACHE_KIND_MAPPING ||
+           key->kind == SYMCACHE_KIND_PROGUARDCACHE;
+}
+
 bool layout_is_unnamed(const symcache_key_t *key)
 {
     return key->kind == SYMCACHE_KIND_EXECUTABLE &&
@@ -200,6 +207,9 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
     if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
         lower(id, strlen(id));
     }
+    if (layout == LAYOUT_UNIFIED && is_mapping(walk->key)) {
+        id[LAYOUT_GUID] = '\0';
+    }
 }
 
 /* Of crash.pdb, crash. */
@@ -222,9 +232,11 @@ static void breakpad_path(char *path, const char *name, const char *id,
 }
 
 /* The last part of a path of the layout unified. */
-static const char *unified_word(symcache_kind_e kind)
+static const char *unified_word(const symcache_key_t *key)
 {
-    if (kind == SYMCACHE_KIND_MAPPING || kind == SYMCACHE_KIND_PROGUARDCACHE) {
+    symcache_kind_e kind = (symcache_kind_e)key->kind;
+
+    if (is_mapping(key)) {
         return "proguard";
     }
     return symcache_kind_text(symcache_kind_is_debuginfo(kind)
@@ -242,7 +254,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
     symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
-    const char *word = unified_word(kind);
+    const char *word = unified_word(walk->key);
 
     snprintf(file, sizeof(file), "%s%s", name,
              walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");

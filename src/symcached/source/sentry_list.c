@@ -43,6 +43,7 @@ static const struct {
     {"wasm", 1u << FORMAT_WASM},
     {"breakpad", 1u << FORMAT_BREAKPAD},
     {"sourcebundle", 1u << FORMAT_SOURCEBUNDLE},
+    {"proguard", 1u << FORMAT_PROGUARD},
 };
 
 static const struct {

@@ -10,15 +10,20 @@
 
 #include "base/array.h"
 #include "base/hash_table.h"
+#include "frame_source.h"
 
 #define DEBUG_ID_TEXT 46 /* bytes of the longest one, with a NUL */
 
 struct answer {
     const struct jvm_request *request;
     struct jvm_traces *traces;
+    const struct jvm_sources *sources;
     struct json_writer *w;
     char *file; /* two texts in one */
     size_t file_room;
+    char *url; /* of a source file */
+    size_t url_room;
+    struct frame_source lines;
 };
 
 static void write_string(struct json_writer *w, const char *name,
@@ -138,6 +143,132 @@ static bool is_synthesized(const struct answer *a,
                : given != 0 && a->request->json.values[given].type == JSON_TRUE;
 }
 
+/* source code -------------------------------------------------------------*/
+
+/* A frame of the answer, mapped or not. */
+struct code_line {
+    struct symc_string module;
+    struct symc_string path;
+    uint64_t line; /* 0: it is not known */
+};
+
+static struct symc_string given(const struct answer *a, uint32_t value)
+{
+    struct symc_string text = {"", 0};
+
+    if (value != 0) {
+        text.data = json_text(&a->request->json, value);
+        text.size = a->request->json.values[value].size;
+    }
+    return text;
+}
+
+/* Without a part from the last of a character on; false: there is none. */
+static bool cut_last(struct symc_string *text, char c)
+{
+    const char *at = memrchr(text->data, c, text->size);
+
+    if (at == NULL) {
+        return false;
+    }
+    text->size = (size_t)(at - text->data);
+    return true;
+}
+
+/*
+ * The path of a file in a bundle: that of the package and the name of the file,
+ * or without a usable one that of the outermost class.
+ */
+static int make_url(struct answer *a, const struct code_line *at,
+                    struct symc_string *url)
+{
+    struct symc_string package = at->module, stem = at->path;
+    const char *dollar;
+    size_t i, n;
+    char *p;
+
+    if (memchr(stem.data, '$', stem.size) == NULL && cut_last(&stem, '.')) {
+        package.size = cut_last(&package, '.') ? package.size : 0;
+    } else {
+        dollar = memchr(package.data, '$', package.size);
+        package.size = dollar != NULL ? (size_t)(dollar - package.data)
+                                      : package.size;
+        stem.size = 0;
+    }
+    if (symc_array_need(&a->url, &a->url_room, package.size + stem.size + 8,
+                        1) != 0) {
+        return -1;
+    }
+    p = mempcpy(a->url, "~/", 2);
+    for (i = 0; i < package.size; i++) {
+        *p++ = package.data[i] == '.' ? '/' : package.data[i];
+    }
+    if (package.size > 0 && stem.size > 0) {
+        *p++ = '/';
+    }
+    p = mempcpy(p, stem.data, stem.size);
+    p = mempcpy(p, ".jvm", 4);
+    n = (size_t)(p - a->url);
+    *url = (struct symc_string){a->url, n};
+    return 0;
+}
+
+/* Looks for the lines around a place, in one bundle after the other.  Returns
+ * 0, or -1 when out of memory. */
+static int find_lines(struct answer *a, const struct code_line *at)
+{
+    struct sourcecache_entry entry;
+    struct symc_string url;
+    size_t i;
+
+    a->lines.has_lines = a->lines.is_known = false;
+    a->lines.link_size = 0;
+    if (at->line == 0 || a->sources->count == 0) {
+        return 0;
+    }
+    if (make_url(a, at, &url) != 0) {
+        return -1;
+    }
+    for (i = 0; i < a->sources->count && !a->lines.has_lines; i++) {
+        a->lines.has_lines =
+            sourcecache_find_url(a->sources->list[i], url.data, url.size,
+                                 &entry) &&
+            entry.status == SOURCECACHE_TEXT &&
+            source_context_read(&a->lines.context, a->sources->list[i],
+                                &entry, (uint32_t)at->line, 0);
+    }
+    return 0;
+}
+
+static int write_lines(struct answer *a, const struct jvm_request_frame *frame,
+                       const struct jvm_output *output)
+{
+    struct code_line at = {given(a, frame->members[JVM_MODULE]),
+                          given(a, frame->members[JVM_ABS_PATH]),
+                          frame->input.has_line ? frame->input.line : 0};
+
+    if (output->is_mapped) {
+        at.module = output->frame.class;
+        at.line = output->frame.has_line ? output->frame.line : 0;
+        if (join_file(a, &output->frame, &at.path) != 0) {
+            return -1;
+        }
+    }
+    if (find_lines(a, &at) != 0) {
+        return -1;
+    }
+    if (a->lines.has_lines) {
+        frame_source_write(a->w, &a->lines);
+        return 0;
+    }
+    write_given_list(a, frame, JVM_PRE_CONTEXT, "pre_context");
+    write_given(a, frame, JVM_CONTEXT_LINE, "context_line");
+    write_given_list(a, frame, JVM_POST_CONTEXT, "post_context");
+    return 0;
+}
+
+/* frames ------------------------------------------------------------------ */
+
 static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
                        const struct jvm_output *output)
 {
@@ -145,12 +276,10 @@ static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
 
     json_write_open(w, '{');
     write_given(a, frame, JVM_PLATFORM, "platform");
-    if (write_names(a, frame, output) != 0) {
+    if (write_names(a, frame, output) != 0 ||
+        write_lines(a, frame, output) != 0) {
         return -1;
     }
-    write_given_list(a, frame, JVM_PRE_CONTEXT, "pre_context");
-    write_given(a, frame, JVM_CONTEXT_LINE, "context_line");
-    write_given_list(a, frame, JVM_POST_CONTEXT, "post_context");
     write_in_app(a, frame, output);
     write_given(a, frame, JVM_INDEX, "index");
     if (output->signature.data != NULL) {
@@ -323,12 +452,20 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
 }
 
 int jvm_answer_write(const struct jvm_request *request,
-                     struct jvm_traces *traces, const enum jvm_error *errors,
-                     struct json_writer *w)
+                     struct jvm_traces *traces,
+                     const struct jvm_sources *sources,
+                     const enum jvm_error *errors, struct json_writer *w)
 {
-    struct answer a = {.request = request, .traces = traces, .w = w};
+    struct answer a;
     size_t i;
     int rc;
+
+    a.request = request;
+    a.traces = traces;
+    a.sources = sources;
+    a.w = w;
+    a.file = a.url = NULL;
+    a.file_room = a.url_room = 0;
 
     json_write_open(w, '{');
     json_write_key(w, "status");
@@ -346,5 +483,6 @@ int jvm_answer_write(const struct jvm_request *request,
     write_errors(&a, errors);
     json_write_close(w, '}');
     free(a.file);
+    free(a.url);
     return rc == 0 && !w->has_failed ? 0 : -1;
 }

@@ -7,10 +7,17 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
 
 #include "json/json.h"
+#include "symbolication/symbolication.h"
 #include "jvm_request.h"
 
 /* What became of a module that could not be used. */
 enum jvm_error { JVM_NO_ERROR, JVM_ERROR_MISSING, JVM_ERROR_INVALID };
+
+/* Source files of the program, in the order in which they are asked. */
+struct jvm_sources {
+    const struct sourcecache_reader **list;
+    size_t count;
+};
 
 /*
  * Remaps what the request has by the mappings of traces, and writes the answer.
@@ -18,7 +25,8 @@ enum jvm_error { JVM_NO_ERROR, JVM_ERROR_MISSING, JVM_ERROR_INVALID };
  * -1 when out of memory; w->has_failed says the same.
  */
 int jvm_answer_write(const struct jvm_request *request,
-                     struct jvm_traces *traces, const enum jvm_error *errors,
-                     struct json_writer *w);
+                     struct jvm_traces *traces,
+                     const struct jvm_sources *sources,
+                     const enum jvm_error *errors, struct json_writer *w);
 
 #endif

@@ -14,12 +14,14 @@
 #include "any.h"
 #include "call.h"
 #include "crash.h"
+#include "jvm.h"
 #include "poll.h"
 #include "short_answer.h"
 #include "sources.h"
 
 #define REQUESTS "/requests/"
 #define ANY "/symbolicate-any"
+#define JVM "/symbolicate-jvm"
 
 static request_count running; /* requests that are posted */
 
@@ -122,6 +124,21 @@ static bool is_json_type(const char *type)
             strncasecmp(type + n - 5, "+json", 5) == 0);
 }
 
+/* Is the body JSON that is not packed?  If not, says so. */
+static bool is_json(const struct api_request *request, struct api_reply *reply)
+{
+    if (!is_json_type(request->header(request, "Content-Type"))) {
+        answer_text(reply, 415,
+                    "Expected request with `Content-Type: application/json`");
+        return false;
+    }
+    if (api_is_encoded(request)) {
+        answer_text(reply, 415, "Content-Encoding is not supported");
+        return false;
+    }
+    return true;
+}
+
 /* The end of a begin: the call, or what became of it. */
 static struct api_call *call_or_error(struct symbolicator_call *call,
                                       int status, const char *error,
@@ -156,13 +173,7 @@ static struct api_call *post(const struct api_request *request,
         .modules = request->config->limits.modules,
     };
 
-    if (!is_json_type(request->header(request, "Content-Type"))) {
-        answer_text(reply, 415,
-                    "Expected request with `Content-Type: application/json`");
-        return NULL;
-    }
-    if (api_is_encoded(request)) {
-        answer_text(reply, 415, "Content-Encoding is not supported");
+    if (!is_json(request, reply)) {
         return NULL;
     }
     if (request->size > request->config->limits.body_size) {
@@ -243,17 +254,20 @@ static struct api_call *post_any(const struct api_request *request,
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
 
     reply->protocol = API_MINIDUMP;
-    if (!is_json_type(request->header(request, "Content-Type"))) {
-        answer_text(reply, 415,
-                    "Expected request with `Content-Type: application/json`");
-        return NULL;
-    }
-    if (api_is_encoded(request)) {
-        answer_text(reply, 415, "Content-Encoding is not supported");
-        return NULL;
-    }
-    return read_scope(request, scope, reply)
+    return is_json(request, reply) && read_scope(request, scope, reply)
                ? any_begin(request, scope, reply)
+               : NULL;
+}
+
+/* An event of a program for the JVM. */
+static struct api_call *post_jvm(const struct api_request *request,
+                                 struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_JVM;
+    return is_json(request, reply) && read_scope(request, scope, reply)
+               ? jvm_begin(request, scope, reply)
                : NULL;
 }
 
@@ -269,6 +283,7 @@ bool symbolicator_owns(const struct symbolication_config *config,
     return form_of(config, path) < FORMS ||
            (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
                                        config->symbolicator.apple.enabled)) ||
+           (strcmp(path, JVM) == 0 && config->symbolicator.jvm.enabled) ||
            strcmp(path, "/symbolicate") == 0 ||
            strcmp(path, "/healthcheck") == 0 ||
            strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
@@ -279,6 +294,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
 {
     bool is_post, is_form = form_of(request->config, request->path) < FORMS;
     bool is_any = strcmp(request->path, ANY) == 0;
+    bool is_jvm = strcmp(request->path, JVM) == 0;
     struct api_call *call;
     uint64_t wait;
 
@@ -289,7 +305,8 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    is_post = is_form || is_any || strcmp(request->path, "/symbolicate") == 0;
+    is_post = is_form || is_any || is_jvm ||
+              strcmp(request->path, "/symbolicate") == 0;
     if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
         return NULL;
@@ -299,6 +316,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
     }
     call = (is_form  ? post_form
             : is_any ? post_any
+            : is_jvm ? post_jvm
                      : post)(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;
