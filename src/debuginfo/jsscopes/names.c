@@ -142,8 +142,8 @@ static long finish(struct name *name, uint32_t start)
         parser_fail(name->p, JSSCOPES_NO_MEMORY, "out of memory");
         return -1;
     }
-    parts = s->parts;
-    parts += n > 0 ? name->first : 0; /* none may have been allocated */
+    /* none may have been allocated */
+    parts = n > 0 ? s->parts + name->first : s->parts;
     for (i = 0; i < n / 2; i++) {
         part = parts[i];
         parts[i] = parts[n - 1 - i];

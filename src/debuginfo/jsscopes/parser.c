@@ -114,6 +114,7 @@ static int compare(const void *a, const void *b)
 enum jsscopes_status jsscopes_read(struct jsscopes *scopes, const char *script,
                                    size_t size, struct jsscopes_error *error)
 {
+    bool ok;
     struct parser p;
 
     memset(&p, 0, sizeof(p));
@@ -127,9 +128,12 @@ enum jsscopes_status jsscopes_read(struct jsscopes *scopes, const char *script,
     p.lexer.size = (uint32_t)size;
     p.work_max = WORK_FACTOR * (uint64_t)size + 1000;
     p.is_async = true;
-    if (parser_next(&p)) {
-        while (p.t.type != TOKEN_END && jsparse_statement(&p)) {
-        }
+    ok = parser_next(&p);
+    while (ok && p.t.type != TOKEN_END) {
+        ok = jsparse_statement(&p);
+    }
+    if (!ok) { /* if nobody has said why */
+        parser_unexpected(&p);
     }
     free(p.refs);
     table_free(&p.patterns);
