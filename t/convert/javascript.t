@@ -89,6 +89,80 @@ for my $case (@{ $json->decode(slurp("$data/crafted.json")) }) {
         $case->{name};
 }
 
+# Maps that lie, or are as large as they can be, end with an answer or a reason.
+my $head = '{"sources": ["a", "b"], "names": ["n"], "mappings": "';
+my $section = '{"offset": {"line": %d, "column": %d}, "map": %s}';
+my $nested = "${head}AAAA\"}";
+$nested = '{"sections": [' . sprintf($section, 0, 1, $nested) . ']}'
+    for 1 .. 9;
+for (['100 MB of lines', $head . (';' x 100_000_000) . 'AAAA"}', 0],
+     ['a million segments of one number',
+      $head . ('C,' x 1_000_000) . 'C"}', 0],
+     ['columns of 31 bits', $head . 'ggggggB,ggggggB,ggggggB"}', 0],
+     ['a name of 31 bits', $head . 'ggggggCAAAggggggC"}', 8],
+     ['a million tokens at one place',
+      $head . ('AAAA,' x 1_000_000) . 'AAAA"}', 0],
+     ['sections 9 deep', $nested, 9],
+     ['sections at the end of all numbers',
+      '{"sections": [' . sprintf($section, 2**32 - 1, 2**32 - 1,
+          "${head}AAAA;AAAA\"}") . ']}', 0],
+     ['sections beyond', '{"sections": ['
+      . sprintf($section, 2**32, 0, "${head}AAAA\"}") . ']}', 8],
+     ['sections that overlap', '{"sections": [' . join(',',
+      sprintf($section, 0, 0, "${head}AAAA;AACA;AACA\"}"),
+      sprintf($section, 1, 0, "${head}AAAA;AACA\"}")) . ']}', 0],
+     ['a section in itself', '{"sections": [{"offset": 1}]}', 8],
+     ['100,000 brackets', '[' x 100_000, 8],
+     ['no object', '[]', 8],
+     ['nothing', '', 8],
+     ['half of a character', qq({"sources": ["\xC3"]}), 8],
+     ['half of a pair', '{"sources": ["\ud83d"]}', 8]) {
+    my ($name, $map, $wanted) = @$_;
+    spew("$dir/lie.js", "x = () => 1\n");
+    spew("$dir/lie.map", $map);
+    my ($code, undef, $said) =
+        convert("$dir/lie.js", "$dir/lie.map", '-o', "$dir/lie");
+    is $code, $wanted, $name or diag $said;
+    if ($wanted) {
+        like $said, qr/lie\.js: .{10,300}\n\z/, 'which is explained';
+    } else {
+        is((run('', qw(symcachectl verify), "$dir/lie"))[0], 0, 'and sound');
+    }
+    unlink "$dir/lie.map";
+}
+
+# Scripts that cannot be read have no names of functions, but all places.
+spew("$dir/a.map", "${head}AAAA,CAACA\"}");
+for (['too deep', '(' x 100_000], ['too deep', '[' x 100_000],
+     ['too deep', 'a=>{' x 100_000], ['too deep', '`${' x 100_000],
+     ['too deep', 'if(a)' x 100_000], ['unexpected', 'var a = {'],
+     ['unexpected', "\0"], ['not UTF-8', "a = '\xFF'"],
+     ['no end', 'a = /x'], ['no end', '`a']) {
+    my ($reason, $script) = @$_;
+    spew("$dir/a.js", $script);
+    my ($code, undef, $said) =
+        convert("$dir/a.js", "$dir/a.map", '-o', "$dir/c");
+    is $code, 0, "$reason: " . substr $script, 0, 10;
+    like $said, qr/note: names of functions are missing: .*$reason/,
+        'which is said';
+    is_deeply [look_up("$dir/c", [0, 1])], [[0, 1, 'a', 0, 1, 'n', undef]],
+        'its places are found';
+}
+# and those that look deep are not
+for (['binary operators', 'x=' . ('a+' x 100_000) . '(()=>1)'],
+     ['choices', 'x=' . ('a?b:' x 100_000) . '(()=>1)'],
+     ['else if', ('if(a);else ' x 100_000) . 'x=()=>1'],
+     ['members', 'x=a' . ('.b()' x 100_000) . ',()=>1'],
+     ['brackets that may be parameters',
+      'x=' . ('(a=' x 10) . '()=>1' . (')=>1' x 10)]) {
+    my ($name, $script) = @$_;
+    spew("$dir/a.js", $script);
+    my ($code, undef, $said) =
+        convert("$dir/a.js", "$dir/a.map", '-o', "$dir/c");
+    is $code, 0, $name;
+    is $said, '', 'which is read';
+}
+
 my ($code, undef, $said) = convert("$data/shop/terser.js", '-o', "$dir/c");
 is $code, 8, 'a script without a map in it, and none was named';
 like $said, qr/no map in it/, 'says so';
