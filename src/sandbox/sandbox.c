@@ -16,14 +16,18 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "landlock.h"
@@ -202,7 +206,8 @@ static int allow_received(scmp_filter_ctx filter)
                                       SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE));
 }
 
-static int sandbox_seccomp(bool receives)
+/* Returns 0, or an errno. */
+static int make_filter(bool receives, scmp_filter_ctx *made)
 {
     scmp_filter_ctx filter;
     int rc;
@@ -220,12 +225,66 @@ static int sandbox_seccomp(bool receives)
     if (rc == 0 && receives) {
         rc = allow_received(filter);
     }
-    if (rc == 0) {
-        rc = seccomp_load(filter);
+    if (rc != 0) {
+        seccomp_release(filter);
+        return -rc;
     }
+    *made = filter;
+    return 0;
+}
 
+/* The filter of processes that receive, as the kernel takes it. */
+static struct sock_fprog prepared;
+
+int sandbox_prepare_receiving(void)
+{
+    scmp_filter_ctx filter;
+    off_t size = -1;
+    int rc = make_filter(true, &filter), fd;
+
+    if (rc != 0) {
+        errno = rc;
+        return -1;
+    }
+    fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd >= 0 && seccomp_export_bpf(filter, fd) == 0) {
+        size = lseek(fd, 0, SEEK_CUR);
+    }
     seccomp_release(filter);
-    return -rc;
+    if (size > 0) {
+        prepared.len =
+            (unsigned short)((size_t)size / sizeof(prepared.filter[0]));
+        prepared.filter = malloc((size_t)size);
+        if (prepared.filter == NULL ||
+            pread(fd, prepared.filter, (size_t)size, 0) != size) {
+            free(prepared.filter);
+            prepared.filter = NULL;
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return prepared.filter != NULL ? 0 : -1;
+}
+
+/* Returns 0, or an errno. */
+static int sandbox_seccomp(bool receives)
+{
+    scmp_filter_ctx filter;
+    int rc;
+
+    if (receives && prepared.filter != NULL) {
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                       SECCOMP_FILTER_FLAG_TSYNC, &prepared) == 0
+                   ? 0
+                   : errno;
+    }
+    rc = make_filter(receives, &filter);
+    if (rc == 0) {
+        rc = -seccomp_load(filter);
+        seccomp_release(filter);
+    }
+    return rc;
 }
 
 /* own_memory: 0 = it receives nothing */

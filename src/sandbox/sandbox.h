@@ -50,4 +50,11 @@ int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
  */
 int sandbox_enter_receiving(uint64_t own_memory, char *error, size_t size);
 
+/*
+ * Makes the filter of system calls that the former loads, for a process of
+ * which copies enter: to make it takes longer than to load it.  Returns 0, or
+ * -1 with errno; then each makes its own.
+ */
+int sandbox_prepare_receiving(void);
+
 #endif

@@ -35,6 +35,8 @@ int main(int argc, char **argv)
     }
     /* it was started by a descriptor, of which the kernel makes its name */
     prctl(PR_SET_NAME, NAME);
+    (void)sandbox_prepare_receiving();
+    work_fork();
     if (sandbox_enter_receiving(OWN_MEMORY, error, sizeof(error)) != 0) {
         fprintf(stderr, NAME ": %s\n", error);
         return 1;

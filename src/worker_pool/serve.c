@@ -7,8 +7,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "spawner.h"
 
 /* Memory that stays with a worker between bodies: giving it back and taking it
  * anew would cost more than a small body does. */
@@ -160,6 +166,47 @@ static void read_body(struct work_service *service,
     if (mapping.size > HEAP_KEPT) {
         malloc_trim(HEAP_KEPT);
     }
+}
+
+/* Makes a copy of this process, a child of the same parent.  Returns as
+ * fork(). */
+static pid_t copy_process(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL,
+                          NULL);
+}
+
+void work_fork(void)
+{
+    const pid_t spawner = getppid();
+    struct spawner_message order;
+    int fd;
+    size_t n;
+    ssize_t got;
+
+    for (;;) {
+        n = 1;
+        got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
+        if (got == 0) {
+            exit(0);
+        }
+        if (got != sizeof(order) || n != 1) {
+            give_up();
+        }
+        order.pid = copy_process();
+        if (order.pid == 0) {
+            break;
+        }
+        close(fd);
+        if (write(WORK_SOCKET, &order, sizeof(order)) != sizeof(order)) {
+            give_up();
+        }
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner || dup2(fd, WORK_SOCKET) < 0) {
+        give_up();
+    }
+    close(fd);
 }
 
 void work_serve(const struct work_kind *kinds, size_t n)

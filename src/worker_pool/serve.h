@@ -31,6 +31,14 @@ struct work_kind {
 };
 
 /*
+ * To be called first.  The program is started once, by the spawner, and this
+ * returns in copies of it: one for each worker, which costs a tenth of a
+ * program that is started and linked anew.  The first process reads nothing
+ * but the spawner's orders, so all copies are alike.
+ */
+void work_fork(void);
+
+/*
  * Takes bodies until the other side closes the socket.  There is no way back
  * from what is wrong: the process ends.
  */

@@ -22,6 +22,8 @@
 
 #define LIBEXEC "../libexec/ngx_symcache/"
 
+#define START_SECONDS 10
+
 #define REAP_MS 10000 /* in case that a signal came between two waits */
 
 /* A worker, until it is reaped: its process id is that of no other then. */
@@ -32,6 +34,12 @@ struct offspring {
 };
 
 static struct offspring *offsprings;
+
+/* The program of which workers are copies. */
+static struct {
+    pid_t pid;
+    int socket; /* -1: it is not there */
+} first = {.socket = -1};
 
 /* Opens the program of a name or path.  Returns -1 with errno. */
 static int open_program(const char *name)
@@ -54,7 +62,7 @@ static int open_program(const char *name)
 }
 
 /* In the new process: keeps nothing but the socket and the errors' file. */
-static void become_worker(int program, char *const argv[], int socket)
+static _Noreturn void become_first(int program, char *const argv[], int socket)
 {
     static char *none[] = {NULL};
     char *const *environment = none;
@@ -73,6 +81,74 @@ static void become_worker(int program, char *const argv[], int socket)
     _exit(1);
 }
 
+static void end_first(void)
+{
+    if (first.socket >= 0) {
+        close(first.socket);
+    }
+    if (first.pid > 0) {
+        kill(first.pid, SIGKILL);
+    }
+    first.pid = 0; /* it is reaped as others are */
+    first.socket = -1;
+}
+
+/* Starts the program of which workers are copies.  Returns 0, or -1. */
+static int start_first(int program, char *const argv[])
+{
+    static const struct timeval patience = {.tv_sec = START_SECONDS};
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        return -1;
+    }
+    first.pid = fork();
+    if (first.pid == 0) {
+        become_first(program, argv, fds[1]);
+    }
+    close(fds[1]);
+    first.socket = fds[0];
+    if (first.pid < 0 || setsockopt(first.socket, SOL_SOCKET, SO_RCVTIMEO,
+                                    &patience, sizeof(patience)) != 0) {
+        end_first();
+        return -1;
+    }
+    return 0;
+}
+
+/* Has it make a copy, which gets the socket.  Returns its process id, or 0. */
+static pid_t copy_first(int socket)
+{
+    struct spawner_message message = {.order = SPAWNER_START};
+    ssize_t n;
+
+    if (!work_send(first.socket, &message, sizeof(message), &socket, 1)) {
+        return 0;
+    }
+    do { /* another worker may end meanwhile */
+        n = recv(first.socket, &message, sizeof(message), 0);
+    } while (n < 0 && errno == EINTR);
+    return n == sizeof(message) && message.pid > 0 ? message.pid : 0;
+}
+
+/* One that has died, or hangs, is started anew. */
+static pid_t start_process(int program, char *const argv[], int socket)
+{
+    unsigned tries;
+    pid_t pid = 0;
+
+    for (tries = 0; tries < 2 && pid == 0; tries++) {
+        if (first.socket < 0 && start_first(program, argv) != 0) {
+            return 0;
+        }
+        pid = copy_first(socket);
+        if (pid == 0) {
+            end_first();
+        }
+    }
+    return pid;
+}
+
 /* Returns the daemon's end of a new worker's socket, or -1. */
 static int start(int program, char *const argv[], size_t channel, pid_t *pid)
 {
@@ -85,13 +161,9 @@ static int start(int program, char *const argv[], size_t channel, pid_t *pid)
         free(child);
         return -1;
     }
-    *pid = fork();
-    if (*pid == 0) {
-        become_worker(program, argv, fds[1]);
-    }
+    *pid = start_process(program, argv, fds[1]);
     close(fds[1]);
-    if (*pid < 0) {
-        *pid = 0;
+    if (*pid == 0) {
         free(child);
         close(fds[0]);
         return -1;
@@ -115,6 +187,9 @@ static void reap(void)
         if (child != NULL) {
             *at = child->next;
             free(child);
+        } else if (pid == first.pid) {
+            first.pid = 0;
+            end_first();
         }
     }
 }
@@ -159,6 +234,7 @@ static void serve(int program, char *const argv[], const int *sockets,
     static struct pollfd events[SPAWNER_CHANNELS_MAX];
     struct spawner_message order;
     size_t i, open = n;
+    ssize_t got;
 
     for (i = 0; i < n; i++) {
         events[i] = (struct pollfd){.fd = sockets[i], .events = POLLIN};
@@ -173,10 +249,10 @@ static void serve(int program, char *const argv[], const int *sockets,
                 continue;
             }
             events[i].revents = 0;
-            if (recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT) ==
-                sizeof(order)) {
+            got = recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT);
+            if (got == sizeof(order)) {
                 obey(program, argv, sockets[i], i, &order);
-            } else if (errno != EAGAIN && errno != EINTR) {
+            } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
                 events[i].fd = -1;
                 open--;
             }

@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -122,6 +123,7 @@ static int be_worker(void)
     static const struct work_kind kinds[] = {{ECHO, read_echo}};
     char error[200];
 
+    work_fork();
     if (sandbox_enter_receiving(MEMORY, error, sizeof(error)) != 0) {
         fprintf(stderr, "# %s\n", error);
         return 1;
@@ -392,6 +394,10 @@ static int teardown(void **state)
     work_pool_free(pool);
     event_base_free(base);
     close(spawner);
+    /* the spawner, a child of this process, ends with its last socket */
+    if (waitpid(-1, NULL, 0) < 0) {
+        return -1;
+    }
     return atomic_load(&counts.workers) == 0 ? 0 : -1;
 }
 
