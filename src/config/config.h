@@ -361,6 +361,7 @@ struct symbolicator_config {
     unsigned corrections; /* a set of 1 << enum symbolicator_correction */
     enum symbolicator_sources sources;
     bool candidates;    /* clients may know where modules were looked for */
+    bool links; /* source code that debug information links to is fetched */
     bool tokens;        /* a function_id of .NET may be a whole token */
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */

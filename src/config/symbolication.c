@@ -277,6 +277,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(enabled, config_bool, 0, 0),
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, config_bool, 0, 0),
+    SYMBOLICATOR(links, config_bool, 0, 0),
     SYMBOLICATOR(corrections, read_corrections, 0, 0),
     SYMBOLICATOR(tokens, config_bool, 0, 0),
     SYMBOLICATOR(requests, config_count, 1, 1000000),

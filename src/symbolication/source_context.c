@@ -41,23 +41,57 @@ struct source_line source_line_trim(struct symc_string line,
     return cut;
 }
 
+/* Which lines are around a line: how many there are before it, and the first
+ * one. */
+static uint32_t first_line(struct source_context *context, uint32_t *line)
+{
+    uint32_t first;
+
+    *line = *line == 0 ? 1 : *line;
+    first = *line > SOURCE_CONTEXT_LINES ? *line - SOURCE_CONTEXT_LINES : 1;
+    context->before = *line - first;
+    return first;
+}
+
+static bool take_lines(struct source_context *context,
+                       const struct symc_string *lines, unsigned count,
+                       uint32_t column)
+{
+    unsigned i;
+
+    context->count = count;
+    for (i = 0; i < count; i++) {
+        context->lines[i] = source_line_trim(lines[i], column);
+    }
+    return context->count > context->before;
+}
+
 bool source_context_read(struct source_context *context,
                          const struct sourcecache_reader *reader,
                          const struct sourcecache_entry *entry, uint32_t line,
                          uint32_t column)
 {
     struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
-    uint32_t first;
-    unsigned i;
+    uint32_t first = first_line(context, &line);
 
-    line = line == 0 ? 1 : line;
-    first = line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES : 1;
-    context->before = line - first;
-    context->count = sourcecache_lines(
-        reader, entry, first, context->before + 1 + SOURCE_CONTEXT_LINES,
-        lines);
-    for (i = 0; i < context->count; i++) {
-        context->lines[i] = source_line_trim(lines[i], column);
-    }
-    return context->count > context->before;
+    return take_lines(
+        context, lines,
+        sourcecache_lines(reader, entry, first,
+                          context->before + 1 + SOURCE_CONTEXT_LINES, lines),
+        column);
+}
+
+bool source_context_of_text(struct source_context *context,
+                            struct symc_string text, uint32_t line,
+                            uint32_t column)
+{
+    struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
+    uint32_t first = first_line(context, &line);
+
+    return take_lines(
+        context, lines,
+        sourcecache_text_lines(text.data, text.size, first,
+                               context->before + 1 + SOURCE_CONTEXT_LINES,
+                               lines),
+        column);
 }

@@ -42,4 +42,9 @@ bool source_context_read(struct source_context *context,
                          const struct sourcecache_entry *entry, uint32_t line,
                          uint32_t column);
 
+/* The same of any text. */
+bool source_context_of_text(struct source_context *context,
+                            struct symc_string text, uint32_t line,
+                            uint32_t column);
+
 #endif

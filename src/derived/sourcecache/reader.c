@@ -309,31 +309,14 @@ size_t sourcecache_link(const struct sourcecache_reader *r, const char *path,
 
 /* lines ------------------------------------------------------------------ */
 
-unsigned sourcecache_lines(const struct sourcecache_reader *r,
-                           const struct sourcecache_entry *entry,
-                           uint32_t first, unsigned count,
-                           struct symc_string *lines)
+unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
+                                unsigned count, struct symc_string *lines)
 {
-    const char *p, *end, *line_end;
-    uint32_t line, mark, at;
+    const char *p = text, *end = text + size, *line_end;
+    uint32_t line;
     unsigned n = 0;
 
-    if (first == 0 || first > entry->lines || entry->text.data == NULL) {
-        return 0;
-    }
-    line = (first - 1) / SOURCECACHE_LINES_MARK;
-    mark = entry->mark + line;
-    if (mark < line || mark >= r->count[SOURCECACHE_MARKS]) {
-        return 0;
-    }
-    at = le32(sourcecache_record(r, SOURCECACHE_MARKS, mark));
-    if (at >= entry->text.size) {
-        return 0;
-    }
-    p = entry->text.data + at;
-    end = entry->text.data + entry->text.size;
-    for (line = line * SOURCECACHE_LINES_MARK + 1; p < end && n < count;
-         line++) {
+    for (line = 1; p < end && n < count; line++) {
         line_end = memchr(p, '\n', (size_t)(end - p));
         line_end = line_end != NULL ? line_end : end;
         if (line >= first) {
@@ -347,4 +330,28 @@ unsigned sourcecache_lines(const struct sourcecache_reader *r,
         p = line_end < end ? line_end + 1 : end;
     }
     return n;
+}
+
+unsigned sourcecache_lines(const struct sourcecache_reader *r,
+                           const struct sourcecache_entry *entry,
+                           uint32_t first, unsigned count,
+                           struct symc_string *lines)
+{
+    uint32_t line, mark, at;
+
+    if (first == 0 || first > entry->lines || entry->text.data == NULL) {
+        return 0;
+    }
+    line = (first - 1) / SOURCECACHE_LINES_MARK;
+    mark = entry->mark + line;
+    if (mark < line || mark >= r->count[SOURCECACHE_MARKS]) {
+        return 0;
+    }
+    at = le32(sourcecache_record(r, SOURCECACHE_MARKS, mark));
+    return at >= entry->text.size
+               ? 0
+               : sourcecache_text_lines(entry->text.data + at,
+                                        entry->text.size - at,
+                                        first - line * SOURCECACHE_LINES_MARK,
+                                        count, lines);
 }

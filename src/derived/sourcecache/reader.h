@@ -132,4 +132,8 @@ unsigned sourcecache_lines(const struct sourcecache_reader *reader,
                            uint32_t first, unsigned count,
                            struct symc_string *lines);
 
+/* The same of any text. */
+unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
+                                unsigned count, struct symc_string *lines);
+
 #endif

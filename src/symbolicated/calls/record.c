@@ -44,7 +44,8 @@ static void count(struct record_counts *counts, const struct api_call *call)
         for (i = 0; i < round->nmodules; i++) {
             module = &round->modules[i];
             log_module(module);
-            if (module->key.kind == SYMCACHE_KIND_SOURCECACHE) {
+            if (module->key.kind == SYMCACHE_KIND_SOURCECACHE ||
+                module->key.kind == SYMCACHE_KIND_SOURCE) {
                 counts->sources[module->state]++;
                 continue;
             }

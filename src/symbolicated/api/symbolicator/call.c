@@ -250,7 +250,7 @@ static void answer(struct symbolicator_call *call, struct api_reply *reply)
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     if (!symbolicator_answer(call->config, &call->request,
-                             call->results, reply->body)) {
+                             call->results, &call->links, reply->body)) {
         answer_text(reply, 422, "the answer is too large: ask for less");
     }
 }
@@ -276,7 +276,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
             return API_FINISHED;
         }
     }
-    if (api->round != &call->sources) {
+    if (api->round != &call->sources && api->round != &call->links.round) {
         take_results(call);
         rc = want_sources(call);
         if (rc > 0) {
@@ -288,8 +288,20 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
         }
     }
     api_reply_header(reply, "Cache-Control", "no-store");
+    call->links.is_enabled =
+        call->config->symbolicator.links && api->tenant == NULL;
     answer(call, reply);
-    return API_FINISHED;
+    rc = reply->status == 200 ? source_links_want(&call->links, api->round) : 0;
+    if (rc < 0) {
+        answer_text(reply, 503, "out of memory");
+    }
+    if (rc <= 0) {
+        return API_FINISHED;
+    }
+    api->round = &call->links.round;
+    json_write_reset(reply->body);
+    reply->nheaders = 0;
+    return API_WANTS;
 }
 
 static void free_modules(struct api_round *round)
@@ -324,6 +336,7 @@ static void release(struct api_call *api)
     free_modules(&api->first);
     free_modules(&call->images);
     free_modules(&call->sources);
+    free_modules(&call->links.round);
     free(call);
 }
 

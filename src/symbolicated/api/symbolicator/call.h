@@ -11,6 +11,7 @@
 #include "symbolicated/api/request_limit.h"
 #include "completed.h"
 #include "own_sources.h"
+#include "source_links.h"
 
 /* A call may take so long, and is answered "timeout" then. */
 #define SYMBOLICATOR_LIMIT_MS (15 * 60 * 1000)
@@ -31,6 +32,7 @@ struct symbolicator_call {
     size_t *imaged;          /* and which of the first each of it is */
     struct api_round sources; /* the third round, of source code, */
     size_t *sourced;          /* and whose code each of it is */
+    struct source_links links; /* the fourth */
     request_count *running;  /* that it is one of; NULL: it is not counted */
 };
 

@@ -10,6 +10,7 @@
 
 #include "module.h"
 #include "own_sources.h"
+#include "source_links.h"
 #include "sources.h"
 
 /* In the order in which the same place of several stores is told of. */
@@ -501,6 +502,31 @@ static void collect(struct candidates *all,
     }
 }
 
+static void collect_links(struct candidates *all,
+                          const struct source_links *links, size_t index)
+{
+    static const enum outcome outcomes[API_MODULE_LATE + 1] = {
+        [API_MODULE_FOUND] = OUTCOME_OK,
+        [API_MODULE_MISSING] = OUTCOME_NOTFOUND,
+        [API_MODULE_MALFORMED] = OUTCOME_MALFORMED,
+        [API_MODULE_FAILED] = OUTCOME_ERROR,
+        [API_MODULE_LATE] = OUTCOME_ERROR,
+    };
+    struct candidate *c;
+    size_t i;
+
+    for (i = 0; i < links->round.nmodules; i++) {
+        if (links->files[i].module != index) {
+            continue;
+        }
+        c = add(all, strdup("sourcelink"), strdup(links->files[i].url));
+        if (c != NULL) {
+            c->outcome = outcomes[links->round.modules[i].state];
+            c->is_source = true;
+        }
+    }
+}
+
 /* the answer ---------------------------------------------------------------
  */
 
@@ -626,8 +652,9 @@ static void write_all(struct json_writer *w, const struct candidates *all,
 
 void symbolicator_candidates_write(
     struct json_writer *w, const struct symbolication_config *config,
-    const struct symbolicator_request *request,
-    const struct symbolicator_result *result, bool is_walked)
+    const struct symbolicator_request *request, size_t index,
+    const struct symbolicator_result *result, bool is_walked,
+    const struct source_links *links)
 {
     size_t i;
     struct candidates all = {.is_walked = is_walked};
@@ -636,6 +663,7 @@ void symbolicator_candidates_write(
     all.config = config;
     all.request = request;
     collect(&all, result);
+    collect_links(&all, links, index);
     if (all.has_failed) {
         w->has_failed = true;
     } else if (all.count > 0) {

@@ -18,12 +18,13 @@ symbolicator_failure(const struct symbolicator_result *result);
 
 /*
  * Writes the member, unless there is nothing in it: each place that was looked
- * in for one of the sources that count, by source and location.  is_walked:
- * also for the module's CFI.
+ * in for one of the sources that count, by source and location, and each link
+ * that was followed.  is_walked: also for the module's CFI.
  */
 void symbolicator_candidates_write(
     struct json_writer *w, const struct symbolication_config *config,
-    const struct symbolicator_request *request,
-    const struct symbolicator_result *result, bool is_walked);
+    const struct symbolicator_request *request, size_t index,
+    const struct symbolicator_result *result, bool is_walked,
+    const struct source_links *links);
 
 #endif

@@ -34,6 +34,7 @@ struct answer {
     const struct symbolication_config *config;
     const struct symbolicator_request *request;
     const struct symbolicator_result *results;
+    struct source_links *links;
     struct json_writer *w;
     struct source_path path;
     struct fragments files;     /* filename, abs_path */
@@ -366,6 +367,8 @@ static void write_given(struct answer *a, const struct found *found)
     if (found->status == FRAME_SYMBOLICATED) {
         frame_source_find(&a->source, sources_of(a, found), found->place.file,
                           found->place.line);
+        frame_source_follow(&a->source, a->links, found->frame->module,
+                            found->place.line);
     } else {
         frame_source_find_given(&a->source, sources_of(a, found),
                                 &a->request->json, m);
@@ -458,6 +461,10 @@ static void write_source(struct answer *a, const struct found *found,
                                      : frame_source_path(&a->request->json,
                                                          found->members),
                       location->line);
+    if (path->size > 0) {
+        frame_source_follow(&a->source, a->links, found->frame->module,
+                            location->line);
+    }
     frame_source_write(a->w, &a->source);
 }
 
@@ -653,7 +660,7 @@ static void write_all(struct answer *a)
     json_write_open(a->w, '[');
     for (i = 0; i < a->request->nmodules; i++) {
         symbolicator_module_write(a->w, a->config, a->request, i,
-                                  &a->results[i]);
+                                  &a->results[i], a->links);
     }
     json_write_close(a->w, ']');
     json_write_close(a->w, '}');
@@ -662,7 +669,7 @@ static void write_all(struct answer *a)
 bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_request *request,
                          const struct symbolicator_result *results,
-                         struct json_writer *w)
+                         struct source_links *links, struct json_writer *w)
 {
     static _Thread_local void *kept;
     struct answer *a = thread_keep(&kept, sizeof(*a));
@@ -677,6 +684,7 @@ bool symbolicator_answer(const struct symbolication_config *config,
     a->config = config;
     a->request = request;
     a->results = results;
+    a->links = links;
     a->w = w;
     write_all(a);
     source_path_free(&a->path);

@@ -36,14 +36,16 @@ struct symbolicator_result {
     uint32_t own_asked; /* which of the client's own sources were asked */
 };
 
+struct source_links;
+
 /*
  * Writes the answer; there is a result for each module of the request.
  * Returns false when it has more bytes than the configuration allows.  Without
- * memory, w->has_failed is set.
+ * memory, w->has_failed is set.  Links get the files that it would show, too.
  */
 bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_request *request,
                          const struct symbolicator_result *results,
-                         struct json_writer *w);
+                         struct source_links *links, struct json_writer *w);
 
 #endif

@@ -15,7 +15,7 @@ void frame_source_find(struct frame_source *found,
     char url[SYMCACHE_URL_MAX];
     size_t size;
 
-    found->is_known = found->has_lines = false;
+    found->is_known = found->has_text = found->has_lines = false;
     found->link_size = 0;
     if (sources == NULL || path.size == 0) {
         return;
@@ -33,11 +33,28 @@ void frame_source_find(struct frame_source *found,
     if (!found->is_known) {
         return;
     }
+    found->has_text = true;
     found->has_lines =
         source_context_read(&found->context, sources, &entry, line, 0);
     if (entry.url.size > 0) {
         found->link_size = symcache_url_normalise(found->link, entry.url.data,
                                                   entry.url.size);
+    }
+}
+
+void frame_source_follow(struct frame_source *found,
+                         struct source_links *links, size_t module,
+                         uint32_t line)
+{
+    struct symc_string text;
+
+    if (found->has_text || found->link_size == 0) {
+        return;
+    }
+    text = source_links_text(links, found->link, found->link_size, module);
+    if (text.data != NULL) {
+        found->has_lines =
+            source_context_of_text(&found->context, text, line, 0);
     }
 }
 

@@ -9,9 +9,11 @@
 
 #include "proto/url.h"
 #include "request.h"
+#include "source_links.h"
 
 struct frame_source {
     bool is_known; /* the module's sources have the file, or a link to it */
+    bool has_text; /* it has the file itself */
     bool has_lines;
     struct source_context context;
     size_t link_size; /* 0: there is none, or none that is a URL */
@@ -29,6 +31,12 @@ void frame_source_find_given(struct frame_source *found,
                              const struct sourcecache_reader *sources,
                              const struct json *json,
                              const uint32_t members[FRAME_MEMBERS]);
+
+/* Takes the lines of a linked file, if there are none and it is there; to be
+ * called only for a path that debug information names. */
+void frame_source_follow(struct frame_source *found,
+                         struct source_links *links, size_t module,
+                         uint32_t line);
 
 /* Writes what is known. */
 void frame_source_write(struct json_writer *w,

@@ -110,7 +110,8 @@ void symbolicator_module_write(struct json_writer *w,
                                const struct symbolication_config *config,
                                const struct symbolicator_request *request,
                                size_t index,
-                               const struct symbolicator_result *result)
+                               const struct symbolicator_result *result,
+                               const struct source_links *links)
 {
     const struct json *json = &request->json;
     const struct symbolicator_module *module = &request->modules[index];
@@ -156,7 +157,8 @@ void symbolicator_module_write(struct json_writer *w,
     if (request->has_candidates && config->symbolicator.candidates &&
         (result->status != SYMBOLICATOR_UNUSED || is_walked) &&
         !w->has_failed && w->size <= config->limits.answer_size) {
-        symbolicator_candidates_write(w, config, request, result, is_walked);
+        symbolicator_candidates_write(w, config, request, index, result,
+                                      is_walked, links);
     }
     json_write_close(w, '}');
 }

@@ -13,7 +13,8 @@ void symbolicator_module_write(struct json_writer *w,
                                const struct symbolication_config *config,
                                const struct symbolicator_request *request,
                                size_t index,
-                               const struct symbolicator_result *result);
+                               const struct symbolicator_result *result,
+                               const struct source_links *links);
 
 /* Writes the member "features", which tells of a file that was found; has_cfi:
  * also of one by which stacks are walked; has_sources: of one with sources. */

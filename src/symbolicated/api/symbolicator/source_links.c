@@ -1,0 +1,106 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "source_links.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/url_id.h"
+#include "base/utf8.h"
+#include "proto/hints.h"
+
+/* What is not UTF-8 is no text. */
+static struct symc_string text_of(const struct api_module *module)
+{
+    struct symc_string text = {NULL, 0};
+    const struct derived_bytes *bytes;
+
+    if (module->state == API_MODULE_FOUND) {
+        bytes = &module->reader->bytes;
+        if (bytes->size <= SOURCE_LINKS_TEXT_MAX &&
+            utf8_valid(bytes->data, bytes->size) == bytes->size) {
+            text.data = bytes->data;
+            text.size = bytes->size;
+        }
+    }
+    return text;
+}
+
+struct symc_string source_links_text(struct source_links *links,
+                                     const char *url, size_t size,
+                                     size_t module)
+{
+    static const struct symc_string none = {NULL, 0};
+    struct source_link_file *file;
+    size_t i;
+
+    if (links == NULL || !links->is_enabled || size == 0) {
+        return none;
+    }
+    for (i = 0; i < links->count; i++) {
+        if (memcmp(links->files[i].url, url, size + 1) == 0) {
+            return links->is_asked ? text_of(&links->round.modules[i]) : none;
+        }
+    }
+    if (!links->is_asked && links->count < SOURCE_LINKS_MAX) {
+        file = &links->files[links->count++];
+        memcpy(file->url, url, size + 1);
+        file->module = module;
+    }
+    return none;
+}
+
+/* The host of a URL, without its port. */
+static size_t host_of(const char *url, const char **host)
+{
+    const char *p = strstr(url, "://");
+
+    if (p == NULL) {
+        return 0;
+    }
+    *host = p + 3;
+    return **host == '[' ? strcspn(*host, "]") + 1 : strcspn(*host, ":/?");
+}
+
+static bool set_key(struct api_module *module, const char *url)
+{
+    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+    symcache_key_t *key = &module->key;
+
+    module->name_size = host_of(url, &module->name);
+    if (module->name_size == 0 ||
+        symcache_name_parse(module->name, module->name_size, key) !=
+            SYMCACHE_OK ||
+        url_id(key->build, url, "", false) != 0) {
+        return false;
+    }
+    key->kind = SYMCACHE_KIND_SOURCE;
+    key->id_type = SYMCACHE_ID_HASH;
+    key->build_len = URL_ID_SIZE;
+    (void)symcache_hint_add(hints, SYMCACHE_HINT_URL, url, strlen(url));
+    module->hints = strdup(hints);
+    return module->hints != NULL;
+}
+
+int source_links_want(struct source_links *links, struct api_round *before)
+{
+    struct api_round *round = &links->round;
+    size_t i;
+
+    if (!links->is_enabled || links->is_asked || links->count == 0) {
+        return 0;
+    }
+    links->is_asked = true;
+    round->before = before;
+    round->modules = calloc(links->count, sizeof(round->modules[0]));
+    if (round->modules == NULL) {
+        return -1;
+    }
+    for (i = 0; i < links->count; i++, round->nmodules++) {
+        if (!set_key(&round->modules[i], links->files[i].url)) {
+            round->modules[i].state = API_MODULE_MISSING;
+        }
+    }
+    return 1;
+}
