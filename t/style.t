@@ -157,6 +157,7 @@ my %above = (
 );
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
+$may{'symcached/job'} .= ' debuginfo'; # of what our converter says
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
 $may{symbolicated_worker} = 'sandbox worker_pool base json reports/profile'
     . ' derived/cficache derived/symcache'

@@ -171,6 +171,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         is_work = getenv("PDB2SYMCACHE_WORK");
         c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
         c->makes_tree = c->is_durable;
+        if (c->altlink == NULL) {
+            c->altlink = getenv("PDB2SYMCACHE_ALTLINK");
+        }
         if (check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
             c->check = &check;
         }

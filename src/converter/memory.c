@@ -11,6 +11,9 @@ int memory_write(void *context, const void *data, size_t size)
 {
     struct memory *m = context;
 
+    if (size == 0) {
+        return 0; /* the data may be NULL */
+    }
     if (size > SIZE_MAX - m->size ||
         symc_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
         return -1;

@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The note of a conversion for which that file is missing; its build id
+ * follows. */
+#define ALTLINK_NOTE "names are missing that dwz has moved to the file with "  \
+                     "build id "
+
 struct supplement {
     /* Names are those that the "symbolic" library finds, even where a debugger
      * knows better ones. */

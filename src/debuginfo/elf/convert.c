@@ -157,22 +157,40 @@ static void free_sections(struct conversion *c)
     }
 }
 
-/* Opens the file that dwz has made, if it is there and the right one. */
-static int take_supplement(struct conversion *c, struct conversion *s)
+static bool is_linked(const struct elf_altlink *link,
+                      const struct supplement *given, struct elf_file *file)
 {
-    const struct supplement *given = supplement_get();
-    struct elf_altlink link;
     struct elf_bytes id;
 
+    if (given->data == NULL ||
+        elf_file_open(file, given->data, given->size) != NULL) {
+        return false;
+    }
+    id = elf_file_build_id(file);
+    return id.data != NULL && id.size == link->id_size &&
+           memcmp(id.data, link->id, id.size) == 0;
+}
+
+/* Opens the file that dwz has made, if it is there and the right one. */
+static int take_supplement(struct conversion *c, struct conversion *s,
+                           struct debuginfo_result *result)
+{
+    const struct supplement *given = supplement_get();
+    char id[2 * ELF_ALTLINK_ID + 1];
+    struct elf_altlink link;
+    size_t i;
+
     c->object.is_like_symbolic = given->is_like_symbolic;
-    if (given->is_like_symbolic || given->data == NULL ||
-        !elf_altlink_read(c->file.data, c->file.size, &link) ||
-        elf_file_open(&s->file, given->data, given->size) != NULL) {
+    if (given->is_like_symbolic ||
+        !elf_altlink_read(c->file.data, c->file.size, &link)) {
         return 0;
     }
-    id = elf_file_build_id(&s->file);
-    if (id.data == NULL || id.size != link.id_size ||
-        memcmp(id.data, link.id, id.size) != 0) {
+    if (!is_linked(&link, given, &s->file)) {
+        for (i = 0; i < link.id_size; i++) {
+            snprintf(id + 2 * i, 3, "%02x", link.id[i]);
+        }
+        snprintf(result->note, sizeof(result->note), ALTLINK_NOTE "%.80s",
+                 id);
         return 0;
     }
     s->failure = c->failure;
@@ -192,7 +210,8 @@ static int convert_file(struct conversion *c,
     struct conversion supplementary = {0};
     int rc;
 
-    rc = take_sections(c) != 0 || take_supplement(c, &supplementary) != 0 ||
+    rc = take_sections(c) != 0 ||
+                 take_supplement(c, &supplementary, result) != 0 ||
                  read_symbols(c) != 0
              ? -1
              : symbol_list_convert(&c->symbols, &c->object, identity, sink,

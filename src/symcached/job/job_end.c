@@ -26,6 +26,7 @@
 #include "decision.h"
 #include "prefetch.h"
 #include "proto/header.h"
+#include "altlink.h"
 #include "scheduler.h"
 #include "sibling.h"
 #include "waiter.h"
@@ -464,6 +465,7 @@ static void cancel(struct job *job)
         transcode_cancel(job->run.transcode);
         job->run.transcode = NULL;
     }
+    job_leave_altlink(job);
     section_free(job);
     if (job->publish != NULL) {
         publish_cancel(job->publish);

@@ -59,12 +59,13 @@ void provenance_write(const char *file, const struct provenance *provenance)
     set(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
 }
 
-void provenance_note_builder(const char *file)
+void provenance_note_builder(const char *file, bool is_to_be_made_anew)
 {
     struct provenance provenance;
 
     if (provenance_read(file, &provenance)) {
-        provenance.builder = SYMCACHE_BUILDER;
+        provenance.builder =
+            is_to_be_made_anew ? SYMCACHE_BUILDER - 1 : SYMCACHE_BUILDER;
         provenance_write(file, &provenance);
     }
 }

@@ -34,8 +34,8 @@ void provenance_note(const char *file, const char *source,
                      symcache_extent_e extent, unsigned features);
 
 /* Notes that our converter, as it is now, made a file of which the source is
- * known. */
-void provenance_note_builder(const char *file);
+ * known; or if it is to be made anew later, that an earlier one did. */
+void provenance_note_builder(const char *file, bool is_to_be_made_anew);
 
 /* Notes where the original of a file was looked for, a text of at most
  * SYMCACHE_PLACES_MAX bytes (proto/provenance.h). */

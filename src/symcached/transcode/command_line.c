@@ -142,6 +142,8 @@ static int fill_env(struct command *command,
         {"PDB2SYMCACHE_WORK",
          command_is_ours(transcoder->command) ? "yes" : NULL},
         {"PDB2SYMCACHE_CHECK", paths->check},
+        {"PDB2SYMCACHE_ALTLINK",
+         command_is_ours(transcoder->command) ? paths->map : NULL},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);
 

@@ -55,7 +55,8 @@ bool transcode_takes_path(const struct transcoder_config *transcoder,
 
 /*
  * Runs transcoder->command on pdb (absolute path), and on map, which replaces
- * {map}, or is NULL.  work is an existing empty
+ * {map}, or is the file in which dwz has put a part of an ELF file; or NULL.
+ * work is an existing empty
  * directory that the caller removes after done; it holds {out} and the
  * process's working directory.  done is called exactly once, never from
  * inside this function; the strings in result live during the call.

@@ -1,0 +1,110 @@
+#!/usr/bin/perl
+
+# An ELF file that dwz has compressed has a second original, with what several
+# share: it is asked for by its build id, and its names are in the SymCache.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+for my $tool (qw(g++ dwz readelf)) {
+    plan skip_all => "no $tool" if system("$tool --version >/dev/null 2>&1");
+}
+
+my $t = Test::Symcache->new;
+my $dir = $t->path('make');
+mkdir $dir or die $!;
+
+sub run {
+    my ($command) = @_;
+    my $out = qx(cd $dir && $command);
+    die "$command: $?" if $?;
+    return $out;
+}
+
+for ('a', 'b') {
+    $t->write_file("make/$_.cc", <<"EOF");
+#include <string>
+#include <vector>
+int main(int argc, char **argv)
+{
+    std::vector<std::string> all;
+    for (int i = 0; i < argc; i++) all.push_back(argv[i] + std::string("$_"));
+    return (int)all.size() > 3;
+}
+EOF
+    run("g++ -O2 -g -Wl,--build-id -o $_ $_.cc");
+}
+run('dwz -m common.debug a b');
+
+sub build_id {
+    my ($file) = @_;
+    my ($id) = run("readelf -n $file") =~ /Build ID: (\w+)/ or die;
+    return $id;
+}
+
+# The debug id that follows from a build id.
+sub debug_id {
+    my @b = unpack '(A2)16', $_[0];
+    return uc(join '', @b[3, 2, 1, 0, 5, 4, 7, 6, 8 .. 15]) . '0';
+}
+
+sub put {
+    my ($folder, $file) = @_;
+    $t->write_file("$folder/_.debug/elf-buildid-sym-" . build_id($file)
+        . '/_.debug', $t->read_file("$dir/$file"));
+}
+put('both', 'a');
+put('both', 'common.debug');
+put('one', 'a');
+
+my %config = (sources => {}, stores => {});
+for my $name ('both', 'one') {
+    $config{sources}{$name} = { type => 'filesystem', layout => 'ssqp',
+        path => $t->path($name) };
+    $config{stores}{$name} = { root => $t->path("stores/$name"),
+        sources => [$name], transcoders => [{ version => '9.0.0',
+            inputs => ['elf'], command => ['pdb2symcache', '-pdb', '{pdb}'] }] };
+}
+$config{stores}{like} = { %{ $config{stores}{both} },
+    root => $t->path('stores/like'), transcoders => [{ version => '9.0.0',
+        inputs => ['elf'], command => ['pdb2symcache', '--like-symbolic',
+                                       '-pdb', '{pdb}'] }] };
+local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
+$t->start_symcached(\%config);
+
+my ($a, $common) = (build_id('a'), build_id('common.debug'));
+my $id = debug_id($a);
+
+sub made {
+    my ($store) = @_;
+    my $r = $t->helper('GET', "/v1/symcache/$store/a/$id?version=9.0.0"
+        . "&wait=60&code_id=buildid-$a");
+    is $r->{status}, 200, "$store: a SymCache" or diag $r->{body};
+    return $t->read_file($t->path("stores/$store/a/$id/a-v9.0.0.symcache"));
+}
+
+# What the converter makes when it is told where the file is, or is not.
+sub expected {
+    my (@options) = @_;
+    run(join ' ', $t->program('pdb2symcache'), @options, '-o out a 2>&1');
+    return $t->read_file("$dir/out");
+}
+
+my ($with, $without) = (expected('--altlink common.debug'),
+                        expected('--altlink /nowhere'));
+ok $with ne $without, 'names are in the common file';
+ok made('both') eq $with, 'it is fetched, and its names are there';
+ok -s $t->path("downloads/both/_/buildid-$common/_"),
+    'it is among the downloads, for debuggers, too';
+ok made('one') eq $without, 'where nobody has it, there is a SymCache';
+like $t->helper_log, qr/job one\S*: the file of dwz is not to be had/,
+    'and the log says what is missing';
+ok made('like') eq expected('--like-symbolic'), '--like-symbolic asks for none';
+ok !-e $t->path("downloads/like/_/buildid-$common"), 'no file is fetched';
+
+done_testing;
