@@ -78,8 +78,8 @@ USES_symbolicated = http metrics config symbolication json derived worker_pool \
 USES_symbolicated-worker = worker_pool reports stackwalk symbolication json derived \
                     sandbox base proto
 USES_pdb2symcache = debuginfo symbolication json derived sandbox base proto
-USES_symcachectl  = symbolicated converter debuginfo symbolication json \
-                    reports stackwalk derived sandbox base proto
+USES_symcachectl  = symbolicated converter debuginfo reports symbolication json \
+                    stackwalk derived sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")

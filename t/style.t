@@ -110,7 +110,7 @@ $may{'symcachectl/files'} = "$ctl reports/apple reports/minidump converter debug
     . ' symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/files'} .= ' reports/jstrace symbolication/js';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
-$may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
+$may{'symcachectl/store'} = "$ctl symbolication reports/profile symbolicated/api"
     . ' symbolicated/files symcachectl/files';
 $may{symcachectl} = "$ctl symcachectl/files";
 

@@ -52,6 +52,7 @@ static const char help[] =
     "       symcachectl symbolicate [OPTION...] PDB/GUIDAGE ADDRESS...\n"
     "       symcachectl symbolicate [OPTION...] --images PATH TRACE\n"
     "       symcachectl symbolicate [OPTION...] REPORT\n"
+    "       symcachectl symbolicate [OPTION...] PROFILE\n"
     "       symcachectl minidump [OPTION...] FILE\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"

@@ -20,6 +20,7 @@
 #include "symcachectl/helper/client.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
+#include "profile.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/store/store_reader.h"
 #include "trace.h"
@@ -303,11 +304,10 @@ static int answer(const struct settings *settings, const char *path,
     return command_finish(code);
 }
 
-/* Prints the frames of a file that is a crash report, and sets *code.  Returns
- * false if it is none. */
+/* Prints the frames of a file that is a crash report, or a profile with names,
+ * and sets *code.  Returns false if it is none. */
 static bool show_report(struct settings *settings, const char *file,
-                        const char *maps, const char *text, size_t size,
-                        int *code)
+                        const char *maps, char *text, size_t size, int *code)
 {
     if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
                       memcmp(text, "PMDM", 4) == 0)) {
@@ -316,6 +316,10 @@ static bool show_report(struct settings *settings, const char *file,
     }
     if (apple_is_report(text, size)) {
         *code = crash_report_show(settings, file, text, size);
+        return true;
+    }
+    if (profile_is_one(text, size)) {
+        *code = profile_show(settings, file, text, size);
         return true;
     }
     if (jstrace_is_trace(text, size) && path_of(text) == NULL) {
@@ -353,9 +357,9 @@ static char *ask_file(struct settings *settings, const char *file,
         free(text);
         *code = command_fail(COMMAND_USAGE, file,
                              "no request: neither \"stacktraces\" nor "
-                             "\"jobs\" nor \"memoryMap\", and no crash "
-                             "report or trace of JavaScript; a text of .NET "
-                             "needs --images");
+                             "\"jobs\" nor \"memoryMap\", no crash report, no "
+                             "profile and no trace of JavaScript; a text of "
+                             ".NET needs --images");
         return NULL;
     }
     return text;

@@ -3,8 +3,8 @@
  *
  * The body of a request, unpacked piece by piece.
  */
-#ifndef SYMBOLICATED_API_SYMBOLIZE_INPUT_H
-#define SYMBOLICATED_API_SYMBOLIZE_INPUT_H
+#ifndef SYMBOLICATED_API_INPUT_H
+#define SYMBOLICATED_API_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

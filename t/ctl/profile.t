@@ -1,0 +1,60 @@
+#!/usr/bin/env perl
+
+# symcachectl symbolicate of a profile: with a store, a daemon, or neither.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib qw(memGzip memGunzip);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = $t->program('symcachectl');
+my $build = '9a2b77f0c1d35ec6a86f0ba5aa3cde21f2a7a001';
+my $folder = $t->path('store/_/F0772B9AD3C1C65EA86F0BA5AA3CDE210');
+make_path($folder);
+system($ctl, 'convert', '-o', "$folder/_-v9.0.0.symcache",
+       $t->data('convert/symbfile/ranges.symbfile')) == 0 or die;
+
+my $perf = "$build /app\napp 1 1.0: cycles:\n"
+    . "\t  2024 [unknown] (/app)\n\t  9999 [unknown] (/app)\n";
+my $named = "$build /app\napp 1 1.0: cycles:\n"
+    . "\t  2024 vec_push (inlined)\n\t  2024 run_loop (/app)\n\t  9999 [unknown] (/app)\n";
+my $file = $t->write_file('perf.txt', $perf);
+my $packed = $t->write_file('perf.gz', memGzip($perf));
+
+sub run {
+    my ($options, $in) = @_;
+    my $err = $t->path('err');
+    my $out = qx{'$ctl' symbolicate $options 2> '$err'};
+    return [$? >> 8, $out, $t->read_file('err')];
+}
+
+is_deeply run("--root '@{[$t->path('store')]}' '$file'"), [0, $named, ''],
+    'with a store';
+is_deeply run("--root '@{[$t->path('store')]}' '$packed'"), [0, $named, ''],
+    '... a packed one';
+is_deeply run("--root '@{[$t->path('store')]}' - < '$packed'"), [0, $named, ''],
+    '... on standard input';
+
+my $config = $t->write_helper_config({ stores => {
+    default => { root => $t->path('store') } } });
+is_deeply run("-c '$config' '$file'"),
+    [0, $perf, "symcachectl: symbolicated is not running: no names\n"],
+    'without a daemon it stays as it is';
+$t->start_symbolicated;
+is_deeply run("-c '$config' '$file'"), [0, $named, ''], 'with a daemon';
+is memGunzip(run("-c '$config' '$packed'")->[1]), $named,
+    '... which packs what was packed';
+$t->write_file('bad.gz', "\x1f\x8bxxxx");
+my $r = run("-c '$config' '@{[$t->path('bad.gz')]}'");
+ok $r->[0] == 4 && $r->[2] =~ /damaged/, 'a damaged one: 4' or diag "@$r";
+$r = run("--root '@{[$t->path('store')]}' '@{[$t->path('bad.gz')]}'");
+ok $r->[0] == 4 && $r->[2] =~ /damaged/, '... with a store, too' or diag "@$r";
+$t->finish;
+done_testing;
