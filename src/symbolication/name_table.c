@@ -51,8 +51,12 @@ uint32_t *name_table_near(struct name_table *s, const void *what,
 
 struct symc_string name_table_at(const struct name_table *s, size_t place)
 {
-    size_t begin = place > 0 ? s->ends[place - 1] : 0;
+    size_t begin;
 
+    if (place == 0) {
+        return (struct symc_string){"", 0};
+    }
+    begin = s->ends[place - 1];
     return (struct symc_string){s->data + begin, s->ends[place] - begin};
 }
 
@@ -136,8 +140,12 @@ static void prefetch(const struct name_table *s,
 
 void name_table_settle(struct name_table *s)
 {
-    struct name_table_wish *wish, *end = s->wishes + s->nwishes;
+    struct name_table_wish *wish, *end;
 
+    if (s->nwishes == 0) {
+        return;
+    }
+    end = s->wishes + s->nwishes;
     for (wish = s->wishes; wish < end; wish++) {
         prefetch(s, wish, false);
     }

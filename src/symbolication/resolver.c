@@ -95,6 +95,9 @@ static void write_frames(struct resolver *resolver,
     }
     place->first = (uint32_t)resolver->nframes;
     place->count = (uint32_t)chain->count;
+    if (chain->count == 0) {
+        return;
+    }
     if (symc_array_need(&resolver->frames, &resolver->frames_room,
                            resolver->nframes + 3 * chain->count,
                            sizeof(resolver->frames[0])) != 0) {

@@ -313,12 +313,13 @@ static void name_frame(void *arg, const struct tables *tables,
 {
     struct writer *w = arg;
     const struct profile_place *place = &w->profile->places[w->place++];
-    const uint32_t *numbers = w->profile->frames + place->first;
+    const uint32_t *numbers;
     uint32_t value;
 
     if (place->count == 0) {
         return;
     }
+    numbers = w->profile->frames + place->first;
     put_value(w, item(&w->d, tables->function_name, function),
               string_of(w, tables, numbers[0]));
     value = item(&w->d, tables->function_file, function);

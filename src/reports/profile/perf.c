@@ -76,6 +76,16 @@ static const char *read_hex(const char *p, const char *end, uint64_t *value)
     return p > begin && p - begin <= 16 ? p : NULL;
 }
 
+/* The same of decimal ones; what follows is p itself if there are none. */
+static const char *read_decimal(const char *p, const char *end,
+                                uint32_t *value)
+{
+    for (*value = 0; p < end && *p >= '0' && *p <= '9'; p++) {
+        *value = *value * 10 + (uint32_t)(*p - '0');
+    }
+    return p;
+}
+
 static const char *find(const char *p, const char *end, const char *text)
 {
     return p != NULL ? memmem(p, (size_t)(end - p), text, strlen(text)) : NULL;
@@ -115,7 +125,9 @@ static void read_mapping(struct profile *profile, struct text *text,
     uint64_t size = 0;
 
     p = find(p, end, " ");
-    mapping.process = p != NULL ? (uint32_t)strtoul(p, NULL, 10) : 0;
+    if (p != NULL) {
+        (void)read_decimal(p + 1, end, &mapping.process);
+    }
     p = read_after(p, end, "[0x", &mapping.start);
     p = read_after(p, end, "(0x", &size);
     p = read_after(p, end, "@ 0x", &mapping.offset);
@@ -130,7 +142,8 @@ static void read_mapping(struct profile *profile, struct text *text,
     p = find(p, close, "<");
     if (p != NULL) {
         id.data = p + 1;
-        id.size = strcspn(id.data, ">]\n");
+        p = memchr(id.data, '>', (size_t)(close - id.data));
+        id.size = p != NULL ? (size_t)(p - id.data) : 0;
     }
     p = find(close + 3, end, " ");
     if (p == NULL) {
@@ -155,7 +168,8 @@ static bool read_id(struct profile *profile, struct text *text,
     struct symc_string id = {line->data,
                              space != NULL ? (size_t)(space - line->data) : 0};
 
-    if (!profile_is_hex(&id, 16, 32) || space[1] != '/') {
+    if (!profile_is_hex(&id, 16, 32) || line->size < id.size + 2 ||
+        space[1] != '/') {
         return false;
     }
     if (symc_array_need(&text->ids, &text->ids_room, text->nids + 1,
@@ -174,16 +188,14 @@ static bool read_id(struct profile *profile, struct text *text,
 static void read_head(struct text *text, const struct line *line)
 {
     const char *p = line->data, *end = p + line->size;
-    char *behind;
-    unsigned long n;
+    const char *behind;
+    uint32_t process;
 
     while ((p = find(p, end, " ")) != NULL && ++p < end) {
-        if (*p >= '0' && *p <= '9') {
-            n = strtoul(p, &behind, 10);
-            if (*behind == ' ' || *behind == '/') {
-                text->process = (uint32_t)n;
-                return;
-            }
+        behind = read_decimal(p, end, &process);
+        if (behind > p && behind < end && (*behind == ' ' || *behind == '/')) {
+            text->process = process;
+            return;
         }
     }
 }

@@ -465,34 +465,30 @@ static void put_lines(const struct profile *profile, struct document *d,
 }
 
 static void put_location(const struct profile *profile, struct document *d,
-                         struct additions *a, size_t *place, struct wire wire,
+                         struct additions *a,
+                         const struct profile_place *place, struct wire wire,
                          struct profile_output *out)
 {
     struct profile_output whole = {0};
-    uint64_t address;
     struct symc_string text = wire_text(&wire);
 
     profile_put(&whole, text.data, text.size);
-    if (read_location(d, wire, &address) != SIZE_MAX) {
-        put_lines(profile, d, a, &profile->places[(*place)++], &whole);
-    }
+    put_lines(profile, d, a, place, &whole);
     wire_put_bytes(out, d->layout->locations, whole.data, whole.size);
     out->has_failed |= whole.has_failed;
     free(whole.data);
 }
 
 /* The last value of a field counts. */
-static void put_mapping(const struct document *d, size_t mapping,
-                        struct wire wire, struct profile_output *out)
+static void put_mapping(const struct document *d, struct wire wire,
+                        struct profile_output *out)
 {
     struct profile_output whole = {0};
     struct symc_string text = wire_text(&wire);
     uint32_t i;
 
     profile_put(&whole, text.data, text.size);
-    for (i = 0; d->layout->mapping.flags != 0 && d->has_names[mapping] &&
-                i < FLAGS;
-         i++) {
+    for (i = 0; i < FLAGS; i++) {
         wire_put_number(&whole, d->layout->mapping.flags + i, 1);
     }
     wire_put_bytes(out, d->layout->mappings, whole.data, whole.size);
@@ -557,14 +553,19 @@ static void put_tables(const struct profile *profile, struct document *d,
 {
     struct additions a = {.id = free_function(d)};
     struct wire wire = d->tables;
-    size_t place = 0, mapping = 0;
+    const struct profile_place *place = profile->places;
+    size_t mapping = 0;
     struct wire_field f;
+    uint64_t address;
 
     while (wire_next(&wire, &f)) {
-        if (f.number == d->layout->locations && f.is_bytes) {
-            put_location(profile, d, &a, &place, f.bytes, out);
-        } else if (f.number == d->layout->mappings && f.is_bytes) {
-            put_mapping(d, mapping++, f.bytes, out);
+        if (f.number == d->layout->locations && f.is_bytes &&
+            read_location(d, f.bytes, &address) != SIZE_MAX &&
+            place++->count > 0) {
+            put_location(profile, d, &a, place - 1, f.bytes, out);
+        } else if (f.number == d->layout->mappings && f.is_bytes &&
+                   d->has_names[mapping++] && d->layout->mapping.flags != 0) {
+            put_mapping(d, f.bytes, out);
         } else {
             profile_put(out, f.begin, (size_t)(wire.at - f.begin));
         }
@@ -582,7 +583,8 @@ static void put_otlp(const struct profile *profile, struct document *d,
     struct wire_field f;
 
     while (wire_next(&wire, &f)) {
-        if (f.number == 2 && f.bytes.at == d->tables.at) {
+        if (f.number == 2 && f.bytes.at == d->tables.at &&
+            profile->nframes > 0) {
             put_tables(profile, d, &tables);
             wire_put_bytes(out, 2, tables.data, tables.size);
         } else {

@@ -221,9 +221,11 @@ static void find_names(struct profile *profile,
         place->first = (uint32_t)profile->nframes + resolver->places[i].first;
         place->count = resolver->places[i].count;
     }
-    memcpy(profile->frames + profile->nframes, resolver->frames,
-           resolver->nframes * sizeof(profile->frames[0]));
-    profile->nframes += resolver->nframes;
+    if (resolver->nframes > 0) {
+        memcpy(profile->frames + profile->nframes, resolver->frames,
+               resolver->nframes * sizeof(profile->frames[0]));
+        profile->nframes += resolver->nframes;
+    }
 }
 
 /* The places of each module together; begins has where those of each begin,

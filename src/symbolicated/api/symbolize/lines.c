@@ -184,10 +184,12 @@ static void write_places(struct json_writer *w,
             *p++ = ',';
         }
         *p++ = '[';
-        number = call->resolver.frames + place->first;
-        for (end = number + 3 * place->count; number < end; number++) {
-            p = print(p, *number);
-            *p++ = ',';
+        if (place->count > 0) {
+            number = call->resolver.frames + place->first;
+            for (end = number + 3 * place->count; number < end; number++) {
+                p = print(p, *number);
+                *p++ = ',';
+            }
         }
         p -= place->count > 0;
         *p++ = ']';
@@ -211,7 +213,10 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
 
     begin_line(w);
     json_write_key(w, "file");
-    json_write_string(w, call->texts + question->file, question->file_size);
+    json_write_string(w,
+                      question->file_size > 0 ? call->texts + question->file
+                                              : "",
+                      question->file_size);
     if (state == SYMBOLIZE_FOUND) {
         json_write_key(w, "frames");
         write_places(w, call, question->count);

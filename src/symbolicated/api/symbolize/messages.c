@@ -34,8 +34,9 @@ static bool find_message(struct input *in, size_t *size)
     uint32_t field;
 
     for (;;) {
-        s = pb_istream_from_buffer((const pb_byte_t *)in->data + in->at,
-                                   in->size - in->at);
+        s = pb_istream_from_buffer( /* packed bodies have no data at first */
+            in->size > 0 ? (const pb_byte_t *)in->data + in->at : NULL,
+            in->size - in->at);
         if (s.bytes_left > 0 && read_tag(&s, &field, &type) &&
             pb_decode_varint(&s, &length)) {
             if (field != 1 || type != PB_WT_STRING) {
@@ -295,6 +296,9 @@ static void write_places(struct json_writer *w,
     begin(w, &at);
     for (i = 0; i < count; i++) {
         place = &call->resolver.places[i];
+        if (place->count == 0) {
+            continue;
+        }
         p = json_write_need(w, 3 * VARINT_MAX * (size_t)place->count);
         if (p == NULL) {
             return;

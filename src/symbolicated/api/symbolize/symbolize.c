@@ -131,7 +131,9 @@ static void take_question(struct symbolize_call *call)
 
     call->naddresses += question->error == NULL ? question->count : 0;
     if (question->error == NULL &&
-        !read_key(call->texts + question->file, question->file_size, &key)) {
+        (question->file_size == 0 ||
+         !read_key(call->texts + question->file, question->file_size,
+                   &key))) {
         question->error = "this is no file id and no build id";
     }
     if (question->error == NULL) {
@@ -256,7 +258,7 @@ static void answer_question(struct symbolize_call *call,
     if (state != SYMBOLIZE_REFUSED) {
         call->counts.pairs += question->count;
     }
-    if (state == SYMBOLIZE_FOUND) {
+    if (state == SYMBOLIZE_FOUND && question->count > 0) {
         resolve(call, question);
     }
     writer_of(call)->answer(&call->written, call, question);
