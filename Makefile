@@ -45,7 +45,7 @@ HOT      =
 endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_krb5 \
-                    -lseccomp
+                    -lzstd -lseccomp
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp

@@ -82,6 +82,7 @@ $t->helper('GET', '/v1/symcache/default/crash.pdb/'
 is_deeply [listed('')], ["$build 2 libx.so", "$id 3 "],
     'by file ids and build ids, the latest first, with how often';
 is_deeply [listed('?since=1h')], ["$build 2 libx.so", "$id 3 "], 'since an hour ago';
+is $t->helper_json('/v1/status')->{jobs}{missing}, 2, '... and how many, in the status';
 refused(missing("?since=$_"), 400, qr/since=/, "since=$_")
     for '', 'x', time + 3600;
 refused(missing('?x=1'), 400, qr/since=/, 'another query');
@@ -100,6 +101,25 @@ is stored(), $ranges, '... is unpacked';
 is whole($pads, page => 'returnpads')->{status}, 200, 'return pads';
 is $t->read_file("uploads/_/hash-$hex/_.returnpads"), $pads, '... are stored';
 is whole($ranges, id => "$id==")->{status}, 200, 'an id with its padding';
+
+# --- read as from Elastic's symbol store
+
+my ($ab, $cd) = $id =~ /^(..)(..)/;
+$r = $u->request('GET', "/symbfiles/$ab/$cd/$id/metadata.json", '');
+is_deeply $r->{json}, { version => 1, symbolFileReferences => { dwarfFileID => $id } },
+    'metadata.json names the file' or diag $r->{raw};
+SKIP: {
+    my ($zstd) = grep { -x } map { "$_/zstd" } split /:/, $ENV{PATH};
+    skip 'there is no zstd', 1 unless $zstd;
+    $r = $u->request('GET', "/symbfiles/$ab/$cd/$id/ranges", '');
+    $t->write_file('ranges.zst', $r->{body});
+    is scalar qx{'$zstd' -dqc '$dir/ranges.zst'}, $ranges, 'ranges are packed with zstd';
+}
+for ("$ab/$cd/r1Vw9aGBC3r3jK9LxwpmDw/metadata.json", 'r1/Vw/r1Vw9aGBC3r3jK9LxwpmDw/metadata.json',
+     'r1/Vw/r1Vw9aGBC3r3jK9LxwpmDw/ranges', "$ab/$cd/$id/other", "$ab/$cd/$id",
+     "$ab/$cd/$id==/ranges", "$ab/$cd/../../ranges") {
+    is $u->request('GET', "/symbfiles/$_", '')->{status}, 404, "$_: 404";
+}
 
 # --- and its SymCache
 

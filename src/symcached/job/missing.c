@@ -199,3 +199,8 @@ cJSON *missing_json(const struct missing *missing, time_t since)
     }
     return array;
 }
+
+unsigned missing_count(const struct missing *missing)
+{
+    return missing->n;
+}

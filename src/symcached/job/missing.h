@@ -29,6 +29,9 @@ void missing_note(struct missing *missing, const symcache_key_t *key,
 /* A file of this id has come. */
 void missing_drop(struct missing *missing, const symcache_key_t *key);
 
+/* How many there are. */
+unsigned missing_count(const struct missing *missing);
+
 /* An array of those that were asked for since then, the latest first; NULL when
  * out of memory. */
 cJSON *missing_json(const struct missing *missing, time_t since);

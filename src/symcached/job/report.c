@@ -107,6 +107,8 @@ cJSON *scheduler_json(const struct scheduler *scheduler)
     cJSON_AddNumberToObject(object, "downloading", scheduler->downloading);
     cJSON_AddNumberToObject(object, "transcoding", scheduler->transcoding);
     cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);
+    cJSON_AddNumberToObject(object, "missing",
+                            missing_count(scheduler->missing));
     cJSON_AddBoolToObject(object, "draining", scheduler->draining);
     return object;
 }

@@ -29,6 +29,7 @@
 #include "sentry_page.h"
 #include "status.h"
 #include "symbfile_page.h"
+#include "symbfile_store_page.h"
 #include "symupload_page.h"
 #include "url_path.h"
 #include "tenant_page.h"
@@ -398,6 +399,12 @@ static void page_missing(struct server *s, struct url_path *t,
     missing_page(s->scheduler, query, req);
 }
 
+static void page_symbfiles(struct server *s, struct url_path *t,
+                           const char *query, struct evhttp_request *req)
+{
+    symbfile_store_page(s->base, scheduler_config(s->scheduler), t, req);
+}
+
 static void page_discard(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
@@ -438,6 +445,7 @@ static const struct page {
     {2, "uploads", RIGHT_UPLOAD, POST | PUT, true, true, page_uploads},
     {2, "symbols-ranges", RIGHT_UPLOAD, POST, false, false, page_symbfile},
     {2, "symbols-returnpads", RIGHT_UPLOAD, POST, false, false, page_symbfile},
+    {2, "symbfiles", RIGHT_UPLOAD, GET, false, true, page_symbfiles},
     {2, "symbols", RIGHT_UPLOAD, GET, true, true, page_missing},
     {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
     {2, "symupload", RIGHT_UPLOAD, GET | POST | PUT, true, true,

@@ -1,0 +1,205 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbfile_store_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+#include "base/task.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "proto/file_id.h"
+#include "url_path.h"
+
+#define LEVEL 3
+
+/* Packed files are in memory until they are sent. */
+#define SIZE_MAX_PACKED (256u << 20)
+
+/* A file that a thread packs. */
+struct packing {
+    struct pending_reply *detached; /* NULL: the client is gone */
+    struct task *task;
+    int fd;
+    size_t size;
+    void *packed;
+    size_t packed_size; /* 0: it could not be done */
+};
+
+static void run(void *arg)
+{
+    struct packing *p = arg;
+    void *data = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, p->fd, 0);
+    size_t space = ZSTD_compressBound(p->size), size;
+
+    p->packed = malloc(space);
+    if (data != MAP_FAILED && p->packed != NULL) {
+        /* nothing writes into a file that was uploaded */
+        size = ZSTD_compress(p->packed, space, data, p->size, LEVEL);
+        p->packed_size = ZSTD_isError(size) ? 0 : size;
+    }
+    if (data != MAP_FAILED) {
+        munmap(data, p->size);
+    }
+}
+
+static void drop(void *arg)
+{
+    struct packing *p = arg;
+
+    close(p->fd);
+    free(p->packed);
+    free(p);
+}
+
+static void done(void *arg, bool late)
+{
+    struct packing *p = arg;
+    struct evhttp_request *req = evhttp_request_new(NULL, NULL);
+    struct evbuffer *body = evbuffer_new();
+
+    if (req == NULL || body == NULL) {
+        pending_reply_free(p->detached);
+    } else {
+        if (p->packed_size == 0) {
+            reply_error(req, 503, "out-of-memory", "out of memory");
+        } else {
+            evbuffer_add(body, p->packed, p->packed_size);
+            reply_header(req, "Cache-Control", "no-store");
+            reply_send(req, 200, "application/octet-stream", body);
+        }
+        pending_reply_answer(p->detached,
+                             evhttp_request_get_output_buffer(req));
+    }
+    if (req != NULL) {
+        evhttp_request_free(req);
+    }
+    if (body != NULL) {
+        evbuffer_free(body);
+    }
+}
+
+static void on_gone(void *arg)
+{
+    struct packing *p = arg;
+    struct task *task = p->task;
+
+    pending_reply_free(p->detached);
+    p->detached = NULL;
+    task_cancel(task);
+}
+
+static void send_packed(struct event_base *base, int fd, size_t size,
+                        struct evhttp_request *req)
+{
+    static const struct task_calls calls = {run, done, drop};
+    struct packing *p = calloc(1, sizeof(*p));
+    struct pending_reply *detached = NULL;
+    struct task *task;
+
+    if (p != NULL) {
+        detached = pending_reply_new(base, req, on_gone, p);
+    }
+    if (detached == NULL) {
+        close(fd);
+        free(p);
+        reply_error(req, 503, "out-of-memory", "out of memory");
+        return;
+    }
+    p->detached = detached;
+    p->fd = fd;
+    p->size = size;
+    task = task_start(base, 0, &calls, p);
+    if (task == NULL) {
+        pending_reply_free(detached); /* all else was dropped */
+    } else {
+        p->task = task;
+    }
+}
+
+static void send_metadata(const char *id, struct evhttp_request *req)
+{
+    cJSON *object = cJSON_CreateObject(), *references;
+
+    cJSON_AddNumberToObject(object, "version", 1);
+    references = cJSON_AddObjectToObject(object, "symbolFileReferences");
+    cJSON_AddStringToObject(references, "dwarfFileID", id);
+    reply_json(req, object);
+}
+
+/* Reads the id of a path, whose folders are parts of it. */
+static bool read_id(const struct url_path *t, symcache_key_t *key)
+{
+    const char *id = t->n == 6 ? t->segments[4] : NULL;
+
+    return id != NULL && t->lengths[4] == SYMCACHE_FILE_ID_TEXT &&
+           t->lengths[2] == 2 && t->lengths[3] == 2 &&
+           memcmp(t->segments[2], id, 2) == 0 &&
+           memcmp(t->segments[3], id + 2, 2) == 0 &&
+           symcache_file_id_parse(id, t->lengths[4], key);
+}
+
+/* Opens the symbfile of a key.  Returns -1 with errno. */
+static int open_symbfile(const char *root, const symcache_key_t *key,
+                         size_t *size)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1], path[4096];
+    struct stat st;
+    int fd;
+
+    symcache_id_print(id, key);
+    if (snprintf(path, sizeof(path),
+                 "%s/" SYMCACHE_NAME_NONE "/%s/" SYMCACHE_NAME_NONE
+                 ".symbfile",
+                 root, id) >= (int)sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd == -1) {
+        return -1;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+        close(fd);
+        errno = ENOENT;
+        return -1;
+    }
+    *size = (size_t)st.st_size;
+    return fd;
+}
+
+void symbfile_store_page(struct event_base *base, const struct config *config,
+                         const struct url_path *t, struct evhttp_request *req)
+{
+    const char *root = config->uploads.root;
+    symcache_key_t key;
+    size_t size = 0;
+    int fd = -1;
+
+    errno = ENOENT;
+    if (root != NULL && read_id(t, &key)) {
+        fd = open_symbfile(root, &key, &size);
+    }
+    if (fd == -1) {
+        reply_error(req, errno == ENOENT || errno == ENOTDIR ? 404 : 503,
+                    "not-found", "no symbols of this file were uploaded");
+    } else if (strcmp(t->segments[5], "metadata.json") == 0) {
+        close(fd);
+        send_metadata(t->segments[4], req);
+    } else if (strcmp(t->segments[5], "ranges") != 0) {
+        close(fd);
+        reply_error(req, 404, "not-found", "no such page");
+    } else if (size > SIZE_MAX_PACKED) {
+        close(fd);
+        reply_error(req, 413, "too-large", "the symbfile has over 256 MiB");
+    } else {
+        send_packed(base, fd, size, req);
+    }
+}
