@@ -30,6 +30,7 @@ enum source_layout {
     LAYOUT_BREAKPAD,
     LAYOUT_DEBUGINFOD,
     LAYOUT_BUILD_ID, /* /usr/lib/debug/.build-id, as gdb knows it */
+    LAYOUT_SYMBFILE, /* of Elastic's symbol store */
     LAYOUT_NATIVE    /* each where the debuggers of its system look */
 };
 

@@ -5,6 +5,7 @@
 #include "layout.h"
 
 #include <string.h>
+#include "proto/file_id.h"
 #include "proto/symbol_path.h"
 #include "uploads.h"
 
@@ -26,6 +27,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
         [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
         [LAYOUT_DEBUGINFOD] = "debuginfod",
         [LAYOUT_BUILD_ID] = "build_id", [LAYOUT_NATIVE] = "native",
+        [LAYOUT_SYMBFILE] = "symbfile",
     };
     struct source_config *source = at;
     int value = config_word(r, item, words, COUNT(words));
@@ -110,6 +112,8 @@ unsigned config_layout_formats(enum source_layout layout)
         return 1u << FORMAT_ELF;
     case LAYOUT_UNIFIED:
         return FORMATS_SERVED | 1u << FORMAT_PROGUARD;
+    case LAYOUT_SYMBFILE:
+        return 1u << FORMAT_SYMBFILE;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -175,6 +179,11 @@ bool config_source_has_key(const struct source_config *source,
                key->kind != SYMCACHE_KIND_SOURCE &&
                key->kind != SYMCACHE_KIND_SECTION;
     }
+    if (layout == LAYOUT_SYMBFILE) {
+        return key->id_type == SYMCACHE_ID_HASH &&
+               key->kind == SYMCACHE_KIND_SYMBFILE &&
+               key->build_len == SYMCACHE_FILE_ID_SIZE;
+    }
     if (key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
         return has_bundle(source, key);
     }
@@ -212,6 +221,7 @@ bool config_layout_has_form(enum source_layout layout, enum layout_form form)
     case LAYOUT_UNIFIED:
     case LAYOUT_DEBUGINFOD:
     case LAYOUT_BUILD_ID:
+    case LAYOUT_SYMBFILE:
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
     case LAYOUT_BREAKPAD:

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/utf8.h"
+#include "proto/file_id.h"
 #include "proto/symbol_path.h"
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
@@ -231,6 +232,15 @@ static void breakpad_path(char *path, const char *name, const char *id,
              form == FORM_PACKED ? ".gz" : "");
 }
 
+/* As Elastic's symbol store has it. */
+static void symbfile_path(char *path, const symcache_key_t *key)
+{
+    char id[SYMCACHE_FILE_ID_TEXT + 1];
+
+    symcache_file_id_print(id, key);
+    snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%.2s/%s/ranges", id, id + 2, id);
+}
+
 /* The last part of a path of the layout unified. */
 static const char *unified_word(const symcache_key_t *key)
 {
@@ -286,6 +296,9 @@ static void layout_path(char *path, const struct layout_walk *walk,
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
         break;
+    case LAYOUT_SYMBFILE:
+        symbfile_path(path, walk->key);
+        break;
     case LAYOUT_NATIVE:
         if (walk->key->id_type == SYMCACHE_ID_BUILD) {
             snprintf(path, LAYOUT_PATH_MAX + 1, "%s%s", id,
@@ -296,9 +309,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
         break;
     case LAYOUT_BREAKPAD:
         breakpad_path(path, name, id,
-                      walk->key->kind == SYMCACHE_KIND_DEBUGINFO ? ".dbg"
-                                                                 : ".sym",
-                      form);
+                      kind == SYMCACHE_KIND_DEBUGINFO ? ".dbg" : ".sym", form);
         break;
     default:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.*s%s%s/%s/%s",
