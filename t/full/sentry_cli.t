@@ -78,6 +78,10 @@ is $t->http("$dir/h.sock", 'GET',
 ok $t->read_file("uploads/crash.pdb/$key/crash.pdb") eq $t->read_file($pdb),
     'the file is as it was';
 
+$said = run_cli('debug-files', 'upload', '--include-sources', '--wait', "$dir/build/p1");
+is $?, 0, 'a program comes with its sources' or diag $said;
+like $u->stored, qr{\bp1/\S+/p1\.src\.zip\b}, '... which are a bundle';
+
 $ENV{SENTRY_AUTH_TOKEN} = 'wrong';
 $said = run_cli('debug-files', 'upload', "$dir/build");
 ok $? != 0, 'another token is refused';

@@ -89,8 +89,8 @@ static int check_token(const struct config *config, struct evhttp_request *req,
 static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
 {
-    static const char *const accept[] = {"debug_files", "pdbs",
-                                         "portablepdbs"};
+    static const char *const accept[] = {"debug_files", "pdbs", "portablepdbs",
+                                         "sources"};
     static const char *const compression[] = {"gzip"};
     cJSON *object = cJSON_CreateObject();
     char url[300];
