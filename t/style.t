@@ -119,7 +119,8 @@ my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} =
-    "$common reports/crash symbolicated/api symbolication/jvm"
+    "$common reports/crash symbolicated/api symbolication/js"
+    . ' symbolication/jvm'
     for qw(mozilla symbolicator symbolize);
 $may{'symbolicated/api/profile'} =
     "$common reports/crash reports/profile symbolicated/api";

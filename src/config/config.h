@@ -343,7 +343,8 @@ struct event_config {
     unsigned requests; /* at a time */
 };
 
-/* Deviations from Symbolicator: docs/minidumps.md, docs/apple.md. */
+/* Deviations from Symbolicator: docs/minidumps.md, docs/apple.md,
+ * docs/javascript.md. */
 enum symbolicator_correction {
     CORRECTION_ALL,
     CORRECTION_ARM_CFI,
@@ -354,6 +355,7 @@ enum symbolicator_correction {
     CORRECTION_APPLE_IMAGES,
     CORRECTION_APPLE_HEADERS,
     CORRECTION_APPLE_NAMES,
+    CORRECTION_MAP_LINES,
     CORRECTIONS
 };
 
@@ -371,6 +373,12 @@ struct symbolicator_config {
     struct event_config minidump;
     struct event_config apple;
     struct event_config jvm;
+    struct event_config js;
+};
+
+/* Scripts. */
+struct javascript_config {
+    bool scraping; /* files that frames name may be fetched from the web */
 };
 
 /* POST /symbolize/v1 */
@@ -413,6 +421,7 @@ struct symbolication_config {
     struct symbolicator_config symbolicator;
     struct symbolize_config symbolize;
     struct profile_config profile;
+    struct javascript_config javascript;
 };
 
 struct config {

@@ -47,6 +47,7 @@ static const struct symbolicator_config default_symbolicator = {
     .minidump = {.enabled = true, .requests = 200},
     .apple = {.enabled = true, .requests = 200},
     .jvm = {.enabled = true, .requests = 200},
+    .js = {.enabled = true, .requests = 200},
 };
 
 static const struct symbolize_config default_symbolize = {
@@ -249,7 +250,8 @@ static int read_corrections(struct config_reader *r, const cJSON *item,
         [CORRECTION_APPLE_REGISTERS] = "apple-registers",
         [CORRECTION_APPLE_IMAGES] = "apple-images",
         [CORRECTION_APPLE_HEADERS] = "apple-headers",
-        [CORRECTION_APPLE_NAMES] = "apple-names"};
+        [CORRECTION_APPLE_NAMES] = "apple-names",
+        [CORRECTION_MAP_LINES] = "map-lines"};
     unsigned *corrections = at;
     const cJSON *child;
     int word;
@@ -287,6 +289,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(minidump, read_event, 0, 0),
     SYMBOLICATOR(apple, read_event, 0, 0),
     SYMBOLICATOR(jvm, read_event, 0, 0),
+    SYMBOLICATOR(js, read_event, 0, 0),
 };
 
 static int read_symbolicator(struct config_reader *r, const cJSON *item,
@@ -374,6 +377,18 @@ static int read_stores(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+static int read_javascript(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at)
+{
+    static const struct config_field javascript_fields[] = {
+        {"scraping", config_bool, offsetof(struct javascript_config, scraping),
+         0, 0, 0},
+    };
+
+    return config_object(r, item, javascript_fields, COUNT(javascript_fields),
+                         at);
+}
+
 #define FIELD(name, read, min, max)                                           \
     {                                                                         \
 #name, read, offsetof(struct symbolication_config, name), min, max,   \
@@ -389,6 +404,7 @@ static const struct config_field fields[] = {
     FIELD(symbolicator, read_symbolicator, 0, 0),
     FIELD(symbolize, read_symbolize, 0, 0),
     FIELD(profile, read_profile, 0, 0),
+    FIELD(javascript, read_javascript, 0, 0),
 };
 
 int config_symbolication(struct config_reader *r, const cJSON *item)

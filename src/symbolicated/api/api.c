@@ -19,6 +19,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_PROFILE] = "profile",
         [API_APPLE] = "apple",
         [API_JVM] = "jvm",
+        [API_JS] = "js",
     };
 
     return names[protocol];

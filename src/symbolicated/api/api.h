@@ -33,6 +33,7 @@ enum api_protocol {
     API_PROFILE,
     API_APPLE,
     API_JVM,
+    API_JS,
     API_PROTOCOLS
 };
 

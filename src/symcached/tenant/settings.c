@@ -118,7 +118,8 @@ static const char *text_of(const cJSON *source, const char *name)
 static bool is_type(const char *type)
 {
     return strcmp(type, "http") == 0 || strcmp(type, "s3") == 0 ||
-           strcmp(type, "gcs") == 0 || strcmp(type, "sentry") == 0;
+           strcmp(type, "gcs") == 0 || strcmp(type, "sentry") == 0 ||
+           strcmp(type, "web") == 0;
 }
 
 static bool add_source(const struct tenants_config *config, cJSON *sources,
@@ -133,7 +134,8 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     cJSON *item;
 
     if (name == NULL || type == NULL || !is_type(type) ||
-        (layout == NULL && strcmp(type, "sentry") != 0)) {
+        (layout == NULL && strcmp(type, "sentry") != 0 &&
+         strcmp(type, "web") != 0)) {
         return false;
     }
     item = cJSON_AddObjectToObject(sources, name);
@@ -154,6 +156,21 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     }
     cJSON_AddItemToArray(names, cJSON_CreateString(name));
     return true;
+}
+
+/* Hosts that files at URLs may be at, although they are internal ones. */
+static void add_hosts(cJSON *root, const struct tenants_config *config)
+{
+    cJSON *tenants = cJSON_AddObjectToObject(
+        cJSON_AddObjectToObject(
+            cJSON_AddObjectToObject(root, "symbolication"), "symbolicator"),
+        "tenants");
+    cJSON *hosts = cJSON_AddArrayToObject(tenants, "hosts");
+    size_t i;
+
+    for (i = 0; i < config->nhosts; i++) {
+        cJSON_AddItemToArray(hosts, cJSON_CreateString(config->hosts[i]));
+    }
 }
 
 static void add_limits(cJSON *root, const struct tenants_config *config,
@@ -225,6 +242,7 @@ cJSON *tenant_settings(const struct tenants_config *config,
         good = good && add_source(config, sources, names, source);
     }
     add_limits(root, config, limits);
+    add_hosts(root, config);
     if (!good) {
         cJSON_Delete(root);
         return NULL;

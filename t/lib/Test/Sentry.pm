@@ -143,7 +143,7 @@ sub serve {
     }
     if ($what eq 'lookup') {
         return $c->reply(200, { 'Content-Type' => 'application/json' },
-            $json->encode([map { $self->found($_) }
+            $json->encode([map { found($_, "http://$req->{headers}{host}$req->{path}") }
                 grep { looks_for($_, \%q) }
                 @{ $self->load('artifacts') }]));
     }
@@ -168,8 +168,8 @@ sub looks_for {
 }
 
 sub found {
-    my ($self, $a) = @_;
-    my $url = $self->artifact_lookup . '?download=' . $a->{id};
+    my ($a, $lookup) = @_;
+    my $url = "$lookup?download=$a->{id}";
     return { type => 'bundle', id => $a->{id}, url => $url,
         resolved_with => $a->{resolved_with} // 'index' } if $a->{bundle};
     return { type => 'file', id => $a->{id}, url => $url,

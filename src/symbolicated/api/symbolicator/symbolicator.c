@@ -14,6 +14,7 @@
 #include "any.h"
 #include "call.h"
 #include "crash.h"
+#include "js.h"
 #include "jvm.h"
 #include "poll.h"
 #include "short_answer.h"
@@ -22,6 +23,7 @@
 #define REQUESTS "/requests/"
 #define ANY "/symbolicate-any"
 #define JVM "/symbolicate-jvm"
+#define JS "/symbolicate-js"
 
 static request_count running; /* requests that are posted */
 
@@ -271,6 +273,18 @@ static struct api_call *post_jvm(const struct api_request *request,
                : NULL;
 }
 
+/* An event of a script. */
+static struct api_call *post_js(const struct api_request *request,
+                                struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_JS;
+    return is_json(request, reply) && read_scope(request, scope, reply)
+               ? js_begin(request, scope, reply)
+               : NULL;
+}
+
 bool symbolicator_takes_form(const struct symbolication_config *config,
                              const char *path)
 {
@@ -284,6 +298,7 @@ bool symbolicator_owns(const struct symbolication_config *config,
            (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
                                        config->symbolicator.apple.enabled)) ||
            (strcmp(path, JVM) == 0 && config->symbolicator.jvm.enabled) ||
+           (strcmp(path, JS) == 0 && config->symbolicator.js.enabled) ||
            strcmp(path, "/symbolicate") == 0 ||
            strcmp(path, "/healthcheck") == 0 ||
            strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
@@ -295,6 +310,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
     bool is_post, is_form = form_of(request->config, request->path) < FORMS;
     bool is_any = strcmp(request->path, ANY) == 0;
     bool is_jvm = strcmp(request->path, JVM) == 0;
+    bool is_js = strcmp(request->path, JS) == 0;
     struct api_call *call;
     uint64_t wait;
 
@@ -305,7 +321,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    is_post = is_form || is_any || is_jvm ||
+    is_post = is_form || is_any || is_jvm || is_js ||
               strcmp(request->path, "/symbolicate") == 0;
     if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
@@ -317,6 +333,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
     call = (is_form  ? post_form
             : is_any ? post_any
             : is_jvm ? post_jvm
+            : is_js  ? post_js
                      : post)(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;

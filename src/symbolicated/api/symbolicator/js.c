@@ -1,0 +1,289 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbolicated/api/request_limit.h"
+#include "call.h"
+#include "js_answer.h"
+#include "proto/url.h"
+#include "short_answer.h"
+
+#define SECRET_SIZE 4096 /* bytes of a token or of cookies */
+
+struct js_call {
+    struct api_call api; /* first */
+    const struct symbolication_config *config;
+    struct js_request request;
+    size_t body_size;
+    bool is_counted;
+    struct json_writer tenant; /* api.tenant */
+    struct js_files files;
+    struct js_module *modules; /* of each script */
+    struct js_place *places;   /* of each frame */
+};
+
+static request_count running; /* requests that are posted */
+
+/* Has a file not come in time? */
+static bool is_late(const struct js_call *call)
+{
+    const struct api_round *round;
+
+    for (round = call->api.round; round != NULL; round = round->before) {
+        if (symbolicator_round_is_late(round)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_late(const struct js_call *call, struct api_reply *reply)
+{
+    if (call->api.is_stopped) {
+        answer_later(reply, "the server is stopping");
+    } else {
+        answer_status(reply, "timeout", NULL);
+    }
+}
+
+static enum api_next step(struct api_call *api, struct api_reply *reply)
+{
+    struct js_call *call = (struct js_call *)api;
+    bool has_all_lines = (call->config->symbolicator.corrections &
+                          1u << CORRECTION_MAP_LINES) != 0;
+
+    if (!is_late(call)) {
+        js_files_begin(&call->files);
+        if (!js_frames_find(&call->files, call->modules, call->places,
+                            has_all_lines) &&
+            js_files_round(&call->files, api)) {
+            return API_WANTS;
+        }
+    }
+    api_reply_header(reply, "Cache-Control", "no-store");
+    if (is_late(call)) {
+        answer_late(call, reply);
+        return API_FINISHED;
+    }
+    reply->status = 200;
+    reply->type = ANSWER_JSON_TYPE;
+    if (call->files.has_failed ||
+        js_answer_write(&call->files, call->places, reply->body) != 0) {
+        json_write_reset(reply->body);
+        answer_text(reply, 503, "out of memory");
+    } else if (reply->body->size > call->config->limits.answer_size) {
+        json_write_reset(reply->body);
+        answer_text(reply, 422, "the answer is too large: ask for less");
+    }
+    return API_FINISHED;
+}
+
+static void release(struct api_call *api)
+{
+    struct js_call *call = (struct js_call *)api;
+    struct api_round *round, *before;
+
+    if (call->is_counted) {
+        request_limit_end(&running, call->body_size);
+    }
+    js_files_free(&call->files);
+    for (round = api->round; round != &api->first; round = before) {
+        before = round->before;
+        free(round);
+    }
+    if (call->tenant.data != NULL) {
+        explicit_bzero(call->tenant.data, call->tenant.size);
+    }
+    free(call->tenant.data);
+    free(call->modules);
+    free(call->places);
+    js_request_free(&call->request);
+    free(call);
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       struct symc_string text)
+{
+    if (text.data != NULL) {
+        json_write_key(w, name);
+        json_write_string(w, text.data, text.size);
+    }
+}
+
+/* What the tenant is asked for with: the source, and the web, for files whose
+ * URLs the source tells.  Returns 0, or -1 without memory. */
+static int write_tenant(struct js_call *call, const char *scope)
+{
+    const struct js_request *request = &call->request;
+    struct json_writer *w = &call->tenant;
+
+    json_write_open(w, '{');
+    json_write_key(w, "scope");
+    json_write_text(w, scope);
+    json_write_key(w, "sources");
+    json_write_open(w, '[');
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, "source");
+    json_write_key(w, "type");
+    json_write_text(w, "sentry");
+    write_text(w, "url", request->source);
+    if (request->token.data != NULL) {
+        write_text(w, "token", request->token);
+    } else {
+        write_text(w, "cookies", request->cookies);
+    }
+    json_write_close(w, '}');
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, "web");
+    json_write_key(w, "type");
+    json_write_text(w, "web");
+    json_write_close(w, '}');
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    call->api.tenant = w->data;
+    call->api.tenant_size = w->size;
+    return w->has_failed ? -1 : 0;
+}
+
+/* Is a text one that may become a header?  "@/" begins the name of a file in
+ * the configuration. */
+static bool is_secret(struct symc_string text)
+{
+    size_t i;
+
+    for (i = 0; i < text.size; i++) {
+        if (((unsigned char)text.data[i] < ' ' && text.data[i] != '\t') ||
+            text.data[i] == 0x7F) {
+            return false;
+        }
+    }
+    return text.size <= SECRET_SIZE &&
+           (text.size < 2 || memcmp(text.data, "@/", 2) != 0);
+}
+
+/* NULL, or what is wrong with the source that a client brings. */
+static const char *mistake_of_source(const struct js_request *request)
+{
+    char url[SYMCACHE_URL_MAX + 1];
+
+    if (symcache_url_normalise(url, request->source.data,
+                               request->source.size) == 0) {
+        return "source.url: is not a URL of http or https, has a user name, "
+               "or is too long";
+    }
+    if (!is_secret(request->token)) {
+        return "source.token: is not a token";
+    }
+    return is_secret(request->cookies) ? NULL
+                                       : "source.cookies: are no cookies";
+}
+
+/* The rest of a request whose body has been read.  Returns 0, or the status of
+ * the answer with a sentence in error. */
+static int prepare(struct js_call *call, const char *scope, const char **error)
+{
+    const struct symbolicator_config *config = &call->config->symbolicator;
+    const struct js_request *request = &call->request;
+    bool is_allowed = config->sources == SYMBOLICATOR_SOURCES_ALLOW;
+
+    if (config->sources == SYMBOLICATOR_SOURCES_REFUSE) {
+        *error = "source: sources are not allowed here";
+        return 422;
+    }
+    *error = is_allowed ? mistake_of_source(request) : NULL;
+    if (*error != NULL) {
+        return 422;
+    }
+    call->modules = calloc(request->nscripts + 1, sizeof(*call->modules));
+    call->places = calloc(request->nframes + 1, sizeof(*call->places));
+    if (call->modules == NULL || call->places == NULL ||
+        (is_allowed && write_tenant(call, scope) != 0)) {
+        return 500;
+    }
+    call->files.request = request;
+    call->files.has_source = is_allowed;
+    call->files.has_scraping =
+        request->has_scraping && call->config->javascript.scraping;
+    call->files.now = (uint64_t)time(NULL);
+    call->api.nframes = request->nframes;
+    return 0;
+}
+
+/* Reads the request and what it wants.  Returns false when it has answered. */
+static bool read_request(struct js_call *call,
+                         const struct api_request *request, const char *scope,
+                         struct api_reply *reply)
+{
+    char text[256] = "out of memory";
+    const char *error = text;
+    int status = js_request_read(&call->request, request->body, request->size,
+                                 request->config->limits.frames,
+                                 request->config->limits.modules, text,
+                                 sizeof(text));
+
+    if (status == 0) {
+        status = prepare(call, scope, &error);
+    }
+    switch (status) {
+    case 0:
+        return true;
+    case 400:
+        answer_text(reply, 400, "Failed to parse the request body as JSON: %s",
+                    error);
+        return false;
+    case 422:
+        answer_text(
+            reply, 422,
+            "Failed to deserialize the JSON body into the target type: %s",
+            error);
+        return false;
+    default:
+        answer_text(reply, 503, "out of memory");
+        return false;
+    }
+}
+
+struct api_call *js_begin(const struct api_request *request, const char *scope,
+                          struct api_reply *reply)
+{
+    struct js_call *call;
+
+    if (request->size > request->config->limits.body_size) {
+        answer_text(
+            reply, 413,
+            "Failed to buffer the request body: length limit exceeded");
+        return NULL;
+    }
+    call = calloc(1, sizeof(*call));
+    if (call == NULL) {
+        answer_text(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->config = request->config;
+    call->body_size = request->size;
+    call->api.wait = SYMBOLICATOR_LIMIT_MS;
+    call->api.round = &call->api.first;
+    call->api.step = step;
+    call->api.free = release;
+    if (!request_limit_begin(&running,
+                             request->config->symbolicator.js.requests,
+                             request->size,
+                             request->config->limits.running_size)) {
+        release(&call->api);
+        answer_busy(reply);
+        return NULL;
+    }
+    call->is_counted = true;
+    if (!read_request(call, request, scope, reply)) {
+        release(&call->api);
+        return NULL;
+    }
+    return &call->api;
+}

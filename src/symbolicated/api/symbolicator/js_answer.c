@@ -1,0 +1,354 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js_answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_source.h"
+
+static void write_member(struct json_writer *w, const char *name,
+                         struct symc_string text)
+{
+    if (text.data != NULL) {
+        json_write_key(w, name);
+        json_write_string(w, text.data, text.size);
+    }
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       const char *text)
+{
+    json_write_key(w, name);
+    json_write_text(w, text);
+}
+
+static void pass(struct json_writer *w, const struct json *json,
+                 const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(w, name);
+        json_write_value(w, json, value);
+    }
+}
+
+static void pass_list(struct json_writer *w, const struct json *json,
+                      const char *name, uint32_t value)
+{
+    if (value != 0 && json->values[value].size > 0) {
+        pass(w, json, name, value);
+    }
+}
+
+/* Lines that were found, or else those that the frame came with. */
+static void write_lines(struct json_writer *w, const struct json *json,
+                        const struct js_frame *frame,
+                        const struct js_lines *lines)
+{
+    struct frame_source source = {0};
+
+    if (lines->has_lines) {
+        source.has_lines = true;
+        source.context = lines->context;
+        frame_source_write(w, &source);
+        return;
+    }
+    pass_list(w, json, "pre_context", frame->members[JS_PRE_CONTEXT]);
+    pass(w, json, "context_line", frame->members[JS_CONTEXT_LINE]);
+    pass_list(w, json, "post_context", frame->members[JS_POST_CONTEXT]);
+}
+
+/* How the map was found. */
+static void write_origin(struct json_writer *w,
+                         const struct js_module *module)
+{
+    json_write_key(w, "sourcemap_origin");
+    if (module->is_embedded) {
+        json_write_text(w, "embedded");
+    } else {
+        json_write_open(w, '{');
+        write_member(w, "individual_file", module->map->uri);
+        json_write_close(w, '}');
+    }
+}
+
+static void write_data(struct json_writer *w, const struct js_place *place)
+{
+    const struct js_module *module = place->module;
+
+    json_write_key(w, "data");
+    json_write_open(w, '{');
+    if (place->is_found) {
+        write_member(w, "sourcemap", module->map_url);
+    }
+    if (place->is_found || place->error == JS_ERROR_MALFORMED) {
+        write_origin(w, module);
+        write_text(w, "resolved_with", module->resolved_with);
+    }
+    json_write_key(w, "symbolicated");
+    json_write_bool(w, place->is_found);
+    json_write_close(w, '}');
+}
+
+/* A frame as it came, with the lines of its script. */
+static void write_raw(struct json_writer *w, const struct js_files *files,
+                      const struct js_frame *frame,
+                      const struct js_place *place)
+{
+    const struct json *json = &files->request->json;
+    const uint32_t *members = frame->members;
+    struct js_place raw = *place;
+
+    raw.is_found = false;
+    memset(&raw.lines, 0, sizeof(raw.lines));
+    if (place->module != NULL && files->request->wants_context &&
+        place->module->script != NULL &&
+        place->module->script->state == JS_FILE_FOUND) {
+        js_lines_read(&raw.lines, place->module->script->text, frame->line,
+                      frame->column);
+    }
+    json_write_open(w, '{');
+    pass(w, json, "platform", members[JS_PLATFORM]);
+    pass(w, json, "function", members[JS_FUNCTION]);
+    pass(w, json, "filename", members[JS_FILENAME]);
+    pass(w, json, "module", members[JS_MODULE]);
+    write_member(w, "abs_path", frame->abs_path);
+    pass(w, json, "lineno", members[JS_LINENO]);
+    pass(w, json, "colno", members[JS_COLNO]);
+    write_lines(w, json, frame, &raw.lines);
+    write_data(w, &raw);
+    json_write_close(w, '}');
+}
+
+static void write_number(struct json_writer *w, const char *name, uint32_t n)
+{
+    json_write_key(w, name);
+    json_write_number(w, n < UINT32_MAX ? n + 1 : n);
+}
+
+static void write_frame(struct json_writer *w, const struct js_files *files,
+                        const struct js_frame *frame,
+                        const struct js_place *place)
+{
+    const struct json *json = &files->request->json;
+
+    if (!place->is_found) {
+        write_raw(w, files, frame, place);
+        return;
+    }
+    json_write_open(w, '{');
+    pass(w, json, "platform", frame->members[JS_PLATFORM]);
+    write_member(w, "function", place->function);
+    write_member(w, "filename", place->filename);
+    write_member(w, "module", place->name_module);
+    write_member(w, "abs_path", place->abs_path);
+    write_number(w, "lineno", place->token.line);
+    write_number(w, "colno", place->token.column);
+    write_lines(w, json, frame, &place->lines);
+    write_data(w, place);
+    json_write_close(w, '}');
+}
+
+static void write_stacks(struct json_writer *w, const struct js_files *files,
+                         const struct js_place *places, bool is_raw)
+{
+    const struct js_request *request = files->request;
+    const struct js_stack *stack;
+    size_t i, k;
+
+    json_write_key(w, is_raw ? "raw_stacktraces" : "stacktraces");
+    json_write_open(w, '[');
+    for (i = 0; i < request->nstacks; i++) {
+        stack = &request->stacks[i];
+        json_write_open(w, '{');
+        json_write_key(w, "frames");
+        json_write_open(w, '[');
+        for (k = stack->first; k < stack->first + stack->count; k++) {
+            (is_raw ? write_raw : write_frame)(w, files, &request->frames[k],
+                                               &places[k]);
+        }
+        json_write_close(w, ']');
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
+/* errors ------------------------------------------------------------------- */
+
+struct error {
+    const struct js_frame *frame;
+    const struct js_place *place;
+};
+
+static int compare_texts(struct symc_string a, struct symc_string b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
+
+    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
+}
+
+/* What an error has a column for, if the frame has none. */
+static uint64_t column_of(const struct error *e)
+{
+    return e->frame->members[JS_COLNO] != 0 ? (uint64_t)e->frame->column + 1
+                                            : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct error *x = a, *y = b;
+    int n = compare_texts(x->frame->abs_path, y->frame->abs_path);
+
+    if (n == 0) {
+        n = (int)x->place->error - (int)y->place->error;
+    }
+    if (n == 0 && x->place->error == JS_ERROR_CONTENT) {
+        n = compare_texts(x->place->missing, y->place->missing);
+    }
+    if (n == 0 && x->place->error == JS_ERROR_LOCATION) {
+        n = (x->frame->line > y->frame->line) -
+            (x->frame->line < y->frame->line);
+        n = n != 0 ? n
+                   : (column_of(x) > column_of(y)) -
+                         (column_of(x) < column_of(y));
+    }
+    return n;
+}
+
+static void write_error(struct json_writer *w, const struct json *json,
+                        const struct error *e)
+{
+    static const char *const names[] = {
+        [JS_ERROR_LOCATION] = "invalid_location",
+        [JS_ERROR_CONTENT] = "missing_source_content",
+        [JS_ERROR_SOURCE] = "missing_source",
+        [JS_ERROR_MALFORMED] = "malformed_sourcemap",
+        [JS_ERROR_MAP] = "missing_sourcemap",
+        [JS_ERROR_DISABLED] = "scraping_disabled",
+    };
+    const uint32_t column = e->frame->members[JS_COLNO];
+
+    json_write_open(w, '{');
+    write_member(w, "abs_path", e->frame->abs_path);
+    write_text(w, "type", names[e->place->error]);
+    if (e->place->error == JS_ERROR_LOCATION) {
+        pass(w, json, "line", e->frame->members[JS_LINENO]);
+        json_write_key(w, "col");
+        if (column != 0) {
+            json_write_value(w, json, column);
+        } else if (e->place->module == NULL) {
+            json_write_raw(w, "null", 4);
+        } else {
+            json_write_number(w, 0);
+        }
+    } else if (e->place->error == JS_ERROR_CONTENT) {
+        write_member(w, "source", e->place->missing);
+        write_member(w, "sourcemap", e->place->module->map_url);
+    } else if (e->place->error == JS_ERROR_MALFORMED) {
+        write_member(w, "url", e->place->module->map_url);
+    }
+    json_write_close(w, '}');
+}
+
+/* A set, sorted.  Returns 0, or -1 without memory. */
+static int write_errors(struct json_writer *w, const struct js_files *files,
+                        const struct js_place *places)
+{
+    const struct js_request *request = files->request;
+    struct error *errors = calloc(request->nframes + 1, sizeof(*errors));
+    size_t i, n = 0;
+
+    if (errors == NULL) {
+        return -1;
+    }
+    for (i = 0; i < request->nframes; i++) {
+        if (places[i].error != JS_NO_ERROR) {
+            errors[n++] = (struct error){&request->frames[i], &places[i]};
+        }
+    }
+    qsort(errors, n, sizeof(*errors), compare);
+    if (n > 0) {
+        json_write_key(w, "errors");
+        json_write_open(w, '[');
+        for (i = 0; i < n; i++) {
+            if (i == 0 || compare(&errors[i - 1], &errors[i]) != 0) {
+                write_error(w, &request->json, &errors[i]);
+            }
+        }
+        json_write_close(w, ']');
+    }
+    free(errors);
+    return 0;
+}
+
+/* attempts ----------------------------------------------------------------- */
+
+static int by_url(const void *a, const void *b)
+{
+    return compare_texts((*(const struct js_attempt *const *)a)->url,
+                         (*(const struct js_attempt *const *)b)->url);
+}
+
+static void write_attempt(struct json_writer *w, const struct js_attempt *a)
+{
+    json_write_open(w, '{');
+    write_member(w, "url", a->url);
+    write_text(w, "status",
+               a->is_success         ? "success"
+               : a->reason == NULL ? "not_attempted"
+                                     : "failure");
+    if (a->reason != NULL) {
+        write_text(w, "reason", a->reason);
+    }
+    if (a->details != NULL) {
+        write_text(w, "details", a->details);
+    }
+    json_write_close(w, '}');
+}
+
+/* Returns 0, or -1 without memory. */
+static int write_attempts(struct json_writer *w, const struct js_files *files)
+{
+    const struct js_attempt **list, *attempt;
+    size_t n = 0, i;
+
+    for (attempt = files->attempts; attempt != NULL; attempt = attempt->next) {
+        n++;
+    }
+    if (n == 0) {
+        return 0;
+    }
+    list = calloc(n, sizeof(*list));
+    if (list == NULL) {
+        return -1;
+    }
+    i = n;
+    for (attempt = files->attempts; attempt != NULL; attempt = attempt->next) {
+        list[--i] = attempt;
+    }
+    qsort(list, n, sizeof(*list), by_url);
+    json_write_key(w, "scraping_attempts");
+    json_write_open(w, '[');
+    for (i = 0; i < n; i++) {
+        write_attempt(w, list[i]);
+    }
+    json_write_close(w, ']');
+    free(list);
+    return 0;
+}
+
+int js_answer_write(struct js_files *files, const struct js_place *places,
+                    struct json_writer *w)
+{
+    json_write_open(w, '{');
+    write_text(w, "status", "completed");
+    write_stacks(w, files, places, false);
+    write_stacks(w, files, places, true);
+    if (write_errors(w, files, places) != 0 || write_attempts(w, files) != 0) {
+        return -1;
+    }
+    json_write_close(w, '}');
+    return w->has_failed ? -1 : 0;
+}

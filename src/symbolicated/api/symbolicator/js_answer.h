@@ -1,0 +1,15 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The answer to POST /symbolicate-js.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
+
+#include "js_frames.h"
+
+/* Writes what js_frames_find() has found.  Returns 0, or -1 without memory. */
+int js_answer_write(struct js_files *files, const struct js_place *places,
+                    struct json_writer *w);
+
+#endif

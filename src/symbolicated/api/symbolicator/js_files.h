@@ -1,0 +1,78 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The files that a call of POST /symbolicate-js needs: where they are looked
+ * for, and what has become of each.
+ *
+ * A step of the call is taken anew from its beginning with each round.  What
+ * is known then are the wants, which live as long as the call: files at URLs
+ * and JsCaches that were asked for.  All else is found out again, so that
+ * nothing is kept of a file that was cut short meanwhile.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_FILES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_FILES_H
+
+#include "base/arena.h"
+#include "js_request.h"
+#include "symbolicated/api/api.h"
+
+enum js_file_state { JS_FILE_PENDING, JS_FILE_FOUND, JS_FILE_MISSING };
+
+struct js_file {
+    enum js_file_state state;
+    bool is_disabled; /* MISSING: it may not be fetched from the web */
+    struct symc_string text;      /* FOUND */
+    struct symc_string reference; /* to its map, by a header; or absent */
+    struct symc_string uri;
+    const char *resolved_with;
+    const struct api_module *module;
+};
+
+/* A file that was asked for with a URL. */
+struct js_attempt {
+    struct js_attempt *next;
+    struct symc_string url;
+    const char *reason; /* NULL: it was not attempted, or is_success */
+    const char *details; /* or NULL */
+    bool is_success;
+};
+
+struct js_want; /* a file of the store, wanted once */
+
+struct js_files {
+    const struct js_request *request;
+    bool has_source;   /* the request's source is asked */
+    bool has_scraping; /* files may be fetched from the web */
+    uint64_t now;      /* seconds since 1970, as the call began */
+    struct js_want *wants;
+    struct arena arena; /* of a step; what follows is, too */
+    struct js_entry *entries;
+    struct js_artifact *artifacts;
+    struct js_attempt *attempts; /* the last one first */
+    bool has_failed;             /* no memory */
+};
+
+/* A step begins. */
+void js_files_begin(struct js_files *files);
+
+/*
+ * Looks for a file: by URL, or if its data is NULL by debug id alone, which may
+ * be "".  Nothing is pending of what has another state.
+ */
+const struct js_file *js_files_find(struct js_files *files,
+                                    struct symc_string url,
+                                    const char *debug_id);
+
+/* The JsCache of a script and its map, or of a script alone (NULL), which have
+ * been found.  NULL: it is pending, or has_failed. */
+const struct api_module *js_files_cache(struct js_files *files,
+                                        const struct js_file *script,
+                                        const struct js_file *map);
+
+/* Adds a round to the call of what is pending.  Returns false if nothing is, or
+ * without memory. */
+bool js_files_round(struct js_files *files, struct api_call *call);
+
+void js_files_free(struct js_files *files);
+
+#endif

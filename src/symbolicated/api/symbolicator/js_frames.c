@@ -1,0 +1,395 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct symc_string absent;
+
+static void *take(struct js_files *files, size_t size)
+{
+    void *piece = arena_take(&files->arena, size);
+
+    files->has_failed = files->has_failed || piece == NULL;
+    return piece;
+}
+
+static struct symc_string join(struct js_files *files, struct symc_string base,
+                               struct symc_string right)
+{
+    size_t room = base.size + right.size + 8, size;
+    char *url = take(files, room);
+
+    if (url == NULL) {
+        return absent;
+    }
+    size = js_join(base, right, url, room);
+    return (struct symc_string){url, size < room ? size : room};
+}
+
+/* scripts ------------------------------------------------------------------ */
+
+/* Is a "data:" reference one that can be read? */
+static bool is_readable(struct js_files *files, struct symc_string url)
+{
+    char *text = malloc(url.size + 1);
+    bool is_good;
+    size_t size;
+
+    files->has_failed = files->has_failed || text == NULL;
+    is_good = text != NULL && js_data_url_read(url, text, &size);
+    free(text);
+    return is_good;
+}
+
+/* Takes what has become of the JsCache.  Returns false while it is pending. */
+static bool take_cache(struct js_module *module,
+                       const struct api_module *cache)
+{
+    if (cache == NULL) {
+        return false;
+    }
+    if (cache->state == API_MODULE_FOUND) {
+        module->reader = &cache->reader->jscache;
+    } else {
+        module->error = cache->state == API_MODULE_MALFORMED
+                            ? JS_ERROR_MALFORMED
+                            : JS_ERROR_MAP;
+    }
+    return true;
+}
+
+/* The debug id by which a map is looked for. */
+static const char *debug_id_of(struct js_files *files,
+                               const struct js_script *script,
+                               const struct js_file *file)
+{
+    struct symc_string id = script->debug_id[0] != '\0'
+                                ? absent
+                                : js_debug_id(file->text.data,
+                                              file->text.size);
+    char *text;
+
+    if (id.data == NULL || id.size >= JS_DEBUG_ID) {
+        return script->debug_id;
+    }
+    text = take(files, id.size + 1);
+    if (text == NULL) {
+        return script->debug_id;
+    }
+    memcpy(text, id.data, id.size);
+    text[id.size] = '\0';
+    return text;
+}
+
+/* The same of the map of a script that was found. */
+static bool find_map(struct js_files *files, const struct js_script *script,
+                     struct js_module *module)
+{
+    struct symc_string reference = module->script->reference;
+    const char *debug_id = debug_id_of(files, script, module->script);
+    struct symc_string url = absent;
+
+    if (reference.data == NULL) {
+        reference =
+            js_reference(module->script->text.data, module->script->text.size);
+    }
+    if (reference.data != NULL && js_is_data_url(reference)) {
+        if (is_readable(files, reference)) {
+            module->is_embedded = true;
+            module->resolved_with = module->script->resolved_with;
+            return take_cache(module,
+                              js_files_cache(files, module->script, NULL));
+        }
+        reference = absent;
+    }
+    if (reference.data == NULL && debug_id[0] == '\0') {
+        return true;
+    }
+    if (reference.data != NULL) {
+        url = join(files, script->abs_path, reference);
+        module->map_url = url;
+    }
+    module->map = js_files_find(files, url, debug_id);
+    module->resolved_with = module->map->resolved_with;
+    if (module->map->state == JS_FILE_MISSING) {
+        module->error = module->map->is_disabled ? JS_ERROR_DISABLED
+                                                 : JS_ERROR_MAP;
+    }
+    return module->map->state == JS_FILE_MISSING ||
+           (module->map->state == JS_FILE_FOUND &&
+            take_cache(module,
+                       js_files_cache(files, module->script, module->map)));
+}
+
+static bool find_script(struct js_files *files, const struct js_script *script,
+                        struct js_module *module)
+{
+    *module = (struct js_module){.is_wanted = true,
+                                 .error = JS_NO_ERROR,
+                                 .map_url = script->abs_path};
+    module->script = js_files_find(files, script->abs_path, script->debug_id);
+    switch (module->script->state) {
+    case JS_FILE_FOUND:
+        return find_map(files, script, module);
+    case JS_FILE_MISSING:
+        module->error = module->script->is_disabled ? JS_ERROR_DISABLED
+                                                    : JS_ERROR_SOURCE;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* lines -------------------------------------------------------------------- */
+
+/* The next line of a text, which it leaves; false at its end. */
+static bool next_line(struct symc_string *text, struct symc_string *line)
+{
+    const char *end = text->size > 0 ? memchr(text->data, '\n', text->size)
+                                     : NULL;
+
+    if (text->size == 0) {
+        return false;
+    }
+    line->data = text->data;
+    line->size = end != NULL ? (size_t)(end - text->data) : text->size;
+    text->data += line->size + (end != NULL);
+    text->size -= line->size + (end != NULL);
+    if (end != NULL && line->size > 0 &&
+        line->data[line->size - 1] == '\r') {
+        line->size--;
+    }
+    return true;
+}
+
+static void add_line(struct source_context *context, struct symc_string line,
+                     uint32_t column)
+{
+    context->lines[context->count++] = source_line_trim(line, column);
+}
+
+void js_lines_read(struct js_lines *lines, struct symc_string text,
+                   uint32_t line, uint32_t column)
+{
+    struct source_context *context = &lines->context;
+    struct symc_string each;
+    uint32_t i;
+
+    memset(lines, 0, sizeof(*lines));
+    for (i = 1; i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
+                next_line(&text, &each);
+         i++) {
+        if ((uint64_t)i + SOURCE_CONTEXT_LINES < line) {
+            continue;
+        }
+        context->before += i < line;
+        lines->has_lines = lines->has_lines || i == line;
+        add_line(context, each, column);
+    }
+}
+
+/* The same of a file of a map; line from 0. */
+static void read_map_lines(struct js_lines *lines,
+                           const struct jscache_reader *reader, uint32_t file,
+                           uint32_t line, uint32_t column)
+{
+    uint32_t first = line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES
+                                                 : 0;
+    struct symc_string text;
+    uint64_t i;
+
+    memset(lines, 0, sizeof(*lines));
+    if (line == UINT32_MAX ||
+        !jscache_reader_line(reader, file, line, &text)) {
+        return;
+    }
+    lines->has_lines = true;
+    lines->context.before = line - first;
+    for (i = first; i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
+                    jscache_reader_line(reader, file, (uint32_t)i, &text);
+         i++) {
+        add_line(&lines->context, text, column);
+    }
+}
+
+/* frames ------------------------------------------------------------------- */
+
+static uint32_t one_more(uint32_t n)
+{
+    return n < UINT32_MAX ? n + 1 : n;
+}
+
+/* Finds the text of an original file.  Returns false while it is pending. */
+static bool find_lines(struct js_files *files, struct js_place *place,
+                       const struct jscache_file *file,
+                       struct symc_string name)
+{
+    const struct jscache_reader *reader = place->module->reader;
+    uint32_t column = one_more(place->token.column);
+    const struct js_file *source;
+
+    if (!files->request->wants_context) {
+        return true;
+    }
+    if (file->text.data != NULL) {
+        read_map_lines(&place->lines, reader, place->token.file,
+                       place->token.line, column);
+        return true;
+    }
+    source = js_files_find(files, name, "");
+    if (source->state == JS_FILE_FOUND) {
+        js_lines_read(&place->lines, source->text,
+                      one_more(place->token.line), column);
+    } else if (source->state == JS_FILE_MISSING) {
+        place->error = JS_ERROR_CONTENT;
+        place->missing = name;
+    }
+    return source->state != JS_FILE_PENDING;
+}
+
+static struct symc_string fold(struct js_files *files,
+                               struct symc_string name)
+{
+    size_t room = 3 * name.size + 16, size;
+    char *text = take(files, room);
+
+    if (text == NULL) {
+        return name;
+    }
+    size = js_fold(name, text, room);
+    return (struct symc_string){text, size < room ? size : room};
+}
+
+/* What a token says of a frame.  Returns false while it is pending. */
+static bool take_token(struct js_files *files, const struct js_frame *frame,
+                       struct symc_string caller, struct js_place *place)
+{
+    const uint32_t *members = frame->members;
+    const struct js_request *request = files->request;
+    struct jscache_file file = {{NULL, 0}, {NULL, 0}, false};
+    struct js_names names;
+    size_t room;
+    char *text;
+
+    place->function = fold(
+        files,
+        js_function(&place->token,
+                    js_request_text(request, members[JS_FUNCTION]), caller));
+    place->filename = js_request_text(request, members[JS_FILENAME]);
+    place->name_module = js_request_text(request, members[JS_MODULE]);
+    place->abs_path = frame->abs_path;
+    if (!jscache_reader_file(place->module->reader, place->token.file,
+                             &file)) {
+        return true;
+    }
+    if (file.name.size > 0) {
+        place->abs_path =
+            join(files, place->module->map_url, file.name);
+        room = file.name.size > place->abs_path.size ? file.name.size
+                                                     : place->abs_path.size;
+        text = take(files, room + 1);
+        if (text == NULL) {
+            return false;
+        }
+        names = js_file_names(file.name, place->abs_path,
+                              members[JS_MODULE] != 0, text);
+        place->filename = names.filename;
+        if (names.module.data != NULL) {
+            place->name_module = names.module;
+        }
+    }
+    return find_lines(files, place, &file, place->abs_path);
+}
+
+/* Finds what a frame comes from.  *caller is the name of the token of the frame
+ * that called it, and becomes that of its own. */
+static bool find_place(struct js_files *files, const struct js_frame *frame,
+                       const struct js_module *module, bool has_all_lines,
+                       struct symc_string *caller, struct js_place *place)
+{
+    struct symc_string called = *caller;
+
+    memset(place, 0, sizeof(*place));
+    place->error = JS_NO_ERROR;
+    *caller = absent;
+    if (frame->line == 0) {
+        place->error = JS_ERROR_LOCATION;
+        return true;
+    }
+    place->module = module;
+    place->error = module->error;
+    if (module->reader == NULL) {
+        return true;
+    }
+    place->is_found = jscache_reader_lookup(
+        module->reader, frame->line - 1,
+        frame->column > 0 ? frame->column - 1 : 0, has_all_lines,
+        &place->token);
+    if (!place->is_found) {
+        place->error = JS_ERROR_LOCATION;
+        return true;
+    }
+    *caller = place->token.name;
+    return take_token(files, frame, called, place);
+}
+
+static bool find_places(struct js_files *files,
+                        const struct js_module *modules,
+                        struct js_place *places, bool has_all_lines)
+{
+    const struct js_request *request = files->request;
+    const struct js_stack *stack;
+    struct symc_string caller;
+    bool is_known = true;
+    size_t i, k, at;
+
+    for (i = 0; i < request->nstacks; i++) {
+        stack = &request->stacks[i];
+        caller = absent;
+        for (k = 0; k < stack->count; k++) {
+            at = stack->first +
+                 (request->is_caller_first ? k : stack->count - 1 - k);
+            is_known = find_place(files, &request->frames[at],
+                                  &modules[request->frames[at].script],
+                                  has_all_lines, &caller, &places[at]) &&
+                       is_known;
+        }
+    }
+    return is_known;
+}
+
+/* Scripts of which only frames with line 0 know are not looked for. */
+static void mark_wanted(const struct js_request *request,
+                        struct js_module *modules)
+{
+    size_t i;
+
+    memset(modules, 0, request->nscripts * sizeof(*modules));
+    for (i = 0; i < request->nframes; i++) {
+        if (request->frames[i].line > 0) {
+            modules[request->frames[i].script].is_wanted = true;
+        }
+    }
+}
+
+bool js_frames_find(struct js_files *files, struct js_module *modules,
+                    struct js_place *places, bool has_all_lines)
+{
+    const struct js_request *request = files->request;
+    bool is_known = true;
+    size_t i;
+
+    mark_wanted(request, modules);
+    for (i = 0; i < request->nscripts; i++) {
+        if (modules[i].is_wanted) {
+            is_known =
+                find_script(files, &request->scripts[i], &modules[i]) &&
+                is_known;
+        }
+    }
+    return is_known && find_places(files, modules, places, has_all_lines) &&
+           !files->has_failed;
+}

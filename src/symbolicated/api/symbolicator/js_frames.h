@@ -1,0 +1,62 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What frames of scripts come from: the script, its map, the place there, and
+ * the text of the original file.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_FRAMES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_FRAMES_H
+
+#include "js_files.h"
+#include "symbolication/js/js.h"
+#include "symbolication/symbolication.h"
+
+/* In the order in which answers have them. */
+enum js_error_type {
+    JS_ERROR_LOCATION,
+    JS_ERROR_CONTENT,
+    JS_ERROR_SOURCE,
+    JS_ERROR_MALFORMED,
+    JS_ERROR_MAP,
+    JS_ERROR_DISABLED,
+    JS_NO_ERROR
+};
+
+/* What has become of a script. */
+struct js_module {
+    bool is_wanted; /* by a frame with a line */
+    const struct js_file *script;
+    const struct js_file *map;           /* NULL: embedded, or none */
+    const struct jscache_reader *reader; /* NULL: there is none */
+    bool is_embedded;
+    enum js_error_type error;
+    struct symc_string map_url; /* absolute; or the script's */
+    const char *resolved_with;
+};
+
+/* Lines around a place, and whether there are some. */
+struct js_lines {
+    bool has_lines;
+    struct source_context context;
+};
+
+struct js_place {
+    const struct js_module *module; /* NULL: line 0 */
+    bool is_found;                  /* a token is */
+    enum js_error_type error;
+    struct jscache_token token;
+    struct symc_string function, filename, name_module, abs_path;
+    struct js_lines lines;
+    struct symc_string missing; /* the file whose text is not to be had */
+};
+
+/* Finds what becomes of all scripts, into modules, and then of all frames, into
+ * places.  Returns false while something is pending, or without memory. */
+bool js_frames_find(struct js_files *files, struct js_module *modules,
+                    struct js_place *places, bool has_all_lines);
+
+/* The lines of a text around a place, from 1. */
+void js_lines_read(struct js_lines *lines, struct symc_string text,
+                   uint32_t line, uint32_t column);
+
+#endif

@@ -1,0 +1,413 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/key.h"
+#include "schema.h"
+
+#define VALUES_MAX ((size_t)4 << 20) /* of a request */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum body_member {
+    BODY_PLATFORM,
+    BODY_SOURCE,
+    BODY_STACKTRACES,
+    BODY_MODULES,
+    BODY_RELEASE,
+    BODY_DIST,
+    BODY_ALLOW_SCRAPING,
+    BODY_SCRAPING,
+    BODY_OPTIONS,
+    BODY_MEMBERS
+};
+
+static const struct schema_member body_members[BODY_MEMBERS] = {
+    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_SOURCE] = {"source", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
+    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_RELEASE] = {"release", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_DIST] = {"dist", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_ALLOW_SCRAPING] = {"allow_scraping", SCHEMA_BOOL, SCHEMA_OPTIONAL,
+                             NULL},
+    [BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+};
+
+enum { SOURCE_ID, SOURCE_URL, SOURCE_TOKEN, SOURCE_COOKIES, SOURCE_MEMBERS };
+
+static const struct schema_member source_members[SOURCE_MEMBERS] = {
+    [SOURCE_ID] = {"id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [SOURCE_URL] = {"url", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [SOURCE_TOKEN] = {"token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [SOURCE_COOKIES] = {"cookies", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+};
+
+static const struct schema_member stack_members[] = {
+    {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
+};
+
+static const char *const module_types[] = {"sourcemap", NULL};
+
+static const struct schema_member module_members[] = {
+    {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED, module_types},
+    {"code_file", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    {"debug_id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+};
+
+static const struct schema_member scraping_members[] = {
+    {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
+    {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
+    {"headers", SCHEMA_MAP, SCHEMA_REQUIRED, NULL},
+    {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+};
+
+static const char *const frame_orders[] = {"caller_first", "callee_first",
+                                           NULL};
+
+static const struct schema_member option_members[] = {
+    {"apply_source_context", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, frame_orders},
+};
+
+static const struct schema_member frame_members[JS_FRAME_MEMBERS] = {
+    [JS_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_MODULE] = {"module", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_ABS_PATH] = {"abs_path", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [JS_LINENO] = {"lineno", SCHEMA_U32, SCHEMA_REQUIRED, NULL},
+    [JS_COLNO] = {"colno", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [JS_PRE_CONTEXT] = {"pre_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
+    [JS_CONTEXT_LINE] = {"context_line", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_POST_CONTEXT] = {"post_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
+                         NULL},
+    [JS_DATA] = {"data", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+};
+
+struct symc_string js_request_text(const struct js_request *request,
+                                   uint32_t value)
+{
+    struct symc_string text = {NULL, 0};
+
+    if (value != 0) {
+        text.data = json_text(&request->json, value);
+        text.size = request->json.values[value].size;
+    }
+    return text;
+}
+
+static bool is_true(const struct json *json, uint32_t value, bool otherwise)
+{
+    return value != 0 ? json->values[value].type == JSON_TRUE : otherwise;
+}
+
+static bool read_source(struct js_request *request, struct schema_walk *walk,
+                        uint32_t value)
+{
+    uint32_t found[SOURCE_MEMBERS];
+
+    schema_enter(walk, "source", 0);
+    if (!schema_object(walk, value, source_members, SOURCE_MEMBERS, found)) {
+        return false;
+    }
+    request->source = js_request_text(request, found[SOURCE_URL]);
+    request->token = js_request_text(request, found[SOURCE_TOKEN]);
+    request->cookies = js_request_text(request, found[SOURCE_COOKIES]);
+    if (request->token.data == NULL && request->cookies.data == NULL) {
+        return schema_fail(walk, "missing field `token` or `cookies`");
+    }
+    schema_leave(walk);
+    return true;
+}
+
+/* The scripts have a hash table of their own while they are read. */
+struct scripts {
+    size_t *slots; /* one more than an index, or 0 */
+    size_t mask;
+};
+
+static size_t hash_of(struct symc_string text)
+{
+    size_t hash = 5381, i;
+
+    for (i = 0; i < text.size; i++) {
+        hash = hash * 33 + (unsigned char)text.data[i];
+    }
+    return hash ^ hash >> 15;
+}
+
+static size_t *slot_of(const struct js_request *request,
+                       const struct scripts *scripts, struct symc_string path)
+{
+    size_t i = hash_of(path) & scripts->mask;
+    const struct symc_string *other;
+
+    for (; scripts->slots[i] != 0; i = (i + 1) & scripts->mask) {
+        other = &request->scripts[scripts->slots[i] - 1].abs_path;
+        if (other->size == path.size &&
+            memcmp(other->data, path.data, path.size) == 0) {
+            break;
+        }
+    }
+    return &scripts->slots[i];
+}
+
+static bool read_frame(struct js_request *request, struct schema_walk *walk,
+                       uint32_t value, struct js_frame *frame,
+                       const struct scripts *scripts)
+{
+    static const char async[] = "async ";
+    const struct json *json = &request->json;
+    uint64_t line = 0, column = 0;
+    size_t *slot;
+
+    if (!schema_object(walk, value, frame_members, JS_FRAME_MEMBERS,
+                       frame->members)) {
+        return false;
+    }
+    json_integer(json, frame->members[JS_LINENO], &line);
+    if (frame->members[JS_COLNO] != 0) {
+        json_integer(json, frame->members[JS_COLNO], &column);
+    }
+    frame->line = (uint32_t)line;
+    frame->column = (uint32_t)column;
+    frame->abs_path = js_request_text(request, frame->members[JS_ABS_PATH]);
+    if (frame->abs_path.size >= strlen(async) &&
+        memcmp(frame->abs_path.data, async, strlen(async)) == 0) {
+        frame->abs_path.data += strlen(async);
+        frame->abs_path.size -= strlen(async);
+    }
+    slot = slot_of(request, scripts, frame->abs_path);
+    if (*slot == 0) {
+        request->scripts[request->nscripts].abs_path = frame->abs_path;
+        *slot = ++request->nscripts;
+    }
+    frame->script = *slot - 1;
+    return true;
+}
+
+static bool read_stack(struct js_request *request, struct schema_walk *walk,
+                       uint32_t value, const struct scripts *scripts)
+{
+    const struct json *json = &request->json;
+    struct js_stack *stack = &request->stacks[request->nstacks];
+    uint32_t found[COUNT(stack_members)], i;
+
+    if (!schema_object(walk, value, stack_members, COUNT(stack_members),
+                       found)) {
+        return false;
+    }
+    stack->first = request->nframes;
+    schema_enter(walk, "frames", 0);
+    for (i = found[0] + 1; i < json->values[found[0]].end;
+         i = json->values[i].end) {
+        schema_enter(walk, NULL, stack->count);
+        if (!read_frame(request, walk, i, &request->frames[request->nframes],
+                        scripts)) {
+            return false;
+        }
+        schema_leave(walk);
+        request->nframes++;
+        stack->count++;
+    }
+    schema_leave(walk);
+    request->nstacks++;
+    return true;
+}
+
+/* How many frames a list of stacks has, whatever else it is. */
+static size_t count_frames(const struct json *json, uint32_t list)
+{
+    size_t n = 0;
+    uint32_t i, frames;
+
+    for (i = list + 1; list != 0 && i < json->values[list].end;
+         i = json->values[i].end) {
+        frames = json->values[i].type == JSON_ARRAY && json->values[i].size > 0
+                     ? i + 1
+                     : json_member(json, i, "frames");
+        n += frames != 0 ? json->values[frames].size : 0;
+    }
+    return n;
+}
+
+static int read_stacks(struct js_request *request, struct schema_walk *walk,
+                       uint32_t list, size_t most_frames, size_t most_scripts)
+{
+    const struct json *json = &request->json;
+    size_t count = count_frames(json, list);
+    struct scripts scripts = {NULL, 7};
+    bool is_good = true;
+    uint32_t i;
+
+    schema_enter(walk, "stacktraces", 0);
+    if (count > most_frames) {
+        schema_fail(walk, "too many frames");
+        return 422;
+    }
+    while (scripts.mask < 2 * count) {
+        scripts.mask = 2 * scripts.mask + 1;
+    }
+    request->frames = calloc(count + 1, sizeof(*request->frames));
+    request->scripts = calloc(count + 1, sizeof(*request->scripts));
+    request->stacks = calloc(list != 0 ? json->values[list].size + 1 : 1,
+                             sizeof(*request->stacks));
+    scripts.slots = calloc(scripts.mask + 1, sizeof(*scripts.slots));
+    if (request->frames == NULL || request->scripts == NULL ||
+        request->stacks == NULL || scripts.slots == NULL) {
+        free(scripts.slots);
+        return 500;
+    }
+    for (i = list + 1; is_good && list != 0 && i < json->values[list].end;
+         i = json->values[i].end) {
+        schema_enter(walk, NULL, request->nstacks);
+        is_good = read_stack(request, walk, i, &scripts);
+        if (is_good) {
+            schema_leave(walk);
+        }
+    }
+    free(scripts.slots);
+    if (is_good && request->nscripts > most_scripts) {
+        schema_fail(walk, "too many scripts");
+        is_good = false;
+    }
+    if (is_good) {
+        schema_leave(walk);
+    }
+    return is_good ? 0 : 422;
+}
+
+/* Writes an id as Sentry does; what is none is none. */
+static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
+{
+    uint8_t guid[16];
+    uint32_t age;
+    size_t i, n = 0;
+
+    if (!symcache_debug_id_read(text.data, text.size, guid, &age)) {
+        return;
+    }
+    for (i = 0; i < sizeof(guid); i++) {
+        n += (size_t)snprintf(id + n, JS_DEBUG_ID - n, "%s%02x",
+                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                              guid[i]);
+    }
+    if (age != 0) {
+        snprintf(id + n, JS_DEBUG_ID - n, "-%x", age);
+    }
+}
+
+static bool read_modules(struct js_request *request, struct schema_walk *walk,
+                         uint32_t list)
+{
+    const struct json *json = &request->json;
+    uint32_t i, found[COUNT(module_members)];
+    struct symc_string file, *path;
+    size_t n = 0, k;
+
+    schema_enter(walk, "modules", 0);
+    for (i = list + 1; list != 0 && i < json->values[list].end;
+         i = json->values[i].end) {
+        schema_enter(walk, NULL, n++);
+        if (!schema_object(walk, i, module_members, COUNT(module_members),
+                           found)) {
+            return false;
+        }
+        file = js_request_text(request, found[1]);
+        for (k = 0; k < request->nscripts; k++) {
+            path = &request->scripts[k].abs_path;
+            if (path->size == file.size &&
+                memcmp(path->data, file.data, file.size) == 0) {
+                print_debug_id(request->scripts[k].debug_id,
+                               js_request_text(request, found[2]));
+                break;
+            }
+        }
+        schema_leave(walk);
+    }
+    schema_leave(walk);
+    return true;
+}
+
+static bool read_options(struct js_request *request, struct schema_walk *walk,
+                         const uint32_t *body)
+{
+    const struct json *json = &request->json;
+    uint32_t scraping[COUNT(scraping_members)] = {0};
+    uint32_t found[COUNT(option_members)] = {0};
+
+    if (body[BODY_SCRAPING] != 0) {
+        schema_enter(walk, "scraping", 0);
+        if (!schema_object(walk, body[BODY_SCRAPING], scraping_members,
+                           COUNT(scraping_members), scraping)) {
+            return false;
+        }
+        schema_leave(walk);
+    }
+    if (body[BODY_OPTIONS] != 0) {
+        schema_enter(walk, "options", 0);
+        if (!schema_object(walk, body[BODY_OPTIONS], option_members,
+                           COUNT(option_members), found)) {
+            return false;
+        }
+        schema_leave(walk);
+    }
+    request->has_scraping =
+        is_true(json, body[BODY_ALLOW_SCRAPING], true) &&
+        is_true(json, scraping[0], true);
+    request->origins = scraping[1];
+    request->wants_context = is_true(json, found[0], true);
+    request->is_caller_first =
+        found[1] == 0 || json_is(json, found[1], "caller_first");
+    return true;
+}
+
+int js_request_read(struct js_request *request, char *body, size_t size,
+                    size_t most_frames, size_t most_scripts, char *error,
+                    size_t error_size)
+{
+    struct schema_walk walk = {.json = &request->json,
+                               .error = error,
+                               .error_size = error_size};
+    struct json_error wrong = {"trailing characters", 0, 1, 1};
+    uint32_t found[BODY_MEMBERS];
+    int status;
+
+    if (size == 0 || json_read(&request->json, body, size, VALUES_MAX,
+                               &wrong) != size) {
+        snprintf(error, error_size, "%s at line %u column %zu", wrong.reason,
+                 wrong.line, wrong.column);
+        return 400;
+    }
+    if (!schema_object(&walk, 0, body_members, BODY_MEMBERS, found) ||
+        !read_source(request, &walk, found[BODY_SOURCE])) {
+        return 422;
+    }
+    status = read_stacks(request, &walk, found[BODY_STACKTRACES], most_frames,
+                         most_scripts);
+    if (status != 0) {
+        return status;
+    }
+    if (!read_modules(request, &walk, found[BODY_MODULES]) ||
+        !read_options(request, &walk, found)) {
+        return 422;
+    }
+    request->release = js_request_text(request, found[BODY_RELEASE]);
+    request->dist = js_request_text(request, found[BODY_DIST]);
+    return 0;
+}
+
+void js_request_free(struct js_request *request)
+{
+    json_free(&request->json);
+    free(request->stacks);
+    free(request->frames);
+    free(request->scripts);
+}

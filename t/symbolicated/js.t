@@ -1,0 +1,234 @@
+#!/usr/bin/env perl
+
+# POST /symbolicate-js: the answers of Symbolicator 26.8.0 for builds of six
+# tools, and those of its own test suite, whose files a project of Sentry has.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use IO::Uncompress::Gunzip qw(gunzip);
+use JSON::PP ();
+use POSIX ();
+use Test::File qw(slurp);
+use Test::More;
+use Test::ScriptedServer;
+use Test::Sentry;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical->utf8;
+my $data = $t->data('javascript');
+my $s = Test::Sentry->new($t, token => 's3cret');
+my $config = {
+    stores => { default => { root => $t->path('store') } },
+    limits => { attempts => 1 },
+    symbolication => {
+        symbolicator => { sources => 'allow', tenants => {
+            root => $t->path('tenants'), count => 40, hosts => [$s->host] } },
+    },
+};
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+sub request {
+    my ($body, %o) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate-js?scope='
+            . ($o{scope} // 'a') . ($o{query} // ''),
+        $json->encode({ source => { id => 'x', token => 's3cret',
+            url => $s->artifact_lookup }, %$body }),
+        'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body}) : $r;
+}
+
+# Without extended attributes files have no digest.
+{
+    my $get = { x86_64 => 191, aarch64 => 8 }->{ (POSIX::uname())[4] };
+    my $set = { x86_64 => 188, aarch64 => 5 }->{ (POSIX::uname())[4] };
+    my ($file, $name, $text) = ($t->write_file('probe', 'x'), 'user.x', 'y');
+    plan skip_all => 'no extended attributes here'
+        unless defined $set && syscall($set, $t->path('probe'), $name, $text,
+            1, 0) == 0;
+}
+
+# What became of files that are not artifacts: it is not looked for here.
+sub without_reasons {
+    my ($answer) = @_;
+    for (@{ $answer->{scraping_attempts} // [] }) {
+        delete @$_{qw(reason details)};
+    }
+    return $answer;
+}
+
+# An older word for the origin of a file of its own.
+sub of_2026 {
+    my ($answer) = @_;
+    for my $frame (map { @{ $_->{frames} } }
+            map { @{ $answer->{$_} // [] } } qw(stacktraces raw_stacktraces)) {
+        my $origin = $frame->{data}{sourcemap_origin};
+        $frame->{data}{sourcemap_origin} = { individual_file => $origin }
+            if defined $origin && !ref $origin && $origin ne 'embedded';
+    }
+    return $answer;
+}
+
+sub same {
+    my ($got, $wanted, $name) = @_;
+    is_deeply without_reasons($got), without_reasons($wanted), $name
+        or diag explain $got->{errors}, $got->{scraping_attempts};
+}
+
+# --- builds
+
+gunzip("$data/peer.json.gz" => \my $peer) or die;
+$peer = $json->decode($peer);
+for my $tool (sort keys %$peer) {
+    $s->store('artifacts', []);
+    my $map = $tool eq 'esbuild-nocontent' ? 'maps' : 'js';
+    for (["~/js/$tool.js", "$tool.js"],
+         ["~/$map/$tool.js.map", "$tool.js.map"]) {
+        my ($name, $file) = @$_;
+        $s->artifact($name, slurp("$data/shop/$file"), id => $file)
+            if -e "$data/shop/$file";
+    }
+    my $p = $peer->{$tool};
+    same(request({ %{ $p->{request} } }, scope => $tool), $p->{answer},
+        "$tool: the answer of Symbolicator");
+}
+
+# --- its own suite
+
+for my $case (@{ $json->decode(slurp("$data/sentry/answers.json")) }) {
+    $s->store('artifacts', []);
+    for my $name (sort keys %{ $case->{artifacts} }) {
+        my $a = $case->{artifacts}{$name};
+        $s->artifact($name, slurp("$data/sentry/$a->{file}"),
+            id => $a->{id}, headers => $a->{headers} // {},
+            resolved_with => $a->{resolved_with});
+    }
+    my $got = request($case->{request}, scope => $case->{name});
+    my $wanted = of_2026($case->{response});
+    is_deeply $got->{scraping_attempts}, $wanted->{scraping_attempts},
+        "$case->{name}: attempts";
+    same($got, $wanted, "$case->{name}: the answer");
+}
+
+# --- a position each
+
+for my $tool (grep { -e "$data/shop/$_.positions.json" } sort keys %$peer) {
+    $s->store('artifacts', []);
+    my $map = $tool eq 'esbuild-nocontent' ? 'maps' : 'js';
+    $s->artifact("~/js/$tool.js", slurp("$data/shop/$tool.js"),
+        id => "$tool.js");
+    $s->artifact("~/$map/$tool.js.map", slurp("$data/shop/$tool.js.map"),
+        id => "$tool.js.map") if -e "$data/shop/$tool.js.map";
+    my @peer = @{ $json->decode(slurp("$data/shop/$tool.positions.json"))
+        ->{peer} };
+    my $got = request({ release => 'r1', stacktraces => [map { +{ frames => [{
+        abs_path => "https://cdn.example.com/js/$tool.js", lineno => $_->[0] + 1,
+        colno => $_->[1] + 1, function => '<given>' }] } } @peer] },
+        scope => $tool);
+    my @found = map { my $f = $_->{frames}[0];
+        $f->{data}{symbolicated} ? [$f->{filename}, $f->{lineno} - 1,
+            $f->{colno} - 1, $f->{function}] : [(undef) x 4]
+    } @{ $got->{stacktraces} };
+    is_deeply \@found, [map { [@$_[2 .. 4], defined $_->[2] ? $_->[5] : undef]
+        } @peer], "$tool: " . @peer . ' positions';
+}
+
+# --- requests that are none, and what is of another client
+
+for (['no source', { source => undef }, qr/source/],
+     ['no credentials', { source => { id => 'x', url => $s->artifact_lookup } },
+        qr/missing field `token` or `cookies`/],
+     ['a source that is no URL', { source => { id => 'x', token => 't',
+        url => 'file:///etc/passwd' } }, qr/source\.url/],
+     ['a token that is a file', { source => { id => 'x', token => '@/etc/passwd',
+        url => $s->artifact_lookup } }, qr/source\.token/],
+     ['another type of module', { modules => [{ type => 'js', code_file => 'a',
+        debug_id => 'b' }] }, qr/modules\[0\]\.type/],
+     ['a frame without a line', { stacktraces => [{ frames => [{
+        abs_path => 'a' }] }] }, qr/missing field `lineno`/],
+     ['half a scraping', { scraping => { enabled => JSON::PP::true() } },
+        qr/missing field `allowed_origins`/]) {
+    my ($name, $body, $text) = @$_;
+    my $r = request($body);
+    is $r->{status}, 422, $name;
+    like $r->{body}, $text, 'and why';
+}
+my %terser = (release => 'r1', stacktraces => [{ frames => [{ lineno => 1,
+    colno => 224, abs_path => 'https://cdn.example.com/js/terser.js' }] }]);
+is request({ %terser, source => { id => 'x', token => 'another',
+    url => $s->artifact_lookup } }, scope => 'terser')->{errors}[0]{type},
+    'scraping_disabled', 'with another token nothing is found';
+
+# --- polling
+
+my $pending = request(\%terser, query => '&timeout=0', scope => 'later');
+if (($pending->{status} // '') eq 'pending') {
+    my $r = $t->http($t->symbolicated_socket, 'GET',
+        "/requests/$pending->{request_id}?timeout=60");
+    is $json->decode($r->{body})->{status}, 'completed', 'a poll';
+} else {
+    is $pending->{status}, 'completed', 'it was there at once';
+}
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+
+# --- the web
+
+$config->{symbolication}{javascript} = { scraping => JSON::PP::true() };
+$s->store('artifacts', []);
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    my ($name) = $req->{path} =~ m{^/([\w.-]+)$};
+    return $c->reply(404) if !defined $name || !-e "$data/shop/$name";
+    $c->reply(200, { $name =~ /map$/ ? () : (SourceMap => 'terser.js.map') },
+        slurp("$data/shop/$name"));
+});
+$config->{symbolication}{symbolicator}{tenants}{hosts} = [$s->host,
+    '127.0.0.1:' . $web->port];
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+sub of_web {
+    my ($url, %o) = @_;
+    return request({ stacktraces => [{ frames => [{ abs_path => $url,
+        lineno => 1, colno => 224 }] }], %o }, scope => 'web');
+}
+my $url = $web->url . '/terser.js';
+my $got = of_web($url);
+is $got->{stacktraces}[0]{frames}[0]{filename}, 'src/money.js',
+    'a script of the web, with the map that its header names'
+    or diag explain $got;
+is_deeply $got->{scraping_attempts}, [map { { url => $_, status => 'success' } }
+    $url, "$url.map"], 'which are told';
+my $frame = $got->{stacktraces}[0]{frames}[0];
+is $frame->{data}{resolved_with}, 'scraping', 'how';
+like $frame->{data}{sourcemap_origin}{individual_file},
+    qr/^\Q$url\E\.map#\d+$/, 'from which hour';
+my $n = () = $web->requests;
+of_web($url);
+is scalar(() = $web->requests), $n, 'within the hour once';
+for (['off', $url, { enabled => 0 }, 'disabled'],
+     ['another origin', $url, { origins => ['https://*.example.com'] },
+        'invalid_host'],
+     ['a host', $url, { origins => ['127.0.0.1'] }, undef],
+     ['its port', $url, { origins => ['127.0.0.1:1'] }, 'invalid_host'],
+     ['no origin', $url, { origins => [] }, 'invalid_host'],
+     ['another scheme', 'app:///a.js', {}, 'invalid_host'],
+     ['no such file', $web->url . '/no.js', {}, 'not_found'],
+     ['an internal host', 'http://localhost:' . $web->port . '/terser.js', {},
+        'download_error']) {
+    my ($name, $of, $o, $reason) = @$_;
+    my $answer = of_web($of, scraping => { headers => {},
+        enabled => $o->{enabled} // 1 ? JSON::PP::true() : JSON::PP::false(),
+        allowed_origins => $o->{origins} // ['*'] });
+    is $answer->{scraping_attempts}[0]{reason}, $reason, $name
+        or diag explain $answer;
+}
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+$t->finish;
+done_testing;
