@@ -3,6 +3,8 @@
  */
 #include "script_trace.h"
 
+#include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,17 +14,23 @@
 #include "script_files.h"
 #include "symbolication/js/js.h"
 #include "symcachectl/command.h"
+#include "symcachectl/helper/client.h"
 #include "symcachectl/terminal/output.h"
+#include "symcachectl/terminal/printable.h"
+
+#define SECONDS 900 /* that a request may take at a server */
 
 struct line {
     const char *data;
     size_t size;
     bool is_frame;
-    bool is_found;
     struct jstrace_frame frame;
-    struct jscache_token token; /* if it is found, and the next ones */
-    struct jscache_file file;
+    bool is_found; /* then the next ones are what it comes from */
+    bool is_ignored;
     struct symc_string function;
+    struct symc_string file;
+    uint64_t line;
+    uint64_t column;
 };
 
 struct trace_lines {
@@ -53,81 +61,93 @@ static void read_lines(struct trace_lines *lines, const char *text,
     }
 }
 
-/* Names a frame; caller is how the frame below calls it, or absent. */
-static void name(struct line *line, struct symc_string caller)
+/* The name of a frame, which stays allocated; caller is how the frame below
+ * calls it, or absent. */
+static struct symc_string name(const struct jstrace_frame *frame,
+                               const struct jscache_token *token,
+                               struct symc_string caller)
 {
     char *folded;
     struct symc_string own = {NULL, 0}, function;
 
-    if (line->frame.function.size > 0) {
-        own.data = line->frame.function.data;
-        own.size = line->frame.function.size;
+    if (frame->function.size > 0) {
+        own.data = frame->function.data;
+        own.size = frame->function.size;
     }
-    function = js_function(&line->token, own, caller);
+    function = js_function(token, own, caller);
     folded = malloc(3 * function.size + 16);
     if (folded == NULL) {
         command_no_memory();
     }
-    line->function.data = folded;
-    line->function.size = js_fold(function, folded, 3 * function.size + 16);
-}
-
-/* From the outermost frame on, as names of callers help. */
-static size_t find_all(struct trace_lines *lines, struct script_files *files)
-{
-    size_t i, found = 0;
-    const struct symc_string none = {NULL, 0};
-    struct symc_string caller = none;
-    const struct jscache_reader *reader;
-    struct line *line;
-
-    for (i = lines->count; i-- > 0; caller = line->token.name) {
-        line = &lines->list[i];
-        line->token.name = none;
-        if (!line->is_frame) {
-            continue;
-        }
-        reader = script_files_find(files, line->frame.url.data,
-                                   line->frame.url.size);
-        if (reader == NULL ||
-            !jscache_reader_lookup(reader, line->frame.line - 1,
-                                   line->frame.column - 1, true,
-                                   &line->token) ||
-            !jscache_reader_file(reader, line->token.file, &line->file)) {
-            line->token.name = none;
-            continue;
-        }
-        line->is_found = true;
-        found++;
-        name(line, caller);
-    }
-    return found;
+    function.size = js_fold(function, folded, 3 * function.size + 16);
+    function.data = folded;
+    return function;
 }
 
 /* The name of the original in the map, without what packers add. */
-static struct symc_string file_name(const struct line *line)
+static struct symc_string file_name(const struct jscache_file *file)
 {
     struct js_names names;
     const struct symc_string none = {NULL, 0};
-    char *module = malloc(line->file.name.size + 1);
+    char *module = malloc(file->name.size + 1);
 
     if (module == NULL) {
         command_no_memory();
     }
-    names = js_file_names(line->file.name, none, true, module);
+    names = js_file_names(file->name, none, true, module);
     free(module);
     return names.filename;
 }
 
+/* Finds what a frame comes from.  Returns the name of its token. */
+static struct symc_string find(struct script_files *files, struct line *line,
+                               struct symc_string caller)
+{
+    const struct jstrace_frame *frame = &line->frame;
+    const struct symc_string none = {NULL, 0};
+    const struct jscache_reader *reader;
+    struct jscache_token token;
+    struct jscache_file file;
+
+    if (!line->is_frame) {
+        return none;
+    }
+    reader = script_files_find(files, frame->url.data, frame->url.size);
+    if (reader == NULL ||
+        !jscache_reader_lookup(reader, frame->line - 1, frame->column - 1,
+                               true, &token) ||
+        !jscache_reader_file(reader, token.file, &file)) {
+        return none;
+    }
+    line->is_found = true;
+    line->is_ignored = file.is_ignored;
+    line->function = name(frame, &token, caller);
+    line->file = file_name(&file);
+    line->line = (uint64_t)token.line + 1;
+    line->column = (uint64_t)token.column + 1;
+    return token.name;
+}
+
+/* From the outermost frame on, as names of callers help. */
+static void find_all(struct trace_lines *lines, const char *maps)
+{
+    size_t i;
+    struct symc_string caller = {NULL, 0};
+    static struct script_files files;
+
+    files.maps = maps;
+    for (i = lines->count; i-- > 0;) {
+        caller = find(&files, &lines->list[i], caller);
+    }
+}
+
 static void print_place(struct output *output, const struct line *line)
 {
-    struct symc_string file = file_name(line);
-
-    output_string(output, &file);
+    output_string(output, &line->file);
     output_text(output, ":");
-    output_decimal(output, (uint64_t)line->token.line + 1);
+    output_decimal(output, line->line);
     output_text(output, ":");
-    output_decimal(output, (uint64_t)line->token.column + 1);
+    output_decimal(output, line->column);
 }
 
 /* Prints a part of the text; tabs are no control characters there. */
@@ -183,7 +203,7 @@ static void print_json(struct output *output, const struct line *line)
                                     frame->function.size};
     const struct symc_string *function =
         line->is_found ? &line->function : &own;
-    struct symc_string file = url;
+    const struct symc_string *file = line->is_found ? &line->file : &url;
 
     output_text(output, "{\"symbolicated\": ");
     output_text(output, line->is_found ? "true" : "false");
@@ -195,47 +215,192 @@ static void print_json(struct output *output, const struct line *line)
     } else {
         output_text(output, "null");
     }
-    if (line->is_found) {
-        file = file_name(line);
-    }
     output_text(output, ", \"filename\": ");
-    output_json(output, &file);
+    output_json(output, file);
     output_text(output, ", \"lineno\": ");
-    output_decimal(output, line->is_found ? (uint64_t)line->token.line + 1
-                                          : frame->line);
+    output_decimal(output, line->is_found ? line->line : frame->line);
     output_text(output, ", \"colno\": ");
-    output_decimal(output, line->is_found ? (uint64_t)line->token.column + 1
-                                          : frame->column);
+    output_decimal(output, line->is_found ? line->column : frame->column);
     if (line->is_found) {
-        output_text(output, line->file.is_ignored ? ", \"in_app\": false"
-                                                  : ", \"in_app\": true");
+        output_text(output, line->is_ignored ? ", \"in_app\": false"
+                                             : ", \"in_app\": true");
     }
     output_text(output, "}\n");
 }
 
-int script_trace_show(const char *maps, const char *text, size_t size,
-                      bool is_json)
+static int print(const struct trace_lines *lines, bool is_json,
+                 int code_of_nothing)
 {
     static struct output output;
-    static struct script_files files;
-    struct trace_lines lines = {NULL, 0, 0};
-    size_t i, found;
+    size_t i, found = 0;
 
-    files.maps = maps;
-    read_lines(&lines, text, size);
-    found = find_all(&lines, &files);
     output_init(&output, STDOUT_FILENO);
-    for (i = 0; i < lines.count; i++) {
+    for (i = 0; i < lines->count; i++) {
+        found += lines->list[i].is_found;
         if (!is_json) {
-            print_line(&output, &lines.list[i]);
-        } else if (lines.list[i].is_frame) {
-            print_json(&output, &lines.list[i]);
+            print_line(&output, &lines->list[i]);
+        } else if (lines->list[i].is_frame) {
+            print_json(&output, &lines->list[i]);
         }
     }
-    for (i = 0; i < lines.count; i++) {
-        free((char *)(uintptr_t)lines.list[i].function.data);
+    return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
+}
+
+/* a server ------------------------------------------------------------------
+ */
+
+static struct {
+    struct trace_lines lines;
+    bool is_json;
+    int code;
+} asked;
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
     }
-    free(lines.list);
-    return output_finish(
-        &output, found > 0 || maps == NULL ? COMMAND_OK : COMMAND_NOT_FOUND);
+}
+
+static void add_text(cJSON *object, const char *key, struct jstrace_text text)
+{
+    char *copy = strndup(text.data, text.size);
+
+    if (copy == NULL) {
+        command_no_memory();
+    }
+    add(object, key, cJSON_CreateString(copy));
+    free(copy);
+}
+
+static cJSON *frame_of(const struct jstrace_frame *frame)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    add(object, "platform", cJSON_CreateString("javascript"));
+    add_text(object, "abs_path", frame->url);
+    add(object, "lineno", cJSON_CreateNumber(frame->line));
+    add(object, "colno", cJSON_CreateNumber(frame->column));
+    if (frame->function.size > 0) {
+        add_text(object, "function", frame->function);
+    }
+    return object;
+}
+
+/* The request for all frames; a trace ends with a line that is none.  It names
+ * no artifacts, so that the server's own files are all that there is. */
+static char *make_request(const struct trace_lines *lines)
+{
+    size_t i;
+    char *text;
+    cJSON *root = cJSON_CreateObject(), *source = cJSON_CreateObject();
+    cJSON *stacks = cJSON_CreateArray(), *frames = NULL, *stack, *options;
+
+    for (i = 0; i < lines->count; i++) {
+        if (!lines->list[i].is_frame) {
+            frames = NULL;
+            continue;
+        }
+        if (frames == NULL) {
+            stack = cJSON_CreateObject();
+            frames = cJSON_CreateArray();
+            add(stack, "frames", frames);
+            cJSON_AddItemToArray(stacks, stack);
+        }
+        cJSON_AddItemToArray(frames, frame_of(&lines->list[i].frame));
+    }
+    options = cJSON_CreateObject();
+    add(options, "frame_order", cJSON_CreateString("callee_first"));
+    add(options, "apply_source_context", cJSON_CreateFalse());
+    add(source, "id", cJSON_CreateString("symcachectl"));
+    add(source, "url", cJSON_CreateString("https://symcachectl.invalid/"));
+    add(source, "token", cJSON_CreateString("none"));
+    add(root, "source", source);
+    add(root, "options", options);
+    add(root, "stacktraces", stacks);
+    text = cJSON_PrintUnformatted(root);
+    if (text == NULL) {
+        command_no_memory();
+    }
+    cJSON_Delete(root);
+    return text;
+}
+
+static struct symc_string text_of(const cJSON *object, const char *key)
+{
+    const char *text = printable_field(object, key);
+    const struct symc_string string = {text, strlen(text)};
+
+    return string;
+}
+
+static void take_frame(const cJSON *frame, struct line *line)
+{
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(frame, "data");
+
+    line->is_found =
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(data, "symbolicated"));
+    line->function = text_of(frame, "function");
+    line->file = text_of(frame, "filename");
+    line->line = (uint64_t)printable_number(frame, "lineno");
+    line->column = (uint64_t)printable_number(frame, "colno");
+}
+
+static void print_answer(const cJSON *answer)
+{
+    size_t i = 0;
+    const cJSON *stack, *frame;
+    struct trace_lines *lines = &asked.lines;
+
+    cJSON_ArrayForEach(stack,
+                       cJSON_GetObjectItemCaseSensitive(answer, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame,
+                           cJSON_GetObjectItemCaseSensitive(stack, "frames"))
+        {
+            while (i < lines->count && !lines->list[i].is_frame) {
+                i++;
+            }
+            if (i < lines->count) {
+                take_frame(frame, &lines->list[i++]);
+            }
+        }
+    }
+    asked.code = print(lines, asked.is_json, COMMAND_NOT_FOUND);
+}
+
+static int judge(const cJSON *answer)
+{
+    return asked.code;
+}
+
+static int ask(const struct settings *settings)
+{
+    int code;
+    char *request = make_request(&asked.lines);
+    struct settings plain = *settings;
+
+    asked.is_json = settings->is_json != 0;
+    plain.is_json = 0; /* what is printed is not what was answered */
+    code = client_send(&plain, "/symbolicate-js", request, SECONDS,
+                       print_answer, judge);
+    free(request);
+    return code;
+}
+
+int script_trace_show(const struct settings *settings, const char *maps,
+                      const char *text, size_t size)
+{
+    int code;
+
+    read_lines(&asked.lines, text, size);
+    if (settings->socket != NULL) {
+        code = ask(settings);
+    } else {
+        find_all(&asked.lines, maps);
+        code = print(&asked.lines, settings->is_json != 0,
+                     maps != NULL ? COMMAND_NOT_FOUND : COMMAND_OK);
+    }
+    free(asked.lines.list);
+    return code;
 }

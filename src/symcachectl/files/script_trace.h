@@ -8,20 +8,22 @@
 #ifndef SYMCACHECTL_FILES_SCRIPT_TRACE_H
 #define SYMCACHECTL_FILES_SCRIPT_TRACE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "symcachectl/settings.h"
+
 /*
- * Prints a text in which frames have what they come from, or for is_json one
- * object for each frame; other lines, and frames that no map is there for,
- * stay as they are.
+ * Prints a text in which frames have what they come from, or as JSON one object
+ * for each frame; other lines, and frames that no map is there for, stay as
+ * they are.
  *
- * Scripts and maps are looked for in maps, a folder (NULL: there is none), by
- * as much of their paths as there is; otherwise where the trace says, if that
- * is a file on this machine.  Returns an exit code: that nothing was found
- * only if there is a folder.
+ * If the settings name a server, it is asked (POST /symbolicate-js).  Otherwise
+ * scripts and maps are looked for in maps, a folder (NULL: there is none), by
+ * as much of their paths as there is; or else where the trace says, if that is
+ * a file on this machine.  Returns an exit code: that nothing was found only if
+ * a folder or a server is named.
  */
-int script_trace_show(const char *maps, const char *text, size_t size,
-                      bool is_json);
+int script_trace_show(const struct settings *settings, const char *maps,
+                      const char *text, size_t size);
 
 #endif

@@ -323,7 +323,7 @@ static bool show_report(struct settings *settings, const char *file,
         return true;
     }
     if (jstrace_is_trace(text, size) && path_of(text) == NULL) {
-        *code = script_trace_show(maps, text, size, settings->is_json != 0);
+        *code = script_trace_show(settings, maps, text, size);
         return true;
     }
     return false;
