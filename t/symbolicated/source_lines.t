@@ -9,6 +9,7 @@ use warnings;
 use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
 use Test::File qw(slurp spew);
 use Test::More;
 use Test::Symcache;
@@ -59,6 +60,22 @@ for (@{ $json->decode(slurp("$data/ring/answers.json")) }) {
     }
     $_->{candidates} and adapt($_->{candidates}) for @{ $want->{modules} };
     is_deeply $got, $want, "ring: $name" or diag $json->pretty->encode($got);
+}
+
+# --- on the command line: from the daemon, and of the store alone
+
+my ($asked) = grep { $_->{name} eq 'given' }
+    @{ $json->decode(slurp("$data/ring/answers.json")) };
+$t->write_file('request', $json->encode($asked->{request}));
+for (['--socket', 'unix:' . $t->symbolicated_socket],
+     ['--root', $t->path('store')]) {
+    my @options = (@$_, $t->path('request'));
+    my $said = Test::Ctl->new($t)->run('symbolicate', '--json', @options);
+    is_deeply eval { $json->decode($said->{out})->{stacktraces} },
+        $asked->{answer}{stacktraces}, "symcachectl symbolicate $_->[0]" or diag explain $said;
+    $said = Test::Ctl->new($t)->run('symbolicate', @options);
+    like $said->{out}, qr{^    weigh at /build/ring/main\.c:10\n {8}sum \+= ring_at\(r,}m,
+        'and for people';
 }
 
 # --- frames that bring a path and a line themselves; nothing else is there of

@@ -54,6 +54,7 @@ static void print_frame(const cJSON *frame, unsigned number, bool is_inlined)
         fputs(is_inlined ? "inlined]" : "]", stdout);
     }
     putchar('\n');
+    printable_put_code(stdout, frame);
 }
 
 static void print_thread(const cJSON *stack)

@@ -76,6 +76,7 @@ static void print_stack(const cJSON *stack)
                             printable_number(next, "original_index") == index
                         ? " (inlined)"
                         : "");
+        printable_put_code(stdout, frame);
     }
 }
 

@@ -75,6 +75,18 @@ void printable_put_field(FILE *stream, const cJSON *object, const char *key)
     printable_put(stream, printable_field(object, key));
 }
 
+void printable_put_code(FILE *stream, const cJSON *frame)
+{
+    const char *line = printable_field(frame, "context_line");
+
+    line += strspn(line, " \t");
+    if (*line != '\0') {
+        fputs("        ", stream);
+        printable_put(stream, line);
+        putc('\n', stream);
+    }
+}
+
 double printable_number(const cJSON *object, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

@@ -24,6 +24,10 @@ void printable_put(FILE *stream, const char *text);
 const char *printable_field(const cJSON *object, const char *key);
 void printable_put_field(FILE *stream, const cJSON *object, const char *key);
 
+/* Prints the line of source code that a frame of Symbolicator's protocol has,
+ * behind blanks of ours in place of its own; nothing, if it has none. */
+void printable_put_code(FILE *stream, const cJSON *frame);
+
 /* The number in an object's field; 0 if there is none. */
 double printable_number(const cJSON *object, const char *key);
 
