@@ -37,15 +37,16 @@ my %tiers = (
 # PDBs of the same identity and other bytes: the last page is not used.
 sub other { substr($pdb, 0, -1) . chr $_[0] }
 
-# Starts a machine, whose uploads the others hear of if there are peers.
+# Starts a machine, whose uploads the others hear of if there are peers; root: of
+# which its folder of uploads is.
 sub start {
-    my ($m, $tier, $has_peers) = @_;
+    my ($m, $tier, $has_peers, $root) = @_;
     my $c = $u->config;
     delete $c->{uploads}{tokens};
     $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines]
         if $has_peers;
     $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
-    $c->{uploads}{root} = $m->path('uploads');
+    $c->{uploads}{root} = ($root // $m)->path('uploads');
     $c->{uploads}{spool} = $m1->path('uploads/.spool');
     $c->{sources}{empty}{path} = $m->path('empty');
     $c->{stores}{default}{root} = $m->path('store');
@@ -196,6 +197,17 @@ push @{ $of{ ask($m1, 'executable', "z$_.so/buildid-$z->{build}") } }, $_
 is "@{ $of{200} } and @{ $of{404} }", join(' ', 1 .. 64, 'and', 65, 66),
     'found by 64 names';
 is ask($m1, 'executable', "libz.so/buildid-$z->{build}"), 200, 'and its own';
+
+# --- one folder that all machines mount, which do not hear of each other
+
+$m1->stop_symcached;
+start($_, undef, 0, $m1) for $m1, $m2;
+my $shared = elf();
+my @shared = map { ['executable', "$_/buildid-$shared->{build}"] } 'libs.so', 's.so';
+is ask($m2, @$_), 404, "absent: $_->[1]" for @shared;
+is $u->put("libs.so/elf-buildid-$shared->{build}/libs.so", $shared->{program})
+    ->{status}, 201, 'a program, at the other machine';
+is ask($m2, @$_), 200, "found at once: $_->[1]" for @shared;
 
 $_->finish for reverse @machines;
 done_testing;
