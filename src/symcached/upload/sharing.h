@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Uploaded files are stored in the tier of "uploads", one after the other,
- * before they have their names here: so what was answered is durable, and other
+ * Uploaded files are stored in the tier of "uploads", some at a time, before
+ * they have their names here: so what was answered is durable, and other
  * machines find it.  Behind each its entries in the index (index.h) are stored.
  */
 #ifndef SYMCACHED_UPLOAD_SHARING_H
