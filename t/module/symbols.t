@@ -135,6 +135,8 @@ for my $row (
         '- with the one type that all clients take';
     is h($r, 'Content-Length'), length $content, '- and its length';
     is h($r, 'Content-Encoding'), undef, '- as it is';
+    is h($r, 'X-DEBUGINFOD-SIZE'), $uri =~ m{^/sym/buildid/} ? length $content
+        : undef, '- with the size that debuginfod tells, or without';
 }
 logged("200 HIT app.pdb $guid 26 app.pdb/${guid}1A",
     'variables of a PDB');
