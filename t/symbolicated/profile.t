@@ -13,6 +13,7 @@ use Compress::Zlib qw(memGzip memGunzip);
 use File::Copy qw(copy);
 use File::Path qw(make_path);
 use MIME::Base64 qw(encode_base64);
+use Test::Front;
 use Test::More;
 use Test::Symcache;
 use Test::Wire qw(bytes field fields number varint);
@@ -232,6 +233,23 @@ is $t->http($t->symbolicated_socket, 'GET', '/profile')->{status}, 405, 'GET';
 is ask(join '', map { sprintf "%040x /lib/%d\n\t 10 [unknown] (/lib/%d)\n", $_, $_, $_ }
        1 .. 101)->{status}, 413, 'more modules than limits.modules';
 
+# --- through nginx, as the example has it
+
+my ($front, $signed_in) = Test::Front::start($t);
+is $t->post($front, '/profile', $perf)->{body}, $named, 'a profile through nginx';
+is $t->post($front, '/profile', memGzip($perf), 'Content-Encoding: gzip')->{body},
+    $named, '... packed';
+is $t->post($signed_in, '/profile', $perf)->{status}, 401, '... with a password';
+my $question = $json->encode({ file => $build, addrs => [0x2024] });
+my $wanted_lines = $t->post($t->symbolicated_socket, '/symbolize/v1', $question)->{body};
+like $wanted_lines, qr/run_loop/, 'addresses';
+is $t->post($front, '/symbolize/v1', $question)->{body}, $wanted_lines,
+    '... through nginx';
+$r = $t->post($front, '/symbolize/v1', $question, 'Accept-Encoding: gzip');
+is memGunzip($r->{body}), $wanted_lines, '... packed';
+is $t->post($signed_in, '/symbolize/v1', $question)->{status}, 401,
+    '... with a password';
+
 # --- a program, and what addr2line says
 
 SKIP: {
@@ -276,5 +294,6 @@ EOS
 }
 
 is $t->symbolicated_metric('symbolicated_requests_running'), 0, 'nothing runs';
+
 $t->finish;
 done_testing;
