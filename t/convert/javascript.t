@@ -131,6 +131,24 @@ for (['100 MB of lines', $head . (';' x 100_000_000) . 'AAAA"}', 0],
     unlink "$dir/lie.map";
 }
 
+# Debug ids of a pair that differ are told, and only these.
+my $id = '85314830-023f-4cf1-a267-535f4e37bb17';
+for (["//# debugId=$id", qq("debugId": "$id"), ''],
+     ["//# debugId=$id", '"debug_id": "' . uc($id) =~ tr/-//dr . '"', ''],
+     ["//# debugId=$id", '"debugId": 5', ''],
+     ['', qq("debugId": "$id"), ''],
+     ["//# debugId=$id", '"debugId": "85314830", "debug_id": "x"',
+      qr/debug id $id, and its map 85314830: they may not/]) {
+    my ($comment, $member, $wanted) = @$_;
+    spew("$dir/a.js", "x = () => 1\n$comment\n");
+    spew("$dir/a.map", "{$member, \"mappings\": \"\"}");
+    my ($code, undef, $said) =
+        convert("$dir/a.js", "$dir/a.map", '-o', "$dir/c");
+    is $code, 0, "$member: a JsCache";
+    ref $wanted ? like $said, $wanted, 'ids that differ'
+        : is $said, '', 'ids that do not';
+}
+
 # Scripts that cannot be read have no names of functions, but all places.
 spew("$dir/a.map", "${head}AAAA,CAACA\"}");
 for (['too deep', '(' x 100_000], ['too deep', '[' x 100_000],

@@ -3,6 +3,7 @@
  */
 #include "convert.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,47 @@ static int write_cache(struct sourcemap *map, const char *script, size_t size,
                                          : -1;
 }
 
+/* The next hexadecimal digit of an id, or '\0'. */
+static char next_digit(struct symc_string *id)
+{
+    char c;
+
+    while (id->size > 0) {
+        c = *id->data++;
+        id->size--;
+        if (c != '-') {
+            return c >= 'A' && c <= 'F' ? (char)(c | 0x20) : c;
+        }
+    }
+    return '\0';
+}
+
+/* Says so, if a script and a map have debug ids that differ: they are not of
+ * one build, or a tool changed one of them later. */
+static void compare_ids(const struct sourcemap *map, struct symc_string id,
+                        struct debuginfo_result *result)
+{
+    char digit;
+    struct symc_string of_script = id, of_map = map->debug_id;
+
+    if (id.data == NULL || map->debug_id.data == NULL ||
+        result->note[0] != '\0') {
+        return;
+    }
+    do {
+        digit = next_digit(&of_script);
+        if (digit != next_digit(&of_map)) {
+            snprintf(result->note, sizeof(result->note),
+                     "the script has the debug id %.*s, and its map %.*s: "
+                     "they may not belong together",
+                     id.size < 36 ? (int)id.size : 36, id.data,
+                     map->debug_id.size < 36 ? (int)map->debug_id.size : 36,
+                     map->debug_id.data);
+            return;
+        }
+    } while (digit != '\0');
+}
+
 int sourcemap_convert(const uint8_t *script, size_t script_size,
                       const uint8_t *map, size_t map_size,
                       const struct symc_sink *sink,
@@ -153,6 +195,8 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     if (rc == 0) {
         rc = write_cache(&read, (const char *)script, script_size, sink,
                          result, failure);
+        compare_ids(&read, js_debug_id((const char *)script, script_size),
+                    result);
     }
     sourcemap_free(&read);
     scratch_free(text);

@@ -260,6 +260,19 @@ static size_t protection(const char *text, size_t size)
     return p == end ? SIZE_MAX : (size_t)(p - text);
 }
 
+/* The name of the standard wins; what is no text is none. */
+static void read_debug_id(struct sourcemap *map)
+{
+    uint32_t id = json_member(&map->json, 0, "debugId");
+
+    if (id == 0 || map->json.values[id].type != JSON_STRING) {
+        id = json_member(&map->json, 0, "debug_id");
+    }
+    if (id != 0 && map->json.values[id].type == JSON_STRING) {
+        map->debug_id = text_of(&map->json, id);
+    }
+}
+
 int sourcemap_read(struct sourcemap *map, char *text, size_t size,
                    struct failure *failure)
 {
@@ -287,6 +300,7 @@ int sourcemap_read(struct sourcemap *map, char *text, size_t size,
     if (sourcemap_read_object(map, 0, 0, failure) != 0) {
         return -1;
     }
+    read_debug_id(map);
     sourcemap_sort(map);
     return 0;
 }

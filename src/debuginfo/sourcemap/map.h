@@ -37,6 +37,7 @@ struct sourcemap_source {
 };
 
 struct sourcemap {
+    struct symc_string debug_id; /* as it stands there, or absent */
     struct json json; /* all texts below are in its text or in the arena */
     struct arena arena;
     struct sourcemap_source *sources;
