@@ -112,6 +112,30 @@ is state_of($sum, '/build/out/crash.pdb', @sums)->{state}, 'ok',
     'one that was removed is made again of its chunks';
 ok -e "$dir/uploads/$path", '... and is there';
 
+# --- a mapping of ProGuard, whose UUID is in its name
+
+my $uuid = '5c1d3f3a-0000-4000-8000-0123456789ab';
+my $key = '5C1D3F3A0000400080000123456789AB0';
+my $mapping = "org.example.Main -> a.a:\n    1:3:void run():10:12 -> a\n";
+ok scalar(grep { $_ eq 'proguard' } @{ $u->request('GET', $send, '', @bearer)
+        ->{json}{accept} }), 'a client may send mappings';
+chunks(packed($mapping));
+$state = state_of(sha1_hex($mapping), "/proguard/$uuid.txt", sha1_hex($mapping));
+is $state->{state}, 'ok', 'a mapping is taken' or diag explain $state;
+is_deeply [@{ $state->{dif} }{qw(uuid symbolType id)}],
+    [$uuid, 'proguard', "mapping.txt/$key/mapping.txt"], '... under its UUID';
+my $with = $u->config;
+push @{ $with->{stores}{default}{transcoders} }, { version => '1.0.0',
+    makes => 'proguardcache', command => [$t->program('pdb2symcache'), '{pdb}'] };
+$t->stop_symcached;
+$t->start_symcached($with);
+$answer = $t->http("$dir/h.sock", 'GET',
+    "/v1/proguardcache/default/mapping.txt/$key?version=1.0.0&wait=60");
+is $answer->{status}, 200, 'a ProguardCache is made of it' or diag $answer->{raw};
+$state = state_of(sha1_hex($mapping), 'mapping.txt', sha1_hex($mapping));
+is $state->{state}, 'error', 'without a UUID it belongs nowhere';
+like $state->{detail}, qr/needs a UUID/, '... and why';
+
 # --- after a restart the client asks again, and the chunks are there
 
 $t->stop_symcached;

@@ -19,7 +19,7 @@ struct candidate {
 
 #define UNKNOWN                                                               \
     "is not a file whose identity can be read: no PDB, no Breakpad text, no " \
-    "PE, ELF or Mach-O file, no source bundle"
+    "PE, ELF or Mach-O file, no source bundle, no mapping"
 
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
@@ -283,6 +283,37 @@ static bool fits_macho(struct candidate *c)
     return has_build_id(c, &ssqp_macho);
 }
 
+/*
+ * Nothing in a mapping says whose it is: its path does, mapping.txt/<UUID>0/
+ * mapping.txt, or a name such as <UUID>.txt, which Sentry's clients send.
+ */
+static bool fits_mapping(struct candidate *c)
+{
+    static const char name[] = "mapping.txt", end[] = ".txt";
+    const char *id = c->parts[1] != NULL ? c->parts[1] : c->parts[0];
+    symcache_key_t *key = &c->place->ids[0];
+    size_t len = strlen(id);
+
+    if (c->parts[1] == NULL && len > sizeof(end) - 1 &&
+        strcasecmp(id + len - (sizeof(end) - 1), end) == 0) {
+        len -= sizeof(end) - 1;
+    }
+    if (!symcache_debug_id_read(id, len, key->guid, &key->age) ||
+        key->age != 0) {
+        return FAIL(c, "is a mapping, which needs a UUID in its name: "
+                       "<UUID>.txt");
+    }
+    if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
+        return FAIL(c, "is called %s there, and not %.255s", name,
+                    c->parts[0]);
+    }
+    key->id_type = SYMCACHE_ID_DEBUG;
+    c->place->nids = 1;
+    symcache_id_print(c->place->id, key);
+    snprintf(c->place->name, sizeof(c->place->name), "%s", name);
+    return has_file(c, name);
+}
+
 /* How the formats that symbol stores have are compared with a path. */
 static const struct {
     bool (*fits)(struct candidate *c);
@@ -296,6 +327,7 @@ static const struct {
     [FORMAT_PE] = {fits_image, true, false},
     [FORMAT_ELF] = {fits_elf, true, true},
     [FORMAT_MACHO] = {fits_macho, true, true},
+    [FORMAT_PROGUARD] = {fits_mapping, false, false},
 };
 
 /* Of a fat file, each image is one by which it may be asked for. */

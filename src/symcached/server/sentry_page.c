@@ -90,7 +90,7 @@ static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
 {
     static const char *const accept[] = {"debug_files", "pdbs", "portablepdbs",
-                                         "sources"};
+                                         "sources", "proguard"};
     static const char *const compression[] = {"gzip"};
     cJSON *object = cJSON_CreateObject();
     char url[300];
