@@ -7,7 +7,7 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate minidump ls import clean tier transcoder upload uploads
+               drain symbolicate minidump retrace ls import clean tier transcoder upload uploads
                watch symbfile bundle-sources
                -h --help -V
                --version'
@@ -41,7 +41,8 @@ _symcachectl() {
     convert)            words='-o --kind --text --arch --id --altlink --like-symbolic --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
-    symbolicate)        words="$asks --root --url --images --maps" ;;
+    symbolicate)        words="$asks --root --url --images --maps --mapping" ;;
+    retrace)            words="--quiet --info" ;;
     minidump)           words="$asks --root --url --schema" ;;
     warm)               words="$asks --kind --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;

@@ -19,6 +19,7 @@ enum command_exit {
  * code.  It has printed its errors to standard error. */
 int lookup_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
+int retrace_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
 int convert_command(int argc, char **argv);
 int warm_command(int argc, char **argv);

@@ -28,6 +28,7 @@ static const struct {
     {"import", import_command}, {"clean", clean_command},
     {"tier", tier_command},
     {"symbolicate", symbolicate_command}, {"minidump", minidump_command},
+    {"retrace", retrace_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
     {"uploads", uploads_command}, {"watch", watch_command},
     {"symbfile", symbfile_command},
@@ -53,7 +54,9 @@ static const char help[] =
     "       symcachectl symbolicate [OPTION...] --images PATH TRACE\n"
     "       symcachectl symbolicate [OPTION...] REPORT\n"
     "       symcachectl symbolicate [OPTION...] PROFILE\n"
+    "       symcachectl symbolicate --mapping MAPPING TRACE\n"
     "       symcachectl minidump [OPTION...] FILE\n"
+    "       symcachectl retrace [--quiet] [--info] MAPPING [TRACE]\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"

@@ -168,18 +168,12 @@ static enum symc_status read_records(struct convert *c, const uint8_t *data,
     return status;
 }
 
-static int convert(const uint8_t *data, size_t size,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+int proguard_convert(const uint8_t *data, size_t size,
+                     const struct symc_sink *sink, struct failure *failure)
 {
     struct convert c = {.last = {.kind = PROGUARD_BAD}};
     enum symc_status status;
 
-    if (!proguard_sniff(data, size)) {
-        return failure_set(failure, FAILURE_NOT_PDB,
-                           "is no mapping of ProGuard or R8: its first lines "
-                           "have no class with a member");
-    }
     if (size > UINT32_MAX) {
         return failure_set(failure, FAILURE_LIMIT,
                            "is a mapping of %zu bytes, of at most 4 GiB", size);
@@ -193,6 +187,17 @@ static int convert(const uint8_t *data, size_t size,
     proguardcache_writer_free(&c.writer);
     proguard_comment_free(&c.comment);
     return failure_writer(failure, status);
+}
+
+static int convert(const uint8_t *data, size_t size,
+                   const struct symc_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
+{
+    return proguard_sniff(data, size)
+               ? proguard_convert(data, size, sink, failure)
+               : failure_set(failure, FAILURE_NOT_PDB,
+                             "is no mapping of ProGuard or R8: its first "
+                             "lines have no class with a member");
 }
 
 static const struct debuginfo_maker makes[] = {

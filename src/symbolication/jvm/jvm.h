@@ -8,6 +8,7 @@
 #define SYMBOLICATION_JVM_JVM_H
 
 #include "remap.h"
+#include "retrace.h"
 #include "signature.h"
 #include "stacktrace.h"
 

@@ -149,6 +149,7 @@ static bool add_plain(struct remap *r, const struct proguardcache_member *m,
         .method = m->name,
         .has_line = has_a_line,
         .line = line,
+        .is_alternative = r->out->count > 0,
         .is_synthesized = (m->flags & PROGUARDCACHE_SYNTHESIZED) != 0};
 
     make_file(r, mapped.class, &mapped);

@@ -36,6 +36,7 @@ struct jvm_mapped {
     bool has_line;
     uint32_t line;
     bool is_synthesized; /* made by the compiler */
+    bool is_alternative; /* to the one before, which it did not call */
     uint32_t place;      /* among those of the frame, before they are sorted */
 };
 

@@ -14,6 +14,7 @@
 #include "addresses.h"
 #include "crash_report.h"
 #include "minidump.h"
+#include "retrace.h"
 #include "reports/apple/apple.h"
 #include "reports/jstrace/jstrace.h"
 #include "script_trace.h"
@@ -360,7 +361,7 @@ static char *ask_file(struct settings *settings, const char *file,
                              "no request: neither \"stacktraces\" nor "
                              "\"jobs\" nor \"memoryMap\", no crash report, no "
                              "profile and no trace of JavaScript; a text of "
-                             ".NET needs --images");
+                             ".NET needs --images, one of the JVM --mapping");
         return NULL;
     }
     return text;
@@ -389,12 +390,13 @@ int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
     const char *images = NULL, *maps = NULL, *path = "/symbolicate";
-    const char *url = NULL;
+    const char *url = NULL, *mapping = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
                                         {"--url", NULL, &url},
                                         {"--maps", NULL, &maps},
-                                        {"--images", NULL, &images}};
+                                        {"--images", NULL, &images},
+                                        {"--mapping", NULL, &mapping}};
     char *text;
     int code;
 
@@ -411,6 +413,10 @@ int symbolicate_command(int argc, char **argv)
         return usage("no URL", url);
     }
     settings.socket = url != NULL ? url : settings.socket;
+    if (mapping != NULL) {
+        return argc == 1 ? retrace_show(mapping, argv[0])
+                         : usage("more than one TRACE", argv[1]);
+    }
     if (images != NULL && argc > 1) {
         return usage("more than one TRACE", argv[1]);
     }

@@ -1,0 +1,111 @@
+#!/usr/bin/env perl
+
+# symcachectl retrace: stack traces of shrunk programs as text.  What is expected
+# of traces.json are the tests of rust-proguard, most of them R8's
+# (t/data/jvm/README.md).  They print line 0 where retrace prints none, and do
+# not mark alternatives.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Encode qw(encode_utf8);
+use JSON::PP ();
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = $t->program('symcachectl');
+
+sub run {
+    my ($input, @args) = @_;
+    my @paths = map { $t->path($_) } qw(input out err);
+    $t->write_file('input', $input);
+    system('sh', '-c', '"$@" < ' . "'$paths[0]' > '$paths[1]' 2> '$paths[2]'",
+        'sh', $ctl, @args);
+    return ($? >> 8, $t->read_file('out'), $t->read_file('err'));
+}
+sub plain { join "\n", map { s/^\s+//r } split /\n/, $_[0] }
+
+for my $case (@{ JSON::PP->new->utf8->decode(
+        $t->read_file($t->data('jvm/traces.json'))) }) {
+    $t->write_file('mapping', encode_utf8($case->{mapping}));
+    my ($code, $out, $err) = run(encode_utf8($case->{trace}), 'retrace',
+        $t->path('mapping'));
+    is "$code$err", '0', "$case->{test}: exit code";
+    my $want = encode_utf8($case->{expected}) =~ s/:0\)/)/gr;
+    is plain($out =~ s/<OR> //gr), plain($want), $case->{test};
+}
+
+# --- what an Android log and nested exceptions look like
+
+my $mapping = <<'MAPPING';
+org.Main -> a.a:
+    1:1:void in():5:5 -> a
+    2:3:void run():10:12 -> a
+    void one() -> b
+    void two() -> b
+MAPPING
+$t->write_file('mapping', $mapping);
+my $trace = <<'TRACE';
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: FATAL EXCEPTION: main
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: a.a: boom
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: 	at a.a.a(SourceFile:2)
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: Caused by: a.a
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: 	... 3 more
+E/AndroidRuntime(  123): 	at a.a.a(SourceFile:3)
+Exception in thread "main" a.a
+	Suppressed: a.a: x
+		at java.base/java.lang.Thread.run(Thread.java:1)
+		at a.a.b(Unknown Source)
+a.a is only a word here
+TRACE
+my $want = <<'TRACE';
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: FATAL EXCEPTION: main
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: org.Main: boom
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: 	at org.Main.run(Main.java:10)
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: Caused by: org.Main
+11-27 18:00:00.000  1234  1234 E AndroidRuntime: 	... 3 more
+E/AndroidRuntime(  123): 	at org.Main.run(Main.java:11)
+Exception in thread "main" org.Main
+	Suppressed: org.Main: x
+		at java.base/java.lang.Thread.run(Thread.java:1)
+		at org.Main.one(Main.java)
+		<OR> at org.Main.two(Main.java)
+a.a is only a word here
+TRACE
+my ($code, $out) = run($trace, 'retrace', $t->path('mapping'));
+is $out, $want, 'log lines, nested exceptions, alternatives';
+$t->write_file('trace', $trace);
+is((run('', 'retrace', '--quiet', $t->path('mapping'), $t->path('trace')))[1],
+    $want, 'a trace in a file');
+is((run('', 'symbolicate', '--mapping', $t->path('mapping'), $t->path('trace')))[1],
+    $want, 'symcachectl symbolicate does the same');
+is system($t->program('pdb2symcache'), $t->path('mapping'), '-o',
+    $t->path('cache')), 0, 'a ProguardCache';
+is((run($trace, 'retrace', $t->path('cache')))[1], $want, 'answers the same');
+is((run("\tat a.a.a(X:2)", 'retrace', $t->path('mapping')))[1],
+    "\tat org.Main.run(Main.java:10)\n", 'a last line without an end');
+is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
+    'no control characters reach the terminal');
+
+# --- what is refused
+
+for ([[], 'no MAPPING'], [[qw(a b c)], 'more than one TRACE']) {
+    my ($args, $text) = @$_;
+    my ($code, $out, $err) = run('', 'retrace', @$args);
+    is $code, 2, "$text: exit code";
+    like $err, qr/\Q$text/, 'and why';
+}
+is((run('', 'retrace', $t->path('none')))[0], 3, 'no file');
+$t->write_file('cut', substr $t->read_file('cache'), 0, -1);
+is((run($trace, 'retrace', $t->path('cut')))[0], 4, 'a cache that is cut off');
+
+# One line stands for 60,001 frames, of which 512 count.
+$t->write_file('mapping', "a.B -> c:\n    void f():1:60001 -> d\n");
+($code, $out) = run("at c.d(X:3)\n" x 10, 'retrace', $t->path('mapping'));
+is scalar(() = $out =~ /^/mg), 5120, 'a line that stands for many';
+
+$t->finish;
+done_testing;
