@@ -127,7 +127,9 @@ static void sort_pairs(struct proguard_comment *c)
 {
     size_t i, n = 0;
 
-    qsort(c->pairs, c->num_pairs, sizeof(*c->pairs), compare_pairs);
+    if (c->num_pairs > 0) {
+        qsort(c->pairs, c->num_pairs, sizeof(*c->pairs), compare_pairs);
+    }
     for (i = 0; i < c->num_pairs; i++) {
         n -= n > 0 && c->pairs[n - 1].position == c->pairs[i].position;
         c->pairs[n++] = c->pairs[i];

@@ -28,7 +28,7 @@ static const struct symc_string absent = {NULL, 0};
 static bool is_same(struct symc_string a, struct symc_string b)
 {
     return a.size == b.size &&
-           (a.data == b.data || memcmp(a.data, b.data, a.size) == 0);
+           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
 static bool is_set(uint32_t line)
