@@ -21,6 +21,7 @@
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/msfz/msfz.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/proguard/proguard.h"
 #include "debuginfo/scratch.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
@@ -198,7 +199,8 @@ static size_t map_scratch(const struct input *input)
     size_t size = SCRATCH_FACTOR * work_size(input);
 
     if (!has_compressed_parts(input) &&
-        (input->map_size == 0 || work_size(input) < SCRATCH_LEAST)) {
+        ((input->map_size == 0 && !proguard_sniff(input->data, input->size)) ||
+         work_size(input) < SCRATCH_LEAST)) {
         return 0;
     }
     fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -140,25 +140,43 @@ bool proguardcache_reader_class(const struct proguardcache_reader *r,
     return true;
 }
 
-bool proguardcache_reader_member(const struct proguardcache_reader *r,
-                                 uint32_t index, struct proguardcache_member *m)
+bool proguardcache_reader_lines(const struct proguardcache_reader *r,
+                                uint32_t index, struct proguardcache_member *m)
 {
     const uint8_t *p = record_at(r, PROGUARDCACHE_MEMBERS, index);
 
     if (p == NULL) {
         return false;
     }
-    m->renamed = text_at(r, p);
+    m->record = p;
     m->lines[0] = le32(p + 4);
     m->lines[1] = le32(p + 8);
+    m->originals[0] = le32(p + 24);
+    m->originals[1] = le32(p + 28);
+    m->extra = le32(p + 36);
+    m->flags = le32(p + 40);
+    return true;
+}
+
+void proguardcache_reader_names(const struct proguardcache_reader *r,
+                                struct proguardcache_member *m)
+{
+    const uint8_t *p = m->record;
+
+    m->renamed = text_at(r, p);
     m->class = string_at(r, p + 12);
     m->file = string_at(r, p + 16);
     m->name = text_at(r, p + 20);
-    m->originals[0] = le32(p + 24);
-    m->originals[1] = le32(p + 28);
     m->arguments = text_at(r, p + 32);
-    m->extra = le32(p + 36);
-    m->flags = le32(p + 40);
+}
+
+bool proguardcache_reader_member(const struct proguardcache_reader *r,
+                                 uint32_t index, struct proguardcache_member *m)
+{
+    if (!proguardcache_reader_lines(r, index, m)) {
+        return false;
+    }
+    proguardcache_reader_names(r, m);
     return true;
 }
 

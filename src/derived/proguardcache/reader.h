@@ -45,6 +45,7 @@ struct proguardcache_class {
 };
 
 struct proguardcache_member {
+    const uint8_t *record;
     struct symc_string renamed;
     struct symc_string class; /* data is NULL: the class it stands in */
     struct symc_string file;  /* data is NULL: it is not known */
@@ -84,6 +85,14 @@ bool proguardcache_reader_class(const struct proguardcache_reader *reader,
 bool proguardcache_reader_member(const struct proguardcache_reader *reader,
                                  uint32_t index,
                                  struct proguardcache_member *member);
+
+/* The same of a member in two steps, as most are looked at for their lines
+ * only: what is a number, and then the texts. */
+bool proguardcache_reader_lines(const struct proguardcache_reader *reader,
+                                uint32_t index,
+                                struct proguardcache_member *member);
+void proguardcache_reader_names(const struct proguardcache_reader *reader,
+                                struct proguardcache_member *member);
 
 /* Returns the index of the member at a place in the parameters. */
 uint32_t

@@ -53,13 +53,13 @@ static bool has_line(const struct proguardcache_member *m, uint32_t line)
            (or_zero(m->lines[0]) <= line && line <= m->lines[1]);
 }
 
-/* Reads the i-th member of those that the frame may be of. */
+/* Reads the lines of the i-th member of those that the frame may be of. */
 static bool member_at(const struct remap *r, uint32_t i,
                       struct proguardcache_member *m)
 {
     uint32_t place = r->slice.first + i;
 
-    return proguardcache_reader_member(
+    return proguardcache_reader_lines(
         r->reader,
         r->has_parameters ? proguardcache_reader_parameter(r->reader, place)
                           : place,
@@ -141,23 +141,24 @@ static bool add(struct remap *r, const struct jvm_mapped *mapped)
 }
 
 /* Adds a member with a file that is made up. */
-static bool add_plain(struct remap *r, const struct proguardcache_member *m,
+static bool add_plain(struct remap *r, struct proguardcache_member *m,
                       bool has_a_line, uint32_t line)
 {
     struct jvm_mapped mapped = {
-        .class = m->class.data != NULL ? m->class : r->class.original,
-        .method = m->name,
         .has_line = has_a_line,
         .line = line,
         .is_alternative = r->out->count > 0,
         .is_synthesized = (m->flags & PROGUARDCACHE_SYNTHESIZED) != 0};
 
+    proguardcache_reader_names(r->reader, m);
+    mapped.class = m->class.data != NULL ? m->class : r->class.original;
+    mapped.method = m->name;
     make_file(r, mapped.class, &mapped);
     return add(r, &mapped);
 }
 
 /* Adds a member at the first of its original lines. */
-static bool add_first(struct remap *r, const struct proguardcache_member *m)
+static bool add_first(struct remap *r, struct proguardcache_member *m)
 {
     uint32_t line = or_zero(m->originals[0]);
 
@@ -213,6 +214,7 @@ static void look_at_base(const struct remap *r, struct base_members *base)
                            m.originals[1] != or_zero(m.originals[0]));
             continue;
         }
+        proguardcache_reader_names(r->reader, &m);
         if (base->without_range++ == 0) {
             name = m.name;
         }
@@ -322,7 +324,7 @@ static void map_without_line(struct remap *r)
     map_base(r, &base);
 }
 
-static bool add_base(struct remap *r, const struct proguardcache_member *m)
+static bool add_base(struct remap *r, struct proguardcache_member *m)
 {
     uint32_t line;
 
@@ -344,17 +346,18 @@ static bool add_base(struct remap *r, const struct proguardcache_member *m)
     }
 }
 
-static bool add_ranged(struct remap *r, const struct proguardcache_member *m)
+static bool add_ranged(struct remap *r, struct proguardcache_member *m)
 {
     struct jvm_mapped mapped = {
-        .class = m->class.data != NULL ? m->class : r->class.original,
-        .method = m->name,
         .has_line = true,
         .line = or_zero(m->originals[0]),
         .is_synthesized = (m->flags & PROGUARDCACHE_SYNTHESIZED) != 0};
     const struct symc_string synthetic = {SYNTHETIC_CLASS,
                                              sizeof(SYNTHETIC_CLASS) - 1};
 
+    proguardcache_reader_names(r->reader, m);
+    mapped.class = m->class.data != NULL ? m->class : r->class.original;
+    mapped.method = m->name;
     if (is_set(m->originals[1]) && m->originals[1] != mapped.line) {
         mapped.line += r->line - or_zero(m->lines[0]);
     }
