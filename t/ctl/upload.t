@@ -58,6 +58,16 @@ $r = $ctl->run('upload', '--url', "http://127.0.0.1:$port/elsewhere",
 is $r->{code}, 1, 'an address that takes no uploads: 1';
 like $r->{err}, qr/nothing at this address takes uploads \(HTTP 40[45]\)/, 'why';
 
+# a mapping of ProGuard, under the UUID in its name
+make_path("$dir/mapping");
+$t->write_file("mapping/$_.txt", "org.A -> a:\n    int b -> c\n")
+    for '5C1D3F3A-0000-4000-8000-0123456789AB', 'mapping';
+$r = $ctl->run(@upload, "$dir/mapping");
+is $r->{out}, "1 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n",
+    'a mapping without a UUID is left out';
+ok -f "$dir/uploads/mapping.txt/5C1D3F3A0000400080000123456789AB0/mapping.txt",
+    'one with a UUID is stored under it';
+
 # the same size, other bytes
 my $pdb = $t->read_file('build/deep/Crash.pdb');
 substr $pdb, -1, 1, chr(1 ^ ord substr $pdb, -1);

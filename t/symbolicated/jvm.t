@@ -14,6 +14,7 @@ use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
 use Test::File qw(slurp spew);
 use Test::More;
+use Test::ScriptedServer;
 use Test::Sentry;
 use Test::Symcache;
 
@@ -160,6 +161,42 @@ is_deeply answer($cases[0])->{errors}, [{ uuid => $cases[0]{modules}[0]{uuid},
 is_deeply answer($cases[0], { %$source, token => 'wrong' })->{errors},
     [{ uuid => $cases[0]{modules}[0]{uuid}, type => 'missing' }],
     'nor found with another token';
+$t->stop_symbolicated;
+$t->stop_symcached;
+
+# --- a source that takes its time: the request goes on, and is polled
+
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    $t->wait_until('the gate', sub { -e $t->path('gate') });
+    $c->reply(200, {}, encode_utf8($json->decode(
+        slurp("$data/random.json"))->[0]{mapping}));
+});
+$config = { stores => { default => { root => $t->path('store3'),
+        sources => ['slow'], transcoders => [{ version => '9.0.0',
+            inputs => ['pdb'], command => ['pdb2symcache', '{pdb}'] }] } },
+    sources => { slow => { type => 'http', layout => 'unified',
+        url => $web->url, internal => JSON::PP::true() } },
+    symbolication => { symbolicator => { jvm => { requests => 1 } } } };
+$t->start_symcached($config);
+$t->start_symbolicated;
+my $request = { sources => [],
+    modules => [{ uuid => uuid(777), type => 'proguard' }],
+    %{ $cases[0]{request} } };
+my $pending = $json->decode(post($request, '?timeout=0')->{body});
+is $pending->{status}, 'pending', 'it is pending';
+is post($request)->{status}, 503, 'another one is too many';
+spew($t->path('gate'), '');
+is_deeply $json->decode($t->http($t->symbolicated_socket, 'GET',
+    "/requests/$pending->{request_id}?timeout=30")->{body}),
+    expected($cases[0]), 'and completed later';
+$t->stop_symbolicated;
+$t->stop_symcached;
+
+$config->{symbolication}{symbolicator}{jvm} = { enabled => JSON::PP::false() };
+$t->start_symcached($config);
+$t->start_symbolicated;
+is post($request)->{status}, 404, 'it can be switched off';
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
