@@ -509,7 +509,8 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     size_t i;
 
     if (search == NULL ||
-        (call->tenant != NULL && (search->tenant = tenant_new()) == NULL)) {
+        (call->tenant != NULL &&
+         (search->tenant = tenant_new(search_tenant(before))) == NULL)) {
         free(search);
         return NULL;
     }

@@ -96,4 +96,10 @@ struct question {
     struct seek *seeks[BATCH_KEYS_MAX];
 };
 
+/* Its tenant, which the next round of the call need not ask for; or NULL. */
+static inline const struct tenant *search_tenant(const struct search *search)
+{
+    return search != NULL ? search->tenant : NULL;
+}
+
 #endif

@@ -16,12 +16,16 @@
 /* A tenant starts in a moment, and is given ten seconds. */
 #define PATIENCE_SECONDS 15
 
-struct tenant *tenant_new(void)
+struct tenant *tenant_new(const struct tenant *other)
 {
     struct tenant *tenant = calloc(1, sizeof(*tenant));
 
     if (tenant != NULL) {
         tenant->root = -1;
+    }
+    if (tenant != NULL && other != NULL && other->root != -1) {
+        tenant->helper = other->helper;
+        tenant->root = fcntl(other->root, F_DUPFD_CLOEXEC, 0);
     }
     return tenant;
 }

@@ -17,8 +17,8 @@ struct tenant {
     struct exchange_address helper;
 };
 
-/* One that is not open yet; NULL without memory. */
-struct tenant *tenant_new(void);
+/* One that is not open yet, or as another one is; NULL without memory. */
+struct tenant *tenant_new(const struct tenant *other);
 
 /* NULL is allowed. */
 void tenant_free(struct tenant *tenant);
