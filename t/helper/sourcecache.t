@@ -89,6 +89,15 @@ start('symstore');
 is_made('symstore: a PDB', 'crash.pdb', $pdb);
 is_made('symstore: one of .NET', 'app.pdb', $dotnet);
 is lookup('ring', $elf)->{status}, 404, 'symstore: no other module';
+is lookup('other.pdb', $pdb)->{status}, 404, 'symstore: a PDB without one';
+{
+    my @command = ($t->program('symcachectl'), 'why', '--socket',
+        $t->helper_socket, '--kind', 'sourcecache', "other.pdb/$pdb");
+    my $said = qx(@command 2>&1);
+    is $? >> 8, 1, 'symcachectl why: there is none';
+    like $said, qr{other\.pdb/$pdb/other\.src\.zip}, 'and where it was looked for'
+        or diag $said;
+}
 is $t->helper('GET', "/v1/sourcebundle/default/crash.pdb/$pdb"
     . '?version=1.0.0&wait=60')->{status}, 200, 'the bundle itself can be had';
 
