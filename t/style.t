@@ -62,7 +62,8 @@ my %may = (    # room => rooms that it may include from
     symbolication => 'base derived/sourcecache derived/symcache'
         . ' symbolication/demangle',
     'symbolication/jvm' => 'base derived/proguardcache derived/symcache',
-    'symbolication/demangle' => 'derived/symcache',
+    'symbolication/demangle' => 'derived/symcache symbolication/swift',
+    'symbolication/swift' => '',
     'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',

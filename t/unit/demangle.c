@@ -144,7 +144,7 @@ static void refused(void **state)
         "_Z1",
         "_ZN1aEq",
         "_RNvC1a",
-        "$s4main3fooyyF",
+        "$s4main3fooyyQo",
         "main()",
         "??@0123456789abcdef0123456789abcdef@",
         "??_E?$basic_istream@DU?$char_traits@D@std@@@std@@"

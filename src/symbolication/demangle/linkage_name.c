@@ -10,10 +10,13 @@
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
+#include "symbolication/swift/swift.h"
+
 #define LANGUAGE_UNKNOWN 0
 #define LANGUAGE_CPP 2
 #define LANGUAGE_OBJCPP 6
 #define LANGUAGE_RUST 7
+#define LANGUAGE_SWIFT 8
 #define HASH_DIGITS 32 /* behind a "$", in names that LLVM made unique */
 #define RUST_HASH 16   /* digits, behind "17h" */
 
@@ -40,6 +43,12 @@ static bool may_be_rust(uint32_t language)
 {
     return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
            language == LANGUAGE_RUST;
+}
+
+static bool may_be_swift(uint32_t language)
+{
+    return language == SYMC_NONE || language == LANGUAGE_UNKNOWN ||
+           language == LANGUAGE_SWIFT;
 }
 
 /* Returns how many underscores a name begins with. */
@@ -76,7 +85,8 @@ static bool is_rust(const struct symc_string *name)
 bool linkage_sniff(const struct symc_string *name, uint32_t language)
 {
     return name->size <= LINKAGE_NAME_MAX &&
-           ((may_be_cpp(language) && is_cpp(name)) ||
+           ((may_be_swift(language) && swift_sniff(name->data, name->size)) ||
+            (may_be_cpp(language) && is_cpp(name)) ||
             (may_be_rust(language) && is_rust(name)));
 }
 
@@ -179,6 +189,11 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
     if (!linkage_sniff(name, language) ||
         memchr(name->data, '\0', name->size) != NULL) {
         return false;
+    }
+    if (may_be_swift(language) && swift_sniff(name->data, name->size)) {
+        *size = swift_demangle(name->data, name->size, false, room,
+                               LINKAGE_READABLE_MAX);
+        return *size > 0;
     }
     copy(text, name);
     is_done = (may_be_rust(language) && is_rust(name) &&

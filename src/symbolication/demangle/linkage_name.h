@@ -2,12 +2,14 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Names as linkers of Unix know them, in readable form: of C++, after the
- * Itanium ABI ("_ZN1C1fEPKc" is "C::f(char const*)"), and of Rust, in the older
- * form, which looks like C++, and the one of RFC 2603 ("_R...").
+ * Itanium ABI ("_ZN1C1fEPKc" is "C::f(char const*)"), of Rust, in the older
+ * form, which looks like C++, and the one of RFC 2603 ("_R..."), and of Swift
+ * from 5 on ("$s4main3FooV3baryySiF" is "Foo.bar(Int)"), which are ours to
+ * read.
  *
- * libiberty of GCC takes them apart.  It is in C, which nothing keeps from
- * endless work or from running off its stack, and names come from files of
- * anybody.  So who demangles says who calls it: a daemon has it called in
+ * libiberty of GCC takes the others apart.  It is in C, which nothing keeps
+ * from endless work or from running off its stack, and names come from files
+ * of anybody.  So who demangles says who calls it: a daemon has it called in
  * another process.
  */
 #ifndef SYMBOLICATION_LINKAGE_NAME_H

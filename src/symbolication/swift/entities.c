@@ -1,0 +1,506 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "node.h"
+
+swift_ref swift_nominal(struct swift *s, char kind)
+{
+    swift_ref name = swift_pop_name(s), context = swift_pop_context(s);
+    swift_ref ref = swift_make(s, SWIFT_NOMINAL, 2, context, name);
+
+    swift_at(s, ref)->number = (uint32_t)kind;
+    return swift_share(s, swift_type(s, ref));
+}
+
+swift_ref swift_extension(struct swift *s)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
+    swift_ref module = swift_pop_module(s);
+    swift_ref type = swift_kid(s, swift_pop_type(s), 0);
+
+    return swift_make(s, SWIFT_EXTENSION, 3, module, type, signature);
+}
+
+/* names -------------------------------------------------------------------- */
+
+swift_ref swift_local(struct swift *s)
+{
+    swift_ref first, ref;
+    uint32_t number;
+
+    if (swift_skip(s, 'L')) {
+        first = swift_pop_kind(s, SWIFT_IDENTIFIER);
+        return first != 0
+                   ? swift_make(s, SWIFT_PRIVATE, 2, first, swift_pop_name(s))
+                   : swift_fail(s);
+    }
+    if (swift_skip(s, 'l')) {
+        first = swift_pop_kind(s, SWIFT_IDENTIFIER);
+        return first != 0 ? swift_make(s, SWIFT_PRIVATE, 2, first, 0)
+                          : swift_fail(s);
+    }
+    number = swift_index(s);
+    ref = swift_make(s, SWIFT_LOCAL, 1, swift_pop_name(s));
+    swift_at(s, ref)->number = number;
+    return ref;
+}
+
+/* The characters of an operator are letters of its identifier. */
+swift_ref swift_operator(struct swift *s)
+{
+    static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
+    swift_ref ref = swift_pop_kind(s, SWIFT_IDENTIFIER), made;
+    char *to = s->text + s->text_size;
+    const char *from = swift_at(s, ref)->text;
+    size_t i, n = swift_at(s, ref)->size;
+
+    if (ref == 0 || n > SWIFT_TEXT - s->text_size) {
+        return swift_fail(s);
+    }
+    for (i = 0; i < n; i++) {
+        if (from[i] < 'a' || from[i] > 'z' ||
+            characters[from[i] - 'a'] == ' ') {
+            return swift_fail(s);
+        }
+        to[i] = characters[from[i] - 'a'];
+    }
+    s->text_size += n;
+    made = swift_make(s, SWIFT_OPERATOR, 0);
+    swift_at(s, made)->text = to;
+    swift_at(s, made)->size = (uint16_t)n;
+    swift_at(s, made)->number = (uint32_t)(unsigned char)swift_next(s);
+    switch (swift_at(s, made)->number) {
+    case 'i': swift_at(s, made)->behind = " infix"; return made;
+    case 'p': swift_at(s, made)->behind = " prefix"; return made;
+    case 'P': swift_at(s, made)->behind = " postfix"; return made;
+    default: return swift_fail(s);
+    }
+}
+
+/* functions and what is like them ------------------------------------------ */
+
+/* The type of a function, behind signatures; 0: it is none. */
+static swift_ref function_type(struct swift *s, swift_ref type)
+{
+    swift_ref ref = swift_kid(s, type, 0);
+
+    if (swift_at(s, ref)->kind == SWIFT_GENERIC) {
+        ref = swift_kid(s, swift_kid(s, ref, 1), 0);
+    }
+    return swift_at(s, ref)->kind == SWIFT_FUNCTION_TYPE ? ref : 0;
+}
+
+/* Labels of parameters: an empty list, or one for each parameter. */
+static swift_ref pop_labels(struct swift *s, swift_ref type)
+{
+    swift_ref list[SWIFT_STACK], function, params, label;
+    size_t i, n = 1;
+
+    if (swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0) {
+        return swift_make(s, SWIFT_LIST, 0);
+    }
+    function = function_type(s, type);
+    if (function == 0) {
+        return 0;
+    }
+    params = swift_kid(s, swift_kid(s, function, 0), 0);
+    if (swift_at(s, params)->kind == SWIFT_TUPLE) {
+        n = swift_at(s, params)->num_kids;
+    }
+    for (i = 0; i < n && i < SWIFT_STACK; i++) {
+        label = swift_pop_kind(s, SWIFT_IDENTIFIER);
+        label = label != 0 ? label : swift_pop_kind(s, SWIFT_FIRST);
+        if (label == 0) {
+            return swift_fail(s);
+        }
+        list[i] = label;
+    }
+    return n > 0 ? swift_make_list(s, SWIFT_LIST, list, i) : 0;
+}
+
+swift_ref swift_function(struct swift *s)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
+    swift_ref type = swift_function_type(s, ""), labels, name, context;
+
+    labels = pop_labels(s, type);
+    if (signature != 0) {
+        type =
+            swift_type(s, swift_make(s, SWIFT_GENERIC, 2, signature, type));
+    }
+    name = swift_pop_name(s);
+    context = swift_pop_context(s);
+    return swift_make(s, SWIFT_FUNCTION, 4, context, name, labels, type);
+}
+
+static swift_ref accessor(struct swift *s, swift_ref of)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } names[] = {{'g', "getter"}, {'s', "setter"}, {'r', "read"},
+                 {'M', "modify"}, {'w', "willset"}, {'W', "didset"},
+                 {'m', "materializeForSet"}, {'G', "getter"}, {'i', "init"},
+                 {'x', "modify2"}, {'y', "read2"}};
+    char c = swift_next(s);
+    size_t i;
+
+    if (c == 'p') {
+        return of;
+    }
+    if (c == 'a' || c == 'l') {
+        if (!swift_skip(s, 'u')) {
+            return swift_fail(s);
+        }
+        return swift_make_text(s, SWIFT_ACCESSOR,
+                               c == 'a' ? "unsafeMutableAddressor"
+                                        : "unsafeAddressor", of);
+    }
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].letter == c) {
+            return swift_make_text(s, SWIFT_ACCESSOR, names[i].name, of);
+        }
+    }
+    return swift_fail(s);
+}
+
+swift_ref swift_variable(struct swift *s)
+{
+    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref name = swift_pop_name(s), context = swift_pop_context(s);
+
+    return accessor(s, swift_make(s, SWIFT_VARIABLE, 4, context, name, labels,
+                                  type));
+}
+
+swift_ref swift_subscript(struct swift *s)
+{
+    swift_ref name = swift_pop_kind(s, SWIFT_PRIVATE);
+    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref context = swift_pop_context(s);
+
+    return accessor(s, swift_make(s, SWIFT_SUBSCRIPT, 4, context, name, labels,
+                                  type));
+}
+
+static swift_ref initializer(struct swift *s, bool is_allocating)
+{
+    swift_ref name = swift_pop_kind(s, SWIFT_PRIVATE);
+    swift_ref type = swift_pop_type(s), labels = pop_labels(s, type);
+    swift_ref context = swift_pop_context(s), ref;
+
+    ref = swift_make(s, SWIFT_INIT, 4, context, name, labels, type);
+    swift_at(s, ref)->text =
+        is_allocating && swift_at(s, context)->number == 'C'
+            ? "__allocating_init"
+            : "init";
+    return ref;
+}
+
+static swift_ref closure(struct swift *s, const char *text)
+{
+    uint32_t number = swift_index(s);
+    swift_ref type = swift_pop_type(s), context = swift_pop_context(s);
+    swift_ref ref = swift_make(s, SWIFT_CLOSURE, 2, context, type);
+
+    swift_at(s, ref)->number = number;
+    swift_at(s, ref)->text = text;
+    return ref;
+}
+
+swift_ref swift_member(struct swift *s)
+{
+    uint32_t number;
+    swift_ref ref;
+
+    switch (swift_next(s)) {
+    case 'C': return initializer(s, true);
+    case 'c': return initializer(s, false);
+    case 'U': return closure(s, "closure #");
+    case 'u': return closure(s, "implicit closure #");
+    case 'D':
+        return swift_make_text(s, SWIFT_MEMBER, "__deallocating_deinit",
+                               swift_pop_context(s));
+    case 'Z':
+        return swift_make_text(s, SWIFT_MEMBER,
+                               "__isolated_deallocating_deinit",
+                               swift_pop_context(s));
+    case 'd':
+        return swift_make_text(s, SWIFT_MEMBER, "deinit",
+                               swift_pop_context(s));
+    case 'E':
+        return swift_make_text(s, SWIFT_MEMBER, "__ivar_destroyer",
+                               swift_pop_context(s));
+    case 'e':
+        return swift_make_text(s, SWIFT_MEMBER, "__ivar_initializer",
+                               swift_pop_context(s));
+    case 'i':
+        return swift_make_text(s, SWIFT_FOR,
+                               "variable initialization expression of ",
+                               swift_pop_context(s));
+    case 'A':
+        number = swift_index(s);
+        ref = swift_make(s, SWIFT_DEFAULT_ARGUMENT, 1, swift_pop_context(s));
+        swift_at(s, ref)->number = number;
+        return ref;
+    default: return swift_fail(s);
+    }
+}
+
+/* thunks and data ---------------------------------------------------------- */
+
+static swift_ref conformance(struct swift *s)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
+    swift_ref module = swift_pop_module(s), protocol = swift_pop_protocol(s);
+    swift_ref type = swift_pop_type(s);
+
+    return swift_make(s, SWIFT_CONFORMANCE, 4, signature, type, protocol,
+                      module);
+}
+
+static swift_ref of_entity(struct swift *s, const char *text)
+{
+    swift_ref ref = swift_pop(s);
+
+    return swift_is_entity(s, ref) ? swift_make_text(s, SWIFT_FOR, text, ref)
+                                   : swift_fail(s);
+}
+
+static swift_ref attribute(struct swift *s, const char *text)
+{
+    return swift_make_text(s, SWIFT_ATTRIBUTE, text, 0);
+}
+
+static swift_ref resume(struct swift *s, const char *text)
+{
+    uint32_t number = swift_index(s);
+    swift_ref ref = attribute(s, text);
+
+    swift_at(s, ref)->number = number + 1;
+    return ref;
+}
+
+/* Flags, and the number of the pass that has made it. */
+static void read_pass(struct swift *s)
+{
+    char c;
+
+    swift_skip(s, 'm');
+    swift_skip(s, 'q');
+    swift_skip(s, 'a');
+    c = swift_next(s);
+    if (c < '0' || c > '9') {
+        s->has_failed = true;
+    }
+}
+
+static swift_ref specialization(struct swift *s, const char *text)
+{
+    swift_ref types[SWIFT_STACK], ref;
+    bool is_first;
+    size_t n = 0;
+
+    read_pass(s);
+    is_first = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0;
+    while (!is_first && !s->has_failed && n < SWIFT_STACK) {
+        is_first = swift_pop_kind(s, SWIFT_FIRST) != 0;
+        types[n++] = swift_pop_type(s);
+    }
+    ref = swift_make_list(s, SWIFT_ATTRIBUTE, types, n);
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->size = (uint16_t)strlen(text);
+    return ref;
+}
+
+/* What became of one parameter, or of the result. */
+static void read_specialized(struct swift *s)
+{
+    char c = swift_next(s);
+
+    switch (c) {
+    case 'n':
+        return;
+    case 'c':
+        while (swift_pop_kind(s, SWIFT_TYPE) != 0) {
+        }
+        break;
+    case 'p':
+        c = swift_next(s);
+        if (c == 's') {
+            swift_next(s);
+        } else if (c != 'f' && c != 'g' && c != 'i' && c != 'd') {
+            s->has_failed = true;
+        }
+        break;
+    case 'd':
+    case 'e':
+    case 'g':
+    case 'o':
+        while (swift_skip(s, 'D') || swift_skip(s, 'G') ||
+               swift_skip(s, 'O') || swift_skip(s, 'X')) {
+        }
+        return;
+    case 'i':
+    case 'r':
+    case 's':
+    case 'x':
+        return;
+    default:
+        s->has_failed = true;
+        return;
+    }
+    if (swift_pop_kind(s, SWIFT_IDENTIFIER) == 0) {
+        s->has_failed = true;
+    }
+}
+
+static swift_ref signature_specialization(struct swift *s)
+{
+    read_pass(s);
+    while (!s->has_failed && !swift_skip(s, '_')) {
+        read_specialized(s);
+    }
+    read_specialized(s);
+    return attribute(s, "function signature specialization of ");
+}
+
+static swift_ref protocol_witness(struct swift *s)
+{
+    swift_ref entity = swift_pop(s);
+
+    return swift_is_entity(s, entity)
+               ? swift_make(s, SWIFT_WITNESS, 2, entity, conformance(s))
+               : swift_fail(s);
+}
+
+swift_ref swift_thunk(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'A': return attribute(s, "partial apply forwarder for ");
+    case 'a': return attribute(s, "partial apply ObjC forwarder for ");
+    case 'B':
+    case 'g': return specialization(s, "generic specialization");
+    case 'G':
+        return specialization(s, "generic not re-abstracted specialization");
+    case 'c': return of_entity(s, "curry thunk of ");
+    case 'D': return attribute(s, "dynamic ");
+    case 'E': return attribute(s, "distributed thunk ");
+    case 'f': return signature_specialization(s);
+    case 'j': return of_entity(s, "dispatch thunk of ");
+    case 'm': return attribute(s, "merged ");
+    case 'O': return attribute(s, "@nonobjc ");
+    case 'o': return attribute(s, "@objc ");
+    case 'Q': return resume(s, "await resume partial function for ");
+    case 'q': return of_entity(s, "method descriptor for ");
+    case 'u': return attribute(s, "async function pointer to ");
+    case 'W': return protocol_witness(s);
+    case 'Y': return resume(s, "suspend resume partial function for ");
+    default: return swift_fail(s);
+    }
+}
+
+static swift_ref of_type(struct swift *s, const char *text)
+{
+    swift_pop_kind(s, SWIFT_SIGNATURE);
+    return swift_make_text(s, SWIFT_FOR, text, swift_pop_type(s));
+}
+
+static swift_ref outlined(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'y': return of_type(s, "outlined copy of ");
+    case 'e': return of_type(s, "outlined consume of ");
+    case 'r': return of_type(s, "outlined retain of ");
+    case 's': return of_type(s, "outlined release of ");
+    case 'b': return of_type(s, "outlined init with take of ");
+    case 'c': return of_type(s, "outlined init with copy of ");
+    case 'd': return of_type(s, "outlined assign with take of ");
+    case 'f': return of_type(s, "outlined assign with copy of ");
+    case 'h': return of_type(s, "outlined destroy of ");
+    default: return swift_fail(s);
+    }
+}
+
+static swift_ref of_conformance(struct swift *s, const char *text)
+{
+    return swift_make_text(s, SWIFT_FOR, text, conformance(s));
+}
+
+/* A type's table for a protocol that is made when it is needed. */
+static swift_ref lazy_table(struct swift *s, const char *text)
+{
+    swift_ref protocol = conformance(s), type = swift_pop_type(s);
+    swift_ref ref = swift_make(s, SWIFT_FOR, 2, type, protocol);
+
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->size = (uint16_t)strlen(text);
+    swift_at(s, ref)->behind = " and conformance ";
+    return ref;
+}
+
+swift_ref swift_witness(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'O': return outlined(s);
+    case 'P': return of_conformance(s, "protocol witness table for ");
+    case 'V': return of_type(s, "value witness table for ");
+    case 'a': return of_conformance(s, "protocol witness table accessor for ");
+    case 'I':
+        return of_conformance(s, "instantiation function for generic protocol "
+                                 "witness table for ");
+    case 'L':
+        return lazy_table(s, "lazy protocol witness table cache variable for "
+                             "type ");
+    case 'l':
+        return lazy_table(s, "lazy protocol witness table accessor for type ");
+    default: return swift_fail(s);
+    }
+}
+
+swift_ref swift_metadata(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'a': return of_type(s, "type metadata accessor for ");
+    case 'i': return of_type(s, "type metadata instantiation function for ");
+    case 'm': return of_type(s, "metaclass for ");
+    case 'n': return of_type(s, "nominal type descriptor for ");
+    case 'r': return of_type(s, "type metadata completion function for ");
+    case 'p':
+        return swift_make_text(s, SWIFT_FOR, "protocol descriptor for ",
+                               swift_pop_protocol(s));
+    default: return swift_fail(s);
+    }
+}
+
+swift_ref swift_value_witness(struct swift *s)
+{
+    static const struct {
+        char letters[3];
+        const char *text;
+    } names[] = {{"al", "allocateBuffer value witness for "},
+                 {"ca", "assignWithCopy value witness for "},
+                 {"ta", "assignWithTake value witness for "},
+                 {"xx", "destroy value witness for "},
+                 {"CP", "initializeBufferWithCopyOfBuffer value witness for "},
+                 {"cp", "initializeWithCopy value witness for "},
+                 {"tk", "initializeWithTake value witness for "},
+                 {"ug", "getEnumTag value witness for "},
+                 {"up", "destructiveProjectEnumData value witness for "},
+                 {"ui", "destructiveInjectEnumTag value witness for "},
+                 {"et", "getEnumTagSinglePayload value witness for "},
+                 {"st", "storeEnumTagSinglePayload value witness for "}};
+    char letters[2];
+    size_t i;
+
+    letters[0] = swift_next(s);
+    letters[1] = swift_next(s);
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (memcmp(letters, names[i].letters, 2) == 0) {
+            return of_type(s, names[i].text);
+        }
+    }
+    return swift_fail(s);
+}

@@ -1,0 +1,382 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "node.h"
+
+/* identifiers -------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static void append(struct swift *s, const char *text, size_t size)
+{
+    if (size > SWIFT_TEXT - s->text_size) {
+        s->has_failed = true;
+        return;
+    }
+    memcpy(s->text + s->text_size, text, size);
+    s->text_size += size;
+}
+
+/* Later identifiers refer to words of this one. */
+static void note_words(struct swift *s, const char *text, size_t size)
+{
+    size_t i, start = size + 1;
+    char c, before = '\0';
+
+    for (i = 0; i <= size; i++, before = c) {
+        c = i < size ? text[i] : '\0';
+        if (start <= size && (c == '_' || c == '\0' ||
+                              (!is_upper(before) && is_upper(c)))) {
+            if (i - start >= 2 && s->num_words < SWIFT_WORDS) {
+                s->words[s->num_words].text = text + start;
+                s->words[s->num_words++].size = i - start;
+            }
+            start = size + 1;
+        }
+        if (start > size && c != '_' && c != '\0' && !(c >= '0' && c <= '9')) {
+            start = i;
+        }
+    }
+}
+
+static bool append_word(struct swift *s, size_t word)
+{
+    if (word >= s->num_words) {
+        s->has_failed = true;
+        return false;
+    }
+    append(s, s->words[word].text, s->words[word].size);
+    return true;
+}
+
+/* Words by letters, of which the last is a capital, and text between them. */
+static void read_parts(struct swift *s, bool has_words)
+{
+    uint32_t size;
+    char c;
+
+    do {
+        while (has_words && s->p < s->end && is_letter(*s->p)) {
+            c = *s->p++;
+            has_words = !is_upper(c);
+            if (!append_word(s, (size_t)(c - (has_words ? 'a' : 'A')))) {
+                return;
+            }
+        }
+        if (swift_skip(s, '0')) {
+            return;
+        }
+        if (!swift_natural(s, &size) || size > (size_t)(s->end - s->p)) {
+            s->has_failed = true;
+            return;
+        }
+        append(s, s->p, size);
+        note_words(s, s->p, size);
+        s->p += size;
+    } while (has_words && !s->has_failed);
+}
+
+swift_ref swift_identifier(struct swift *s)
+{
+    size_t from = s->text_size;
+    bool has_words = false;
+    swift_ref ref;
+
+    if (s->p == s->end || *s->p < '0' || *s->p > '9') {
+        return swift_fail(s);
+    }
+    if (swift_skip(s, '0')) {
+        if (swift_skip(s, '0')) {
+            return swift_fail(s); /* Punycode */
+        }
+        has_words = true;
+    }
+    read_parts(s, has_words);
+    ref = s->text_size > from ? swift_make(s, SWIFT_IDENTIFIER, 0) : 0;
+    s->nodes[ref].text = s->text + from;
+    s->nodes[ref].size = (uint16_t)(s->text_size - from);
+    return swift_share(s, ref);
+}
+
+/* what was read before ----------------------------------------------------- */
+
+static swift_ref shared_at(struct swift *s, size_t index)
+{
+    return index < s->num_shared ? s->shared[index] : swift_fail(s);
+}
+
+static void push_repeated(struct swift *s, swift_ref ref, uint32_t count)
+{
+    if (count > 64) {
+        s->has_failed = true;
+        return;
+    }
+    for (; count > 1; count--) {
+        swift_push(s, ref);
+    }
+}
+
+/* A: letters, the last of which is a capital; a number repeats. */
+static swift_ref read_shared(struct swift *s)
+{
+    uint32_t count = 0;
+    swift_ref ref;
+    char c;
+
+    while (!s->has_failed) {
+        c = swift_next(s);
+        if (is_letter(c)) {
+            ref = shared_at(s, (size_t)(c - (is_upper(c) ? 'A' : 'a')));
+            push_repeated(s, ref, count);
+            if (is_upper(c)) {
+                return ref;
+            }
+            swift_push(s, ref);
+            count = 0;
+        } else if (c == '_') {
+            return shared_at(s, 26);
+        } else if (c >= '0' && c <= '9') {
+            s->p--;
+            swift_natural(s, &count);
+            if (swift_skip(s, '_')) {
+                return shared_at(s, (size_t)count + 27);
+            }
+        } else {
+            return swift_fail(s);
+        }
+    }
+    return 0;
+}
+
+static const char *standard_name(char letter, char *kind)
+{
+    static const struct {
+        const char *name;
+        char letter, kind;
+    } names[] = {
+        {"AutoreleasingUnsafeMutablePointer", 'A', 'V'}, {"Array", 'a', 'V'},
+        {"Bool", 'b', 'V'}, {"UnicodeScalar", 'c', 'V'},
+        {"Dictionary", 'D', 'V'}, {"Double", 'd', 'V'}, {"Float", 'f', 'V'},
+        {"Set", 'h', 'V'}, {"DefaultIndices", 'I', 'V'}, {"Int", 'i', 'V'},
+        {"Character", 'J', 'V'}, {"ClosedRange", 'N', 'V'},
+        {"Range", 'n', 'V'}, {"ObjectIdentifier", 'O', 'V'},
+        {"UnsafePointer", 'P', 'V'}, {"UnsafeMutablePointer", 'p', 'V'},
+        {"UnsafeBufferPointer", 'R', 'V'},
+        {"UnsafeMutableBufferPointer", 'r', 'V'}, {"String", 'S', 'V'},
+        {"Substring", 's', 'V'}, {"UInt", 'u', 'V'},
+        {"UnsafeRawPointer", 'V', 'V'}, {"UnsafeMutableRawPointer", 'v', 'V'},
+        {"UnsafeRawBufferPointer", 'W', 'V'},
+        {"UnsafeMutableRawBufferPointer", 'w', 'V'}, {"Optional", 'q', 'O'},
+        {"BinaryFloatingPoint", 'B', 'P'}, {"Encodable", 'E', 'P'},
+        {"Decodable", 'e', 'P'}, {"FloatingPoint", 'F', 'P'},
+        {"RandomNumberGenerator", 'G', 'P'}, {"Hashable", 'H', 'P'},
+        {"Numeric", 'j', 'P'}, {"BidirectionalCollection", 'K', 'P'},
+        {"RandomAccessCollection", 'k', 'P'}, {"Comparable", 'L', 'P'},
+        {"Collection", 'l', 'P'}, {"MutableCollection", 'M', 'P'},
+        {"RangeReplaceableCollection", 'm', 'P'}, {"Equatable", 'Q', 'P'},
+        {"Sequence", 'T', 'P'}, {"IteratorProtocol", 't', 'P'},
+        {"UnsignedInteger", 'U', 'P'}, {"RangeExpression", 'X', 'P'},
+        {"Strideable", 'x', 'P'}, {"RawRepresentable", 'Y', 'P'},
+        {"StringProtocol", 'y', 'P'}, {"SignedInteger", 'Z', 'P'},
+        {"BinaryInteger", 'z', 'P'}};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].letter == letter) {
+            *kind = names[i].kind;
+            return names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static const char *concurrency_name(char letter, char *kind)
+{
+    static const struct {
+        const char *name;
+        char letter, kind;
+    } names[] = {
+        {"Actor", 'A', 'P'}, {"CheckedContinuation", 'C', 'V'},
+        {"UnsafeContinuation", 'c', 'V'}, {"CancellationError", 'E', 'V'},
+        {"UnownedSerialExecutor", 'e', 'V'}, {"Executor", 'F', 'P'},
+        {"SerialExecutor", 'f', 'P'}, {"TaskGroup", 'G', 'V'},
+        {"ThrowingTaskGroup", 'g', 'V'}, {"TaskExecutor", 'h', 'P'},
+        {"AsyncIteratorProtocol", 'I', 'P'}, {"AsyncSequence", 'i', 'P'},
+        {"UnownedJob", 'J', 'V'}, {"MainActor", 'M', 'C'},
+        {"TaskPriority", 'P', 'V'}, {"AsyncStream", 'S', 'V'},
+        {"AsyncThrowingStream", 's', 'V'}, {"Task", 'T', 'V'},
+        {"UnsafeCurrentTask", 't', 'V'}};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].letter == letter) {
+            *kind = names[i].kind;
+            return names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static swift_ref standard_type(struct swift *s, const char *name, char kind)
+{
+    swift_ref ref =
+        swift_make(s, SWIFT_NOMINAL, 2,
+                   swift_make_text(s, SWIFT_MODULE, "Swift", 0),
+                   swift_make_text(s, SWIFT_IDENTIFIER, name, 0));
+
+    s->nodes[ref].number = (uint32_t)kind;
+    return swift_type(s, ref);
+}
+
+static swift_ref optional(struct swift *s)
+{
+    swift_ref list, type = swift_pop_type(s);
+
+    list = swift_make(s, SWIFT_LIST, 1, type);
+    return swift_share(
+        s, swift_type(s, swift_make(s, SWIFT_BOUND, 2,
+                                    swift_kid(s, standard_type(s, "Optional",
+                                                               'O'), 0),
+                                    list)));
+}
+
+swift_ref swift_standard(struct swift *s)
+{
+    uint32_t count = 0;
+    const char *name;
+    char kind = 'V';
+    swift_ref ref;
+
+    if (swift_skip(s, 'o')) {
+        return swift_make_text(s, SWIFT_MODULE, "__C", 0);
+    }
+    if (swift_skip(s, 'C')) {
+        return swift_make_text(s, SWIFT_MODULE, "__C_Synthesized", 0);
+    }
+    if (swift_skip(s, 'g')) {
+        return optional(s);
+    }
+    swift_natural(s, &count);
+    name = swift_skip(s, 'c') ? concurrency_name(swift_next(s), &kind)
+                              : standard_name(swift_next(s), &kind);
+    if (name == NULL) {
+        return swift_fail(s);
+    }
+    ref = standard_type(s, name, kind);
+    push_repeated(s, ref, count);
+    return ref;
+}
+
+/* operators ---------------------------------------------------------------- */
+
+static swift_ref prefixed(struct swift *s, const char *text)
+{
+    return swift_type(s, swift_make_text(s, SWIFT_AROUND, text,
+                                         swift_pop_type(s)));
+}
+
+static swift_ref metatype(struct swift *s)
+{
+    swift_ref ref = swift_make_text(s, SWIFT_AROUND, "", swift_pop_type(s));
+
+    s->nodes[ref].behind = ".Type";
+    return swift_type(s, ref);
+}
+
+static swift_ref generic_type(struct swift *s)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
+    swift_ref type = swift_pop_type(s);
+
+    return signature != 0
+               ? swift_type(s, swift_make(s, SWIFT_GENERIC, 2, signature, type))
+               : swift_fail(s);
+}
+
+static swift_ref static_entity(struct swift *s)
+{
+    swift_ref ref = swift_pop(s);
+
+    return swift_is_entity(s, ref) ? swift_make(s, SWIFT_STATIC, 1, ref)
+                                   : swift_fail(s);
+}
+
+static swift_ref read_type(struct swift *s, char c)
+{
+    switch (c) {
+    case 'A': return read_shared(s);
+    case 'B': return swift_builtin(s);
+    case 'G': return swift_bound(s);
+    case 'Q': return swift_associated(s);
+    case 'R': return swift_requirement(s);
+    case 'S': return swift_standard(s);
+    case 'X': return swift_special(s);
+    case 'Y': return swift_annotation(s);
+    case 'c': return swift_function_type(s, "");
+    case 'h': return prefixed(s, "__shared ");
+    case 'l': return swift_signature(s, false);
+    case 'm': return metatype(s);
+    case 'n': return prefixed(s, "__owned ");
+    case 'p': return swift_protocols(s);
+    case 'q': return swift_parameter(s);
+    case 'r': return swift_signature(s, true);
+    case 't': return swift_tuple(s);
+    case 'u': return generic_type(s);
+    case 'x': return swift_type(s, swift_make(s, SWIFT_PARAMETER, 0));
+    case 'z': return prefixed(s, "inout ");
+    default:
+        s->p--;
+        return swift_identifier(s);
+    }
+}
+
+static swift_ref read_operator(struct swift *s, char c)
+{
+    switch (c) {
+    case 'C':
+    case 'O':
+    case 'P':
+    case 'V':
+    case 'a': return swift_nominal(s, c);
+    case 'D': return swift_pop_type(s);
+    case 'E': return swift_extension(s);
+    case 'F': return swift_function(s);
+    case 'K': return swift_make(s, SWIFT_THROWS, 0);
+    case 'L': return swift_local(s);
+    case 'M': return swift_metadata(s);
+    case 'N':
+        return swift_make_text(s, SWIFT_FOR, "type metadata for ",
+                               swift_pop_type(s));
+    case 'T': return swift_thunk(s);
+    case 'W': return swift_witness(s);
+    case 'Z': return static_entity(s);
+    case 'd': return swift_make(s, SWIFT_VARIADIC, 0);
+    case 'f': return swift_member(s);
+    case 'i': return swift_subscript(s);
+    case 'o': return swift_operator(s);
+    case 's': return swift_make_text(s, SWIFT_MODULE, "Swift", 0);
+    case 'v': return swift_variable(s);
+    case 'w': return swift_value_witness(s);
+    case 'y': return swift_make(s, SWIFT_EMPTY_LIST, 0);
+    case '_': return swift_make(s, SWIFT_FIRST, 0);
+    default: return read_type(s, c);
+    }
+}
+
+bool swift_parse(struct swift *s)
+{
+    while (s->p < s->end && *s->p != '.' && !s->has_failed) {
+        swift_push(s, read_operator(s, swift_next(s)));
+    }
+    return !s->has_failed && s->depth > 0;
+}

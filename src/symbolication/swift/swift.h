@@ -1,0 +1,26 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of Swift 5 and later ("$s4main3FooV3baryySiF") in readable form:
+ * "Foo.bar(Int)".  The grammar is that of docs/ABI/Mangling.rst in the
+ * compiler's sources; the form is that of swift-demangle, and t/unit/swift.c
+ * compares it with the cases of the compiler's own test.
+ */
+#ifndef SYMBOLICATION_SWIFT_H
+#define SYMBOLICATION_SWIFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Could this be such a name?  This looks at its first characters only. */
+bool swift_sniff(const char *name, size_t size);
+
+/*
+ * Writes the readable form into room: without modules and results, unless it
+ * is to be full, as swift-demangle writes it.  Returns its length; or 0 for a
+ * name that is not understood, too deep, too large, or whose form does not fit.
+ */
+size_t swift_demangle(const char *name, size_t size, bool is_full, char *room,
+                      size_t room_size);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of Swift: in full, as the compiler's own test expects them
+ * (t/data/demangle/swift.txt), and in the form that is answered.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbolication/swift/swift.h"
+
+/* Names that are in the file and not understood yet; they stay as they are. */
+#define NOT_UNDERSTOOD 9
+
+/* In full, such text has what was specialized. */
+static const char specialized[] = "function signature specialization <";
+
+static void names_of_the_compilers_test(void **state)
+{
+    FILE *f = fopen("t/data/demangle/swift.txt", "r");
+    char line[4096], out[4096], *expected;
+    unsigned not_understood = 0, n = 0;
+    size_t size;
+
+    assert_non_null(f);
+    for (; fgets(line, sizeof(line), f) != NULL; n++) {
+        line[strcspn(line, "\n")] = '\0';
+        expected = strstr(line, " ---> ");
+        assert_non_null(expected);
+        *expected = '\0';
+        expected += 6;
+        size = swift_demangle(line, strlen(line), true, out, sizeof(out) - 1);
+        out[size] = '\0';
+        if (strcmp(line, expected) == 0) {
+            assert_int_equal(size, 0);
+        } else if (size == 0) {
+            not_understood++;
+        } else if (strncmp(expected, specialized, sizeof(specialized) - 1) !=
+                   0) {
+            assert_string_equal(out, expected);
+        }
+    }
+    fclose(f);
+    assert_true(n > 40);
+    assert_in_range(not_understood, 0, NOT_UNDERSTOOD);
+}
+
+static void names_that_are_answered(void **state)
+{
+    static const char *const cases[][2] = {
+        {"$s4main3FooV3baryySiF", "Foo.bar(Int)"},
+        {"_$s4main3FooV3bar3baz1xySi_SStKF", "Foo.bar(baz: Int, x: String)"},
+        {"_$S8mangling14varargsVsArray3arr1nySid_SStF",
+         "varargsVsArray(arr: Int..., n: String)"},
+        {"$s4main20receiveInstantiationyySo34__CxxTemplateInst12MagicWrapperI"
+         "iEVzF", "receiveInstantiation(inout __CxxTemplateInst12MagicWrapperI"
+         "iE)"},
+        {"$s4test3StrCACycfC", "Str.__allocating_init()"},
+        {"$s4main3FooV3bar33_0123456789ABCDEF0123456789ABCDEFLLyyF",
+         "Foo.bar()"},
+        {"$s4main4workyyYaFTY0_", "work()"},
+        {"$s4main4workyyYaFTQ1_", "work()"},
+        {"$s4main3runyyFyycfU_", "closure #1 in run()"},
+        {"$s4main3runyyFyycfU_TA", "partial apply forwarder for closure #1 in "
+         "run()"},
+        {"$s4main3FooC4nameSSvg", "Foo.name.getter"},
+        {"$s4main3FooC4nameSSvpZ", "static Foo.name"},
+        {"$s4main3FooCyS2icig", "Foo.subscript.getter(Int)"},
+        {"$s4main3FooCfD", "Foo.__deallocating_deinit"},
+        {"$s4main3FooVMa", "type metadata accessor for Foo"},
+        {"$s4main3FooVSgWOe", "outlined consume of Foo?"},
+        {"$s4main3FooVAA1PA2aDP3fooyyFTW",
+         "protocol witness for P.foo() in conformance Foo"},
+        {"$s4main3runyyFTf4nd_n", "specialized run()"},
+        {"$s4main3runyyFSi_Tg5", "specialized run()"},
+        {"$s4main3runyyyyScMYccF", "run(@MainActor () -> ())"},
+        {"$s4main3runyyFTm", "merged run()"},
+        {"$s4main3runyyF.resume.0", "run()"},
+    };
+    char out[4096];
+    size_t i, size;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(swift_sniff(cases[i][0], strlen(cases[i][0])));
+        size = swift_demangle(cases[i][0], strlen(cases[i][0]), false, out,
+                              sizeof(out) - 1);
+        out[size] = '\0';
+        if (strcmp(out, cases[i][1]) != 0) {
+            fail_msg("%s: \"%s\" instead of \"%s\"", cases[i][0], out,
+                     cases[i][1]);
+        }
+    }
+}
+
+/* Each name, cut off anywhere, and with each byte replaced. */
+static void damaged_names(void **state)
+{
+    static const char name[] =
+        "_$Ss17MutableCollectionP1asAARzs012RandomAccessB0RzsAA11SubSequences0"
+        "13BidirectionalB0PRpzsAdHRQlE06rotatecD015shiftingToStart5Indexs01_A9"
+        "IndexablePQzAN_tFAKs01_M4BasePQzAQcfU_";
+    static const char others[] = "y_0ACGSTtFl9z\0";
+    char copy[sizeof(name)], out[4096];
+    size_t i, k;
+
+    for (i = 0; i < sizeof(name) - 1; i++) {
+        assert_true(swift_demangle(name, i, true, out, sizeof(out)) <=
+                    sizeof(out));
+        for (k = 0; k < sizeof(others) - 1; k++) {
+            memcpy(copy, name, sizeof(name));
+            copy[i] = others[k];
+            assert_true(swift_demangle(copy, sizeof(copy) - 1, false, out,
+                                       sizeof(out)) <= sizeof(out));
+        }
+    }
+    assert_int_equal(swift_demangle("$s4main3FooV3baryySiF", 21, false, out, 3),
+                     0);
+}
+
+/* Each "A" doubles what the pair in front of it is. */
+static void a_name_that_grows(void **state)
+{
+    char name[2048] = "$s4main1fyySi_Sit", out[4096];
+    size_t n = strlen(name);
+
+    while (n < 1500) {
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "_Sit_Sit");
+    }
+    assert_int_equal(swift_demangle(name, n, false, out, sizeof(out)), 0);
+    memset(name + 2, 'y', 1500);
+    assert_int_equal(swift_demangle(name, n, false, out, sizeof(out)), 0);
+    memset(name + 2, 'p', 1500);
+    assert_int_equal(swift_demangle(name, n, false, out, sizeof(out)), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_the_compilers_test),
+        cmocka_unit_test(names_that_are_answered),
+        cmocka_unit_test(damaged_names),
+        cmocka_unit_test(a_name_that_grows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
