@@ -3,13 +3,15 @@
  *
  * Texts and numbers in names: what they are, and not how they are written.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "parser.h"
+
+/* From here on all numbers are whole ones. */
+#define WHOLE 9007199254740992.0
 
 /* Digits of a number that is read. */
 #define NUMBER_MAX 400
@@ -120,7 +122,8 @@ static int print_number(char *to, size_t room, double value)
 {
     int digits, n = 0;
 
-    if (value == floor(value) && fabs(value) < 1e21) {
+    if (value < 1e21 &&
+        (value >= WHOLE || (double)(int64_t)value == value)) {
         return snprintf(to, room, "%.0f", value);
     }
     for (digits = 1; digits <= 17; digits++) {

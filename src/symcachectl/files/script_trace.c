@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "reports/jstrace/jstrace.h"
 #include "script_files.h"
@@ -37,6 +38,7 @@ struct trace_lines {
     struct line *list;
     size_t count;
     size_t room;
+    struct arena names;
 };
 
 static void read_lines(struct trace_lines *lines, const char *text,
@@ -61,9 +63,10 @@ static void read_lines(struct trace_lines *lines, const char *text,
     }
 }
 
-/* The name of a frame, which stays allocated; caller is how the frame below
- * calls it, or absent. */
-static struct symc_string name(const struct jstrace_frame *frame,
+/* The name of a frame, in the arena; caller is how the frame below calls it, or
+ * absent. */
+static struct symc_string name(struct arena *arena,
+                               const struct jstrace_frame *frame,
                                const struct jscache_token *token,
                                struct symc_string caller)
 {
@@ -75,7 +78,7 @@ static struct symc_string name(const struct jstrace_frame *frame,
         own.size = frame->function.size;
     }
     function = js_function(token, own, caller);
-    folded = malloc(3 * function.size + 16);
+    folded = arena_take(arena, 3 * function.size + 16);
     if (folded == NULL) {
         command_no_memory();
     }
@@ -100,8 +103,8 @@ static struct symc_string file_name(const struct jscache_file *file)
 }
 
 /* Finds what a frame comes from.  Returns the name of its token. */
-static struct symc_string find(struct script_files *files, struct line *line,
-                               struct symc_string caller)
+static struct symc_string find(struct script_files *files, struct arena *names,
+                               struct line *line, struct symc_string caller)
 {
     const struct jstrace_frame *frame = &line->frame;
     const struct symc_string none = {NULL, 0};
@@ -121,7 +124,7 @@ static struct symc_string find(struct script_files *files, struct line *line,
     }
     line->is_found = true;
     line->is_ignored = file.is_ignored;
-    line->function = name(frame, &token, caller);
+    line->function = name(names, frame, &token, caller);
     line->file = file_name(&file);
     line->line = (uint64_t)token.line + 1;
     line->column = (uint64_t)token.column + 1;
@@ -137,7 +140,7 @@ static void find_all(struct trace_lines *lines, const char *maps)
 
     files.maps = maps;
     for (i = lines->count; i-- > 0;) {
-        caller = find(&files, &lines->list[i], caller);
+        caller = find(&files, &lines->names, &lines->list[i], caller);
     }
 }
 
@@ -402,5 +405,6 @@ int script_trace_show(const struct settings *settings, const char *maps,
                      maps != NULL ? COMMAND_NOT_FOUND : COMMAND_OK);
     }
     free(asked.lines.list);
+    arena_free(&asked.lines.names);
     return code;
 }
