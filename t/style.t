@@ -138,7 +138,8 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' reports/multipart'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/msfz'
     . ' debuginfo/pdb'
-    . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb debuginfo/symbfile'
+    . ' debuginfo/pe debuginfo/identity debuginfo/portablepdb'
+    . ' debuginfo/sourcebundle debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
     server => 'index job negcache once space store tenant upload',

@@ -82,6 +82,24 @@ $said = run_cli('debug-files', 'upload', '--include-sources', '--wait', "$dir/bu
 is $?, 0, 'a program comes with its sources' or diag $said;
 like $u->stored, qr{\bp1/\S+/p1\.src\.zip\b}, '... which are a bundle';
 
+# scripts, by a debug id that the client injects, and by a release
+mkdir "$dir/js" or die $!;
+$t->write_file('js/a.min.js', "function f(){throw new Error('x')}f();\n"
+    . "//# sourceMappingURL=a.min.js.map\n");
+$t->write_file('js/a.min.js.map', '{"version":3,"sources":["a.js"],"names":[],'
+    . '"mappings":"AAAA","sourcesContent":["function f() {}"]}');
+$said = run_cli('sourcemaps', 'inject', "$dir/js");
+is $?, 0, 'debug ids are injected' or diag $said;
+my ($script_id) = $t->read_file('js/a.min.js') =~ /debugId=([0-9a-f-]{36})/;
+$said = run_cli('sourcemaps', 'upload', '--release', 'web@1', '--wait', "$dir/js");
+is $?, 0, 'scripts and maps come' or diag $said;
+my $lookup = '/api/0/projects/acme/web/artifact-lookup/';
+for ("debug_id=$script_id", 'release=web%401') {
+    my $r = $u->request('GET', "$lookup?$_", '',
+        "Authorization: Bearer $ENV{SENTRY_AUTH_TOKEN}");
+    is scalar @{ $r->{json} // [] }, 1, "... and are found by $_";
+}
+
 $ENV{SENTRY_AUTH_TOKEN} = 'wrong';
 $said = run_cli('debug-files', 'upload', "$dir/build");
 ok $? != 0, 'another token is refused';

@@ -15,6 +15,7 @@ use JSON::PP qw(encode_json);
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
+use Test::Zip;
 
 my $u = Test::Uploads->new(inputs => ['pdb', 'elf'],
                            uploads => { parts_kept => '1h' });
@@ -188,6 +189,71 @@ SKIP: {
             [["p/elf-buildid-$hex/p", 'elf']], "... and is listed by $_";
     }
 }
+
+# --- bundles of scripts and source maps
+
+my $bundle_page = '/api/0/organizations/acme/artifactbundle/assemble/';
+my $lookup = '/api/0/projects/acme/web/artifact-lookup/';
+my $script_id = 'ecabd945-b6dc-5376-ae84-ab686148470d';
+my $bundle = "SYSB\2\0\0\0" . Test::Zip::zip(
+    ['files/_/_/a.min.js', 'f()'], ['files/_/_/a.min.js.map', '{}'],
+    ['manifest.json', encode_json({ files => {
+        'files/_/_/a.min.js' => { type => 'minified_source', url => '~/a.min.js',
+            headers => { 'debug-id' => $script_id, sourcemap => 'a.min.js.map' } },
+        'files/_/_/a.min.js.map' => { type => 'source_map', url => '~/a.min.js.map',
+            headers => { 'debug-id' => uc $script_id } } },
+        release => 'web@1' })]);
+my $bundle_sum = sha1_hex($bundle);
+
+sub bundled {
+    my ($body, %o) = @_;
+    my $r;
+    $t->wait_until('the bundle is assembled', sub {
+        $r = $u->request('POST', $bundle_page, encode_json({
+            checksum => sha1_hex($body), chunks => [sha1_hex($body)],
+            projects => ['web'], %o }), @bearer);
+        return ($r->{json}{state} // '') !~ /^(?:created|assembling)$/;
+    });
+    return $r->{json};
+}
+sub found {
+    my $r = $u->request('GET', "$lookup?$_[0]", '', @bearer);
+    return join ' ', map { "$_->{type} $_->{id} $_->{resolved_with}" } @{ $r->{json} };
+}
+
+is bundled($bundle)->{state}, 'not_found', 'a bundle is missing before it is sent';
+chunks(packed($bundle));
+is bundled($bundle, version => 'web@1', dist => '7')->{state}, 'ok', 'then it is there';
+my $by_id = "bundle $bundle_sum debug-id";
+my $by_release = "bundle $bundle_sum release";
+is found("debug_id=$script_id"), $by_id, '... by a debug id of its files';
+is found("debug_id=\U$script_id"), $by_id, '... in any case';
+is found('release=web%401&dist=7'), $by_release, '... and by its release and dist';
+is found("release=web%401&dist=7&debug_id=$script_id"), $by_id, '... or both';
+is found($_), '', "nothing for $_"
+    for 'release=web%401', 'release=web%402&dist=7', 'debug_id=../x', 'dist=7', '';
+is bundled($bundle, version => 'web@2')->{state}, 'ok', 'the same bundle of another release';
+is found('release=web%402'), $by_release, '... is found by that, too';
+
+$r = $u->request('GET', "$lookup?debug_id=$script_id", '', 'Host: symbols.example',
+                 @bearer);
+my $url = $r->{json}[0]{url};
+is $url, "http://symbols.example$lookup?download=$bundle_sum",
+    'its URL begins as that of the page';
+$r = $u->request('GET', $url =~ s{^http://[^/]+}{}r, '', @bearer);
+ok $r->{status} == 200 && $r->{body} eq $bundle, 'and it is sent';
+is $u->request('GET', "$lookup?download=" . 'a' x 40, '', @bearer)->{status}, 404,
+    'another is not';
+is $u->request('GET', "$lookup?debug_id=$script_id", '')->{status}, 401,
+    'nor without a token';
+
+my $broken = "SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json', '{"files":']);
+chunks(packed($broken));
+my $json = bundled($broken);
+is $json->{state}, 'error', 'a bundle whose manifest cannot be read';
+like $json->{detail}, qr/^the bundle .*manifest/, '... is named with the reason';
+unlink "$dir/uploads/_/hash-$bundle_sum/_.artifacts" or die $!;
+is found("debug_id=$script_id"), '', 'one that is gone is not found';
 
 # --- what cannot be
 

@@ -4,6 +4,7 @@
 #include "identity.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "manifest.h"
@@ -58,4 +59,75 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     manifest_free(&manifest);
     zip_close(zip);
     return rc;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void print_guid(char text[37], const uint8_t guid[16])
+{
+    size_t i;
+
+    for (i = 0; i < 16; i++) {
+        text += snprintf(text, 4, "%s%02x",
+                         i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                         guid[i]);
+    }
+}
+
+/* Returns false without memory. */
+static bool take_ids(const struct manifest *manifest,
+                     struct sourcebundle_ids *ids)
+{
+    size_t i, n = 0;
+
+    ids->n = 0;
+    ids->texts = calloc(manifest->num_files + 1, sizeof(ids->texts[0]));
+    if (ids->texts == NULL) {
+        return false;
+    }
+    for (i = 0; i < manifest->num_files; i++) {
+        if (manifest->files[i].has_id) {
+            print_guid(ids->texts[n++], manifest->files[i].guid);
+        }
+    }
+    qsort(ids->texts, n, sizeof(ids->texts[0]), compare);
+    for (i = 0; i < n; i++) {
+        if (i == 0 || strcmp(ids->texts[i], ids->texts[i - 1]) != 0) {
+            memmove(ids->texts[ids->n++], ids->texts[i],
+                    sizeof(ids->texts[0]));
+        }
+    }
+    return true;
+}
+
+int sourcebundle_ids_read(const uint8_t *data, size_t size,
+                          struct sourcebundle_ids *ids, char *error,
+                          size_t error_size)
+{
+    struct manifest manifest = {0};
+    struct failure failure = {FAILURE_NONE, ""};
+    struct zip *zip = zip_open(data, size);
+    int rc;
+
+    if (zip == NULL) {
+        snprintf(error, error_size, "is damaged: no archive in it");
+        return -1;
+    }
+    rc = manifest_read(&manifest, zip, &failure);
+    snprintf(error, error_size, "%s", failure.text);
+    if (rc == 0 && !take_ids(&manifest, ids)) {
+        snprintf(error, error_size, "needs more memory than there is");
+        rc = -1;
+    }
+    manifest_free(&manifest);
+    zip_close(zip);
+    return rc;
+}
+
+void sourcebundle_ids_free(struct sourcebundle_ids *ids)
+{
+    free(ids->texts);
 }

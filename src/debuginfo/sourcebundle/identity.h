@@ -22,6 +22,19 @@ struct sourcebundle_identity {
     char name[SOURCEBUNDLE_NAME_SIZE]; /* of the debug file; or "" */
 };
 
+/* The debug ids of files in a bundle of scripts, each once, in lower case. */
+struct sourcebundle_ids {
+    char (*texts)[37];
+    size_t n;
+};
+
+/* Reads them.  Returns 0, or -1 with a sentence in error; then there is
+ * nothing to free. */
+int sourcebundle_ids_read(const uint8_t *data, size_t size,
+                          struct sourcebundle_ids *ids, char *error,
+                          size_t error_size);
+void sourcebundle_ids_free(struct sourcebundle_ids *ids);
+
 /* Reads the manifest.  Returns 0, or -1 with a sentence in error. */
 int sourcebundle_identity_read(const uint8_t *data, size_t size,
                                struct sourcebundle_identity *identity,

@@ -8,6 +8,7 @@
  *   --upload symbfile MAX:KEEP NAME ID FILE
  *   --upload first    MAX:KEEP NAME ID FILE
  *   --upload part     MAX:KEEP NAME ID FILE
+ *   --upload artifacts MAX:KEEP NAME ID FILE
  *   --upload object   MAX:KEEP NAME
  *   --upload chunks MAX:KEEP - BOUNDARY
  *   --upload zip  MAX:KEEP PLACE BOUNDARY
@@ -40,6 +41,7 @@
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
 #include "debuginfo/identity/identity.h"
+#include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/zip/zip.h"
 #include "form.h"
@@ -397,6 +399,38 @@ static int take_chunks(struct work *w, const char *boundary)
     return 0;
 }
 
+/* artifacts --------------------------------------------------------------- */
+
+/* A bundle of scripts and maps, whose path is believed. */
+static int take_artifacts(struct work *w, const char *const path[3])
+{
+    struct sourcebundle_ids ids;
+    char detail[TEXT_SIZE] = "";
+    const char *fields[] = {"debugid", NULL};
+    size_t i;
+
+    w->out = UPLOAD_OUT_FD;
+    w->name = "the bundle";
+    if (sourcebundle_ids_read(w->in, w->size, &ids, detail, sizeof(detail)) !=
+        0) {
+        return refuse(400, "%s %s", w->name, detail);
+    }
+    if (ids.n > UPLOAD_DEBUG_IDS) {
+        return refuse(400, "%s has more than %d debug ids", w->name,
+                      UPLOAD_DEBUG_IDS);
+    }
+    for (i = 0; i < ids.n; i++) {
+        fields[1] = ids.texts[i];
+        say(fields, COUNT(fields));
+    }
+    sourcebundle_ids_free(&ids);
+    start_writer(w, w->out);
+    return body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail)) ==
+                   BODY_OK
+               ? say_file(w, path)
+               : refuse_writer(w, BODY_SYSTEM, detail);
+}
+
 /* many files ------------------------------------------------------------- */
 
 /* Splits "<name>/<id>/<file>" in place.  Returns false if it is none. */
@@ -732,6 +766,11 @@ int upload_main(int argc, char **argv)
     }
     if (is_chunks) {
         (void)take_chunks(&w, argv[5]);
+    } else if (strcmp(argv[2], "artifacts") == 0) {
+        if (take_artifacts(
+                &w, (const char *const[]){argv[4], argv[5], argv[6]}) == 0) {
+            say_end();
+        }
     } else if (many) {
         (void)take_zip(&w, argv[4], argv[5]);
     } else if ((is_file || is_object

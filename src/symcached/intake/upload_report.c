@@ -179,6 +179,29 @@ static bool read_file(struct report *report, char **parts, size_t n)
                       n - REPORT_FILE_FIELDS);
 }
 
+static bool read_debug_id(struct report *report, char **parts, size_t n,
+                          size_t most)
+{
+    size_t used;
+
+    if (n != 2 || strlen(parts[1]) != 36 ||
+        parts[1][strspn(parts[1], "0123456789abcdef-")] != '\0') {
+        return false;
+    }
+    if (report->debug_ids == NULL) {
+        report->debug_ids = calloc(1, most);
+    }
+    if (report->debug_ids == NULL) {
+        return false;
+    }
+    /* all of them have fewer bytes than the report */
+    used = report->debug_ids_size;
+    memcpy(report->debug_ids + used, parts[1], 36);
+    report->debug_ids[used + 36] = '\n';
+    report->debug_ids_size = used + 37;
+    return true;
+}
+
 static bool read_next(struct report *report, char **parts, size_t n)
 {
     if (n != 2 || strlen(parts[1]) >= sizeof(report->next) ||
@@ -203,7 +226,8 @@ static bool read_refusal(struct report *report, char **parts, size_t n)
 }
 
 /* Returns false for a line that cannot be; *ended is set by the last one. */
-static bool read_line(struct report *report, char *line, bool *ended)
+static bool read_line(struct report *report, char *line, size_t most,
+                      bool *ended)
 {
     char *parts[PARTS], *p = line;
     size_t n = 0;
@@ -219,6 +243,9 @@ static bool read_line(struct report *report, char *line, bool *ended)
     }
     if (strcmp(parts[0], "file") == 0) {
         return read_file(report, parts, n);
+    }
+    if (strcmp(parts[0], "debugid") == 0) {
+        return read_debug_id(report, parts, n, most);
     }
     *ended = true;
     if (strcmp(parts[0], "next") == 0) {
@@ -242,7 +269,7 @@ void report_read(struct report *report, char *text, size_t len)
     }
     while (good && text != NULL) {
         line = strsep(&text, "\n");
-        good = read_line(report, line, &ended);
+        good = read_line(report, line, len + 1, &ended);
     }
     if (!good || !ended) {
         report->status = 500;

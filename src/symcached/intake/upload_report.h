@@ -8,6 +8,7 @@
  *   file    number of the output, bytes, name, id, file, what the client calls
  *           it, the name of its module or "", its format and features as
  *           "%d:%x", ids to ask for it by
+ *   debugid one by which files of a bundle are known, before its file
  *   next    there is more in the archive, from this place on
  *   end     all of it has been said
  *   refuse  status and reason: nothing of the upload can be taken
@@ -36,6 +37,9 @@
 
 #define UPLOAD_TEXT_SIZE 2048
 
+/* Debug ids of a bundle. */
+#define UPLOAD_DEBUG_IDS 4000
+
 /* The file of a chunk, in the folder of its SHA-1. */
 #define UPLOAD_CHUNK "_.chunk"
 
@@ -55,6 +59,8 @@ struct report {
     char archive[256];
     struct report_file files[UPLOAD_OUTS];
     size_t nfiles;
+    char *debug_ids; /* a line each, to be freed; or NULL */
+    size_t debug_ids_size;
     char next[48]; /* "" if there is no more */
     int status;    /* 0, or what the answer is */
     char text[UPLOAD_TEXT_SIZE];

@@ -21,6 +21,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/index/index.h"
+#include "symcached/upload/upload.h"
 
 #define FILES_MAX 20
 
@@ -278,4 +279,66 @@ void sentry_files(const struct config *config, bool only_try,
         answer_list(config, only_try, &pairs, req);
     }
     evhttp_clear_headers(&pairs);
+}
+
+/* artifacts -----------------------------------------------------------------
+ */
+
+static void add_bundles(cJSON *list, const char *url, const char *how,
+                        const struct artifacts_found *found)
+{
+    char text[PATH_MAX];
+    cJSON *item;
+    size_t i;
+
+    for (i = 0; i < found->n; i++) {
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "type", "bundle");
+        cJSON_AddStringToObject(item, "id", found->sums[i]);
+        snprintf(text, sizeof(text), "%.2000s?download=%s", url,
+                 found->sums[i]);
+        cJSON_AddStringToObject(item, "url", text);
+        cJSON_AddStringToObject(item, "resolved_with", how);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
+void sentry_artifacts(const struct config *config, bool only_try,
+                      const char *url, const char *query,
+                      struct evhttp_request *req)
+{
+    struct artifacts_found found = {.n = 0};
+    const char *debug_id, *release, *sum;
+    char root[PATH_MAX], path[128];
+    struct evkeyvalq pairs;
+    cJSON *list;
+
+    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
+        answer_error(req, 400, "the query cannot be read");
+        return;
+    }
+    sum = evhttp_find_header(&pairs, "download");
+    if (sum != NULL) {
+        snprintf(path, sizeof(path), SYMCACHE_NAME_NONE "/hash-%.40s/%s", sum,
+                 ARTIFACTS_FILE);
+        answer_file(config, only_try, path, req);
+        evhttp_clear_headers(&pairs);
+        return;
+    }
+    snprintf(root, sizeof(root), "%.2000s%s", config->uploads.root,
+             only_try ? "/" UPLOADS_TRY : "");
+    list = cJSON_CreateArray();
+    debug_id = evhttp_find_header(&pairs, "debug_id");
+    release = evhttp_find_header(&pairs, "release");
+    if (debug_id != NULL) {
+        artifacts_by_debug_id(root, debug_id, &found);
+        add_bundles(list, url, "debug-id", &found);
+    }
+    if (release != NULL && found.n == 0) {
+        artifacts_by_release(root, release, evhttp_find_header(&pairs, "dist"),
+                             &found);
+        add_bundles(list, url, "release", &found);
+    }
+    evhttp_clear_headers(&pairs);
+    reply_object(req, 200, list);
 }

@@ -89,8 +89,10 @@ static int check_token(const struct config *config, struct evhttp_request *req,
 static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
 {
-    static const char *const accept[] = {"debug_files", "pdbs", "portablepdbs",
-                                         "sources", "proguard"};
+    static const char *const accept[] = {
+        "debug_files", "pdbs",     "portablepdbs",
+        "sources",     "proguard", "artifact_bundles",
+        "artifact_bundles_v2"};
     static const char *const compression[] = {"gzip"};
     cJSON *object = cJSON_CreateObject();
     char url[300];
@@ -314,9 +316,11 @@ static void add_missing(cJSON *list, const cJSON *chunks, const bool *missing)
     }
 }
 
-/* Answers for one file of a request. */
-static void answer_file(struct assemblies *assemblies, cJSON *answer,
-                        const cJSON *asked, struct assembly_request *request)
+/* Tells the state of a file, and which of the chunks that were asked are
+ * missing.  Returns where it is stored, or NULL. */
+static const struct symstore_path *
+answer_state(struct assemblies *assemblies, cJSON *answer, const cJSON *asked,
+             const struct assembly_request *request)
 {
     static const char *const states[] = {[ASSEMBLY_MISSING] = "not_found",
                                          [ASSEMBLY_WAITS] = "created",
@@ -326,20 +330,9 @@ static void answer_file(struct assemblies *assemblies, cJSON *answer,
     cJSON *missing = cJSON_AddArrayToObject(answer, "missingChunks");
     struct assembly_answer state;
 
-    request->name = base_name(text_of(asked, "name"));
-    if (!read_sum(asked->string, &request->sum) || request->name == NULL) {
-        add_state(answer, "error",
-                  "the file has no SHA-1, or no name that a "
-                  "file can have");
-        return;
-    }
-    if (request->nchunks == 0) {
-        add_state(answer, "not_found", NULL);
-        return;
-    }
     if (assemblies_ask(assemblies, request, &state) != 0) {
         add_state(answer, "error", "too many files at a time: try again");
-        return;
+        return NULL;
     }
     add_state(answer, states[state.state], state.text);
     if (state.missing != NULL) {
@@ -347,9 +340,32 @@ static void answer_file(struct assemblies *assemblies, cJSON *answer,
                     state.missing);
         free(state.missing);
     }
-    if (state.place != NULL) {
+    return state.place;
+}
+
+/* Answers for one file of a request. */
+static void answer_file(struct assemblies *assemblies, cJSON *answer,
+                        const cJSON *asked, struct assembly_request *request)
+{
+    const struct symstore_path *place;
+
+    request->name = base_name(text_of(asked, "name"));
+    if (!read_sum(asked->string, &request->sum) || request->name == NULL) {
+        cJSON_AddArrayToObject(answer, "missingChunks");
+        add_state(answer, "error",
+                  "the file has no SHA-1, or no name that a "
+                  "file can have");
+        return;
+    }
+    if (request->nchunks == 0) {
+        cJSON_AddArrayToObject(answer, "missingChunks");
+        add_state(answer, "not_found", NULL);
+        return;
+    }
+    place = answer_state(assemblies, answer, asked, request);
+    if (place != NULL) {
         add_file(answer, asked->string, request->name,
-                 text_of(asked, "debug_id"), state.place);
+                 text_of(asked, "debug_id"), place);
     }
 }
 
@@ -428,50 +444,141 @@ static void answer_files(struct uploads *uploads, const struct config *config,
 /* --------------------------------------------------------------------------
  */
 
-static bool is_assemble(const struct url_path *path)
+/* A bundle of scripts: {"checksum", "chunks", "version", "dist"}. */
+static void answer_bundle(struct uploads *uploads, const struct config *config,
+                          bool only_try, struct evhttp_request *req)
 {
-    return path->n == 8 && strcmp(path->segments[2], "projects") == 0 &&
-           strcmp(path->segments[5], "files") == 0 &&
-           strcmp(path->segments[6], "difs") == 0 &&
-           strcmp(path->segments[7], "assemble") == 0;
+    struct upload_sum *sums = malloc(CHUNKS_MAX * sizeof(*sums));
+    cJSON *asked = read_body(config, req), *answer;
+    struct assembly_request request = {.only_try = only_try,
+                                       .is_artifacts = true};
+    char name[600];
+
+    if (asked == NULL) {
+        free(sums);
+        return;
+    }
+    answer = cJSON_CreateObject();
+    request.release = text_of(asked, "version");
+    request.dist = text_of(asked, "dist");
+    /* the same bundle of another release is one more */
+    snprintf(name, sizeof(name), "%.250s\n%.250s",
+             request.release != NULL ? request.release : "",
+             request.dist != NULL ? request.dist : "");
+    request.name = name;
+    request.chunks = sums;
+    if (sums == NULL || !read_sum(text_of(asked, "checksum"), &request.sum) ||
+        !read_chunks(cJSON_GetObjectItem(asked, "chunks"), sums, CHUNKS_MAX,
+                     &request.nchunks) ||
+        request.nchunks == 0) {
+        cJSON_AddArrayToObject(answer, "missingChunks");
+        add_state(answer, "error", "no SHA-1, or no list of chunks");
+    } else {
+        answer_state(uploads_assemblies(uploads), answer, asked, &request);
+    }
+    cJSON_Delete(asked);
+    free(sums);
+    reply_object(req, 200, answer);
 }
 
-static bool is_files(const struct url_path *path)
+enum sentry_page {
+    PAGE_NONE,
+    PAGE_OPTIONS,
+    PAGE_CHUNKS,
+    PAGE_ASSEMBLE,
+    PAGE_BUNDLE,
+    PAGE_FILES,
+    PAGE_ARTIFACTS
+};
+
+static enum sentry_page find_page(const struct url_path *path, bool is_post)
 {
-    return path->n == 7 && strcmp(path->segments[2], "projects") == 0 &&
-           strcmp(path->segments[5], "files") == 0 &&
-           strcmp(path->segments[6], "dsyms") == 0;
+    static const struct {
+        bool is_post;
+        enum sentry_page page;
+        unsigned n;
+        const char *first; /* of projects or organizations */
+        const char *last[3];
+    } pages[] = {
+        {false, PAGE_OPTIONS, 5, "organizations", {"chunk-upload"}},
+        {true, PAGE_CHUNKS, 5, "organizations", {"chunk-upload"}},
+        {true,
+         PAGE_BUNDLE,
+         6,
+         "organizations",
+         {"artifactbundle", "assemble"}},
+        {true, PAGE_ASSEMBLE, 8, "projects", {"files", "difs", "assemble"}},
+        {false, PAGE_FILES, 7, "projects", {"files", "dsyms"}},
+        {false, PAGE_ARTIFACTS, 6, "projects", {"artifact-lookup"}},
+    };
+    size_t i, k, at;
+    bool is_it;
+
+    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        is_it = path->n == pages[i].n && is_post == pages[i].is_post &&
+                strcmp(path->segments[2], pages[i].first) == 0;
+        for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++) {
+            at = (strcmp(pages[i].first, "projects") == 0 ? 5 : 4) + k;
+            is_it = strcmp(path->segments[at], pages[i].last[k]) == 0;
+        }
+        if (is_it) {
+            return pages[i].page;
+        }
+    }
+    return PAGE_NONE;
+}
+
+/* The address of this page as the client has it. */
+static void print_url(char *text, size_t size, const struct url_path *path,
+                      struct evhttp_request *req)
+{
+    const char *base = evhttp_find_header(
+        evhttp_request_get_input_headers(req), UPLOAD_HEADER_URL);
+
+    snprintf(text, size,
+             "%.500s/api/0/projects/%.200s/%.200s/artifact-lookup/",
+             base != NULL ? base : "", path->segments[3], path->segments[4]);
 }
 
 void sentry_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *path, const char *query,
                  struct evhttp_request *req)
 {
-    bool is_get = evhttp_request_get_command(req) != EVHTTP_REQ_POST;
-    bool is_chunks = path->n == 5 &&
-                     strcmp(path->segments[2], "organizations") == 0 &&
-                     strcmp(path->segments[4], "chunk-upload") == 0;
+    enum sentry_page page =
+        find_page(path, evhttp_request_get_command(req) == EVHTTP_REQ_POST);
     const char *wrong = "The requested resource does not exist";
-    char user[128];
+    char user[128], url[1024];
     bool only_try;
     int status = 404;
 
     /* If nginx should send the body after all, it is no further request. */
     reply_header(req, "Connection", "close");
-    if (config->uploads.root != NULL &&
-        (is_chunks || is_get ? is_chunks || is_files(path)
-                             : is_assemble(path))) {
+    if (config->uploads.root != NULL && page != PAGE_NONE) {
         status = check_token(config, req, user, &only_try, &wrong);
     }
     if (status != 0) {
         answer_error(req, status, wrong);
-    } else if (is_files(path)) {
-        sentry_files(config, only_try, query, req);
-    } else if (!is_chunks) {
-        answer_files(uploads, config, only_try, req);
-    } else if (is_get) {
+        return;
+    }
+    switch (page) {
+    case PAGE_OPTIONS:
         answer_options(config, path->segments[3], req);
-    } else {
+        break;
+    case PAGE_CHUNKS:
         take_chunks(uploads, config, user, only_try, req);
+        break;
+    case PAGE_ASSEMBLE:
+        answer_files(uploads, config, only_try, req);
+        break;
+    case PAGE_BUNDLE:
+        answer_bundle(uploads, config, only_try, req);
+        break;
+    case PAGE_FILES:
+        sentry_files(config, only_try, query, req);
+        break;
+    default:
+        print_url(url, sizeof(url), path, req);
+        sentry_artifacts(config, only_try, url, query, req);
+        break;
     }
 }

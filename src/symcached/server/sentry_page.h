@@ -8,6 +8,10 @@
  *   POST organizations/<org>/chunk-upload      chunks of files, as a form
  *   POST projects/<org>/<project>/files/difs/assemble
  *                                              files of which chunks
+ *   POST organizations/<org>/artifactbundle/assemble
+ *                                              a bundle of scripts, likewise
+ *   GET  projects/<org>/<project>/artifact-lookup
+ *                                              bundles, see sentry_files.h
  *   GET  projects/<org>/<project>/files/dsyms  files, see sentry_files.h
  *
  * The names of organization and project count for nothing: there is one store

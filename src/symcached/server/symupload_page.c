@@ -154,15 +154,16 @@ static void create(struct symuploads *symuploads, const char *user,
                    bool only_try, struct evhttp_request *req)
 {
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                         SYMUPLOAD_HEADER_URL);
+                                         UPLOAD_HEADER_URL);
     uint8_t bytes[KEY_SIZE / 2];
     struct entry *entry;
     size_t i;
 
     forget_old(symuploads);
     if (url == NULL || strpbrk(url, "\"\\") != NULL) {
-        answer_error(req, 500, "nginx does not say where the server is, by "
-                               SYMUPLOAD_HEADER_URL);
+        answer_error(
+            req, 500,
+            "nginx does not say where the server is, by " UPLOAD_HEADER_URL);
         return;
     }
     entry = symuploads->n < ENTRIES_MAX ? calloc(1, sizeof(*entry)) : NULL;
@@ -181,8 +182,9 @@ static void create(struct symuploads *symuploads, const char *user,
     snprintf(entry->user, sizeof(entry->user), "%s", user);
     TAILQ_INSERT_TAIL(&symuploads->entries, entry, next);
     symuploads->n++;
-    answer(req, "{ \"uploadUrl\": \"%s/v1/uploads/%s:send\", "
-                "\"uploadKey\": \"%s\" }\n",
+    answer(req,
+           "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
+           "\"uploadKey\": \"%s\" }\n",
            url, entry->key, entry->key);
 }
 

@@ -15,9 +15,6 @@
 #ifndef SYMCACHED_SERVER_SYMUPLOAD_PAGE_H
 #define SYMCACHED_SERVER_SYMUPLOAD_PAGE_H
 
-/* The URL of the server as its client has it, with nginx's prefix. */
-#define SYMUPLOAD_HEADER_URL "X-Symcached-Url"
-
 struct config;
 struct evhttp_request;
 struct symuploads;

@@ -19,6 +19,9 @@
 #define UPLOAD_HEADER_BODY "X-Symcached-Body"
 #define UPLOAD_HEADER_TOKEN "Auth-Token"
 
+/* The scheme and host of the server as its client has them. */
+#define UPLOAD_HEADER_URL "X-Symcached-Url"
+
 struct config;
 struct evhttp_request;
 struct url_path;

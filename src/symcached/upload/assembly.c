@@ -37,8 +37,11 @@ struct entry {
     size_t nchunks;
     bool only_try;
     unsigned expires;
+    bool is_artifacts;
+    char *release, *dist;       /* or NULL */
     char *text;                 /* why it failed */
     struct symstore_path place; /* of one that is done */
+    struct task *noting;        /* of a bundle; or NULL */
 };
 
 struct assemblies {
@@ -76,15 +79,22 @@ static struct upload_sum *copy_sums(const struct upload_sum *sums, size_t n)
     return copy;
 }
 
-static void print_chunk(char path[PATH_MAX], const char *root,
-                        const struct upload_sum *sum)
+static void print_sum(char text[ARTIFACTS_SUM + 1],
+                      const struct upload_sum *sum)
 {
-    char text[2 * sizeof(sum->bytes) + 1];
     size_t i;
 
     for (i = 0; i < sizeof(sum->bytes); i++) {
         snprintf(text + 2 * i, 3, "%02x", sum->bytes[i]);
     }
+}
+
+static void print_chunk(char path[PATH_MAX], const char *root,
+                        const struct upload_sum *sum)
+{
+    char text[ARTIFACTS_SUM + 1];
+
+    print_sum(text, sum);
     snprintf(path, PATH_MAX, "%.2048s/" SYMCACHE_NAME_NONE "/hash-%s/%s", root,
              text, UPLOAD_CHUNK);
 }
@@ -265,8 +275,13 @@ static void forget(struct entry *entry)
     TAILQ_REMOVE(&assemblies->entries, entry, next);
     table_remove(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
                  (uintptr_t)entry);
+    if (entry->noting != NULL) {
+        task_cancel(entry->noting);
+    }
     free(entry->name);
     free(entry->chunks);
+    free(entry->release);
+    free(entry->dist);
     free(entry->text);
     free(entry);
 }
@@ -306,10 +321,16 @@ static struct entry *add(struct assemblies *assemblies,
     entry->only_try = request->only_try;
     entry->expires = request->expires;
     entry->nchunks = request->nchunks;
+    entry->is_artifacts = request->is_artifacts;
+    entry->release =
+        request->release != NULL ? strdup(request->release) : NULL;
+    entry->dist = request->dist != NULL ? strdup(request->dist) : NULL;
     entry->name = strdup(request->name);
     entry->chunks = copy_sums(request->chunks, request->nchunks);
     TAILQ_INSERT_TAIL(&assemblies->entries, entry, next);
     if (entry->name == NULL || entry->chunks == NULL ||
+        (entry->release == NULL) != (request->release == NULL) ||
+        (entry->dist == NULL) != (request->dist == NULL) ||
         table_add(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
                   (uintptr_t)entry) != 0) {
         forget(entry);
@@ -318,21 +339,108 @@ static struct entry *add(struct assemblies *assemblies,
     return entry;
 }
 
-static void on_done(void *arg, const struct upload_result *result)
+static const char *root_of(const struct assemblies *assemblies)
 {
-    struct entry *entry = arg;
+    return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
+}
+
+/* What is known of the debug ids of a bundle. */
+struct noting {
+    char *root, *debug_ids, *release, *dist;
+    char sum[ARTIFACTS_SUM + 1];
+    int errnum;
+    struct entry *entry;
+};
+
+static void noting_run(void *arg)
+{
+    struct noting *noting = arg;
+
+    noting->errnum =
+        artifacts_note(noting->root, noting->sum, noting->debug_ids,
+                       noting->release, noting->dist);
+}
+
+static void end(struct entry *entry, const char *failure)
+{
     struct assemblies *assemblies = entry->assemblies;
 
     assemblies->running = NULL;
-    if (result->status < 300 && result->nfiles > 0) {
-        entry->state = ASSEMBLY_DONE;
-        entry->place = result->files[0].place;
-    } else {
-        entry->state = ASSEMBLY_FAILED;
-        entry->text = strdup(result->text != NULL ? result->text : "");
-    }
+    entry->noting = NULL;
+    entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
+    entry->text = failure != NULL ? strdup(failure) : NULL;
     free(entry->chunks);
     entry->chunks = NULL;
+}
+
+static void noting_done(void *arg, bool late)
+{
+    struct noting *noting = arg;
+    struct assemblies *assemblies = noting->entry->assemblies;
+
+    end(noting->entry, late                  ? "the disk does not answer"
+                       : noting->errnum != 0 ? strerror(noting->errnum)
+                                             : NULL);
+    assemblies_next(assemblies);
+}
+
+static void noting_drop(void *arg)
+{
+    struct noting *noting = arg;
+
+    free(noting->root);
+    free(noting->debug_ids);
+    free(noting->release);
+    free(noting->dist);
+    free(noting);
+}
+
+/* Copies a text; NULL stays NULL.  Returns false without memory. */
+static bool copy_text(char **to, const char *text)
+{
+    *to = text != NULL ? strdup(text) : NULL;
+    return *to != NULL || text == NULL;
+}
+
+/* A bundle is stored: by what it is found is noted.  Returns false if it
+ * cannot be. */
+static bool note_bundle(struct entry *entry, const char *debug_ids)
+{
+    static const struct task_calls calls = {noting_run, noting_done,
+                                            noting_drop};
+    struct noting *noting = calloc(1, sizeof(*noting));
+
+    if (noting == NULL) {
+        return false;
+    }
+    noting->entry = entry;
+    print_sum(noting->sum, &entry->sum);
+    if (!copy_text(&noting->root, root_of(entry->assemblies)) ||
+        !copy_text(&noting->debug_ids, debug_ids) ||
+        !copy_text(&noting->release, entry->release) ||
+        !copy_text(&noting->dist, entry->dist)) {
+        noting_drop(noting);
+        return false;
+    }
+    entry->noting =
+        task_start(entry->assemblies->uploads->base, SECONDS, &calls, noting);
+    return entry->noting != NULL;
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct entry *entry = arg;
+
+    if (result->status >= 300 || result->nfiles == 0) {
+        end(entry, result->text != NULL ? result->text : "");
+        return;
+    }
+    entry->place = result->files[0].place;
+    if (!entry->is_artifacts) {
+        end(entry, NULL);
+    } else if (!note_bundle(entry, result->debug_ids)) {
+        end(entry, "out of memory");
+    }
 }
 
 static struct entry *first_that_waits(const struct assemblies *assemblies)
@@ -352,17 +460,26 @@ static void begin(struct assemblies *assemblies, struct entry *entry)
 {
     const struct uploads_config *config =
         &scheduler_config(assemblies->uploads->scheduler)->uploads;
-    const struct upload_request request = {.name = entry->name,
-                                           .id = "",
-                                           .file = "",
-                                           .is_object = true,
-                                           .sum = entry->sum,
-                                           .chunks = entry->chunks,
-                                           .nchunks = entry->nchunks,
-                                           .only_try = entry->only_try,
-                                           .expires = entry->expires,
-                                           .replace = config->replace};
+    char id[sizeof("hash-") + ARTIFACTS_SUM];
+    struct upload_request request = {.name = entry->name,
+                                     .id = "",
+                                     .file = "",
+                                     .is_object = true,
+                                     .sum = entry->sum,
+                                     .chunks = entry->chunks,
+                                     .nchunks = entry->nchunks,
+                                     .only_try = entry->only_try,
+                                     .expires = entry->expires,
+                                     .replace = config->replace};
 
+    if (entry->is_artifacts) {
+        print_sum(stpcpy(id, "hash-"), &entry->sum);
+        request.name = SYMCACHE_NAME_NONE;
+        request.id = id;
+        request.file = ARTIFACTS_FILE;
+        request.is_artifacts = true;
+        request.is_object = false;
+    }
     assemblies->running = entry;
     entry->state = ASSEMBLY_RUNS;
     uploads_take(assemblies->uploads, &request, on_done, entry);
@@ -382,11 +499,6 @@ void assemblies_next(struct assemblies *assemblies)
         begin(assemblies, entry);
     }
     assemblies->is_beginning = false;
-}
-
-static const char *root_of(const struct assemblies *assemblies)
-{
-    return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
 }
 
 /* Returns how many chunks are missing, or -1 without memory. */

@@ -42,6 +42,11 @@ struct assembly_request {
     size_t nchunks;
     bool only_try;
     unsigned expires; /* seconds; 0 = never */
+
+    /* a bundle of scripts, which has no name */
+    bool is_artifacts;
+    const char *release; /* or NULL */
+    const char *dist;    /* or NULL */
 };
 
 struct assembly_answer {

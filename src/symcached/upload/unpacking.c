@@ -162,6 +162,9 @@ static void on_child(void *arg, struct child_result *child)
 
     u->unpacking.child = NULL;
     read_report(u, &report);
+    free(u->debug_ids);
+    u->debug_ids = report.debug_ids;
+    u->result.debug_ids = u->debug_ids;
     if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0) {
         log_error(child->error, "upload: the process that looks at it ended "
@@ -199,7 +202,8 @@ static const char *mode_of(const struct upload *u)
                : u->request.part == 0 ? "first"
                                       : "part";
     }
-    return u->request.is_object      ? "object"
+    return u->request.is_artifacts   ? "artifacts"
+           : u->request.is_object    ? "object"
            : u->request.is_chunks    ? "chunks"
            : u->request.name != NULL ? "file"
            : u->request.is_package   ? "package"

@@ -82,6 +82,7 @@ static void upload_free(struct upload *u)
     u->uploads->n--;
     config_unref(u->config);
     free(u->texts);
+    free(u->debug_ids);
     free(u);
     joining_next(uploads);
     assemblies_next(uploads->assemblies);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include "artifacts.h"
 #include "assembly.h"
 #include "spool.h"
 #include "stored_digest.h"
@@ -43,6 +44,7 @@ struct upload_request {
     bool is_package;      /* the archive is a package of NuGet */
     bool is_chunks;       /* the form has chunks of files (assembly.h) */
 
+    bool is_artifacts; /* a bundle of scripts; its path is believed */
     bool is_object; /* a file that has only a name, and says what it is */
 
     /* such a file of chunks, which are uploads, and its SHA-1; the sums stay
@@ -71,6 +73,7 @@ struct upload_result {
     bool is_try;
     uint64_t archive_size;
     const char *archive; /* its name, or NULL */
+    const char *debug_ids; /* of artifacts, a line each; or NULL */
 };
 
 typedef void (*upload_done_fn)(void *arg, const struct upload_result *result);

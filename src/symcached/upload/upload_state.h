@@ -20,6 +20,7 @@ struct upload {
     struct config *config;
     struct upload_request request;
     char *texts; /* of the request */
+    char *debug_ids; /* of artifacts; or NULL */
     char work[WORKDIR_PATH_MAX];
     int in; /* the body */
     struct unpacking unpacking;

@@ -1,0 +1,195 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "artifacts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/digest.h"
+#include "base/workdir.h"
+#include "config/config.h"
+
+#define FOLDER ".artifacts"
+#define UUID 36
+#define FOLDER_SIZE (sizeof("release-") + DIGEST_HEX)
+
+/* Entries of a folder that are looked at. */
+#define ENTRIES_MAX 10000
+
+/* Writes a debug id in lower case.  Returns false if it is none. */
+static bool folder_of_id(char folder[FOLDER_SIZE], const char *debug_id)
+{
+    size_t i;
+
+    if (strlen(debug_id) != UUID) {
+        return false;
+    }
+    for (i = 0; i < UUID; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23
+                ? debug_id[i] != '-'
+                : !isxdigit((unsigned char)debug_id[i])) {
+            return false;
+        }
+        folder[i] = (char)tolower((unsigned char)debug_id[i]);
+    }
+    folder[i] = '\0';
+    return true;
+}
+
+/* Returns false without memory. */
+static bool folder_of_release(char folder[FOLDER_SIZE], const char *release,
+                              const char *dist)
+{
+    struct digest *digest = digest_new();
+
+    if (digest == NULL) {
+        return false;
+    }
+    digest_add(digest, release, strlen(release) + 1);
+    digest_add(digest, dist != NULL ? dist : "",
+               dist != NULL ? strlen(dist) : 0);
+    digest_hex(digest, stpcpy(folder, "release-"));
+    digest_free(digest);
+    return true;
+}
+
+/* Returns 0, or an errno. */
+static int note(const char *root, const char *folder, const char *sum)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
+    if (workdir_make_path(path) != 0) {
+        return errno;
+    }
+    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s/%s", root, folder,
+             sum);
+    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+              0644);
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+    return 0;
+}
+
+int artifacts_note(const char *root, const char *sum, const char *debug_ids,
+                   const char *release, const char *dist)
+{
+    char folder[FOLDER_SIZE], id[UUID + 1];
+    const char *line = debug_ids;
+    size_t len;
+    int rc = 0;
+
+    while (line != NULL && *line != '\0' && rc == 0) {
+        len = strcspn(line, "\n");
+        snprintf(id, sizeof(id), "%.*s", (int)len, line);
+        if (folder_of_id(folder, id)) {
+            rc = note(root, folder, sum);
+        }
+        line += len + (line[len] == '\n');
+    }
+    if (rc == 0 && release != NULL) {
+        rc = folder_of_release(folder, release, dist)
+                 ? note(root, folder, sum)
+                 : ENOMEM;
+    }
+    return rc;
+}
+
+/* finding ------------------------------------------------------------------ */
+
+struct entry {
+    char sum[ARTIFACTS_SUM + 1];
+    struct timespec changed;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct entry *)a)->changed;
+    const struct timespec *y = &((const struct entry *)b)->changed;
+
+    return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec ? 1 : -1)
+                                  : (x->tv_nsec < y->tv_nsec) -
+                                        (x->tv_nsec > y->tv_nsec);
+}
+
+/* Reads a folder; what cannot be read has nothing. */
+static struct entry *read_folder(const char *path, size_t *n)
+{
+    struct entry *entries = malloc(ENTRIES_MAX * sizeof(*entries));
+    DIR *dir = entries != NULL ? opendir(path) : NULL;
+    const struct dirent *item;
+    struct stat st;
+
+    *n = 0;
+    while (dir != NULL && *n < ENTRIES_MAX && (item = readdir(dir)) != NULL) {
+        if (strlen(item->d_name) == ARTIFACTS_SUM &&
+            fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            memcpy(entries[*n].sum, item->d_name, ARTIFACTS_SUM + 1);
+            entries[*n].changed = st.st_mtim;
+            ++*n;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return entries;
+}
+
+static void find(const char *root, const char *folder,
+                 struct artifacts_found *found)
+{
+    char path[PATH_MAX];
+    struct entry *entries;
+    size_t n, i;
+
+    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
+    entries = read_folder(path, &n);
+    if (n > 0) {
+        qsort(entries, n, sizeof(entries[0]), compare);
+    }
+    for (i = 0; i < n && found->n < ARTIFACTS_FOUND; i++) {
+        snprintf(path, sizeof(path),
+                 "%.2000s/" SYMCACHE_NAME_NONE "/hash-%s/" ARTIFACTS_FILE,
+                 root, entries[i].sum);
+        if (access(path, R_OK) == 0) {
+            memcpy(found->sums[found->n++], entries[i].sum,
+                   ARTIFACTS_SUM + 1);
+        }
+    }
+    free(entries);
+}
+
+void artifacts_by_debug_id(const char *root, const char *debug_id,
+                           struct artifacts_found *found)
+{
+    char folder[FOLDER_SIZE];
+
+    found->n = 0;
+    if (folder_of_id(folder, debug_id)) {
+        find(root, folder, found);
+    }
+}
+
+void artifacts_by_release(const char *root, const char *release,
+                          const char *dist, struct artifacts_found *found)
+{
+    char folder[FOLDER_SIZE];
+
+    found->n = 0;
+    if (folder_of_release(folder, release, dist)) {
+        find(root, folder, found);
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which bundles of scripts and source maps, artifacts, have a debug id, or are
+ * of a release.  A bundle is an upload under its SHA-1, and is found by empty
+ * files beside the uploads:
+ *
+ *   <root>/.artifacts/<debug id>/<SHA-1>
+ *   <root>/.artifacts/release-<SHA-256 of release, NUL and dist>/<SHA-1>
+ *
+ * They are of this machine alone.  One whose bundle is gone counts for nothing.
+ */
+#ifndef SYMCACHED_UPLOAD_ARTIFACTS_H
+#define SYMCACHED_UPLOAD_ARTIFACTS_H
+
+#include <stddef.h>
+
+/* The file of a bundle, in the folder _/hash-<SHA-1>. */
+#define ARTIFACTS_FILE "_.artifacts"
+
+#define ARTIFACTS_SUM 40   /* hex digits */
+#define ARTIFACTS_FOUND 20 /* bundles, the newest ones */
+
+struct artifacts_found {
+    char sums[ARTIFACTS_FOUND][ARTIFACTS_SUM + 1]; /* the newest first */
+    size_t n;
+};
+
+/*
+ * Notes a bundle of these debug ids, a line each, and of a release; these may
+ * be NULL.  Takes its time, for a thread.  Returns 0, or an errno.
+ */
+int artifacts_note(const char *root, const char *sum, const char *debug_ids,
+                   const char *release, const char *dist);
+
+/* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case. */
+void artifacts_by_debug_id(const char *root, const char *debug_id,
+                           struct artifacts_found *found);
+
+/* Those of a release; dist may be NULL. */
+void artifacts_by_release(const char *root, const char *release,
+                          const char *dist, struct artifacts_found *found);
+
+#endif
