@@ -18,6 +18,7 @@
 #include "symbolication/js/js.h"
 
 #define LIST_VALUES 65536
+#define LISTS_SIZE ((size_t)16 << 20) /* bytes of all lists of a call */
 #define URL_ROOM (4 * SYMCACHE_URL_MAX)
 #define HOUR 3600
 
@@ -36,7 +37,6 @@ struct round {
 
 /* A file that was looked for in this step. */
 struct js_entry {
-    struct js_entry *next;
     struct symc_string url;
     const char *debug_id;
     struct js_file file;
@@ -44,7 +44,6 @@ struct js_entry {
 
 /* A file that a list of artifacts has. */
 struct js_artifact {
-    struct js_artifact *next; /* of the same step, in their order */
     struct symc_string abs_path, url, uri, reference;
     bool has_headers;
     const char *resolved_with;
@@ -72,11 +71,27 @@ static bool is_equal(struct symc_string a, struct symc_string b)
            (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+/* Clients choose the texts, so the seed is an address. */
+static uint64_t hash_of(const struct js_files *files, struct symc_string text)
+{
+    return table_hash((uintptr_t)files, text.size > 0 ? text.data : "",
+                      text.size);
+}
+
+static void add(struct js_files *files, struct table *table, uint64_t hash,
+                const void *value)
+{
+    if (table_add(table, hash, (uintptr_t)value) != 0) {
+        files->has_failed = true;
+    }
+}
+
 void js_files_begin(struct js_files *files)
 {
     arena_reset(&files->arena);
-    files->entries = NULL;
-    files->artifacts = NULL;
+    table_free(&files->entries);
+    table_free(&files->artifacts);
+    files->listed = 0;
     files->attempts = NULL;
 }
 
@@ -85,9 +100,13 @@ void js_files_begin(struct js_files *files)
 static struct js_want *want(struct js_files *files, const symcache_key_t *key,
                             const char *hints)
 {
+    uint64_t hash =
+        table_hash((uintptr_t)files, key->build, key->build_len);
     struct js_want *want;
+    size_t at = 0;
 
-    for (want = files->wants; want != NULL; want = want->next) {
+    while ((want = (struct js_want *)table_next(&files->wants_by_key, hash,
+                                                &at)) != NULL) {
         if (symcache_key_equal(&want->key, key)) {
             return want;
         }
@@ -101,6 +120,7 @@ static struct js_want *want(struct js_files *files, const symcache_key_t *key,
     symcache_key_copy(&want->key, key);
     want->next = files->wants;
     files->wants = want;
+    add(files, &files->wants_by_key, hash, want);
     return want;
 }
 
@@ -238,6 +258,9 @@ void js_files_free(struct js_files *files)
         free(want->hints);
         free(want);
     }
+    table_free(&files->wants_by_key);
+    table_free(&files->entries);
+    table_free(&files->artifacts);
     arena_free(&files->arena);
 }
 
@@ -363,21 +386,33 @@ static struct symc_string print_uri(struct js_files *files,
     return (struct symc_string){uri, strlen(start) + id.size};
 }
 
-/* Adds one, at the end, unless its name is known. */
+/* The artifact that has a name, or NULL. */
+static const struct js_artifact *artifact_of(const struct js_files *files,
+                                             struct symc_string name)
+{
+    uint64_t hash = hash_of(files, name);
+    const struct js_artifact *artifact;
+    size_t at = 0;
+
+    while ((artifact = (const struct js_artifact *)table_next(
+                &files->artifacts, hash, &at)) != NULL &&
+           !is_equal(artifact->abs_path, name)) {
+    }
+    return artifact;
+}
+
+/* Adds one, unless its name is known. */
 static void add_artifact(struct js_files *files,
                          const struct js_artifact *artifact)
 {
-    struct js_artifact **at = &files->artifacts, *own;
+    struct js_artifact *own =
+        artifact_of(files, artifact->abs_path) == NULL
+            ? take(files, sizeof(*own))
+            : NULL;
 
-    for (; *at != NULL; at = &(*at)->next) {
-        if (is_equal((*at)->abs_path, artifact->abs_path)) {
-            return;
-        }
-    }
-    own = take(files, sizeof(*own));
     if (own != NULL) {
         *own = *artifact;
-        *at = own;
+        add(files, &files->artifacts, hash_of(files, own->abs_path), own);
     }
 }
 
@@ -414,7 +449,9 @@ static void add_list(struct js_files *files, struct symc_string list)
 {
     struct json json = {0};
     struct json_error error;
-    char *text = take(files, list.size + 1);
+    char *text = list.size <= LISTS_SIZE - files->listed
+                     ? take(files, list.size + 1)
+                     : NULL;
     bool is_good;
     uint32_t i;
     int pass;
@@ -422,6 +459,7 @@ static void add_list(struct js_files *files, struct symc_string list)
     if (text == NULL) {
         return;
     }
+    files->listed += list.size;
     memcpy(text, list.data, list.size);
     is_good = list.size > 0 &&
               json_read(&json, text, list.size, LIST_VALUES, &error) ==
@@ -440,25 +478,20 @@ static void add_list(struct js_files *files, struct symc_string list)
 static const struct js_artifact *find_artifact(struct js_files *files,
                                                struct symc_string url)
 {
-    const struct js_artifact *artifact;
+    const struct js_artifact *artifact = NULL;
     struct symc_string names[4];
     unsigned i, n;
     char *room;
 
-    if (url.data == NULL || files->artifacts == NULL) {
+    if (url.data == NULL || files->artifacts.count == 0) {
         return NULL;
     }
     room = take(files, 2 * url.size + 2);
     n = room != NULL ? js_candidates(url, room, names) : 0;
-    for (i = 0; i < n; i++) {
-        for (artifact = files->artifacts; artifact != NULL;
-             artifact = artifact->next) {
-            if (is_equal(artifact->abs_path, names[i])) {
-                return artifact;
-            }
-        }
+    for (i = 0; i < n && artifact == NULL; i++) {
+        artifact = artifact_of(files, names[i]);
     }
-    return NULL;
+    return artifact;
 }
 
 /* Appends "<name>=<value>" to a URL.  Returns false if it does not fit. */
@@ -616,9 +649,12 @@ const struct js_file *js_files_find(struct js_files *files,
                                     const char *debug_id)
 {
     static const struct js_file none = {.state = JS_FILE_MISSING};
+    uint64_t hash = hash_of(files, url);
     struct js_entry *entry;
+    size_t at = 0;
 
-    for (entry = files->entries; entry != NULL; entry = entry->next) {
+    while ((entry = (struct js_entry *)table_next(&files->entries, hash,
+                                                  &at)) != NULL) {
         if (is_equal(entry->url, url) &&
             strcmp(entry->debug_id, debug_id) == 0) {
             return &entry->file;
@@ -632,7 +668,6 @@ const struct js_file *js_files_find(struct js_files *files,
     entry->debug_id = debug_id;
     entry->file.resolved_with = "unknown";
     find(files, url, debug_id, &entry->file);
-    entry->next = files->entries;
-    files->entries = entry;
+    add(files, &files->entries, hash, entry);
     return &entry->file;
 }

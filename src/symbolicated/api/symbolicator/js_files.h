@@ -13,6 +13,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_JS_FILES_H
 
 #include "base/arena.h"
+#include "base/hash_table.h"
 #include "js_request.h"
 #include "symbolicated/api/api.h"
 
@@ -45,9 +46,11 @@ struct js_files {
     bool has_scraping; /* files may be fetched from the web */
     uint64_t now;      /* seconds since 1970, as the call began */
     struct js_want *wants;
+    struct table wants_by_key;
     struct arena arena; /* of a step; what follows is, too */
-    struct js_entry *entries;
-    struct js_artifact *artifacts;
+    struct table entries;   /* files that were looked for, by URL */
+    struct table artifacts; /* by their names */
+    size_t listed;          /* bytes of lists */
     struct js_attempt *attempts; /* the last one first */
     bool has_failed;             /* no memory */
 };
