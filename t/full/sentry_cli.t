@@ -100,6 +100,21 @@ for ("debug_id=$script_id", 'release=web%401') {
     is scalar @{ $r->{json} // [] }, 1, "... and are found by $_";
 }
 
+# mappings: under a UUID that is given, and under that of their content, which
+# is UUIDv5 of "guardsquare.com" and the bytes
+$t->write_file('mapping.txt',
+    "org.example.Main -> a.a:\n    1:3:void run():10:12 -> a\n");
+for (['5c1d3f3a-0000-4000-8000-0123456789ab', '--uuid',
+        '5c1d3f3a-0000-4000-8000-0123456789ab'],
+    ['b90d0a12-ecfb-5aa0-a477-1cfa9d4484b3']) {
+    my ($id, @args) = @$_;
+    $said = run_cli('upload-proguard', @args, "$dir/mapping.txt");
+    is $?, 0, 'a mapping is sent' or diag $said;
+    my $key = uc($id =~ tr/-//dr) . '0';
+    $t->wait_until("$id is stored", sub {
+        -f "$dir/uploads/mapping.txt/$key/mapping.txt" });
+}
+
 $ENV{SENTRY_AUTH_TOKEN} = 'wrong';
 $said = run_cli('debug-files', 'upload', "$dir/build");
 ok $? != 0, 'another token is refused';
