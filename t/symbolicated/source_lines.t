@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Test::Ctl;
 use Test::File qw(slurp spew);
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -167,6 +168,37 @@ $got = post({ options => { apply_source_context => JSON::PP::false },
            lineno => 1 }] }] });
 ok !$got->{modules}[0]{features}{has_sources}, 'switched off';
 ok !exists $got->{stacktraces}[0]{frames}[0]{context_line}, 'no lines';
+
+# --- a server that fails where it has bundles costs no names; a bundle that comes
+# later is answered
+
+my $mode = $t->path('mode');
+spew($mode, '500');
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    my ($file) = $req->{path} =~ m{/(debuginfo|sourcebundle)$} or return $c->reply(404);
+    return $c->reply(slurp($mode)) if $file eq 'sourcebundle' && slurp($mode) ne '200';
+    $c->reply(200, {}, slurp("$data/ring/"
+        . ($file eq 'debuginfo' ? 'ring' : 'ring.src.zip')));
+});
+$t->stop_symbolicated;
+$t->stop_symcached;
+Test::Symcache::remove_tree($t->path($_)) for qw(store other);
+$config->{downloads} = $t->path('other');
+$config->{sources}{local} = { type => 'http', layout => 'unified',
+    url => $web->url, internal => JSON::PP::true };
+$config->{limits} = { attempts => 1 };
+$config->{cache} = { retry_errors_after => '1s' };
+$t->start_symcached($config);
+$t->start_symbolicated;
+sub first_frame { post($asked->{request})->{stacktraces}[0]{frames}[0] }
+$got = first_frame();
+is $got->{function}, 'ring_at', 'a name';
+ok !exists $got->{context_line}, 'and no line';
+spew($mode, '200');
+$t->wait_until('the line', sub { first_frame()->{context_line} });
+is first_frame()->{context_line},
+    $asked->{answer}{stacktraces}[0]{frames}[0]{context_line}, 'later the line';
 
 $t->finish;
 done_testing;
