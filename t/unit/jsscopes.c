@@ -137,9 +137,40 @@ static void given(void **state)
     json_free(&json);
 }
 
+/* Scripts that end in the middle of something: what was read is in them. */
+static void cut(void **state)
+{
+    static const char *const scripts[] = {
+        "x = () => a\\u{",  "x = () => a\\u", "x = () => a\\", "x = 'a\\",
+        "x = /a\\",         "x = `a\\",       "x = `${",       "x = 1e",
+        "x = () => a /* *", "x = 0x",         "x = #",         "new ."};
+    size_t i;
+    struct jsscopes s;
+    struct jsscopes_error error;
+    enum jsscopes_status status;
+
+    for (i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        size_t size = strlen(scripts[i]);
+        char *script = malloc(size); /* so that a byte too many is seen */
+
+        memcpy(script, scripts[i], size);
+        memset(&s, 0, sizeof(s));
+        status = jsscopes_read(&s, script, size, &error);
+        if (status == JSSCOPES_OK) {
+            assert_true(s.count == 0 || s.list[0].end <= size);
+        } else {
+            assert_int_equal(status, JSSCOPES_BAD_SYNTAX);
+            assert_true(error.at <= size);
+        }
+        jsscopes_free(&s);
+        free(script);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(given)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(given),
+                                       cmocka_unit_test(cut)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,9 @@ static bool skip_character(struct lexer *l)
             while (l->at < l->size && l->text[l->at] != '}') {
                 l->at++;
             }
+            if (l->at == l->size) {
+                return false;
+            }
         }
     } else if ((l->text[l->at] & 0x80) != 0) {
         n = utf8_decode(l->text + l->at, l->size - l->at, &c);
