@@ -66,9 +66,9 @@ my @kept = map { used(@$_) } (
     ["store/a.pdb/$id/deeper/a.pdb-v9.0.0.symcache", 30 * $day],
     # kinds and ids of which nothing is made yet
     ["store/a.pdb/$id/a.pdb-v9.0.0.symcache.absent", 30 * $day],
-    ["store/a.pdb/$id/a.pdb-v1.0.0.sourcebundle", 30 * $day],
-    ["store/a.pdb/$id/a.pdb-v1.0.0.sourcebundle.absent", 30 * $day],
-    ['store/a.exe/5AB380779000/a.exe-v1.0.0.sourcebundle', 30 * $day],
+    ["store/a.pdb/$id/a.pdb-v1.0.0.laterkind", 30 * $day],
+    ["store/a.pdb/$id/a.pdb-v1.0.0.laterkind.absent", 30 * $day],
+    ['store/a.exe/5AB380779000/a.exe-v1.0.0.laterkind', 30 * $day],
     ['store/_/buildid-93ac61ec5a8eb139/_-v9.0.0.symcache', 30 * $day],
     ["downloads/default/a.pdb/$id/other.pdb", 30 * $day],
 );
