@@ -48,7 +48,8 @@ static void answer(const struct symbolicator_request *request)
         }
         results[i].reader = &reader;
     }
-    if (symbolicator_answer(&config, request, results, &w) && !w.has_failed &&
+    if (symbolicator_answer(&config, request, results, NULL, &w) &&
+        !w.has_failed &&
         json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
         abort();
     }

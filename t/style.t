@@ -63,7 +63,7 @@ my %may = (    # room => rooms that it may include from
         . ' symbolication/demangle',
     'symbolication/jvm' => 'base derived/proguardcache derived/symcache',
     'symbolication/demangle' => 'derived/symcache symbolication/swift',
-    'symbolication/swift' => '',
+    'symbolication/swift' => 'base',
     'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',

@@ -61,12 +61,12 @@ $t->wait_until('a job finds nothing', sub {
     lines($h, 1)->[0] =~ /^0 404 \d+ notfound$/;
 });
 $h = ask($query, $none, '/v1/symcache/nostore/a.pdb/' . 'A' x 32 . '1',
-    '/v1/symcache/default/a.pdb/x', '/v1/sourcebundle/default/a.pdb/1', '/v1/jobs',
+    '/v1/symcache/default/a.pdb/x', '/v1/othercache/default/a.pdb/1', '/v1/jobs',
     '', "a\0b", '/v1/symcache/default/a.pdb');
 my $lines = lines($h, 8);
 like shift @$lines, qr/^0 404 \d+ notfound$/, 'known to be absent';
 is_deeply $lines, ['1 503 0 unknown-store', '2 400 0 bad-key',
-    '3 404 0 unknown-kind', '4 404 0 not-found', '5 404 0 not-found',
+    '3 404 0 not-found', '4 404 0 not-found', '5 404 0 not-found',
     '6 400 0 bad-path', '7 404 0 not-found'], 'and what is no lookup';
 like $h->{raw}, qr/^Content-Length: /m, 'the connection is kept';
 syswrite $h->{socket}, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -299,11 +299,11 @@ $fleet->machine;
 requests();
 is upload(1), 201, 'uploaded';
 $fleet->wait_metric('puts_total{result="removed"}', 2);
-is requests(), 'HEAD PUT DELETE DELETE',
-    'the file is stored, and of each transcoder one removed';
+is requests(), 'HEAD PUT HEAD PUT DELETE DELETE',
+    'file and entry of the index are stored, and of each transcoder one removed';
 ok !-e $s3->file($path), 'the object is gone';
 is $fleet->ask($key), 200, 'made again';
-$fleet->wait_metric('puts_total{result="stored"}', 2);
+$fleet->wait_metric('puts_total{result="stored"}', 3);
 
 $s3->fail('no-delete');
 is upload(2), 201, 'uploaded by keys that may not delete';
@@ -311,7 +311,7 @@ $fleet->wait_metric('puts_total{result="failed"}', 2);
 is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'which is not the tier\'s fault';
 requests();
 is $fleet->ask($key), 200, 'made again';
-$fleet->wait_metric('puts_total{result="stored"}', 4);
+$fleet->wait_metric('puts_total{result="stored"}', 5);
 is requests(), 'PUT', 'and stored over the other, which is not read';
 my ($last) = reverse $s3->requests;
 is $last->{headers}{'if-none-match'}, undef, 'without a condition';

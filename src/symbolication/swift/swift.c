@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/thread.h"
 #include "node.h"
 
 /* The size of the prefix, or 0. */
@@ -30,11 +31,11 @@ bool swift_sniff(const char *name, size_t size)
 size_t swift_demangle(const char *name, size_t size, bool is_full, char *room,
                       size_t room_size)
 {
-    static _Thread_local struct swift swift;
-    struct swift *s = &swift;
+    static _Thread_local void *kept;
     size_t n = prefix_of(name, size);
+    struct swift *s = n > 0 ? thread_keep(&kept, sizeof(*s)) : NULL;
 
-    if (n == 0) {
+    if (s == NULL) {
         return 0;
     }
     memset(s, 0, offsetof(struct swift, nodes));
