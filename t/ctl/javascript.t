@@ -70,12 +70,14 @@ my $text = join '', map { "$_\n" } 'Error: no@place',
     "    at a ($url:99999999999999999999:1)",
     '    at Module.load (node:internal/modules/cjs/loader:1266:32)',
     '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1';
-my ($code, $out) = symbolicate($text, '--maps', "$dir/maps");
+my ($code, $out, $said) = symbolicate($text, '--maps', "$dir/maps");
 is $out, $text, 'other lines stay as they are';
 is $code, 1, 'exit code: nothing was found';
-($code, $out) = symbolicate($text);
+like $said, qr/no frame was found: the folder has no source map/, 'and why';
+($code, $out, $said) = symbolicate($text);
 is $out, $text, 'without a folder, too';
 is $code, 0, 'exit code: nothing was looked for';
+like $said, qr/--maps FOLDER or --url URL/, 'and where else to look';
 
 ($code, $out) = symbolicate("    at f ($url:1:475)\n    at g ($url:9:1)\n",
     '--maps', "$dir/maps", '--json');
@@ -91,7 +93,7 @@ unlink "$dir/maps/js/terser.js";
 ($code, $out) = symbolicate("    at f ($url:1:475)\n", '--maps', "$dir/maps");
 is $out, "    at f (src/cart.js:9:20)\n", 'without the script: its own name';
 spew("$dir/maps/js/terser.js.map", '{"mappings": 5}');
-($code, $out, my $said) =
+($code, $out, $said) =
     symbolicate("    at f ($url:1:475)\n", '--maps', "$dir/maps");
 is $out, "    at f ($url:1:475)\n", 'a damaged map';
 like $said, qr{js/terser\.js: is no source map: "mappings"}, 'is told';

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -231,8 +232,9 @@ static void print_json(struct output *output, const struct line *line)
     output_text(output, "}\n");
 }
 
+/* Prints all lines, and why nothing was found if so. */
 static int print(const struct trace_lines *lines, bool is_json,
-                 int code_of_nothing)
+                 int code_of_nothing, const char *why)
 {
     static struct output output;
     size_t i, found = 0;
@@ -245,6 +247,9 @@ static int print(const struct trace_lines *lines, bool is_json,
         } else if (lines->list[i].is_frame) {
             print_json(&output, &lines->list[i]);
         }
+    }
+    if (found == 0) {
+        fprintf(stderr, "symcachectl: no frame was found: %s\n", why);
     }
     return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
 }
@@ -369,7 +374,8 @@ static void print_answer(const cJSON *answer)
             }
         }
     }
-    asked.code = print(lines, asked.is_json, COMMAND_NOT_FOUND);
+    asked.code = print(lines, asked.is_json, COMMAND_NOT_FOUND,
+                       "the server has no source map of these scripts");
 }
 
 static int judge(const cJSON *answer)
@@ -401,8 +407,13 @@ int script_trace_show(const struct settings *settings, const char *maps,
         code = ask(settings);
     } else {
         find_all(&asked.lines, maps);
-        code = print(&asked.lines, settings->is_json != 0,
-                     maps != NULL ? COMMAND_NOT_FOUND : COMMAND_OK);
+        code = maps != NULL
+                   ? print(&asked.lines, settings->is_json != 0,
+                           COMMAND_NOT_FOUND,
+                           "the folder has no source map of these scripts")
+                   : print(&asked.lines, settings->is_json != 0, COMMAND_OK,
+                           "no source map is next to these scripts; --maps "
+                           "FOLDER or --url URL names another place");
     }
     free(asked.lines.list);
     arena_free(&asked.lines.names);
