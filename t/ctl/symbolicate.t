@@ -118,8 +118,8 @@ SKIP: {
 $t->start_symbolicated;
 
 for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '1'],
-     ['neither "stacktraces" nor', $t->write_file('x.json', '{}')],
-     ['neither "stacktraces" nor', $t->write_file('y.json', '{')],
+     ['not a request ("stacktraces", "jobs" or', $t->write_file('x.json', '{}')],
+     ['not a request ("stacktraces", "jobs" or', $t->write_file('y.json', '{')],
      ['stacktraces: invalid type: integer `1`', $t->write_file('z.json', '{"stacktraces": 1}')]) {
     my ($text, @args) = @$_;
     $ctl->is($ctl->run('symbolicate', @socket, @args), 2, undef, qr/\Q$text/, $text);

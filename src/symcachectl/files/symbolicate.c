@@ -358,10 +358,10 @@ static char *ask_file(struct settings *settings, const char *file,
     if (*path == NULL) {
         free(text);
         *code = command_fail(COMMAND_USAGE, file,
-                             "no request: neither \"stacktraces\" nor "
-                             "\"jobs\" nor \"memoryMap\", no crash report, no "
-                             "profile and no trace of JavaScript; a text of "
-                             ".NET needs --images, one of the JVM --mapping");
+                             "not a request (\"stacktraces\", \"jobs\" or "
+                             "\"memoryMap\"), crash report, profile or trace "
+                             "of JavaScript; a trace of .NET needs --images, "
+                             "one of the JVM --mapping");
         return NULL;
     }
     return text;
