@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolicated/api/symbolicator/source_links.h"
 #include "symbolicated/api/symbolicator/completed.h"
 #include "symbolicated/api/symbolicator/key.h"
 #include "symbolicated/api/symbolicator/own_sources.h"
@@ -29,6 +30,7 @@ static void answer(const struct symbolicator_request *request)
         .limits.answer_size = 1 << 20,
         .symbolicator.candidates = true,
     };
+    static struct source_links links; /* none is followed */
     struct symbolicator_result *results;
 
     symc_reader_open(&reader, example_v9, sizeof(example_v9), error,
@@ -48,7 +50,7 @@ static void answer(const struct symbolicator_request *request)
         }
         results[i].reader = &reader;
     }
-    if (symbolicator_answer(&config, request, results, NULL, &w) &&
+    if (symbolicator_answer(&config, request, results, &links, &w) &&
         !w.has_failed &&
         json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
         abort();

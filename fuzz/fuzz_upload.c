@@ -13,21 +13,17 @@
 #include "symcached/space/space.h"
 #include "base/control.h"
 #include "debuginfo/identity/identity.h"
+#include "debuginfo/zip/zip.h"
 #include "symcached/intake/form.h"
 #include "symcached/intake/upload_report.h"
-#include "symcached/intake/zip.h"
 
 #define LIMIT 65536
-#define HEAD 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct limited_writer *pick(void *arg, const uint8_t *head, size_t len)
+static int take(void *arg, const uint8_t *data, size_t size)
 {
-    if (len > HEAD) {
-        abort();
-    }
-    return arg;
+    return limited_writer_write(arg, data, size);
 }
 
 static void unpack(struct zip *zip)
@@ -49,7 +45,7 @@ static void unpack(struct zip *zip)
         writer.fd = out;
         writer.written = 0;
         writer.error = 0;
-        rc = zip_unpack(zip, HEAD, pick, &writer, error, sizeof(error));
+        rc = zip_unpack(zip, take, &writer, error, sizeof(error));
         if ((rc == -1 && error[0] == '\0') || writer.written > LIMIT ||
             (rc == 0 && writer.written != member.size)) {
             abort();

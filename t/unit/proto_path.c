@@ -319,6 +319,7 @@ static void storable(void **state)
         {SYMCACHE_KIND_SYM, 225, SYMCACHE_FILE_ABSENT},
         {SYMCACHE_KIND_PPDBCACHE, 219, SYMCACHE_FILE_ABSENT},
         {SYMCACHE_KIND_SOURCEBUNDLE, 216, SYMCACHE_FILE_ABSENT},
+        {SYMCACHE_KIND_PROGUARDCACHE, 215, SYMCACHE_FILE_ABSENT},
     };
 
     make_key(&key);
@@ -335,7 +336,7 @@ static void storable(void **state)
     }
 
     symcache_name_parse(name, 255, &key);
-    key.kind = SYMCACHE_KIND_SOURCEBUNDLE;
+    key.kind = SYMCACHE_KIND_PROGUARDCACHE; /* the longest */
     key.id_type = SYMCACHE_ID_BUILD;
     key.build_len = SYMCACHE_BUILD_ID_MAX;
     memset(key.build, 0xff, sizeof(key.build));

@@ -497,6 +497,9 @@ int symbfile_reader_next(struct symbfile_reader *r,
         return -1;
     }
     while (r->at < r->size) {
+        if (is_next_file(r) && !r->has_header) {
+            return wrong(r, r->at, "there is no header");
+        }
         if (is_next_file(r)) {
             return begin_file(r) != 0 ? -1 : 2;
         }
