@@ -98,8 +98,9 @@ static cJSON *answer(const cJSON *json,
     assert_int_equal(jvm_request_read(&request, text, strlen(text), 1000, 10,
                                       error, sizeof(error)),
                      0);
-    assert_int_equal(
-        jvm_answer_write(&request, &traces, &sources, errors, &w), 0);
+    assert_int_equal(jvm_answer_write(&request, &traces, &sources, errors,
+                                      SIZE_MAX, &w),
+                     0);
     got = cJSON_ParseWithLength(w.data, w.size);
     assert_non_null(got);
     cJSON_DeleteItemFromObject(got, "status");

@@ -73,10 +73,12 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     if (call->files.has_failed ||
-        js_answer_write(&call->files, call->places, reply->body) != 0) {
+        (call->files.told <= call->files.most &&
+         js_answer_write(&call->files, call->places, reply->body) != 0)) {
         json_write_reset(reply->body);
         answer_text(reply, 503, "out of memory");
-    } else if (reply->body->size > call->config->limits.answer_size) {
+    } else if (call->files.told > call->files.most ||
+               reply->body->size > call->files.most) {
         json_write_reset(reply->body);
         answer_text(reply, 422, "the answer is too large: ask for less");
     }
@@ -212,6 +214,7 @@ static int prepare(struct js_call *call, const char *scope, const char **error)
     call->files.has_scraping =
         request->has_scraping && call->config->javascript.scraping;
     call->files.now = (uint64_t)time(NULL);
+    call->files.most = call->config->limits.answer_size;
     call->api.nframes = request->nframes;
     return 0;
 }

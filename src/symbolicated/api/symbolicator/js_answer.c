@@ -159,12 +159,13 @@ static void write_stacks(struct json_writer *w, const struct js_files *files,
 
     json_write_key(w, is_raw ? "raw_stacktraces" : "stacktraces");
     json_write_open(w, '[');
-    for (i = 0; i < request->nstacks; i++) {
+    for (i = 0; i < request->nstacks && w->size <= files->most; i++) {
         stack = &request->stacks[i];
         json_write_open(w, '{');
         json_write_key(w, "frames");
         json_write_open(w, '[');
-        for (k = stack->first; k < stack->first + stack->count; k++) {
+        for (k = stack->first;
+             k < stack->first + stack->count && w->size <= files->most; k++) {
             (is_raw ? write_raw : write_frame)(w, files, &request->frames[k],
                                                &places[k]);
         }
@@ -272,7 +273,7 @@ static int write_errors(struct json_writer *w, const struct js_files *files,
     if (n > 0) {
         json_write_key(w, "errors");
         json_write_open(w, '[');
-        for (i = 0; i < n; i++) {
+        for (i = 0; i < n && w->size <= files->most; i++) {
             if (i == 0 || compare(&errors[i - 1], &errors[i]) != 0) {
                 write_error(w, &request->json, &errors[i]);
             }

@@ -8,7 +8,8 @@
 
 #include "js_frames.h"
 
-/* Writes what js_frames_find() has found.  Returns 0, or -1 without memory. */
+/* Writes what js_frames_find() has found.  Beyond files->most bytes it is not
+ * written to its end, and is no JSON then.  Returns 0, or -1 without memory. */
 int js_answer_write(struct js_files *files, const struct js_place *places,
                     struct json_writer *w);
 

@@ -91,7 +91,7 @@ void js_files_begin(struct js_files *files)
     arena_reset(&files->arena);
     table_free(&files->entries);
     table_free(&files->artifacts);
-    files->listed = 0;
+    files->listed = files->told = 0;
     files->attempts = NULL;
 }
 

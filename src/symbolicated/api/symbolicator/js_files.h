@@ -45,6 +45,7 @@ struct js_files {
     bool has_source;   /* the request's source is asked */
     bool has_scraping; /* files may be fetched from the web */
     uint64_t now;      /* seconds since 1970, as the call began */
+    size_t most;       /* bytes of an answer */
     struct js_want *wants;
     struct table wants_by_key;
     struct arena arena; /* of a step; what follows is, too */
@@ -52,6 +53,7 @@ struct js_files {
     struct table artifacts; /* by their names */
     size_t listed;          /* bytes of lists */
     struct js_attempt *attempts; /* the last one first */
+    size_t told;                 /* bytes of the texts of frames */
     bool has_failed;             /* no memory */
 };
 

@@ -278,6 +278,7 @@ static bool take_token(struct js_files *files, const struct js_frame *frame,
         files,
         js_function(&place->token,
                     js_request_text(request, members[JS_FUNCTION]), caller));
+    files->told += place->function.size;
     place->filename = js_request_text(request, members[JS_FILENAME]);
     place->name_module = js_request_text(request, members[JS_MODULE]);
     place->abs_path = frame->abs_path;
@@ -301,6 +302,7 @@ static bool take_token(struct js_files *files, const struct js_frame *frame,
             place->name_module = names.module;
         }
     }
+    files->told += place->filename.size + place->abs_path.size;
     return find_lines(files, place, &file, place->abs_path);
 }
 
@@ -336,6 +338,8 @@ static bool find_place(struct js_files *files, const struct js_frame *frame,
     return take_token(files, frame, called, place);
 }
 
+/* Each frame has texts of its own: when they are too large for the answer, no
+ * more are looked for. */
 static bool find_places(struct js_files *files,
                         const struct js_module *modules,
                         struct js_place *places, bool has_all_lines)
@@ -349,7 +353,7 @@ static bool find_places(struct js_files *files,
     for (i = 0; i < request->nstacks; i++) {
         stack = &request->stacks[i];
         caller = absent;
-        for (k = 0; k < stack->count; k++) {
+        for (k = 0; k < stack->count && files->told <= files->most; k++) {
             at = stack->first +
                  (request->is_caller_first ? k : stack->count - 1 - k);
             is_known = find_place(files, &request->frames[at],

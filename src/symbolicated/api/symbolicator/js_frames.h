@@ -51,7 +51,8 @@ struct js_place {
 };
 
 /* Finds what becomes of all scripts, into modules, and then of all frames, into
- * places.  Returns false while something is pending, or without memory. */
+ * places; or of so many frames that files->told is more than files->most.
+ * Returns false while something is pending, or without memory. */
 bool js_frames_find(struct js_files *files, struct js_module *modules,
                     struct js_place *places, bool has_all_lines);
 

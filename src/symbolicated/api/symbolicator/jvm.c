@@ -76,7 +76,8 @@ static int write_answer(struct jvm_call *call, struct json_writer *w)
 
     if (mappings != NULL && errors != NULL && sources.list != NULL) {
         take_files(call, mappings, &traces.num_mappings, &sources, errors);
-        rc = jvm_answer_write(&call->request, &traces, &sources, errors, w);
+        rc = jvm_answer_write(&call->request, &traces, &sources, errors,
+                              call->config->limits.answer_size, w);
         call->api.left_out = traces.left_out > 0 ? "frames" : NULL;
     }
     jvm_traces_free(&traces);

@@ -19,12 +19,18 @@ struct answer {
     struct jvm_traces *traces;
     const struct jvm_sources *sources;
     struct json_writer *w;
+    size_t most; /* bytes; what is larger is not written to its end */
     char *file; /* two texts in one */
     size_t file_room;
     char *url; /* of a source file */
     size_t url_room;
     struct frame_source lines;
 };
+
+static bool is_full(const struct answer *a)
+{
+    return a->w->size > a->most;
+}
 
 static void write_string(struct json_writer *w, const char *name,
                          struct symc_string text)
@@ -318,7 +324,7 @@ static int write_frames(struct answer *a, const struct jvm_request_stack *stack,
                         exception->module);
     free(inputs);
     n = t->count - first;
-    for (i = 0; rc == 0 && i < n; i++) {
+    for (i = 0; rc == 0 && i < n && !is_full(a); i++) {
         const struct jvm_output *output =
             &t->outputs[first +
                         (a->request->is_caller_first ? n - 1 - i : i)];
@@ -361,7 +367,7 @@ static int write_exceptions(struct answer *a)
 
     json_write_key(a->w, "exceptions");
     json_write_open(a->w, '[');
-    for (i = 0; i < a->request->nexceptions; i++) {
+    for (i = 0; i < a->request->nexceptions && !is_full(a); i++) {
         exception = a->request->exceptions[i];
         if (jvm_traces_exception(a->traces, &exception.type,
                                  &exception.module) != 0) {
@@ -387,7 +393,8 @@ static int write_classes(struct answer *a)
     json_write_key(a->w, "classes");
     json_write_open(a->w, '{');
     end = a->request->classes != 0 ? json->values[a->request->classes].end : 0;
-    for (i = a->request->classes + 1; rc == 0 && i < end; i++) {
+    for (i = a->request->classes + 1; rc == 0 && i < end && !is_full(a);
+         i++) {
         const struct symc_string name = {json_text(json, i),
                                          json->values[i].size};
 
@@ -454,7 +461,8 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
 int jvm_answer_write(const struct jvm_request *request,
                      struct jvm_traces *traces,
                      const struct jvm_sources *sources,
-                     const enum jvm_error *errors, struct json_writer *w)
+                     const enum jvm_error *errors, size_t most,
+                     struct json_writer *w)
 {
     struct answer a;
     size_t i;
@@ -464,6 +472,7 @@ int jvm_answer_write(const struct jvm_request *request,
     a.traces = traces;
     a.sources = sources;
     a.w = w;
+    a.most = most;
     a.file = a.url = NULL;
     a.file_room = a.url_room = 0;
 
@@ -473,7 +482,7 @@ int jvm_answer_write(const struct jvm_request *request,
     rc = write_exceptions(&a);
     json_write_key(w, "stacktraces");
     json_write_open(w, '[');
-    for (i = 0; rc == 0 && i < request->nstacks; i++) {
+    for (i = 0; rc == 0 && i < request->nstacks && !is_full(&a); i++) {
         rc = write_stack(&a, &request->stacks[i]);
     }
     json_write_close(w, ']');

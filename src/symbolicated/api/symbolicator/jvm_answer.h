@@ -21,12 +21,14 @@ struct jvm_sources {
 
 /*
  * Remaps what the request has by the mappings of traces, and writes the answer.
- * errors has one for each module; those of sources are not told.  Returns 0, or
- * -1 when out of memory; w->has_failed says the same.
+ * errors has one for each module; those of sources are not told.  Beyond most
+ * bytes it is not written to its end, and is no JSON then.  Returns 0, or -1
+ * when out of memory; w->has_failed says the same.
  */
 int jvm_answer_write(const struct jvm_request *request,
                      struct jvm_traces *traces,
                      const struct jvm_sources *sources,
-                     const enum jvm_error *errors, struct json_writer *w);
+                     const enum jvm_error *errors, size_t most,
+                     struct json_writer *w);
 
 #endif
