@@ -305,6 +305,22 @@ my @try = ('Authorization: Bearer try0123456789abcdef');
 $r = $u->request('POST', $assemble, encode_json({ $sum =>
     { name => 'crash.pdb', chunks => \@sums } }), @try);
 is $r->{json}{$sum}{state}, 'not_found', 'chunks of others are not those of a try build';
+# --- what leads to a bundle goes with it
+
+my $more = "SYSB\2\0\0\0" . Test::Zip::zip(['files/_/_/b.js', 'g()'],
+    ['manifest.json', encode_json({ files => { 'files/_/_/b.js' => {
+        type => 'minified_source', url => '~/b.js' } } })]);
+chunks(packed($more));
+is bundled($more, version => 'web@2')->{state}, 'ok', 'another one of its release';
+$t->stop_symcached;
+$t->start_symcached($u->config);
+my $gone = "$dir/uploads/.artifacts/*/$bundle_sum";
+$t->wait_until('a pass has cleaned', sub { !(() = glob $gone) });
+is join(' ', map { m{([^/]*)/[^/]*$} ? $1 =~ s/-.*//r : $_ }
+    glob "$dir/uploads/.artifacts/*/*"), 'release', '... leaves nothing behind';
+is found('release=web%402'), 'bundle ' . sha1_hex($more) . ' release',
+    '... and the other is still found';
+
 ok $u->nothing_left, 'nothing is left of requests';
 
 done_testing;

@@ -66,16 +66,22 @@ static bool folder_of_release(char folder[FOLDER_SIZE], const char *release,
 static int note(const char *root, const char *folder, const char *sum)
 {
     char path[PATH_MAX];
-    int fd;
+    int fd = -1, tries;
 
-    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
-    if (workdir_make_path(path) != 0) {
-        return errno;
+    for (tries = 0; tries < 2 && fd < 0; tries++) {
+        snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
+        if (workdir_make_path(path) != 0) {
+            return errno;
+        }
+        snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s/%s", root, folder,
+                 sum);
+        fd = open(path,
+                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  0644);
+        if (fd < 0 && errno != ENOENT) { /* ENOENT: artifacts_clean() */
+            break;
+        }
     }
-    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s/%s", root, folder,
-             sum);
-    fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-              0644);
     if (fd < 0) {
         return errno;
     }
@@ -106,6 +112,55 @@ int artifacts_note(const char *root, const char *sum, const char *debug_ids,
                  : ENOMEM;
     }
     return rc;
+}
+
+static bool has_bundle(const char *root, const char *sum)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path),
+             "%.2000s/" SYMCACHE_NAME_NONE "/hash-%.40s/" ARTIFACTS_FILE, root,
+             sum);
+    return access(path, R_OK) == 0;
+}
+
+/* cleaning ----------------------------------------------------------------- */
+
+static void clean_folder(const char *root, const char *path)
+{
+    const struct dirent *item;
+    DIR *dir = opendir(path);
+
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        if (strlen(item->d_name) == ARTIFACTS_SUM &&
+            !has_bundle(root, item->d_name)) {
+            (void)unlinkat(dirfd(dir), item->d_name, 0);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+        (void)rmdir(path); /* if it is empty */
+    }
+}
+
+void artifacts_clean(const char *root)
+{
+    const struct dirent *item;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%.2000s/" FOLDER, root);
+    dir = opendir(path);
+    while (dir != NULL && (item = readdir(dir)) != NULL) {
+        if (item->d_name[0] != '.') {
+            snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root,
+                     item->d_name);
+            clean_folder(root, path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
 }
 
 /* finding ------------------------------------------------------------------ */
@@ -161,10 +216,7 @@ static void find(const char *root, const char *folder,
         qsort(entries, n, sizeof(entries[0]), compare);
     }
     for (i = 0; i < n && found->n < ARTIFACTS_FOUND; i++) {
-        snprintf(path, sizeof(path),
-                 "%.2000s/" SYMCACHE_NAME_NONE "/hash-%s/" ARTIFACTS_FILE,
-                 root, entries[i].sum);
-        if (access(path, R_OK) == 0) {
+        if (has_bundle(root, entries[i].sum)) {
             memcpy(found->sums[found->n++], entries[i].sum,
                    ARTIFACTS_SUM + 1);
         }

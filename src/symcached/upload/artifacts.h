@@ -33,6 +33,9 @@ struct artifacts_found {
 int artifacts_note(const char *root, const char *sum, const char *debug_ids,
                    const char *release, const char *dist);
 
+/* Removes what leads to bundles that are gone.  For a thread, too. */
+void artifacts_clean(const char *root);
+
 /* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case. */
 void artifacts_by_debug_id(const char *root, const char *debug_id,
                            struct artifacts_found *found);

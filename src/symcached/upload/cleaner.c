@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/index/index.h"
+#include "artifacts.h"
 #include "removal.h"
 #include "retention.h"
 #include "sharing.h"
@@ -82,6 +83,8 @@ static void run(void *arg)
     }
     index_clean(uploads->root, time(NULL));
     index_clean(path, time(NULL));
+    artifacts_clean(uploads->root);
+    artifacts_clean(path);
 }
 
 static void start_timer(struct cleaner *cleaner, unsigned seconds)
