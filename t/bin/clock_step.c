@@ -3,7 +3,8 @@
  *
  * To be preloaded: the time of day is off by as many seconds as the file that
  * CLOCK_STEP names says, eight bytes of it, which may change at any time.
- * Clocks for intervals are left alone, as a step of the real one leaves them.
+ * Clocks for intervals are left alone, as a step of the real one leaves them,
+ * unless CLOCK_STEP_ALL is set: then time has passed.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 static const volatile int64_t none, *offset = &none;
+static int steps_all;
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 
 __attribute__((constructor)) static void begin(void)
@@ -24,6 +26,7 @@ __attribute__((constructor)) static void begin(void)
     int fd = file != NULL ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     void *map;
 
+    steps_all = getenv("CLOCK_STEP_ALL") != NULL;
     *(void **)&real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
     if (fd >= 0) {
         map = mmap(NULL, sizeof(*offset), PROT_READ, MAP_SHARED, fd, 0);
@@ -42,7 +45,10 @@ int clock_gettime(clockid_t id, struct timespec *now)
         begin();    /* a constructor that ran before ours */
     }
     rc = real_clock_gettime(id, now);
-    if (rc == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
+    if (rc == 0 &&
+        (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ||
+         (steps_all &&
+          (id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE)))) {
         now->tv_sec += *offset;
     }
     return rc;

@@ -9,6 +9,7 @@ use warnings;
 use Digest::SHA qw(sha256_hex);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Clock;
 use Test::DebugFile;
 use Test::More;
 use Test::Sentry;
@@ -129,6 +130,28 @@ $r = $t->helper('GET', "/v1/source/default/127.0.0.1/$hash?version=1.0.0"
 is $r->{status}, 404, 'one beside it';
 is_deeply [grep { /artifact/ } $s->requests], [], 'is not asked for';
 is $t->stop_symcached, 0, 'symcached stops';
+
+# --- a file that is replaced while the list is remembered
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 5;
+    $t->start_symcached(undef, env => $clock->env(all => 1));
+    forget('crash.pdb');
+    is $case->ask('crash.pdb')->{status}, 200, 'what the list has';
+    $s->store('files', []);
+    unlink glob $t->path('project/*.file');
+    my $new = $s->add(type => 'pdb', data => $crash, debug_id => $debug_id);
+    forget('crash.pdb');
+    is $case->ask('crash.pdb')->{status}, 404, '... is gone';
+    $clock->set(61);
+    forget('crash.pdb');
+    $n = () = $s->requests;
+    is $case->ask('crash.pdb')->{status}, 200,
+        '... and a minute later what is in its place is found';
+    is_deeply [(since($n))[-2, -1]], [$list, "file $new"],
+        '... by another list';
+    is $t->stop_symcached, 0, 'symcached stops';
+}
 
 # --- cookies, and what the configuration refuses
 

@@ -6,6 +6,8 @@ package Test::Clock;
 #   my $clock = Test::Clock->new($t) or plan skip_all => Test::Clock::why();
 #   $t->start_nginx($conf, env => $clock->env);
 #   $clock->set(3600);    # an hour ahead, from now on
+#
+# With $clock->env(all => 1) they step, too: so much time has passed.
 
 use strict;
 use warnings;
@@ -41,11 +43,12 @@ sub set {
 
 # A sanitizer's library wants to be the first.
 sub env {
-    my ($self) = @_;
+    my ($self, %o) = @_;
     my @first = $Test::Symcache::san ? map {
         my $lib = qx(gcc -print-file-name=lib$_.so); chomp $lib; $lib
     } qw(asan ubsan) : ();
     return { CLOCK_STEP => $self->{file},
+             $o{all} ? (CLOCK_STEP_ALL => 1) : (),
              LD_PRELOAD => join ' ', @first, $self->{library} };
 }
 

@@ -49,6 +49,8 @@ struct project {
     char url[SYMCACHE_URL_MAX + LIST_URL]; /* of the list */
     char ids[SENTRY_FILES_MAX][SENTRY_ID_MAX + 1]; /* the best first */
     size_t n, next;
+    char asked[SENTRY_FILES_MAX][SENTRY_ID_MAX + 1]; /* of an older list */
+    size_t nasked;
     uint64_t fetched; /* when the list was, as of clock_ms() */
     bool is_empty;    /* the list is */
 };
@@ -82,6 +84,18 @@ static bool is_for_bundles(const struct lookup *lookup)
     return lookup->at.kind == SYMCACHE_KIND_SOURCEBUNDLE;
 }
 
+static bool was_asked(const struct project *project, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < project->nasked; i++) {
+        if (strcmp(project->asked[i], id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void choose(struct lookup *lookup, const struct sentry_list *list)
 {
     struct project *project = lookup->state;
@@ -97,7 +111,8 @@ static void choose(struct lookup *lookup, const struct sentry_list *list)
     for (rank = 2; rank >= 0; rank--) {
         for (i = 0; i < list->n; i++) {
             if ((list->files[i].formats & formats) &&
-                suits(lookup, &list->files[i]) == rank) {
+                suits(lookup, &list->files[i]) == rank &&
+                !was_asked(project, list->files[i].id)) {
                 memcpy(project->ids[project->n++], list->files[i].id,
                        SENTRY_ID_MAX + 1);
             }
@@ -123,16 +138,19 @@ static void say(struct lookup *lookup, enum source_outcome outcome,
     lookup_attempt_here(lookup, outcome, detail);
 }
 
-/* A list that is remembered may be older than the file that is looked for. */
+/* A list that is remembered may be older than the file that is looked for, and
+ * name one that was replaced since. */
 static void exhausted(struct lookup *lookup)
 {
     struct project *project = lookup->state;
 
-    if (project->n == 0 && clock_since(project->fetched) >= OLD_MS) {
+    if (clock_since(project->fetched) >= OLD_MS) {
+        memcpy(project->asked, project->ids, sizeof(project->asked));
+        project->nasked = project->n;
         ask_list(lookup);
         return;
     }
-    if (project->n == 0) {
+    if (project->n == 0 && project->nasked == 0) {
         say(lookup, SOURCE_NOT_FOUND, "the list has no such file");
     }
     end(lookup);
