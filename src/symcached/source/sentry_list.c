@@ -159,6 +159,14 @@ static bool read_file(struct sentry_list *list, const cJSON *item)
     return true;
 }
 
+static void shrink(struct sentry_list *list)
+{
+    struct sentry_file *files =
+        realloc(list->files, (list->n + 1) * sizeof(files[0]));
+
+    list->files = files != NULL ? files : list->files;
+}
+
 static bool read_files(struct sentry_list *list, const cJSON *json,
                        char *error, size_t error_size)
 {
@@ -179,6 +187,7 @@ static bool read_files(struct sentry_list *list, const cJSON *json,
             return false;
         }
     }
+    shrink(list); /* thousands of lists are kept */
     return true;
 }
 
