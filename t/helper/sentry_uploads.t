@@ -168,6 +168,8 @@ for my $bad ("$path/x", 'crash.pdb', "../uploads/$path", "/$path", '.tmp/x/y',
     is $u->request('GET', "$files?id=$bad", '', @bearer)->{status}, 404,
         "no file: $bad";
 }
+is_deeply [map { [@$_{qw(id symbolType)}] } @{ listed("debug_id=$uuid") }],
+    [["mapping.txt/$key/mapping.txt", 'proguard']], 'a mapping is listed by its UUID';
 is $u->request('GET', "$files?debug_id=$debug_id", '')->{status}, 401,
     'not without a token';
 is $u->request('GET', "/.uploads/$path", '')->{status}, 404,

@@ -24,6 +24,7 @@
 #include "symcached/upload/upload.h"
 
 #define FILES_MAX 20
+#define MAPPING_NAME "mapping.txt" /* of all mappings of ProGuard */
 
 struct list {
     char root[PATH_MAX];
@@ -43,7 +44,7 @@ static void answer_error(struct evhttp_request *req, int status,
 
 /* The type of a file, as the clients' readers call it; NULL: none that they
  * know. */
-static const char *type_of(const char *path, const char *id)
+static const char *type_of(const char *path, const char *name, const char *id)
 {
     static const struct {
         const char *magic;
@@ -72,6 +73,9 @@ static const char *type_of(const char *path, const char *id)
             return types[i].type;
         }
     }
+    if (n > 0 && strcmp(name, MAPPING_NAME) == 0) {
+        return "proguard";
+    }
     return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
 }
 
@@ -87,7 +91,7 @@ static void add_file(struct list *list, const char *name, const char *id,
              name, id, file);
     if (cJSON_GetArraySize(list->files) >= FILES_MAX ||
         lstat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-        (type = type_of(path, id)) == NULL) {
+        (type = type_of(path, name, id)) == NULL) {
         return;
     }
     snprintf(text, sizeof(text), "%.255s/%.200s/%.255s", name, id, file);
@@ -163,6 +167,8 @@ static void find(struct list *list, const symcache_key_t *key)
     }
     for (i = 0; i < n; i++) {
         add_debug_files(list, folders[i]);
+        /* their name is known, and so not in the index */
+        add_files(list, MAPPING_NAME, folders[i]);
     }
     if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
         find(list, &names->build_id);
