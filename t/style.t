@@ -388,6 +388,17 @@ for my $file ('tools/demo', 'bench/rig.py') {
 }
 is_deeply \@wrong, [], 'each nginx that is started says where it listens';
 
+# --- nothing stands at the top but what a reader looks for there
+
+if (-e '.git') {
+    my %at_top = map { s{/.*}{}sr => 1 } split /\0/, `git ls-files -z`;
+    is join(' ', sort keys %at_top),
+        '.ci .clang-format .gitignore CHANGELOG.md LICENSE Makefile README.md'
+        . ' bench completion conf-examples config config.make docs fuzz man'
+        . ' ngx_symcache_module.c packaging src t tools',
+        'no stray file at the top';
+}
+
 # --- licence
 
 @wrong = grep { $text{$_} !~ /Copyright \(C\) the ngx_symcache authors/ } @c;
