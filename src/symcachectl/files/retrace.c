@@ -6,6 +6,7 @@
  */
 #include "retrace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static int read_trace(const char *file, struct bytes *bytes)
     size_t n;
 
     if (f == NULL) {
-        return command_fail(COMMAND_IO, file, "cannot be opened");
+        return command_fail(COMMAND_IO, file, strerror(errno));
     }
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0) {
         if (bytes->size + n > TRACE_MAX || append(bytes, piece, n) != 0) {
@@ -79,6 +80,12 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
         return COMMAND_IO;
     }
     if (!proguardcache_sniff(input.data, input.size)) {
+        if (memmem(input.data, input.size, " -> ", 4) == NULL) {
+            fprintf(stderr,
+                    "symcachectl: %s: note: not a mapping: it renames "
+                    "nothing\n",
+                    file);
+        }
         if (proguard_convert(input.data, input.size, &sink, &failure) != 0) {
             return command_fail(COMMAND_FOREIGN, file, failure.text);
         }
