@@ -249,6 +249,14 @@ is $u->request('GET', "$lookup?download=" . 'a' x 40, '', @bearer)->{status}, 40
 is $u->request('GET', "$lookup?debug_id=$script_id", '')->{status}, 401,
     'nor without a token';
 
+for (['a release', version => 'x' x 251], ['a dist', dist => 'x' x 251]) {
+    my ($what, @o) = @$_;
+    my $state = bundled($bundle, @o);
+    is $state->{state}, 'error', "$what of more bytes than Sentry's have";
+    like $state->{detail}, qr/too long/, '... which would stay in memory';
+}
+is bundled($bundle, version => 'x' x 250)->{state}, 'ok', 'the longest one';
+
 my $broken = "SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json', '{"files":']);
 chunks(packed($broken));
 my $json = bundled($broken);

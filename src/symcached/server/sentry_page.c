@@ -28,6 +28,8 @@
 #define FILES_MAX 10000  /* of one request */
 #define CHUNKS_MAX 50000 /* of all its files */
 
+#define RELEASE_MAX 250 /* bytes of a release and of a dist, as Sentry's */
+
 #define DEBUG_ID_SIZE 64
 
 /* Chunks that are taken. */
@@ -444,6 +446,18 @@ static void answer_files(struct uploads *uploads, const struct config *config,
 /* --------------------------------------------------------------------------
  */
 
+/* Is a text short enough, or absent? */
+static bool is_short(const char *text)
+{
+    return text == NULL || strlen(text) <= RELEASE_MAX;
+}
+
+static void refuse_bundle(cJSON *answer, const char *detail)
+{
+    cJSON_AddArrayToObject(answer, "missingChunks");
+    add_state(answer, "error", detail);
+}
+
 /* A bundle of scripts: {"checksum", "chunks", "version", "dist"}. */
 static void answer_bundle(struct uploads *uploads, const struct config *config,
                           bool only_try, struct evhttp_request *req)
@@ -452,7 +466,7 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     cJSON *asked = read_body(config, req), *answer;
     struct assembly_request request = {.only_try = only_try,
                                        .is_artifacts = true};
-    char name[600];
+    char name[2 * RELEASE_MAX + 2];
 
     if (asked == NULL) {
         free(sums);
@@ -461,19 +475,21 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     answer = cJSON_CreateObject();
     request.release = text_of(asked, "version");
     request.dist = text_of(asked, "dist");
-    /* the same bundle of another release is one more */
-    snprintf(name, sizeof(name), "%.250s\n%.250s",
-             request.release != NULL ? request.release : "",
-             request.dist != NULL ? request.dist : "");
     request.name = name;
     request.chunks = sums;
-    if (sums == NULL || !read_sum(text_of(asked, "checksum"), &request.sum) ||
-        !read_chunks(cJSON_GetObjectItem(asked, "chunks"), sums, CHUNKS_MAX,
-                     &request.nchunks) ||
-        request.nchunks == 0) {
-        cJSON_AddArrayToObject(answer, "missingChunks");
-        add_state(answer, "error", "no SHA-1, or no list of chunks");
+    if (!is_short(request.release) || !is_short(request.dist)) {
+        refuse_bundle(answer, "the release or its dist is too long");
+    } else if (sums == NULL ||
+               !read_sum(text_of(asked, "checksum"), &request.sum) ||
+               !read_chunks(cJSON_GetObjectItem(asked, "chunks"), sums,
+                            CHUNKS_MAX, &request.nchunks) ||
+               request.nchunks == 0) {
+        refuse_bundle(answer, "no SHA-1, or no list of chunks");
     } else {
+        /* the same bundle of another release is one more */
+        snprintf(name, sizeof(name), "%s\n%s",
+                 request.release != NULL ? request.release : "",
+                 request.dist != NULL ? request.dist : "");
         answer_state(uploads_assemblies(uploads), answer, asked, &request);
     }
     cJSON_Delete(asked);
