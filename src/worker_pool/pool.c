@@ -376,7 +376,8 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (size != sizeof(answer)) {
-        log_error(0, "the process that starts workers is gone");
+        log_error(0, "the process that starts workers is gone: what needs one "
+                     "is refused until symbolicated is restarted");
         event_del(pool->spawned);
         pool->ordered = 0;
     }
@@ -491,6 +492,9 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
         wait_for(work, order->ms);
     }
     order_workers(pool);
+    if (pool->ordered == 0) {
+        fail_waiting(pool);
+    }
     return work;
 }
 

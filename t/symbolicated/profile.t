@@ -295,5 +295,21 @@ EOS
 
 is $t->symbolicated_metric('symbolicated_requests_running'), 0, 'nothing runs';
 
+# --- the process that starts workers is killed
+
+sub is_spawner {
+    my $stat = -e "$_[0]/stat" ? $t->read_file("$_[0]/stat") // '' : '';
+    return $stat =~ /^\d+ \(spawner\) \S $t->{symbolicated} /;
+}
+my ($spawner) = map { m{(\d+)$} } grep { is_spawner($_) } glob '/proc/[0-9]*';
+kill 'KILL', $spawner or die $!;
+$t->wait_until('workers are gone', sub {
+    $t->symbolicated_metric('symbolicated_workers') == 0 });
+my $begun = time;
+is ask($perf)->{status}, 500, 'without it, a profile is refused';
+cmp_ok time - $begun, '<', 20, '... before its time is over';
+like $t->symbolicated_log, qr/the process that starts workers is gone: what/,
+    '... and the log says why';
+
 $t->finish;
 done_testing;
