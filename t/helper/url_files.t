@@ -120,6 +120,14 @@ is ask("http://$host/secret/a.c"), '200', 'credentials below their URL';
 is ask("http://$host/secretly.c"), '200', 'not beside it';
 my ($beside) = grep { $_->{path} eq '/secretly.c' } $web->requests;
 is $beside->{headers}{authorization}, undef, 'are sent there';
+for my $path (qw(..%2Fother.c a/..%5C..%5Cother.c a%2F../other.c)) {
+    my $n = () = $web->requests;
+    is ask("http://$host/secret/$path"), '503 error', "nor for $path";
+    my @all = $web->requests;
+    is_deeply [grep { $_->{headers}{authorization} } @all[$n .. $#all]], [],
+        '... which servers may take for a path beside it';
+}
+is ask("http://$host/secret/a..%2Fb..c"), '200', 'other dots are none';
 is ask("http://$host/secret/a.c", 1700000000, 1), '503 error',
     'what a client names is asked for without them';
 is ask("http://$host/secret/a.c", 0, 1), '503 error',

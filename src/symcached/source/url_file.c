@@ -20,6 +20,33 @@ struct url_file {
     char source_map[FETCH_RESPONSE_SOURCE_MAP];
 };
 
+/* The bytes of a slash or backslash at the front of a path, escaped or not; 0:
+ * there is none. */
+static size_t slash_size(const char *p)
+{
+    return *p == '/'                                              ? 1
+           : strncmp(p, "%2F", 3) == 0 || strncmp(p, "%5C", 3) == 0 ? 3
+                                                                  : 0;
+}
+
+/* Has a path a segment ".." for a server that takes escapes for slashes?  The
+ * plain ones are resolved in a URL that is normalised. */
+static bool has_dots(const char *path)
+{
+    const char *p;
+    bool begins = true; /* a segment */
+
+    for (p = path; *p != '\0' && *p != '?'; p++) {
+        if (begins && p[0] == '.' && p[1] == '.' &&
+            (p[2] == '\0' || p[2] == '?' || slash_size(p + 2) > 0)) {
+            return true;
+        }
+        begins = slash_size(p) > 0;
+        p += begins ? slash_size(p) - 1 : 0;
+    }
+    return false;
+}
+
 /* Is a URL the base or something below it?  "https://a/b" has "https://a/b/c"
  * and "https://a/b?c", and not "https://a/bc". */
 static bool is_below(const char *url, const char *base)
@@ -28,7 +55,8 @@ static bool is_below(const char *url, const char *base)
 
     return strncmp(url, base, len) == 0 &&
            (url[len] == '\0' || strchr("/?#", url[len]) != NULL ||
-            (len > 0 && base[len - 1] == '/'));
+            (len > 0 && base[len - 1] == '/')) &&
+           !has_dots(url + len);
 }
 
 /* The file has its place: what its answer said goes there, too. */
