@@ -27,7 +27,7 @@ struct bucket_config {
     bool path_style;
     bool denied_is_absent; /* 403 AccessDenied: there is no such object */
     bool has_answered;     /* no setting: it has taken our keys since then */
-    bool renews;           /* neither: its keys are being read again */
+    void *renewal;         /* neither: what reads its keys again; or NULL */
 };
 
 /* What a signed request says of its body; of one without a body, this. */

@@ -126,7 +126,7 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('bad.crash',
     qr/bad\.crash: line 2: an image ends before it begins/,
     'a report that cannot be read');
 $ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
-    undef, qr/other: no request: .* no crash report/, 'something else');
+    undef, qr/other: not a request .* crash report/, 'something else');
 $ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,
     qr/more than one of --root, --socket and --url/, 'a daemon and a server');
 

@@ -70,7 +70,7 @@ static void on_renewed(void *arg, const char *error)
     struct renewal *renewal = arg;
     struct bucket_config *bucket = renewal->source->settings;
 
-    bucket->renews = false;
+    bucket->renewal = NULL;
     log_write(error != NULL ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, 0,
               "source %s: its keys are read again%s%s", renewal->source->name,
               error != NULL ? ": " : "", error != NULL ? error : "");
@@ -88,7 +88,7 @@ static void renew(const struct lookup *lookup)
     struct bucket_config *bucket = source->settings;
     struct renewal *renewal;
 
-    if (bucket->renews) {
+    if (bucket->renewal != NULL) {
         return;
     }
     renewal = calloc(1, sizeof(*renewal));
@@ -97,12 +97,13 @@ static void renew(const struct lookup *lookup)
     }
     renewal->config = config_ref(config);
     renewal->source = source;
-    bucket->renews = renew_start(lookup->sources->base, &source->transport,
-                                 on_renewed, renewal) != NULL;
-    if (!bucket->renews) {
+    if (renew_start(lookup->sources->base, &source->transport, on_renewed,
+                    renewal) == NULL) {
         config_unref(config);
         free(renewal);
+        return;
     }
+    bucket->renewal = renewal;
 }
 
 /*
