@@ -149,8 +149,19 @@ static void say_gzip(struct work_service *service, const char *data,
     deflateEnd(&z);
 }
 
+static bool is_too_large(struct work_service *service, size_t size,
+                         uint64_t most)
+{
+    if (size > most) {
+        refuse(service, PROFILE_LARGE,
+               "the profile with names is larger than "
+               "\"symbolication.limits.answer_size\"");
+    }
+    return size > most;
+}
+
 static void say_zstd(struct work_service *service, const char *data,
-                     size_t size)
+                     size_t size, uint64_t most)
 {
     size_t room = ZSTD_compressBound(size);
     char *packed = malloc(room);
@@ -161,12 +172,15 @@ static void say_zstd(struct work_service *service, const char *data,
     if (room == 0 || ZSTD_isError(room)) {
         out_of_memory();
     }
-    work_say(service, packed, room);
+    if (!is_too_large(service, room, most)) {
+        work_say(service, packed, room);
+        work_done(service);
+    }
     free(packed);
 }
 
 static void answer(const struct profile *profile, enum packing packing,
-                   struct work_service *service)
+                   uint64_t most, struct work_service *service)
 {
     struct profile_output out = {0};
 
@@ -176,17 +190,19 @@ static void answer(const struct profile *profile, enum packing packing,
     }
     if (packing == PACKED_GZIP) {
         say_gzip(service, out.data, out.size);
+        work_done(service);
     } else if (packing == PACKED_ZSTD) {
-        say_zstd(service, out.data, out.size);
-    } else {
+        say_zstd(service, out.data, out.size, most);
+    } else if (!is_too_large(service, out.size, most)) {
         work_say(service, out.data, out.size);
+        work_done(service);
     }
-    work_done(service);
     free(out.data);
 }
 
 static void read_profile(struct work_service *service, uint32_t most,
-                         const struct bytes *bytes, enum packing packing)
+                         uint64_t answer_size, const struct bytes *bytes,
+                         enum packing packing)
 {
     struct profile profile = {0};
     char error[PROFILE_ERROR];
@@ -198,7 +214,7 @@ static void read_profile(struct work_service *service, uint32_t most,
     } else if (!find_names(&profile, service)) {
         out_of_memory();
     } else {
-        answer(&profile, packing, service);
+        answer(&profile, packing, answer_size, service);
     }
     profile_free(&profile);
 }
@@ -243,7 +259,8 @@ void profile_work(const struct work_body *body)
     if (undo(&room, packed_by_name(order.coding), &bytes)) {
         packing = packed_by_content(&bytes);
         if (undo(&room, packing, &bytes)) {
-            read_profile(body->service, body->limit, &bytes, packing);
+            read_profile(body->service, body->limit, order.answer, &bytes,
+                         packing);
         }
     }
     packed_free(&room);

@@ -18,6 +18,8 @@ static void read_line(struct order *order, const char *name, const char *value)
         order->corrections = (unsigned)strtoul(value, NULL, 10);
     } else if (strcmp(name, "unpacked") == 0) {
         order->unpacked = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "answer") == 0) {
+        order->answer = strtoull(value, NULL, 10);
     }
 }
 

@@ -18,6 +18,7 @@ struct order {
     const char *rewrite;
     unsigned corrections;
     uint64_t unpacked;
+    uint64_t answer;
 };
 
 /* Reads an order; to be freed.  Returns 0, or -1 without memory. */

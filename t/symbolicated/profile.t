@@ -35,7 +35,8 @@ for ("_/$debug/_", "_/hash-$hash/_", "app.pdb/$debug/app.pdb") {
     copy($t->path('example.symc'), "$store/$_-v9.0.0.symcache") or die;
 }
 $t->start_symbolicated({ stores => { default => { root => $store } },
-    symbolication => { limits => { crash_size => '1m', modules => 100 } } });
+    symbolication => { limits => { crash_size => '1m', modules => 100,
+        body_size => '64k', answer_size => '512k' } } });
 
 sub ask {
     my ($body, @headers) = @_;
@@ -227,6 +228,12 @@ for (['', 'empty'], ["\0\1\2", 'no profile'], ["\x0a\5\xff", 'no profile'],
         "400: $_->[1]" or diag $r->{raw};
 }
 is ask('x' x (1 << 20) . 'x')->{status}, 413, 'a profile that is too large';
+my $frame = "\t            2010 [unknown] (/usr/bin/app)\n";
+is ask($frame x (300_000 / length $frame))->{status}, 200,
+    'one that is larger than "limits.body_size"';
+$r = ask($frame x (800_000 / length $frame));
+is $r->{status}, 413, 'one that is larger than "limits.answer_size" with names';
+like $r->{body}, qr/answer_size/, '... which is told';
 is ask(memGzip("\n" x (1 << 21)))->{status}, 413, '... when it is unpacked';
 is ask('x', 'Content-Encoding: br')->{status}, 415, 'another coding';
 is $t->http($t->symbolicated_socket, 'GET', '/profile')->{status}, 405, 'GET';

@@ -188,6 +188,8 @@ struct api_gift {
 struct api_work {
     uint32_t kind;
     uint32_t limit;
+    size_t most; /* bytes that a worker may say, if they are more than
+                    "limits.body_size" */
     const char *domain; /* whose body it is; NULL: of a stranger */
     const char *text;
     struct spool *body;

@@ -103,7 +103,7 @@ struct body *body_start(struct event_base *base, struct work_pool *pool,
     }
     body->call = call;
     body->pool = pool;
-    body->most = most;
+    body->most = work->most > most ? work->most : most;
     body->told = told;
     body->arg = arg;
     if (work->body != NULL) {

@@ -264,13 +264,17 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
 
 static int write_order(struct profile_call *call, const char *coding)
 {
-    if (asprintf(&call->order, "coding %s\nunpacked %llu",
+    const struct symbolication_limits_config *limits = &call->config->limits;
+
+    if (asprintf(&call->order, "coding %s\nunpacked %llu\nanswer %llu",
                  coding != NULL ? coding : "identity",
-                 (unsigned long long)call->config->limits.crash_size) < 0) {
+                 (unsigned long long)limits->crash_size,
+                 (unsigned long long)limits->answer_size) < 0) {
         call->order = NULL;
         return -1;
     }
     call->work.text = call->order;
+    call->work.most = limits->answer_size;
     return 0;
 }
 
