@@ -26,7 +26,7 @@
 
 #define BODY_MAX (8u << 20)
 #define FILES_MAX 10000  /* of one request */
-#define CHUNKS_MAX 50000 /* of all its files */
+#define CHUNKS_MAX 20000 /* of all its files, each of which is looked for */
 
 #define RELEASE_MAX 250 /* bytes of a release and of a dist, as Sentry's */
 

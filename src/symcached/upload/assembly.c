@@ -27,6 +27,9 @@
 /* Files that are remembered; those that are done make room. */
 #define ENTRIES_MAX 20000
 
+/* Chunks of all files that are not done: 20 MB. */
+#define CHUNKS_KEPT 1000000
+
 struct entry {
     TAILQ_ENTRY(entry) next;
     struct assemblies *assemblies;
@@ -48,6 +51,7 @@ struct assemblies {
     struct uploads *uploads;
     TAILQ_HEAD(entries, entry) entries; /* the oldest first */
     struct table by_sum;
+    size_t nchunks;        /* of all that are not done */
     struct entry *running; /* one at a time */
     bool is_beginning;
     char *text; /* that was told last */
@@ -268,6 +272,15 @@ static struct entry *find(const struct assemblies *assemblies,
     return entry;
 }
 
+static void drop_chunks(struct entry *entry)
+{
+    if (entry->chunks != NULL) {
+        entry->assemblies->nchunks -= entry->nchunks;
+    }
+    free(entry->chunks);
+    entry->chunks = NULL;
+}
+
 static void forget(struct entry *entry)
 {
     struct assemblies *assemblies = entry->assemblies;
@@ -279,7 +292,7 @@ static void forget(struct entry *entry)
         task_cancel(entry->noting);
     }
     free(entry->name);
-    free(entry->chunks);
+    drop_chunks(entry);
     free(entry->release);
     free(entry->dist);
     free(entry->text);
@@ -310,7 +323,10 @@ static struct entry *add(struct assemblies *assemblies,
                          const struct assembly_request *request)
 {
     struct entry *entry =
-        drop_oldest(assemblies) ? calloc(1, sizeof(*entry)) : NULL;
+        request->nchunks <= CHUNKS_KEPT - assemblies->nchunks &&
+                drop_oldest(assemblies)
+            ? calloc(1, sizeof(*entry))
+            : NULL;
 
     if (entry == NULL) {
         return NULL;
@@ -327,6 +343,9 @@ static struct entry *add(struct assemblies *assemblies,
     entry->dist = request->dist != NULL ? strdup(request->dist) : NULL;
     entry->name = strdup(request->name);
     entry->chunks = copy_sums(request->chunks, request->nchunks);
+    if (entry->chunks != NULL) {
+        assemblies->nchunks += request->nchunks;
+    }
     TAILQ_INSERT_TAIL(&assemblies->entries, entry, next);
     if (entry->name == NULL || entry->chunks == NULL ||
         (entry->release == NULL) != (request->release == NULL) ||
@@ -369,8 +388,7 @@ static void end(struct entry *entry, const char *failure)
     entry->noting = NULL;
     entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
     entry->text = failure != NULL ? strdup(failure) : NULL;
-    free(entry->chunks);
-    entry->chunks = NULL;
+    drop_chunks(entry);
 }
 
 static void noting_done(void *arg, bool late)
