@@ -360,6 +360,39 @@ symcache_debug_id_read(const char *p, size_t len, uint8_t guid[16],
     return 1;
 }
 
+size_t
+symcache_debug_id_write(char *buf, const uint8_t guid[16], uint32_t age)
+{
+    int     shift;
+    char    *p = buf;
+    size_t  i;
+
+    for (i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
+            *p++ = '-';
+        }
+
+        *p++ = symcache_hex_lower[guid[i] >> 4];
+        *p++ = symcache_hex_lower[guid[i] & 0xf];
+    }
+
+    if (age != 0) {
+        *p++ = '-';
+
+        for (shift = 28; age >> shift == 0; shift -= 4) {
+            /* leading zeros */
+        }
+
+        for ( /* void */ ; shift >= 0; shift -= 4) {
+            *p++ = symcache_hex_lower[age >> shift & 0xf];
+        }
+    }
+
+    *p = '\0';
+
+    return (size_t) (p - buf);
+}
+
 static symcache_status_e
 symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
 {

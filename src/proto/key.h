@@ -141,6 +141,17 @@ symcache_status_e symcache_guid_parse(const char *p, size_t len,
 int symcache_debug_id_read(const char *p, size_t len, uint8_t guid[16],
     uint32_t *age);
 
+/* The longest one that the next function writes, without a NUL. */
+#define SYMCACHE_DEBUG_TEXT_MAX 45
+
+/*
+ * Writes a debug id as those services do, and a NUL: 8-4-4-4-12 hex digits in
+ * lower case, and behind one more hyphen an age that is not 0.  Returns the
+ * length without the NUL.
+ */
+size_t symcache_debug_id_write(char *buf, const uint8_t guid[16],
+    uint32_t age);
+
 /* Reads a decimal number 0..4294967295. */
 symcache_status_e symcache_age_parse(const char *p, size_t len, uint32_t *age);
 

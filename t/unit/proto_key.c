@@ -251,9 +251,36 @@ static void every_status_has_a_text(void **state)
     }
 }
 
+/* Sentry's services write debug ids so: see the reader's comment. */
+static void debug_id_written(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t age;
+    } ids[] = {
+        {"3249d99d-0c40-4931-8610-f4e4fb0b6936", 0},
+        {"3249d99d-0c40-4931-8610-f4e4fb0b6936-1", 1},
+        {"00000000-0000-0000-0000-000000000000-10", 16},
+        {"ffffffff-ffff-ffff-ffff-ffffffffffff-ffffffff", UINT32_MAX},
+    };
+    char text[SYMCACHE_DEBUG_TEXT_MAX + 1];
+    uint8_t guid[16];
+    uint32_t age;
+
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        assert_true(symcache_debug_id_read(ids[i].text, strlen(ids[i].text),
+                                           guid, &age));
+        assert_int_equal(age, ids[i].age);
+        assert_int_equal(symcache_debug_id_write(text, guid, age),
+                         strlen(ids[i].text));
+        assert_string_equal(text, ids[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(debug_id_written),
         cmocka_unit_test(name_length),
         cmocka_unit_test(ids),
         cmocka_unit_test(types_of_ids),

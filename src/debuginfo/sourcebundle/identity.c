@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "manifest.h"
+#include "proto/key.h"
 
 bool sourcebundle_sniff(const uint8_t *data, size_t size)
 {
@@ -66,17 +67,6 @@ static int compare(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static void print_guid(char text[37], const uint8_t guid[16])
-{
-    size_t i;
-
-    for (i = 0; i < 16; i++) {
-        text += snprintf(text, 4, "%s%02x",
-                         i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                         guid[i]);
-    }
-}
-
 /* Returns false without memory. */
 static bool take_ids(const struct manifest *manifest,
                      struct sourcebundle_ids *ids)
@@ -90,7 +80,8 @@ static bool take_ids(const struct manifest *manifest,
     }
     for (i = 0; i < manifest->num_files; i++) {
         if (manifest->files[i].has_id) {
-            print_guid(ids->texts[n++], manifest->files[i].guid);
+            symcache_debug_id_write(ids->texts[n++], manifest->files[i].guid,
+                                    0);
         }
     }
     qsort(ids->texts, n, sizeof(ids->texts[0]), compare);

@@ -68,17 +68,9 @@ static void say_text(struct output *out, const char *text)
 
 static void say_id(struct output *out, const uint8_t guid[16], uint32_t age)
 {
-    char text[64];
-    size_t i, n = 0;
+    char text[SYMCACHE_DEBUG_TEXT_MAX + 1];
 
-    for (i = 0; i < 16; i++) {
-        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%02x",
-                              i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "",
-                              guid[i]);
-    }
-    if (age != 0) {
-        snprintf(text + n, sizeof(text) - n, "-%x", age);
-    }
+    symcache_debug_id_write(text, guid, age);
     say_text(out, text);
 }
 

@@ -176,22 +176,11 @@ static void find(struct list *list, const symcache_key_t *key)
     free(names);
 }
 
-/* A UUID, and an age in hex digits behind one more hyphen. */
 static bool read_debug_id(const char *text, symcache_key_t *key)
 {
-    size_t len = strlen(text), uuid = len < 36 ? len : 36;
-    char *end = NULL;
-
     memset(key, 0, sizeof(*key));
     key->id_type = SYMCACHE_ID_DEBUG;
-    if (symcache_guid_parse(text, uuid, key->guid) != SYMCACHE_OK) {
-        return false;
-    }
-    if (len > uuid) {
-        key->age = (uint32_t)strtoul(text + uuid + 1, &end, 16);
-    }
-    return len == uuid || (text[uuid] == '-' && len <= uuid + 9 &&
-                           end != text + uuid + 1 && *end == '\0');
+    return symcache_debug_id_read(text, strlen(text), key->guid, &key->age);
 }
 
 /* Time stamp and size of an image, or a build id. */

@@ -30,7 +30,7 @@
 
 #define RELEASE_MAX 250 /* bytes of a release and of a dist, as Sentry's */
 
-#define DEBUG_ID_SIZE 64
+#define DEBUG_ID_SIZE (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
 /* Chunks that are taken. */
 struct chunk_page {
@@ -213,24 +213,16 @@ static void print_debug_id(char text[DEBUG_ID_SIZE],
                            const struct symstore_path *place)
 {
     const symcache_key_t *key = place->ids;
-    size_t i;
-    char *at = text;
+    static const uint8_t none[16];
 
     while (key < place->ids + place->nids &&
            key->id_type != SYMCACHE_ID_DEBUG) {
         key++;
     }
     if (key == place->ids + place->nids) {
-        snprintf(text, DEBUG_ID_SIZE, "00000000-0000-0000-0000-000000000000");
-        return;
-    }
-    for (i = 0; i < sizeof(key->guid); i++) {
-        at += snprintf(at, 4, "%s%02x",
-                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                       key->guid[i]);
-    }
-    if (key->age != 0) {
-        snprintf(at, 12, "-%x", key->age);
+        symcache_debug_id_write(text, none, 0);
+    } else {
+        symcache_debug_id_write(text, key->guid, key->age);
     }
 }
 
@@ -261,7 +253,8 @@ static void add_file(cJSON *answer, const char *sum, const char *name,
     char id[3 * SYMCACHE_NAME_MAX], debug_id[DEBUG_ID_SIZE], uuid[37];
 
     print_debug_id(debug_id, place);
-    if (asked != NULL && strlen(asked) >= 36 && strlen(asked) < 48) {
+    if (asked != NULL && strlen(asked) >= 36 &&
+        strlen(asked) < sizeof(debug_id)) {
         snprintf(debug_id, sizeof(debug_id), "%s", asked);
     }
     snprintf(id, sizeof(id), "%s/%s/%s", place->name, place->id, place->file);

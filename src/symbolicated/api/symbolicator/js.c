@@ -234,23 +234,10 @@ static bool read_request(struct js_call *call,
     if (status == 0) {
         status = prepare(call, scope, &error);
     }
-    switch (status) {
-    case 0:
-        return true;
-    case 400:
-        answer_text(reply, 400, "Failed to parse the request body as JSON: %s",
-                    error);
-        return false;
-    case 422:
-        answer_text(
-            reply, 422,
-            "Failed to deserialize the JSON body into the target type: %s",
-            error);
-        return false;
-    default:
-        answer_text(reply, 503, "out of memory");
-        return false;
+    if (status != 0) {
+        answer_unreadable(reply, status, error);
     }
+    return status == 0;
 }
 
 struct api_call *js_begin(const struct api_request *request, const char *scope,

@@ -289,18 +289,9 @@ static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
 {
     uint8_t guid[16];
     uint32_t age;
-    size_t i, n = 0;
 
-    if (!symcache_debug_id_read(text.data, text.size, guid, &age)) {
-        return;
-    }
-    for (i = 0; i < sizeof(guid); i++) {
-        n += (size_t)snprintf(id + n, JS_DEBUG_ID - n, "%s%02x",
-                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                              guid[i]);
-    }
-    if (age != 0) {
-        snprintf(id + n, JS_DEBUG_ID - n, "-%x", age);
+    if (symcache_debug_id_read(text.data, text.size, guid, &age)) {
+        symcache_debug_id_write(id, guid, age);
     }
 }
 

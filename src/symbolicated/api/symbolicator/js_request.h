@@ -8,6 +8,7 @@
 
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
+#include "proto/key.h"
 
 /* Members that a frame may have, in the order in which answers have them. */
 enum js_frame_member {
@@ -25,7 +26,7 @@ enum js_frame_member {
     JS_FRAME_MEMBERS
 };
 
-#define JS_DEBUG_ID 48 /* bytes of the text of a debug id, with a NUL */
+#define JS_DEBUG_ID (SYMCACHE_DEBUG_TEXT_MAX + 1)
 
 struct js_frame {
     uint32_t members[JS_FRAME_MEMBERS]; /* values, or 0 */

@@ -12,8 +12,6 @@
 #include "base/hash_table.h"
 #include "frame_source.h"
 
-#define DEBUG_ID_TEXT 46 /* bytes of the longest one, with a NUL */
-
 struct answer {
     const struct jvm_request *request;
     struct jvm_traces *traces;
@@ -417,26 +415,10 @@ static int write_classes(struct answer *a)
     return rc;
 }
 
-static void print_debug_id(char text[DEBUG_ID_TEXT],
-                           const struct jvm_request_module *module)
-{
-    size_t n = 0;
-    unsigned i;
-
-    for (i = 0; i < 16; i++) {
-        n += (size_t)snprintf(text + n, DEBUG_ID_TEXT - n, "%s%02x",
-                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                              module->guid[i]);
-    }
-    if (module->age != 0) {
-        snprintf(text + n, DEBUG_ID_TEXT - n, "-%" PRIx32, module->age);
-    }
-}
-
 static void write_errors(const struct answer *a, const enum jvm_error *errors)
 {
     const struct jvm_request_module *module;
-    char id[DEBUG_ID_TEXT];
+    char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
     size_t i;
 
     json_write_key(a->w, "errors");
@@ -446,7 +428,7 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
         if (module->is_source || errors[i] == JVM_NO_ERROR) {
             continue;
         }
-        print_debug_id(id, module);
+        symcache_debug_id_write(id, module->guid, module->age);
         json_write_open(a->w, '{');
         json_write_key(a->w, "uuid");
         json_write_text(a->w, id);

@@ -23,6 +23,21 @@ void answer_text(struct api_reply *reply, int status, const char *format, ...)
     json_write_raw(reply->body, text, strlen(text));
 }
 
+void answer_unreadable(struct api_reply *reply, int status, const char *error)
+{
+    if (status == 400) {
+        answer_text(reply, 400, "Failed to parse the request body as JSON: %s",
+                    error);
+    } else if (status == 422) {
+        answer_text(
+            reply, 422,
+            "Failed to deserialize the JSON body into the target type: %s",
+            error);
+    } else {
+        answer_text(reply, 503, "out of memory");
+    }
+}
+
 void answer_detail(struct api_reply *reply, int status, const char *detail)
 {
     reply->status = status;

@@ -14,6 +14,11 @@
 void answer_text(struct api_reply *reply, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A body that is not JSON (400), or not of the shape that it has to have
+ * (422), with the reader's sentence; for any other status there is no memory.
+ */
+void answer_unreadable(struct api_reply *reply, int status, const char *error);
+
 /* {"detail": ...} */
 void answer_detail(struct api_reply *reply, int status, const char *detail);
 

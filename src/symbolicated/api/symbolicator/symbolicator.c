@@ -149,17 +149,7 @@ static struct api_call *call_or_error(struct symbolicator_call *call,
     if (status == 0 && symbolicator_call_want(call) == 0) {
         return &call->api;
     }
-    if (status == 400) {
-        answer_text(reply, 400, "Failed to parse the request body as JSON: %s",
-                    error);
-    } else if (status == 422) {
-        answer_text(
-            reply, 422,
-            "Failed to deserialize the JSON body into the target type: %s",
-            error);
-    } else {
-        answer_text(reply, 503, "out of memory");
-    }
+    answer_unreadable(reply, status, error);
     call->api.free(&call->api);
     return NULL;
 }

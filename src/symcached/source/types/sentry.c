@@ -260,23 +260,7 @@ static void ask_list(struct lookup *lookup)
 
 /* the question ------------------------------------------------------------- */
 
-/* Ids as Sentry writes them.  Returns the length. */
-static size_t print_debug_id(char *buf, size_t size,
-                             const symcache_key_t *key)
-{
-    size_t i, n = 0;
-
-    for (i = 0; i < sizeof(key->guid); i++) {
-        n += (size_t)snprintf(buf + n, size - n, "%s%02x",
-                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                              key->guid[i]);
-    }
-    if (key->age != 0) {
-        n += (size_t)snprintf(buf + n, size - n, "-%x", key->age);
-    }
-    return n;
-}
-
+/* As Sentry writes it.  Returns the length. */
 static size_t print_code_id(char *buf, size_t size, const symcache_key_t *key)
 {
     size_t i, n = 0;
@@ -304,7 +288,7 @@ static void print_list_url(const struct lookup *lookup, char *url,
 
     if (key->id_type == SYMCACHE_ID_DEBUG) {
         n += (size_t)snprintf(url + n, size - n, "debug_id=");
-        n += print_debug_id(url + n, size - n, key);
+        n += symcache_debug_id_write(url + n, key->guid, key->age);
     }
     if (code_id != NULL) {
         n += (size_t)snprintf(url + n, size - n, "%scode_id=",
