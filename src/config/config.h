@@ -29,9 +29,10 @@ enum source_layout {
     LAYOUT_FLAT,
     LAYOUT_BREAKPAD,
     LAYOUT_DEBUGINFOD,
-    LAYOUT_BUILD_ID, /* /usr/lib/debug/.build-id, as gdb knows it */
-    LAYOUT_SYMBFILE, /* of Elastic's symbol store */
-    LAYOUT_NATIVE    /* each where the debuggers of its system look */
+    LAYOUT_BUILD_ID,     /* /usr/lib/debug/.build-id, as gdb knows it */
+    LAYOUT_SYMBFILE,     /* of Elastic's symbol store */
+    LAYOUT_SLASHSYMBOLS, /* "<name>/<code id>/symbols", as tools of the PS5 */
+    LAYOUT_NATIVE        /* each where the debuggers of its system look */
 };
 
 /* what may be at a place of a layout */

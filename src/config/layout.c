@@ -16,18 +16,28 @@
 #define FORMATS_SERVED                                                        \
     (FORMATS_ALL & ~(1u << FORMAT_BREAKPAD | FORMATS_UPLOADED))
 
+/* What has a code id: all but PDBs, portable PDBs and text. */
+#define FORMATS_WITH_CODE                                                     \
+    (1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_PE |                \
+     1u << FORMAT_WASM | 1u << FORMAT_ANY)
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 int config_layout(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
     static const char *const words[] = {
-        [LAYOUT_SYMSTORE] = "symstore", [LAYOUT_TWO_TIER] = "two_tier",
-        [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
-        [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
+        [LAYOUT_SYMSTORE] = "symstore",
+        [LAYOUT_TWO_TIER] = "two_tier",
+        [LAYOUT_SSQP] = "ssqp",
+        [LAYOUT_UNIFIED] = "unified",
+        [LAYOUT_FLAT] = "flat",
+        [LAYOUT_BREAKPAD] = "breakpad",
         [LAYOUT_DEBUGINFOD] = "debuginfod",
-        [LAYOUT_BUILD_ID] = "build_id", [LAYOUT_NATIVE] = "native",
+        [LAYOUT_BUILD_ID] = "build_id",
+        [LAYOUT_NATIVE] = "native",
         [LAYOUT_SYMBFILE] = "symbfile",
+        [LAYOUT_SLASHSYMBOLS] = "slashsymbols",
     };
     struct source_config *source = at;
     int value = config_word(r, item, words, COUNT(words));
@@ -114,6 +124,8 @@ unsigned config_layout_formats(enum source_layout layout)
         return FORMATS_SERVED | 1u << FORMAT_PROGUARD;
     case LAYOUT_SYMBFILE:
         return 1u << FORMAT_SYMBFILE;
+    case LAYOUT_SLASHSYMBOLS:
+        return FORMATS_WITH_CODE;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -165,6 +177,16 @@ static bool has_bundle(const struct source_config *source,
     }
 }
 
+/* Is it the id of a program, or of the debug file that belongs to one? */
+static bool has_code_id(const symcache_key_t *key)
+{
+    return (key->id_type == SYMCACHE_ID_PE ||
+            key->id_type == SYMCACHE_ID_BUILD) &&
+           key->kind != SYMCACHE_KIND_SOURCE &&
+           key->kind != SYMCACHE_KIND_SECTION &&
+           key->kind != SYMCACHE_KIND_SOURCEBUNDLE;
+}
+
 bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key)
 {
@@ -183,6 +205,9 @@ bool config_source_has_key(const struct source_config *source,
         return key->id_type == SYMCACHE_ID_HASH &&
                key->kind == SYMCACHE_KIND_SYMBFILE &&
                key->build_len == SYMCACHE_FILE_ID_SIZE;
+    }
+    if (layout == LAYOUT_SLASHSYMBOLS) {
+        return (named || is_listed) && has_code_id(key);
     }
     if (key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
         return has_bundle(source, key);
@@ -222,6 +247,7 @@ bool config_layout_has_form(enum source_layout layout, enum layout_form form)
     case LAYOUT_DEBUGINFOD:
     case LAYOUT_BUILD_ID:
     case LAYOUT_SYMBFILE:
+    case LAYOUT_SLASHSYMBOLS:
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
     case LAYOUT_BREAKPAD:

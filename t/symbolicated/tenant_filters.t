@@ -199,8 +199,7 @@ sub tenants { return scalar grep { -d } glob $t->path('tenants/*') }
 
 # --- what cannot be is refused, in words
 
-for ([{ layout => { type => 'slashsymbols' } }, 'layout.type: slashsymbols is not'],
-     [{ layout => { type => 'debuginfod' } }, 'url: must end with /buildid'],
+for ([{ layout => { type => 'debuginfod' } }, 'url: must end with /buildid'],
      [{ type => 'gcs', bucket => 'b', layout => { type => 'debuginfod' } },
       'layout.type: debuginfod is not'],
      [{ accept_invalid_certs => \1 }, 'accept_invalid_certs: certificates are'],

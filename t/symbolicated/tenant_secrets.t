@@ -181,6 +181,8 @@ for (
     [{ %http, url => 'https://h/buildid/', layout => { type => 'debuginfod' } },
      { %http, %all, url => 'https://h', layout => 'debuginfod', headers => {} },
      'elf'],
+    [{ %http, layout => { type => 'slashsymbols' } },
+     { %http, %all, layout => 'slashsymbols', headers => {} }, 'elf'],
 ) {
     my ($source, $want, $of) = @$_;
     local $type = $of // 'pe';
@@ -194,7 +196,8 @@ for (
         "$want->{type}, $want->{layout}" or diag $t->read_file('asked');
 }
 unlink $t->path('asked');
-ask({ id => 'x', %http, layout => { type => 'slashsymbols' } });
+ask({ id => 'x', %http, layout => { type => 'slashsymbols' },
+      filters => { filetypes => ['pdb'] } });
 ask({ id => 'x', %http, filters => { filetypes => ['proguard'] } });
 ok !-e $t->path('asked'), 'nothing to be asked for';
 $helper->stop;

@@ -16,6 +16,7 @@
 
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
+#define BUILD_UPPER "93AC61EC5A8EB1396F9FBD350E3169A558528A40"
 #define BUILD "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 
 static const struct source_config symstore = {.layout = LAYOUT_SYMSTORE};
@@ -214,6 +215,27 @@ static const struct walk_case walk_cases[] = {
      "buildid-" BUILD,
      {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40.debug"}},
     {{.layout = LAYOUT_BUILD_ID}, "a.pdb", CRASH, {NULL}},
+    /* Symbolicator's page: the id in upper and in lower case */
+    {{.layout = LAYOUT_SLASHSYMBOLS},
+     "eboot.bin",
+     "buildid-" BUILD,
+     {"eboot.bin/" BUILD_UPPER "/symbols", "eboot.bin/" BUILD "/symbols"}},
+    {{.layout = LAYOUT_SLASHSYMBOLS},
+     "Game.prx",
+     "buildid-0123456789abcdef",
+     {"Game.prx/0123456789ABCDEF/symbols", "game.prx/0123456789abcdef/symbols",
+      "game.prx/0123456789ABCDEF/symbols",
+      "Game.prx/0123456789abcdef/symbols"}},
+    {{.layout = LAYOUT_SLASHSYMBOLS, .casing = CASING_LOWER},
+     "Game.exe",
+     "5AB380779000",
+     {"game.exe/5ab380779000/symbols"}},
+    {{.layout = LAYOUT_SLASHSYMBOLS},
+     "a.exe",
+     "5AB3807790a0",
+     {"a.exe/5AB3807790A0/symbols", "a.exe/5ab3807790a0/symbols"}},
+    {{.layout = LAYOUT_SLASHSYMBOLS}, "_", "buildid-" BUILD, {NULL}},
+    {{.layout = LAYOUT_SLASHSYMBOLS}, "a.pdb", CRASH, {NULL}},
     {{.layout = LAYOUT_BUILD_ID}, "a.exe", "0DDC1E9A6c000", {NULL}},
     {{.layout = LAYOUT_BREAKPAD}, "a.so", "buildid-" BUILD, {NULL}},
     {{.layout = LAYOUT_FLAT}, "a.so", "buildid-" BUILD, {NULL}},

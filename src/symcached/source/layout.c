@@ -24,7 +24,8 @@ enum {
     VARIANT_GIVEN, /* name as asked for, key as it is usual in the layout */
     VARIANT_LOWER, /* name and key in lower case */
     VARIANT_MIXED, /* name in lower case, key in upper case */
-    VARIANT_UPPER  /* name as asked for, key in upper case */
+    VARIANT_UPPER  /* name as asked for, key in upper case; of slashsymbols,
+                      whose keys are in upper case first, in lower case */
 };
 
 /* Changes ASCII letters only, as everywhere in keys. */
@@ -184,11 +185,36 @@ static void spell_breakpad(unsigned variant, char *name, char *id)
     }
 }
 
+/* A name as the module has it, and an id in either case. */
+static void spell_slashsymbols(const struct layout_walk *walk,
+                               unsigned variant, char *name, char *id)
+{
+    if (walk->key->id_type == SYMCACHE_ID_BUILD) {
+        memmove(id, id + strlen("buildid-"),
+                strlen(id + strlen("buildid-")) + 1);
+    }
+    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
+        lower(name, strlen(name));
+    }
+    if (variant == VARIANT_GIVEN || variant == VARIANT_MIXED) {
+        layout_upper(id, strlen(id));
+    } else {
+        lower(id, strlen(id));
+    }
+    if (strcmp(walk->key->name, SYMCACHE_NAME_NONE) == 0) {
+        snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
+    }
+}
+
 static void spell(const struct layout_walk *walk, unsigned variant, char *name,
                   char *id)
 {
     enum source_layout layout = walk->source->layout;
 
+    if (layout == LAYOUT_SLASHSYMBOLS) {
+        spell_slashsymbols(walk, variant, name, id);
+        return;
+    }
     if (walk->key->id_type == SYMCACHE_ID_BUILD) {
         spell_build_id(walk, variant, name, id);
         return;
@@ -254,13 +280,27 @@ static const char *unified_word(const symcache_key_t *key)
                                   : kind);
 }
 
+/* Of a source file or a section, with its name. */
+static void debuginfod_path(char *path, const symcache_key_t *key,
+                            const char *id, const char *word)
+{
+    char file[SYMCACHE_NAME_MAX + 1];
+    int n = snprintf(path, LAYOUT_PATH_MAX + 1, "buildid/%s/%s", id, word);
+
+    if (key->kind == SYMCACHE_KIND_SOURCE ||
+        key->kind == SYMCACHE_KIND_SECTION) {
+        (void)symcache_symbol_unescape(file, key);
+        snprintf(path + n, LAYOUT_PATH_MAX + 1 - (size_t)n, "%s%s",
+                 key->kind == SYMCACHE_KIND_SECTION ? "/" : "", file);
+    }
+}
+
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
 static void layout_path(char *path, const struct layout_walk *walk,
                         const char *name, const char *id, unsigned form)
 {
     char file[SYMCACHE_NAME_MAX + 1];
-    int n;
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
     symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
@@ -282,12 +322,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/%s", id, id + 2, word);
         break;
     case LAYOUT_DEBUGINFOD:
-        n = snprintf(path, LAYOUT_PATH_MAX + 1, "buildid/%s/%s", id, word);
-        if (kind == SYMCACHE_KIND_SOURCE || kind == SYMCACHE_KIND_SECTION) {
-            (void)symcache_symbol_unescape(file, walk->key);
-            snprintf(path + n, LAYOUT_PATH_MAX + 1 - (size_t)n, "%s%s",
-                     kind == SYMCACHE_KIND_SECTION ? "/" : "", file);
-        }
+        debuginfod_path(path, walk->key, id, word);
         break;
     case LAYOUT_BUILD_ID:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s%s", id, id + 2,
@@ -295,6 +330,9 @@ static void layout_path(char *path, const struct layout_walk *walk,
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
+        break;
+    case LAYOUT_SLASHSYMBOLS:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/symbols", name, id);
         break;
     case LAYOUT_SYMBFILE:
         symbfile_path(path, walk->key);
@@ -488,7 +526,8 @@ static bool has_uuid(const struct layout_walk *walk)
 
     return walk->key->id_type == SYMCACHE_ID_BUILD &&
            walk->key->build_len == 16 && layout != LAYOUT_UNIFIED &&
-           layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
+           layout != LAYOUT_SLASHSYMBOLS && layout != LAYOUT_DEBUGINFOD &&
+           layout != LAYOUT_BUILD_ID;
 }
 
 /* Adds the places of the number of tiers that the walk has now.  Those of

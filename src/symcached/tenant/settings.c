@@ -150,7 +150,8 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
         cJSON_AddTrueToObject(item, "path_style");
     }
     if (layout != NULL && strcmp(layout, "unified") != 0 &&
-        strcmp(layout, "debuginfod") != 0) {
+        strcmp(layout, "debuginfod") != 0 &&
+        strcmp(layout, "slashsymbols") != 0) {
         cJSON_AddItemToObject(item, "forms",
                               cJSON_CreateStringArray(forms, 2));
     }

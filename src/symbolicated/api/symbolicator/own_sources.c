@@ -54,22 +54,27 @@ static const struct schema_member source_members[OWN_MEMBERS] = {
                            NULL},
 };
 
-/* The layouts of Symbolicator, what they are called here, and what they have;
- * NULL: it cannot be asked here. */
+/* The layouts of Symbolicator, what they are called here, and what they have.
+ */
 static const char *const layout_types[] = {
     "native",  "symstore",   "symstore_index2", "ssqp",
     "unified", "debuginfod", "slashsymbols",    NULL};
 #define ALL_FILES ((1u << OWN_FILES) - 1)
 #define NO_TEXT (ALL_FILES & ~(1u << OWN_BREAKPAD))
+#define WITH_CODE_ID                                                          \
+    (NO_TEXT &                                                                \
+     ~(1u << OWN_PDB | 1u << OWN_PORTABLEPDB | 1u << OWN_SOURCEBUNDLE))
 static const struct {
     const char *name;
     unsigned types;
 } layouts[] = {
-    {"native", ALL_FILES},   {"symstore", NO_TEXT},
-    {"two_tier", NO_TEXT},   {"ssqp", NO_TEXT},
+    {"native", ALL_FILES},
+    {"symstore", NO_TEXT},
+    {"two_tier", NO_TEXT},
+    {"ssqp", NO_TEXT},
     {"unified", NO_TEXT},
     {"debuginfod", 1u << OWN_ELF_DEBUG | 1u << OWN_ELF_CODE},
-    {NULL, 0},
+    {"slashsymbols", WITH_CODE_ID},
 };
 
 static const char *const casings[] = {"default", "lowercase", "uppercase",
@@ -171,10 +176,6 @@ static bool read_layout(struct schema_walk *walk, struct own_source *own)
     }
     own->layout = layouts[i].name;
     own->filter.types &= layouts[i].types;
-    if (own->layout == NULL) {
-        schema_enter(walk, "layout", 0);
-        return fail(walk, "type", "slashsymbols is not supported here");
-    }
     if (found[LAYOUT_CASING] != 0) {
         own->casing =
             json_is(walk->json, found[LAYOUT_CASING], "lowercase") ? "lower"
