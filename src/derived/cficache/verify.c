@@ -3,7 +3,6 @@
  */
 #include "verify.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,38 +12,10 @@
 
 struct verify {
     const struct cficache_reader *reader;
+    struct verification file;
     unsigned num_names;
     uint8_t *starts; /* one bit per byte of programs: a program begins here */
-    char *error;
-    size_t error_size;
 };
-
-static bool violation(const struct verify *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Returns false. */
-static bool violation(const struct verify *v, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(v->error, v->error_size, format, args);
-    va_end(args);
-    return false;
-}
-
-static bool check_zeros(const struct verify *v, size_t begin, size_t end)
-{
-    size_t i;
-
-    for (i = begin; i < end; i++) {
-        if (v->reader->data[i] != 0) {
-            return violation(v, "offset 0x%zx: 0x%02x, not zero", i,
-                             v->reader->data[i]);
-        }
-    }
-    return true;
-}
 
 static bool check_layout(const struct verify *v)
 {
@@ -52,13 +23,18 @@ static bool check_layout(const struct verify *v)
     size_t end = r->file + ((size_t)r->file_bytes + 3) / 4 * 4;
 
     if (r->size != end) {
-        return violation(v, "offset 0x%zx: %zu bytes after the parts", end,
-                         r->size - end);
+        return verification_fails(&v->file,
+                                  "offset 0x%zx: %zu bytes after the parts",
+                                  end, r->size - end);
     }
-    return check_zeros(v, CFICACHE_AT_RESERVED, CFICACHE_HEADER) &&
-           check_zeros(v, r->programs + r->program_bytes, r->names) &&
-           check_zeros(v, r->names + r->name_bytes, r->file) &&
-           check_zeros(v, r->file + r->file_bytes, end);
+    return verification_zeros(&v->file, CFICACHE_AT_RESERVED, CFICACHE_HEADER,
+                              "header") &&
+           verification_zeros(&v->file, r->programs + r->program_bytes,
+                              r->names, "padding") &&
+           verification_zeros(&v->file, r->names + r->name_bytes, r->file,
+                              "padding") &&
+           verification_zeros(&v->file, r->file + r->file_bytes, end,
+                              "padding");
 }
 
 static bool check_names(struct verify *v)
@@ -73,8 +49,9 @@ static bool check_names(struct verify *v)
         size += 1 + names[i].size;
     }
     if (size != r->name_bytes) {
-        return violation(v, "offset 0x%zx: names: incomplete, or too many",
-                         r->names + size);
+        return verification_fails(
+            &v->file, "offset 0x%zx: names: incomplete, or too many",
+            r->names + size);
     }
     return true;
 }
@@ -94,13 +71,14 @@ static bool check_programs(const struct verify *v)
                                                 : CFICACHE_PROGRAM_VALUE;
         code = cficache_reader_program(r, at, kind, &size);
         if (code == NULL || p[1] != 0) {
-            return violation(v, "offset 0x%zx: no program, or incomplete",
-                             r->programs + at);
+            return verification_fails(
+                &v->file, "offset 0x%zx: no program, or incomplete",
+                r->programs + at);
         }
         fault = cficache_program_check(kind, code, size, v->num_names);
         if (fault != NULL) {
-            return violation(v, "offset 0x%zx: program %s", r->programs + at,
-                             fault);
+            return verification_fails(&v->file, "offset 0x%zx: program %s",
+                                      r->programs + at, fault);
         }
         v->starts[at / 8] |= (uint8_t)(1 << at % 8);
         at += CFICACHE_PROGRAM_HEADER + (uint32_t)size;
@@ -155,20 +133,21 @@ static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
     int last = -1;
 
     if (row.count == 1 || (set <= CFICACHE_UNCOVERED && row.count > 0)) {
-        return violation(v, "set %u has %u rules", set, row.count);
+        return verification_fails(&v->file, "set %u has %u rules", set,
+                                  row.count);
     }
     for (i = 0; i < row.count; i++) {
         rule = cficache_reader_rule(r, &row, i);
         if (!is_rule(v, &rule, i) ||
             r->data[r->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE + 3] !=
                 0) {
-            return violation(v, "offset 0x%zx: rule %u of set %u is none",
-                             r->rules +
-                                 ((size_t)first + i) * CFICACHE_RULE_SIZE,
-                             i, set);
+            return verification_fails(
+                &v->file, "offset 0x%zx: rule %u of set %u is none",
+                r->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE, i, set);
         }
         if (i > 1 && rule.target <= last) {
-            return violation(v, "set %u: its registers do not ascend", set);
+            return verification_fails(
+                &v->file, "set %u: its registers do not ascend", set);
         }
         last = i > 1 ? rule.target : -1;
     }
@@ -181,22 +160,24 @@ static bool check_sets(const struct verify *v)
     const struct cficache_reader *r = v->reader;
 
     if (r->num_sets <= CFICACHE_UNCOVERED || le32(r->data + r->sets) != 0) {
-        return violation(v, "offset 0x%zx: the first sets are not there",
-                         r->sets);
+        return verification_fails(
+            &v->file, "offset 0x%zx: the first sets are not there", r->sets);
     }
     for (i = 0; i < r->num_sets; i++) {
         first = end;
         end = le32(r->data + r->sets + ((size_t)i + 1) * 4);
         if (end < first || end > r->num_rules) {
-            return violation(v, "set %u: rules %u to %u do not exist", i,
-                             first, end);
+            return verification_fails(&v->file,
+                                      "set %u: rules %u to %u do not exist", i,
+                                      first, end);
         }
         if (!check_set(v, i, first, end)) {
             return false;
         }
     }
     if (end != r->num_rules) {
-        return violation(v, "rules %u to %u are in no set", end, r->num_rules);
+        return verification_fails(&v->file, "rules %u to %u are in no set",
+                                  end, r->num_rules);
     }
     return true;
 }
@@ -216,7 +197,8 @@ static bool check_wins(const struct verify *v)
                  ? win.program != 0 && !is_program(v, win.program - 1,
                                                    CFICACHE_PROGRAM_ASSIGNS)
                  : win.program != 0 || win.aligns)) {
-            return violation(v, "record %u is none of STACK WIN", i);
+            return verification_fails(&v->file,
+                                      "record %u is none of STACK WIN", i);
         }
     }
     return true;
@@ -232,15 +214,17 @@ static bool check_map(const struct verify *v, enum cficache_map map)
     for (i = 0; i < r->num_points[map]; i++) {
         start = cficache_reader_point(r, map, i, &value);
         if (i > 0 && start <= last) {
-            return violation(v,
-                             "map %d: start %u is not after the one "
-                             "before it",
-                             map, i);
+            return verification_fails(&v->file,
+                                      "map %d: start %u is not after the one "
+                                      "before it",
+                                      map, i);
         }
         if (value >= end) {
-            return violation(v, "map %d: start %u leads to %u, which does not "
-                                "exist",
-                             map, i, value);
+            return verification_fails(
+                &v->file,
+                "map %d: start %u leads to %u, which does not "
+                "exist",
+                map, i, value);
         }
         last = start;
     }
@@ -251,7 +235,12 @@ enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
                                         char *error, size_t error_size)
 {
     bool is_sound;
-    struct verify v = {reader, 0, NULL, error, error_size};
+    struct verify v = {
+        .reader = reader,
+        .file = {.data = reader->data,
+                 .error = error,
+                 .error_size = error_size},
+    };
 
     v.starts = calloc(reader->program_bytes / 8 + 1, 1);
     if (v.starts == NULL) {

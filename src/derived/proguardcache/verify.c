@@ -3,73 +3,28 @@
  */
 #include "verify.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/le.h"
 
 struct verify {
     const struct proguardcache_reader *reader;
-    uint8_t *starts; /* one bit per byte of strings: one begins here */
-    char *error;
-    size_t error_size;
+    struct verification file;
 };
-
-static bool violation(const struct verify *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Returns false. */
-static bool violation(const struct verify *v, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(v->error, v->error_size, format, args);
-    va_end(args);
-    return false;
-}
 
 static bool check_layout(const struct verify *v)
 {
     const struct proguardcache_reader *r = v->reader;
-    size_t end = r->begins[PROGUARDCACHE_STRINGS] +
-                 r->counts[PROGUARDCACHE_STRINGS];
-    size_t i;
+    size_t end =
+        r->begins[PROGUARDCACHE_STRINGS] + r->counts[PROGUARDCACHE_STRINGS];
 
     if (r->size != end) {
-        return violation(v, "offset 0x%zx: %zu bytes after the parts", end,
-                         r->size - end);
+        return verification_fails(&v->file,
+                                  "offset 0x%zx: %zu bytes after the parts",
+                                  end, r->size - end);
     }
-    for (i = PROGUARDCACHE_AT_RESERVED; i < PROGUARDCACHE_HEADER; i++) {
-        if (r->data[i] != 0) {
-            return violation(v, "offset 0x%zx: 0x%02x, not zero", i,
-                             r->data[i]);
-        }
-    }
-    return true;
-}
-
-/* Checks all strings, and notes where they begin. */
-static bool read_strings(struct verify *v)
-{
-    const struct proguardcache_reader *r = v->reader;
-    const uint8_t *section = r->data + r->begins[PROGUARDCACHE_STRINGS];
-    uint32_t at = 0, size = r->counts[PROGUARDCACHE_STRINGS];
-    struct symc_string string;
-    const char *wrong;
-
-    while (at < size) {
-        wrong = symc_string_read(section, size, at, SYMC_LEB128_VERSION,
-                                    &string);
-        if (wrong != NULL) {
-            return violation(v, "the string at 0x%x %s", at, wrong);
-        }
-        v->starts[at / 8] |= (uint8_t)(1u << at % 8);
-        at = (uint32_t)((const uint8_t *)string.data - section + string.size);
-    }
-    return true;
+    return verification_zeros(&v->file, PROGUARDCACHE_AT_RESERVED,
+                              PROGUARDCACHE_HEADER, "header");
 }
 
 /* Checks n offsets of strings, from one in the file on.  Bit i of optional says
@@ -86,10 +41,10 @@ static bool check_strings(const struct verify *v, const uint8_t *at, unsigned n,
         if (offset == PROGUARDCACHE_NONE && (optional & 1u << i)) {
             continue;
         }
-        if (offset >= r->counts[PROGUARDCACHE_STRINGS] ||
-            !(v->starts[offset / 8] & 1u << offset % 8)) {
-            return violation(v, "offset 0x%zx: no string begins at 0x%x",
-                             (size_t)(at - r->data), offset);
+        if (!verification_is_string(&v->file, offset)) {
+            return verification_fails(&v->file,
+                                      "offset 0x%zx: no string begins at 0x%x",
+                                      (size_t)(at - r->data), offset);
         }
     }
     return true;
@@ -132,11 +87,11 @@ static bool check_member(const struct verify *v, uint32_t index,
     if (!proguardcache_reader_member(r, index, &m) ||
         m.extra > r->counts[PROGUARDCACHE_EXTRAS] ||
         (m.flags & ~PROGUARDCACHE_FLAGS) != 0) {
-        return violation(v, "member %u: no such extra, or unknown flags",
-                         index);
+        return verification_fails(
+            &v->file, "member %u: no such extra, or unknown flags", index);
     }
     if (before->is_any && compare(&before->renamed, &m.renamed) > 0) {
-        return violation(v, "member %u: not in order", index);
+        return verification_fails(&v->file, "member %u: not in order", index);
     }
     before->is_any = true;
     before->renamed = m.renamed;
@@ -153,14 +108,16 @@ static bool check_parameter(const struct verify *v,
 
     if (index < class->first || index - class->first >= class->count ||
         !proguardcache_reader_member(v->reader, index, &m)) {
-        return violation(v, "parameters %u: no member of the class", place);
+        return verification_fails(
+            &v->file, "parameters %u: no member of the class", place);
     }
     c = before->is_any ? compare(&before->renamed, &m.renamed) : -1;
     if (c == 0) {
         c = compare(&before->arguments, &m.arguments);
     }
     if (c > 0 || (c == 0 && before->index >= index)) {
-        return violation(v, "parameters %u: not in order", place);
+        return verification_fails(&v->file, "parameters %u: not in order",
+                                  place);
     }
     *before = (struct before){true, m.renamed, m.arguments, index};
     return true;
@@ -184,11 +141,12 @@ static bool check_class(const struct verify *v, uint32_t index,
     if (c.first != *members || c.count != le32(p + 16) ||
         c.first_parameter != *parameters ||
         c.num_parameters != le32(p + 24)) {
-        return violation(v, "class %u: its members do not follow those before",
-                         index);
+        return verification_fails(
+            &v->file, "class %u: its members do not follow those before",
+            index);
     }
     if (before->is_any && compare(&before->renamed, &c.renamed) >= 0) {
-        return violation(v, "class %u: not in order", index);
+        return verification_fails(&v->file, "class %u: not in order", index);
     }
     *before = (struct before){.is_any = true, .renamed = c.renamed};
     for (i = 0; i < c.count; i++) {
@@ -219,7 +177,7 @@ static bool check_classes(const struct verify *v)
     }
     return (members == r->counts[PROGUARDCACHE_MEMBERS] &&
             parameters == r->counts[PROGUARDCACHE_PARAMETERS]) ||
-           violation(v, "members or parameters of no class");
+           verification_fails(&v->file, "members or parameters of no class");
 }
 
 static bool check_extra(const struct verify *v, uint32_t index,
@@ -233,13 +191,15 @@ static bool check_extra(const struct verify *v, uint32_t index,
 
     proguardcache_reader_extra(r, index + 1, &pairs, &rules);
     if (pairs.count != le32(p + 4) || rules.count != le32(p + 12)) {
-        return violation(v, "extra %u: no such pairs or rules", index + 1);
+        return verification_fails(&v->file, "extra %u: no such pairs or rules",
+                                  index + 1);
     }
     p = r->data + r->begins[PROGUARDCACHE_PAIRS] +
         (size_t)pairs.first * PROGUARDCACHE_PAIR_SIZE;
     for (i = 1; i < pairs.count; i++, p += PROGUARDCACHE_PAIR_SIZE) {
         if (le32(p) >= le32(p + PROGUARDCACHE_PAIR_SIZE)) {
-            return violation(v, "extra %u: pairs not in order", index + 1);
+            return verification_fails(&v->file, "extra %u: pairs not in order",
+                                      index + 1);
         }
     }
     used->first += pairs.count;
@@ -262,7 +222,8 @@ static bool check_extras(const struct verify *v)
         }
         if (used.first > r->counts[PROGUARDCACHE_PAIRS] ||
             used.count > r->counts[PROGUARDCACHE_RULES]) {
-            return violation(v, "extra %u: shares pairs or rules", i + 1);
+            return verification_fails(
+                &v->file, "extra %u: shares pairs or rules", i + 1);
         }
     }
     p = r->data + r->begins[PROGUARDCACHE_RULES];
@@ -278,18 +239,25 @@ enum symc_verify_status
 proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                      size_t error_size)
 {
-    struct verify v = {reader, NULL, error, error_size};
-    bool is_sound;
+    enum symc_verify_status status;
+    struct verify v = {
+        .reader = reader,
+        .file = {.data = reader->data,
+                 .strings = reader->begins[PROGUARDCACHE_STRINGS],
+                 .string_bytes = reader->counts[PROGUARDCACHE_STRINGS],
+                 .error = error,
+                 .error_size = error_size},
+    };
 
-    v.starts = calloc((size_t)reader->counts[PROGUARDCACHE_STRINGS] / 8 + 1, 1);
-    if (v.starts == NULL) {
-        snprintf(error, error_size, "out of memory");
-        return SYMC_NOT_VERIFIED;
+    if (!check_layout(&v)) {
+        return SYMC_VIOLATED;
     }
-    is_sound = check_layout(&v) && read_strings(&v) && check_classes(&v) &&
-               check_extras(&v);
-    free(v.starts);
-    return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
+    status = verification_strings(&v.file, SYMC_LEB128_VERSION);
+    if (status == SYMC_SOUND && (!check_classes(&v) || !check_extras(&v))) {
+        status = SYMC_VIOLATED;
+    }
+    verification_end(&v.file);
+    return status;
 }
 
 enum symc_verify_status proguardcache_check(const void *data, size_t size,

@@ -3,8 +3,6 @@
  */
 #include "verify.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
@@ -13,22 +11,8 @@
 
 struct verify {
     const struct sourcecache_reader *r;
-    char *error;
-    size_t error_size;
+    struct verification file;
 };
-
-static bool fail(const struct verify *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool fail(const struct verify *v, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(v->error, v->error_size, format, args);
-    va_end(args);
-    return false;
-}
 
 /* A string that is absent has no data, and is no error unless it must be
  * there. */
@@ -52,7 +36,8 @@ static bool verify_text(const struct verify *v, uint32_t index,
 
     if (e->text.size > SOURCECACHE_TEXT_MAX ||
         utf8_valid(e->text.data, e->text.size) != e->text.size) {
-        return fail(v, "file %u: the text is too long, or no UTF-8", index);
+        return verification_fails(
+            &v->file, "file %u: the text is too long, or no UTF-8", index);
     }
     for (line = 0; p < end; line++) {
         if (line % SOURCECACHE_LINES_MARK == 0 &&
@@ -60,15 +45,16 @@ static bool verify_text(const struct verify *v, uint32_t index,
              le32(sourcecache_record(v->r, SOURCECACHE_MARKS,
                                      (uint32_t)mark++)) !=
                  (uint32_t)(p - e->text.data))) {
-            return fail(v, "file %u: the mark of line %u is wrong", index,
-                        line + 1);
+            return verification_fails(&v->file,
+                                      "file %u: the mark of line %u is wrong",
+                                      index, line + 1);
         }
         p = memchr(p, '\n', (size_t)(end - p));
         p = p != NULL ? p + 1 : end;
     }
     return line == e->lines ||
-           fail(v, "file %u: it has %u lines, and not %u", index, line,
-                e->lines);
+           verification_fails(&v->file, "file %u: it has %u lines, and not %u",
+                              index, line, e->lines);
 }
 
 static bool verify_entry(struct verify *v, uint32_t index)
@@ -80,15 +66,17 @@ static bool verify_entry(struct verify *v, uint32_t index)
     (void)sourcecache_reader_entry(v->r, index, &e);
     for (at = SOURCECACHE_ENTRY_NAME; at < SOURCECACHE_ENTRY; at += 8) {
         if (!is_string(v, p + at, false)) {
-            return fail(v, "file %u: a string is damaged", index);
+            return verification_fails(&v->file, "file %u: a string is damaged",
+                                      index);
         }
     }
     if (p[SOURCECACHE_ENTRY_TYPE] != e.type ||
         p[SOURCECACHE_ENTRY_STATUS] != e.status ||
         p[SOURCECACHE_ENTRY_HAS_ID] > 1 ||
         p[SOURCECACHE_ENTRY_HAS_ID + 1] != 0) {
-        return fail(v, "file %u: a value is unknown, or the text is outside",
-                    index);
+        return verification_fails(
+            &v->file, "file %u: a value is unknown, or the text is outside",
+            index);
     }
     return true;
 }
@@ -103,7 +91,8 @@ static bool verify_texts(const struct verify *v)
         (void)sourcecache_reader_entry(v->r, i, &e);
         all += e.text.size;
         if (all > v->r->size) { /* so that this takes no more time */
-            return fail(v, "file %u: its text is also that of another", i);
+            return verification_fails(
+                &v->file, "file %u: its text is also that of another", i);
         }
         if (e.status == SOURCECACHE_TEXT && !verify_text(v, i, &e)) {
             return false;
@@ -124,13 +113,15 @@ static bool verify_keys(const struct verify *v, enum sourcecache_part part)
         p = sourcecache_record(v->r, part, i);
         if (!is_string(v, p, true) ||
             le32(p + 8) >= v->r->count[SOURCECACHE_ENTRIES]) {
-            return fail(v, "key %u: it is damaged, or of no file", i);
+            return verification_fails(
+                &v->file, "key %u: it is damaged, or of no file", i);
         }
         key = sourcecache_string(v->r, p);
         n = key.size < last.size ? key.size : last.size;
         order = memcmp(last.data, key.data, n);
         if (order > 0 || (order == 0 && last.size >= key.size)) {
-            return fail(v, "key %u: the keys do not ascend", i);
+            return verification_fails(&v->file,
+                                      "key %u: the keys do not ascend", i);
         }
         last = key;
     }
@@ -147,7 +138,8 @@ static bool verify_ids(const struct verify *v)
         p = sourcecache_record(v->r, SOURCECACHE_IDS, i);
         if (le32(p + 20) >= SOURCECACHE_TYPES ||
             le32(p + 24) >= v->r->count[SOURCECACHE_ENTRIES]) {
-            return fail(v, "id %u: of no file, or of no type", i);
+            return verification_fails(&v->file,
+                                      "id %u: of no file, or of no type", i);
         }
         order = last == NULL ? -1 : memcmp(last, p, 16);
         for (k = 16; order == 0 && k < 24; k += 4) {
@@ -155,7 +147,8 @@ static bool verify_ids(const struct verify *v)
                                                  : le32(last + k) > le32(p + k);
         }
         if (order >= 0) {
-            return fail(v, "id %u: the ids do not ascend", i);
+            return verification_fails(&v->file, "id %u: the ids do not ascend",
+                                      i);
         }
     }
     return true;
@@ -167,19 +160,20 @@ static bool verify_pairs(const struct verify *v)
     uint32_t i;
 
     if (v->r->count[SOURCECACHE_LINKS] > SOURCECACHE_LINKS_MAX) {
-        return fail(v, "more than %d links", SOURCECACHE_LINKS_MAX);
+        return verification_fails(&v->file, "more than %d links",
+                                  SOURCECACHE_LINKS_MAX);
     }
     for (i = 0; i < v->r->count[SOURCECACHE_LINKS]; i++) {
         p = sourcecache_record(v->r, SOURCECACHE_LINKS, i);
         if (!is_string(v, p, true) || !is_string(v, p + 8, false) ||
             le32(p + 16) > 1) {
-            return fail(v, "link %u is damaged", i);
+            return verification_fails(&v->file, "link %u is damaged", i);
         }
     }
     for (i = 0; i < v->r->count[SOURCECACHE_ATTRIBUTES]; i++) {
         p = sourcecache_record(v->r, SOURCECACHE_ATTRIBUTES, i);
         if (!is_string(v, p, false) || !is_string(v, p + 8, false)) {
-            return fail(v, "attribute %u is damaged", i);
+            return verification_fails(&v->file, "attribute %u is damaged", i);
         }
     }
     return true;
@@ -189,14 +183,17 @@ enum symc_verify_status
 sourcecache_verify(const struct sourcecache_reader *r, char *error,
                    size_t error_size)
 {
-    struct verify v = {r, error, error_size};
+    struct verify v = {
+        .r = r,
+        .file = {.data = r->data, .error = error, .error_size = error_size},
+    };
     uint32_t i;
 
     if (le32(r->data + SOURCECACHE_AT_RESERVED) != 0 ||
         (r->flags & ~SOURCECACHE_SLASHES) != 0 ||
         le32(r->data + r->size - SOURCECACHE_TRAILER + SOURCECACHE_AT_ZERO) !=
             0) {
-        (void)fail(&v, "reserved bytes are not zero");
+        (void)verification_fails(&v.file, "reserved bytes are not zero");
         return SYMC_VIOLATED;
     }
     for (i = 0; i < r->count[SOURCECACHE_ENTRIES]; i++) {

@@ -13,6 +13,7 @@
 #include "string.h"
 #include "string_table.h"
 #include "unstable_sort.h"
+#include "verification.h"
 #include "verify.h"
 #include "writer.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "verification.h"
 
 /* What is known about the chain of callers of a location. */
 enum color {
@@ -19,16 +20,14 @@ enum color {
 
 struct verify {
     const struct symc_reader *reader;
-    uint8_t *starts; /* one bit per byte of strings: a string begins here */
-    char *error;
-    size_t error_size;
+    struct verification file;
 };
 
 static int violation(const struct verify *v, size_t offset, const char *record,
                      uint32_t index, const char *what)
 {
-    snprintf(v->error, v->error_size, "offset 0x%zx: %s %u: %s", offset,
-             record, index, what);
+    (void)verification_fails(&v->file, "offset 0x%zx: %s %u: %s", offset,
+                             record, index, what);
     return SYMC_VIOLATED;
 }
 
@@ -42,45 +41,31 @@ static int wrong_value(const struct verify *v, size_t offset,
     return violation(v, offset, record, index, what);
 }
 
-static int check_zeros(const struct verify *v, size_t begin, size_t end,
-                       const char *what)
-{
-    size_t i;
-
-    for (i = begin; i < end; i++) {
-        if (v->reader->data[i] != 0) {
-            snprintf(v->error, v->error_size,
-                     "offset 0x%zx: %s: 0x%02x, not zero", i, what,
-                     v->reader->data[i]);
-            return SYMC_VIOLATED;
-        }
-    }
-    return SYMC_SOUND;
-}
-
 static int check_header(const struct verify *v)
 {
     const uint8_t *p;
 
     p = v->reader->data;
     if (p[SYMC_AT_KIND] > 1) {
-        snprintf(v->error, v->error_size,
-                 "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
-                 SYMC_AT_KIND, p[SYMC_AT_KIND]);
+        (void)verification_fails(
+            &v->file,
+            "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
+            SYMC_AT_KIND, p[SYMC_AT_KIND]);
         return SYMC_VIOLATED;
     }
     if (p[SYMC_AT_VARIABLES] > 1) {
-        snprintf(v->error, v->error_size,
-                 "offset 0x%x: header: %u parts of variables, not 0 or 1",
-                 SYMC_AT_VARIABLES, p[SYMC_AT_VARIABLES]);
+        (void)verification_fails(
+            &v->file, "offset 0x%x: header: %u parts of variables, not 0 or 1",
+            SYMC_AT_VARIABLES, p[SYMC_AT_VARIABLES]);
         return SYMC_VIOLATED;
     }
-    if (check_zeros(v, SYMC_AT_PADDING, SYMC_AT_KIND,
-                    "padding of the header") != SYMC_SOUND) {
-        return SYMC_VIOLATED;
-    }
-    return check_zeros(v, SYMC_AT_VARIABLES + 1, SYMC_HEADER,
-                       "reserved bytes of the header");
+    return verification_zeros(&v->file, SYMC_AT_PADDING, SYMC_AT_KIND,
+                              "padding of the header") &&
+                   verification_zeros(&v->file, SYMC_AT_VARIABLES + 1,
+                                      SYMC_HEADER,
+                                      "reserved bytes of the header")
+               ? SYMC_SOUND
+               : SYMC_VIOLATED;
 }
 
 static int check_padding(const struct verify *v)
@@ -100,35 +85,10 @@ static int check_padding(const struct verify *v)
     };
 
     for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
-        if (check_zeros(v, gaps[i].begin, gaps[i].end, gaps[i].what) !=
-            SYMC_SOUND) {
+        if (!verification_zeros(&v->file, gaps[i].begin, gaps[i].end,
+                                gaps[i].what)) {
             return SYMC_VIOLATED;
         }
-    }
-    return SYMC_SOUND;
-}
-
-/* Strings follow each other without gaps.  So one pass finds where each of
- * them begins, and a reference only needs to be looked up in starts. */
-static int check_strings(const struct verify *v)
-{
-    size_t at;
-    uint32_t number;
-    const char *fault;
-    struct symc_string string;
-    const uint8_t *section;
-
-    section = v->reader->data + v->reader->strings;
-    number = 0;
-    for (at = 0; at < v->reader->string_bytes; number++) {
-        fault = symc_string_read(section, v->reader->string_bytes, at,
-                                 v->reader->version, &string);
-        if (fault != NULL) {
-            return violation(v, v->reader->strings + at, "string", number,
-                             fault);
-        }
-        v->starts[at / 8] |= (uint8_t)(1u << (at % 8));
-        at = (size_t)((const uint8_t *)string.data - section) + string.size;
     }
     return SYMC_SOUND;
 }
@@ -141,8 +101,7 @@ static int check_reference(const struct verify *v, size_t offset,
     char what[96];
 
     at = symc_load(v->reader->data + offset);
-    if (at == SYMC_NONE ||
-        (at < v->reader->string_bytes && v->starts[at / 8] >> (at % 8) & 1)) {
+    if (at == SYMC_NONE || verification_is_string(&v->file, at)) {
         return SYMC_SOUND;
     }
     snprintf(what, sizeof(what), "%s: no string begins at 0x%x of the strings",
@@ -318,22 +277,25 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
 {
     size_t i;
     int status;
-    struct verify v;
+    struct verify v = {
+        .reader = reader,
+        .file = {.data = reader->data,
+                 .strings = reader->strings,
+                 .string_bytes = reader->string_bytes,
+                 .error = error,
+                 .error_size = error_size},
+    };
     static int (*const checks[])(const struct verify *) = {
-        check_header,    check_padding,   check_strings, check_files,
+        check_header,    check_padding,   check_files,
         check_functions, check_locations, check_ranges};
 
-    v.reader = reader;
-    v.error = error;
-    v.error_size = error_size;
-    v.starts = calloc((size_t)reader->string_bytes / 8 + 1, 1);
-    status = v.starts == NULL ? SYMC_NOT_VERIFIED : SYMC_SOUND;
+    status = verification_strings(&v.file, reader->version);
     for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         if (status == SYMC_SOUND) {
             status = checks[i](&v);
         }
     }
-    free(v.starts);
+    verification_end(&v.file);
     reader->is_verified = status == SYMC_SOUND;
     reader->has_srcsrv = reader->is_verified && has_srcsrv(reader);
     if (status == SYMC_NOT_VERIFIED) {
