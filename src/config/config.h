@@ -282,6 +282,11 @@ struct upload_token {
 #define UPLOADS_SOURCE "uploads"
 #define UPLOADS_SOURCE_TRY "uploads-try"
 #define UPLOADS_TRY ".try"
+
+/* Bundles of scripts are files _/hash-<SHA-1>/_.artifacts there. */
+#define UPLOADS_BUNDLE_SUM 20 /* bytes */
+#define UPLOADS_BUNDLE_END ".artifacts"
+
 #define UPLOADS_INDEX ".index" /* their ids, see symcached/index/index.h */
 #define UPLOADS_SPOOL ".spool"
 

@@ -147,7 +147,7 @@ unsigned config_source_formats(const struct source_config *source)
         return FORMATS_ALL & ~(1u << FORMAT_SYMBFILE);
     }
     if (source->type != NULL && source->type->has_urls) {
-        return 0;
+        return 1u << FORMAT_SOURCEBUNDLE;
     }
     return config_layout_formats(source->layout) |
            (is_upload_store(source) ? FORMATS_UPLOADED : 0);
@@ -160,6 +160,9 @@ static bool has_bundle(const struct source_config *source,
     static const char end[] = ".pdb";
     size_t n = sizeof(end) - 1;
 
+    if (key->id_type == SYMCACHE_ID_HASH) {
+        return is_upload_store(source) && key->build_len == UPLOADS_BUNDLE_SUM;
+    }
     switch (source->layout) {
     case LAYOUT_UNIFIED:
     case LAYOUT_NATIVE:
@@ -196,6 +199,10 @@ bool config_source_has_key(const struct source_config *source,
     bool is_listed = source->type != NULL && source->type->any_case &&
                      layout != LAYOUT_TWO_TIER;
 
+    if (source->type != NULL && source->type->has_urls &&
+        (!source->type->has_list || key->id_type == SYMCACHE_ID_HASH)) {
+        return symcache_key_is_bundle(key);
+    }
     if (source->type != NULL && source->type->has_list) {
         return key->id_type != SYMCACHE_ID_HASH &&
                key->kind != SYMCACHE_KIND_SOURCE &&

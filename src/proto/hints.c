@@ -221,13 +221,71 @@ symcache_hint_is_since(const char *value, size_t len)
     return len > 0 && len <= 12 && i == len && value[0] != '0';
 }
 
+/* Returns 0 if there is no number of at most 18 digits, without zeros before
+ * it, that ends with the given character. */
+
+static int
+symcache_hint_number(const char **p, char end, uint64_t *number)
+{
+    size_t  n;
+
+    *number = 0;
+
+    for (n = 0; n < 18 && (*p)[n] >= '0' && (*p)[n] <= '9'; n++) {
+        *number = *number * 10 + (uint64_t) ((*p)[n] - '0');
+    }
+
+    if (n == 0 || (*p)[n] != end || ((*p)[0] == '0' && n > 1)) {
+        return 0;
+    }
+
+    *p += n + 1;
+
+    return 1;
+}
+
+/* Writes a character and what symcache_hint_number() reads. */
+
+static char *
+symcache_hint_print_number(char *p, char begin, uint64_t number)
+{
+    char    digits[20];
+    size_t  n;
+
+    *p++ = begin;
+    n = 0;
+
+    do {
+        digits[n++] = (char) ('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+
+    while (n > 0) {
+        *p++ = digits[--n];
+    }
+
+    *p = '\0';
+
+    return p;
+}
+
 void
 symcache_hint_print_file(char value[SYMCACHE_HINT_MAX + 1],
-    const symcache_key_t *key)
+    const symcache_hint_file_t *file)
 {
+    const symcache_key_t  *key = &file->key;
+
+    char  *p;
+
     memcpy(value, key->name, key->name_len);
-    value[key->name_len] = '/';
-    symcache_id_print(value + key->name_len + 1, key);
+    p = value + key->name_len;
+    *p++ = '/';
+    p += symcache_id_print(p, key);
+
+    if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
+        p = symcache_hint_print_number(p, '@', file->offset);
+        (void) symcache_hint_print_number(p, '-', file->size);
+    }
 }
 
 /* One text for each file. */
@@ -235,45 +293,60 @@ symcache_hint_print_file(char value[SYMCACHE_HINT_MAX + 1],
 static int
 symcache_hint_is_file(const char *value, size_t len)
 {
-    char            text[SYMCACHE_HINT_MAX + 1];
-    const char     *slash;
-    symcache_key_t  key;
+    char                  text[SYMCACHE_HINT_MAX + 1];
+    char                  copy[SYMCACHE_HINT_MAX + 1];
+    symcache_hint_file_t  file;
 
-    slash = memchr(value, '/', len);
-    if (slash == NULL
-        || symcache_name_parse(value, (size_t) (slash - value), &key)
+    if (len > SYMCACHE_HINT_MAX || memchr(value, '\0', len) != NULL) {
+        return 0;
+    }
+
+    memcpy(copy, value, len);
+    copy[len] = '\0';
+
+    if (!symcache_hint_file(copy, &file)) {
+        return 0;
+    }
+
+    symcache_hint_print_file(text, &file);
+
+    return strcmp(text, copy) == 0;
+}
+
+int
+symcache_hint_file(const char *value, symcache_hint_file_t *file)
+{
+    size_t       len;
+    const char  *slash, *p;
+
+    slash = strchr(value, '/');
+    if (slash == NULL) {
+        return 0;
+    }
+
+    len = strcspn(slash + 1, "@");
+
+    if (symcache_name_parse(value, (size_t) (slash - value), &file->key)
            != SYMCACHE_OK
-        || symcache_id_parse(slash + 1, len - (size_t) (slash - value) - 1,
-                             &key)
-           != SYMCACHE_OK
-        || key.id_type != SYMCACHE_ID_HASH)
+        || symcache_id_parse(slash + 1, len, &file->key) != SYMCACHE_OK
+        || file->key.id_type != SYMCACHE_ID_HASH)
     {
         return 0;
     }
 
-    symcache_hint_print_file(text, &key);
+    file->key.kind = SYMCACHE_KIND_SOURCE;
+    file->offset = file->size = 0;
 
-    return strlen(text) == len && memcmp(text, value, len) == 0;
-}
-
-int
-symcache_hint_file(const char *value, symcache_key_t *key)
-{
-    size_t       len;
-    const char  *slash;
-
-    len = strlen(value);
-
-    if (!symcache_hint_is_file(value, len)) {
-        return 0;
+    p = slash + 1 + len;
+    if (*p == '\0') {
+        return 1;
     }
 
-    slash = strchr(value, '/');
-    (void) symcache_name_parse(value, (size_t) (slash - value), key);
-    (void) symcache_id_parse(slash + 1, strlen(slash + 1), key);
-    key->kind = SYMCACHE_KIND_SOURCE;
+    p++;
+    file->key.kind = SYMCACHE_KIND_SOURCECACHE;
 
-    return 1;
+    return symcache_hint_number(&p, '-', &file->offset)
+           && symcache_hint_number(&p, '\0', &file->size);
 }
 
 static int

@@ -19,6 +19,7 @@
 
 
 #include <stddef.h>
+#include <stdint.h>
 #include "key.h"
 
 
@@ -32,7 +33,8 @@ typedef enum {
     /* "1": a client names the URL, and no file of ours, so no credentials are
      * sent; proved likewise, by "#scraped" at the end */
     SYMCACHE_HINT_SCRAPED,
-    /* files at URLs of which a JsCache is made: "<name>/<id>" of their keys */
+    /* of what a JsCache is made: "<name>/<id>" of the key of a file at a URL,
+     * or "<name>/<id>@<offset>-<size>", bytes of a SourceCache */
     SYMCACHE_HINT_SCRIPT,
     SYMCACHE_HINT_MAP,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
@@ -69,11 +71,18 @@ void symcache_hint_get(const char *hints, symcache_hint_e hint,
     char value[SYMCACHE_HINT_MAX + 1]);
 
 
+/* A file at a URL, or bytes of a SourceCache, as the kind of the key tells. */
+typedef struct {
+    symcache_key_t  key;
+    uint64_t        offset;
+    uint64_t        size;
+} symcache_hint_file_t;
+
 /* Reads the value of SYMCACHE_HINT_SCRIPT and SYMCACHE_HINT_MAP, and prints it.
  * Returns 0 if it is none. */
-int symcache_hint_file(const char *value, symcache_key_t *key);
+int symcache_hint_file(const char *value, symcache_hint_file_t *file);
 void symcache_hint_print_file(char value[SYMCACHE_HINT_MAX + 1],
-    const symcache_key_t *key);
+    const symcache_hint_file_t *file);
 
 /* Returns 1 if there are hints, and all of them are of a proved kind. */
 int symcache_hints_proved(const char *hints);

@@ -112,6 +112,12 @@ int symcache_key_supported(const symcache_key_t *key);
 int symcache_key_is_url(const symcache_key_t *key);
 
 /*
+ * Returns 1 if the key is that of a bundle of scripts and source maps, or of
+ * what is made of it: by the hash of its URL, or by its SHA-1 as an upload.
+ */
+int symcache_key_is_bundle(const symcache_key_t *key);
+
+/*
  * Returns 1 if the file of a key lies among the downloads: that of an original,
  * or one that is served as such.  A file at a URL, of which nothing is made,
  * lies in the store.

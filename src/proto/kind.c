@@ -128,6 +128,14 @@ symcache_key_is_url(const symcache_key_t *key)
 }
 
 int
+symcache_key_is_bundle(const symcache_key_t *key)
+{
+    return key->id_type == SYMCACHE_ID_HASH
+           && (key->kind == SYMCACHE_KIND_SOURCEBUNDLE
+               || key->kind == SYMCACHE_KIND_SOURCECACHE);
+}
+
+int
 symcache_key_is_download(const symcache_key_t *key)
 {
     return symcache_kinds[key->kind].end != NULL && !symcache_key_is_url(key);

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 
-# A JsCache is made of two files at URLs, which lie in the store: what the
-# converter makes of them by itself.  Its id is the hash of their digests.
+# A JsCache is made of two files at URLs, which lie in the store, or in bundles
+# there: what the converter makes of them by itself.  Its id is the hash of their
+# digests.
 
 use strict;
 use warnings;
@@ -13,6 +14,7 @@ use POSIX ();
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
+use Test::Zip;
 
 my $t = Test::Symcache->new;
 my $shop = $t->data('javascript/shop');
@@ -21,6 +23,11 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($name) = $req->{path} =~ m{^/([\w.-]+)$} or return $c->reply(404);
     return $c->reply(200, {}, "{\"version\":3,\"mappings\":\"!\"}")
         if $name eq 'bad.map';
+    return $c->reply(200, {}, "SYSB\2\0\0\0" . Test::Zip::zip(
+        (map { [$_, $t->read_file("$shop/$_")] } 'tsc.js', 'tsc.js.map'),
+        ['manifest.json', '{"files":{"tsc.js":{"type":"minified_source",'
+            . '"url":"~/tsc.js"},"tsc.js.map":{"type":"source_map",'
+            . '"url":"~/tsc.js.map"}}}'])) if $name eq 'bundle';
     -e "$shop/$name" ? $c->reply(200, {}, $t->read_file("$shop/$name"))
                      : $c->reply(404);
 });
@@ -72,6 +79,18 @@ sub id_of {
     return sha256(join '', map { length == 8 ? $_ : sha256($_) } @_);
 }
 
+# A SourceCache of a bundle with both files of a build.
+my $cache;
+sub source_cache {
+    my $url = $web->url . '/bundle';
+    my $hex = sha256_hex($url);
+    my $r = $t->helper('GET', "/v1/sourcecache/default/127.0.0.1/hash-$hex"
+        . "?version=1.0.0&wait=60&url=$url");
+    is $r->{status}, 200, 'the SourceCache of a bundle at a URL' or diag $r->{raw};
+    $cache = "store/127.0.0.1/hash-$hex/127.0.0.1-v1.0.0.sourcecache";
+    return "127.0.0.1/hash-$hex";
+}
+
 my $id = id_of(content('terser.js'), content('terser.js.map'));
 my @hints = ("script=$probe", 'map=' . source('terser.js.map'));
 is ask($id, @hints), '200', 'of a script and its map';
@@ -83,6 +102,23 @@ $id = id_of(content('babel-inline.js'), 'embedded');
 is ask($id, 'script=' . source('babel-inline.js')), '200',
     'of a script with its map';
 ok made($id) eq converted('babel-inline.js'), 'the same';
+
+# --- of files in a bundle, which is an artifact at a URL
+
+my %at;
+$id = id_of(content('tsc.js'), content('tsc.js.map'));
+my $bundled = source_cache();
+@at{qw(script map)} = map {
+    $bundled . '@' . index($t->read_file($cache), $_) . '-' . length
+} content('tsc.js'), content('tsc.js.map');
+is ask($id, "script=$at{script}", "map=$at{map}"), '200', 'of files in a bundle';
+ok made($id) eq converted('tsc.js', 'tsc.js.map'), 'what the converter makes of them';
+is ask(id_of(content('tsc.js'), 'embedded'), "script=$at{map}"), '503 error',
+    'other bytes of it are refused by their digest';
+is ask(id_of('a', 'b'), 'script=' . $bundled . '@99999999-10'), '503 error',
+    'so are those that it has not';
+is ask(id_of('a', 'b'), 'script=_/hash-' . '1' x 64 . '@1-10'), '503 error',
+    'and those of another one';
 
 # --- what is refused
 

@@ -65,6 +65,50 @@ static void code_id(void **state)
     }
 }
 
+static void file(void **state)
+{
+    static const char *const good[] = {
+        "a.example/hash-00112233445566778899aabbccddeeff",
+        "_/hash-00112233445566778899aabbccddeeff@0-0",
+        "_/hash-00112233445566778899aabbccddeeff@36-999999999999999999"};
+    static const char *const bad[] = {
+        "",
+        "/",
+        "_/",
+        "hash-00112233445566778899aabbccddeeff",
+        "_/buildid-00",
+        "_/hash-00112233445566778899aabbccddeeff@",
+        "_/hash-00112233445566778899aabbccddeeff@1",
+        "_/hash-00112233445566778899aabbccddeeff@1-",
+        "_/hash-00112233445566778899aabbccddeeff@-1",
+        "_/hash-00112233445566778899aabbccddeeff@01-1",
+        "_/hash-00112233445566778899aabbccddeeff@1-1-1",
+        "_/hash-00112233445566778899aabbccddeeff@1-1 ",
+        "_/hash-00112233445566778899aabbccddeeff@1-1000000000000000000"};
+    symcache_hint_file_t read;
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        hints[0] = '\0';
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_MAP, good[i],
+                                      strlen(good[i])));
+        symcache_hint_get(hints, SYMCACHE_HINT_MAP, value);
+        assert_string_equal(value, good[i]);
+        assert_true(symcache_hint_file(value, &read));
+        assert_int_equal(read.key.kind, i == 0 ? SYMCACHE_KIND_SOURCE
+                                               : SYMCACHE_KIND_SOURCECACHE);
+    }
+    assert_int_equal(read.offset, 36);
+    assert_int_equal(read.size, 999999999999999999);
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_MAP, bad[i],
+                                       strlen(bad[i])));
+    }
+    assert_false(
+        symcache_hint_add(hints, SYMCACHE_HINT_MAP, "a\0/hash-00", 10));
+}
+
 static void since(void **state)
 {
     static const char *const bad[] = {"", "0", "01", "-1", "1 ", "1e3",
@@ -184,13 +228,10 @@ static void none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum),
-        cmocka_unit_test(code_id),
-        cmocka_unit_test(since),
-        cmocka_unit_test(sources),
-        cmocka_unit_test(url),
-        cmocka_unit_test(encoded),
-        cmocka_unit_test(longest),
+        cmocka_unit_test(checksum), cmocka_unit_test(code_id),
+        cmocka_unit_test(file),     cmocka_unit_test(since),
+        cmocka_unit_test(sources),  cmocka_unit_test(url),
+        cmocka_unit_test(encoded),  cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };
 

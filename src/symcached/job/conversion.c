@@ -347,19 +347,27 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     }
 }
 
+void job_start_transcoder(struct job *job)
+{
+    job->run.transcode = transcode_start(
+        job->scheduler->base, job->config, job_transcoder(job), &job->key,
+        job_pdb_path(job), job->original.map, job->work, on_transcoded, job);
+    if (job->run.transcode == NULL) {
+        job_fail(job, ENOMEM, "the transcoder cannot be started");
+    }
+}
+
 void job_run_transcoder(struct job *job)
 {
     struct workdir *workdir =
         scheduler_workdir(job->scheduler, file_root(job));
     char error[NEGCACHE_TEXT_MAX];
 
-    if (kind_has_inputs((symcache_kind_e)job->key.kind) &&
-        !job_take_inputs(job)) {
-        return;
-    }
+    bool has_inputs = kind_has_inputs((symcache_kind_e)job->key.kind);
+
     /* Cleaning may have removed it while the job waited.  A job that took it
      * from the downloads can still ask its sources. */
-    if (!job_has_original(job)) {
+    if (!has_inputs && !job_has_original(job)) {
         if (job_is_unverified(job)) {
             job_leave_unverified(job);
         } else if (job->original.from == ORIGINAL_DOWNLOADS) {
@@ -383,11 +391,9 @@ void job_run_transcoder(struct job *job)
         job_fail(job, errno, "no work directory in \"root\" of the store");
         return;
     }
-
-    job->run.transcode = transcode_start(
-        job->scheduler->base, job->config, job_transcoder(job), &job->key,
-        job_pdb_path(job), job->original.map, job->work, on_transcoded, job);
-    if (job->run.transcode == NULL) {
-        job_fail(job, ENOMEM, "the transcoder cannot be started");
+    if (has_inputs) {
+        job_take_inputs(job);
+    } else {
+        job_start_transcoder(job);
     }
 }

@@ -24,6 +24,7 @@
 #include <event2/event.h>
 #include "base/log.h"
 #include "decision.h"
+#include "inputs.h"
 #include "prefetch.h"
 #include "proto/header.h"
 #include "altlink.h"
@@ -466,6 +467,7 @@ static void cancel(struct job *job)
         job->run.transcode = NULL;
     }
     job_leave_altlink(job);
+    job_leave_inputs(job);
     section_free(job);
     if (job->publish != NULL) {
         publish_cancel(job->publish);

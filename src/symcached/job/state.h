@@ -149,6 +149,8 @@ enum job_reach {
 /* The run of the transcoder, see run_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
+    struct task
+        *inputs; /* looks for what it is given, see inputs.h; or NULL */
     struct canary *canary;       /* the transcoder is tried on it; or NULL */
     /* the first transcoder that called the PDB malformed, and its trust->lies
      * at that time; another one may run later, on another format */
@@ -420,6 +422,9 @@ bool job_awaits_space(const struct job *job);
 
 /* Starts the transcoder; call it when there is a transcoder slot. */
 void job_run_transcoder(struct job *job);
+
+/* The same when the job has its original and a work folder. */
+void job_start_transcoder(struct job *job);
 
 /* Notes beside a file where its original was looked for. */
 void job_note_places(const struct job *job, const char *file);

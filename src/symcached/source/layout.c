@@ -295,6 +295,11 @@ static void debuginfod_path(char *path, const symcache_key_t *key,
     }
 }
 
+static const char *bundle_end(const symcache_key_t *key)
+{
+    return symcache_key_is_bundle(key) ? UPLOADS_BUNDLE_END : ".src.zip";
+}
+
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
 static void layout_path(char *path, const struct layout_walk *walk,
@@ -309,7 +314,8 @@ static void layout_path(char *path, const struct layout_walk *walk,
     snprintf(file, sizeof(file), "%s%s", name,
              walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");
     if (kind == SYMCACHE_KIND_SOURCEBUNDLE) {
-        snprintf(file, sizeof(file), "%.*s.src.zip", stem_size(name), name);
+        snprintf(file, sizeof(file), "%.*s%s", stem_size(name), name,
+                 bundle_end(walk->key));
     }
     if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
         snprintf(file, sizeof(file), LAYOUT_ANY "_");

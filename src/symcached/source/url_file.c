@@ -86,8 +86,9 @@ static void received(struct lookup *lookup,
                             "200 without a length, or with a part: the file "
                             "may be cut");
         lookup_end(lookup);
-    } else if (fetch_response_coded(answer)) {
-        lookup->coded = true;
+    } else if (fetch_response_coded(answer) ||
+               !symcache_key_is_url(&lookup->key)) {
+        lookup->coded = fetch_response_coded(answer);
         lookup_check_part(lookup);
     } else if (rename(lookup->part, lookup->file) != 0) {
         lookup_fail(lookup, "rename");
@@ -145,18 +146,21 @@ static void fetch_file(struct lookup *lookup)
         return;
     }
     set_transport(lookup, &state->transport);
-    lookup->symcache->version = (symcache_version_t){1, 0, 0};
+    if (symcache_key_is_url(&lookup->key)) {
+        lookup->symcache->version = (symcache_version_t){1, 0, 0};
+        lookup->found = note_properties;
+    }
     lookup->resume = lookup_end;
-    lookup->found = note_properties;
     request.transport = &state->transport;
     request.credentials = true; /* what an internal address needs, too */
     request.limits = &config->limits;
     request.cache = &config->cache;
     request.fd = lookup->part_fd;
     request.may_be_empty = true;
-    request.max = config->limits.download_size < URL_FILE_MAX
-                      ? config->limits.download_size
-                      : URL_FILE_MAX;
+    request.max = symcache_key_is_url(&lookup->key) &&
+                          config->limits.download_size > URL_FILE_MAX
+                      ? URL_FILE_MAX
+                      : config->limits.download_size;
     request.seconds = config->limits.download_time;
     fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched,
                         lookup);

@@ -14,9 +14,10 @@
 #define SYMCACHED_UPLOAD_ARTIFACTS_H
 
 #include <stddef.h>
+#include "config/config.h"
 
 /* The file of a bundle, in the folder _/hash-<SHA-1>. */
-#define ARTIFACTS_FILE "_.artifacts"
+#define ARTIFACTS_FILE SYMCACHE_NAME_NONE UPLOADS_BUNDLE_END
 
 #define ARTIFACTS_SUM 40   /* hex digits */
 #define ARTIFACTS_FOUND 20 /* bundles, the newest ones */

@@ -65,6 +65,16 @@ sub write_file {
     return $file;
 }
 
+# Do files here take extended attributes, as their digests need?
+sub has_attributes {
+    my ($self) = @_;
+    my $set = { x86_64 => 188, aarch64 => 5 }->{ (POSIX::uname())[4] };
+    my ($name, $value) = ('user.x', 'y');
+    $self->write_file('probe', 'x');
+    return defined $set &&
+        syscall($set, $self->path('probe'), $name, $value, 1, 0) == 0;
+}
+
 sub read_file {
     my ($self, $name) = @_;
     my $file = $name =~ m{^/} ? $name : $self->path($name);

@@ -59,6 +59,27 @@ static void write_lines(struct json_writer *w, const struct json *json,
     pass_list(w, json, "post_context", frame->members[JS_POST_CONTEXT]);
 }
 
+/* In which bundle, and by what. */
+static void write_bundled(struct json_writer *w,
+                          const struct js_module *module)
+{
+    json_write_open(w, '{');
+    json_write_key(w, "bundled");
+    json_write_open(w, '[');
+    json_write_string(w, module->map->uri.data, module->map->uri.size);
+    json_write_open(w, '{');
+    json_write_key(w, "source_map");
+    json_write_open(w, '{');
+    write_member(w, "abs_path", module->map_key);
+    if (module->map_id[0] != '\0') {
+        write_text(w, "debug_id", module->map_id);
+    }
+    json_write_close(w, '}');
+    json_write_close(w, '}');
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
 /* How the map was found. */
 static void write_origin(struct json_writer *w,
                          const struct js_module *module)
@@ -66,6 +87,8 @@ static void write_origin(struct json_writer *w,
     json_write_key(w, "sourcemap_origin");
     if (module->is_embedded) {
         json_write_text(w, "embedded");
+    } else if (module->map->is_bundled) {
+        write_bundled(w, module);
     } else {
         json_write_open(w, '{');
         write_member(w, "individual_file", module->map->uri);

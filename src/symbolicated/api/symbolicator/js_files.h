@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/hash_table.h"
 #include "js_request.h"
+#include "proto/hints.h"
 #include "symbolicated/api/api.h"
 
 enum js_file_state { JS_FILE_PENDING, JS_FILE_FOUND, JS_FILE_MISSING };
@@ -24,9 +25,11 @@ struct js_file {
     bool is_disabled; /* MISSING: it may not be fetched from the web */
     struct symc_string text;      /* FOUND */
     struct symc_string reference; /* to its map, by a header; or absent */
-    struct symc_string uri;
+    struct symc_string uri;       /* or that of its bundle */
+    bool is_bundled; /* the reference is what the bundle says; or absent */
     const char *resolved_with;
-    const struct api_module *module;
+    const uint8_t *digest;      /* of the text, SHA-256; or NULL */
+    symcache_hint_file_t place; /* where it lies in the store */
 };
 
 /* A file that was asked for with a URL. */
@@ -39,6 +42,7 @@ struct js_attempt {
 };
 
 struct js_want; /* a file of the store, wanted once */
+struct js_bundle;
 
 struct js_files {
     const struct js_request *request;
@@ -51,6 +55,8 @@ struct js_files {
     struct arena arena; /* of a step; what follows is, too */
     struct table entries;   /* files that were looked for, by URL */
     struct table artifacts; /* by their names */
+    struct js_bundle *bundles; /* of lists; or NULL */
+    bool are_bundles_pending;
     size_t listed;          /* bytes of lists */
     struct js_attempt *attempts; /* the last one first */
     size_t told;                 /* bytes of the texts of frames */
@@ -61,10 +67,11 @@ struct js_files {
 void js_files_begin(struct js_files *files);
 
 /*
- * Looks for a file: by URL, or if its data is NULL by debug id alone, which may
- * be "".  Nothing is pending of what has another state.
+ * Looks for a file of a type: by URL, or if its data is NULL by debug id
+ * alone, which may be "".  Nothing is pending of what has another state.
  */
 const struct js_file *js_files_find(struct js_files *files,
+                                    enum sourcecache_type type,
                                     struct symc_string url,
                                     const char *debug_id);
 
@@ -79,5 +86,13 @@ const struct api_module *js_files_cache(struct js_files *files,
 bool js_files_round(struct js_files *files, struct api_call *call);
 
 void js_files_free(struct js_files *files);
+
+/* For the files beside this one.  js_take() gives zeroed memory of the step,
+ * or NULL; clients choose texts, so the seed of js_hash() is an address. */
+void *js_take(struct js_files *files, size_t size);
+bool js_is_equal(struct symc_string a, struct symc_string b);
+uint64_t js_hash(const struct js_files *files, struct symc_string text);
+void js_table_add(struct js_files *files, struct table *table, uint64_t hash,
+                  const void *value);
 
 #endif

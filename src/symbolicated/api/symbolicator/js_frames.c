@@ -66,10 +66,10 @@ static const char *debug_id_of(struct js_files *files,
                                const struct js_script *script,
                                const struct js_file *file)
 {
-    struct symc_string id = script->debug_id[0] != '\0'
-                                ? absent
-                                : js_debug_id(file->text.data,
-                                              file->text.size);
+    struct symc_string id =
+        script->debug_id[0] != '\0' || file->is_bundled
+            ? absent
+            : js_debug_id(file->text.data, file->text.size);
     char *text;
 
     if (id.data == NULL || id.size >= JS_DEBUG_ID) {
@@ -92,7 +92,7 @@ static bool find_map(struct js_files *files, const struct js_script *script,
     const char *debug_id = debug_id_of(files, script, module->script);
     struct symc_string url = absent;
 
-    if (reference.data == NULL) {
+    if (reference.data == NULL && !module->script->is_bundled) {
         reference =
             js_reference(module->script->text.data, module->script->text.size);
     }
@@ -112,7 +112,9 @@ static bool find_map(struct js_files *files, const struct js_script *script,
         url = join(files, script->abs_path, reference);
         module->map_url = url;
     }
-    module->map = js_files_find(files, url, debug_id);
+    module->map_key = url;
+    module->map_id = debug_id;
+    module->map = js_files_find(files, SOURCECACHE_MAP, url, debug_id);
     module->resolved_with = module->map->resolved_with;
     if (module->map->state == JS_FILE_MISSING) {
         module->error = module->map->is_disabled ? JS_ERROR_DISABLED
@@ -130,7 +132,8 @@ static bool find_script(struct js_files *files, const struct js_script *script,
     *module = (struct js_module){.is_wanted = true,
                                  .error = JS_NO_ERROR,
                                  .map_url = script->abs_path};
-    module->script = js_files_find(files, script->abs_path, script->debug_id);
+    module->script = js_files_find(files, SOURCECACHE_MINIFIED,
+                                   script->abs_path, script->debug_id);
     switch (module->script->state) {
     case JS_FILE_FOUND:
         return find_map(files, script, module);
@@ -239,7 +242,7 @@ static bool find_lines(struct js_files *files, struct js_place *place,
                        place->token.line, column);
         return true;
     }
-    source = js_files_find(files, name, "");
+    source = js_files_find(files, SOURCECACHE_SOURCE, name, "");
     if (source->state == JS_FILE_FOUND) {
         js_lines_read(&place->lines, source->text,
                       one_more(place->token.line), column);

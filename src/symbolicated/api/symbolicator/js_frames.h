@@ -31,6 +31,8 @@ struct js_module {
     bool is_embedded;
     enum js_error_type error;
     struct symc_string map_url; /* absolute; or the script's */
+    struct symc_string map_key; /* by what it was looked for; or absent, */
+    const char *map_id;         /* and "" */
     const char *resolved_with;
 };
 

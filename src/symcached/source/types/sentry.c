@@ -304,7 +304,8 @@ static void begin(struct lookup *lookup)
     const struct sentry_list *list;
     struct project *project;
 
-    if (symcache_key_is_url(&lookup->key)) {
+    if (symcache_key_is_url(&lookup->key) ||
+        symcache_key_is_bundle(&lookup->key)) {
         source_url_begin(lookup);
         return;
     }

@@ -1,0 +1,447 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js_artifacts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/percent.h"
+#include "js_wants.h"
+#include "proto/url.h"
+#include "symbolication/js/js.h"
+
+#define LIST_VALUES 65536
+#define LISTS_SIZE ((size_t)16 << 20) /* bytes of all lists of a call */
+#define URL_ROOM (4 * SYMCACHE_URL_MAX)
+
+/* A file that a list of artifacts has. */
+struct js_artifact {
+    struct symc_string abs_path, url, uri, reference;
+    bool has_headers;
+    const char *resolved_with;
+};
+
+/* A bundle that a list has. */
+struct js_bundle {
+    struct js_bundle *next; /* whose URI is smaller */
+    struct symc_string uri;
+    const char *resolved_with;
+    const struct api_module *module;
+    const struct sourcecache_reader *reader; /* or NULL */
+    bool is_pending;
+};
+
+static int compare(struct symc_string a, struct symc_string b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
+
+    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
+}
+
+/* How a file may be found; NULL: another word spoils the list. */
+static const char *resolved_with(const struct json *json, uint32_t value)
+{
+    static const char *const words[] = {"debug-id", "url",         "index",
+                                        "release",  "release-old", "scraping",
+                                        "unknown"};
+    size_t i;
+
+    if (value == 0 || json->values[value].type == JSON_NULL) {
+        return "unknown";
+    }
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (json_is(json, value, words[i])) {
+            return words[i];
+        }
+    }
+    return NULL;
+}
+
+static struct symc_string member(const struct json *json, uint32_t object,
+                                 const char *name)
+{
+    uint32_t value = json_member(json, object, name);
+
+    return value != 0 && json->values[value].type == JSON_STRING
+               ? (struct symc_string){json_text(json, value),
+                                      json->values[value].size}
+               : (struct symc_string){NULL, 0};
+}
+
+/* The header that refers to the map, whose name may be in any case; the newer
+ * one counts. */
+static void read_headers(const struct json *json, uint32_t headers,
+                         struct js_artifact *artifact)
+{
+    static const char *const names[] = {"x-sourcemap", "sourcemap"};
+    size_t k, size;
+    uint32_t i;
+
+    if (headers == 0 || json->values[headers].type != JSON_OBJECT) {
+        return;
+    }
+    for (k = 0; k < 2; k++) {
+        for (i = headers + 1; i < json->values[headers].end;
+             i = json->values[i + 1].end) {
+            artifact->has_headers = true;
+            size = json->values[i].size;
+            if (size == strlen(names[k]) &&
+                strncasecmp(json_text(json, i), names[k], size) == 0 &&
+                json->values[i + 1].type == JSON_STRING) {
+                artifact->reference = (struct symc_string){
+                    json_text(json, i + 1), json->values[i + 1].size};
+            }
+        }
+    }
+}
+
+static struct symc_string print_uri(struct js_files *files,
+                                    struct symc_string id)
+{
+    static const char start[] = "sentry://project_debug_file/";
+    char *uri = js_take(files, strlen(start) + id.size);
+
+    if (uri == NULL) {
+        return (struct symc_string){NULL, 0};
+    }
+    memcpy(uri, start, strlen(start));
+    memcpy(uri + strlen(start), id.data, id.size);
+    return (struct symc_string){uri, strlen(start) + id.size};
+}
+
+/* The artifact that has a name, or NULL. */
+static const struct js_artifact *artifact_of(const struct js_files *files,
+                                             struct symc_string name)
+{
+    uint64_t hash = js_hash(files, name);
+    const struct js_artifact *artifact;
+    size_t at = 0;
+
+    while ((artifact = (const struct js_artifact *)table_next(
+                &files->artifacts, hash, &at)) != NULL &&
+           !js_is_equal(artifact->abs_path, name)) {
+    }
+    return artifact;
+}
+
+/* Adds one, unless its name is known. */
+static void add_artifact(struct js_files *files,
+                         const struct js_artifact *artifact)
+{
+    struct js_artifact *own = artifact_of(files, artifact->abs_path) == NULL
+                                  ? js_take(files, sizeof(*own))
+                                  : NULL;
+
+    if (own != NULL) {
+        *own = *artifact;
+        js_table_add(files, &files->artifacts, js_hash(files, own->abs_path),
+                     own);
+    }
+}
+
+/* Adds a bundle, unless it is known.  They are asked in descending order of
+ * their URIs. */
+static void add_bundle(struct js_files *files, struct symc_string uri,
+                       const struct js_artifact *artifact)
+{
+    struct js_bundle **at = &files->bundles, *bundle;
+    const struct api_module *module;
+    struct js_want *want;
+    int n = 1;
+
+    while (*at != NULL && (n = compare((*at)->uri, uri)) > 0) {
+        at = &(*at)->next;
+    }
+    bundle = *at == NULL || n != 0 ? js_take(files, sizeof(*bundle)) : NULL;
+    if (bundle == NULL) {
+        return;
+    }
+    want = js_want_bundle(files, artifact->url);
+    module = js_want_module(want);
+    *bundle = (struct js_bundle){
+        .next = *at,
+        .uri = uri,
+        .resolved_with = artifact->resolved_with,
+        .module = module,
+        .is_pending = js_want_is_pending(want),
+    };
+    if (module != NULL && module->state == API_MODULE_FOUND) {
+        bundle->reader = &module->reader->sourcecache;
+    }
+    *at = bundle;
+    files->are_bundles_pending =
+        files->are_bundles_pending || bundle->is_pending;
+}
+
+/* Reads an item of a list.  Returns false if it spoils the list. */
+static bool read_item(struct js_files *files, const struct json *json,
+                      uint32_t item, bool is_check)
+{
+    uint32_t type = json_member(json, item, "type");
+    struct symc_string id = member(json, item, "id");
+    struct js_artifact artifact = {
+        .abs_path = member(json, item, "abs_path"),
+        .url = member(json, item, "url"),
+        .resolved_with =
+            resolved_with(json, json_member(json, item, "resolved_with")),
+    };
+    bool is_file = type != 0 && json_is(json, type, "file");
+
+    if (type == 0 || id.data == NULL || artifact.url.data == NULL ||
+        artifact.resolved_with == NULL ||
+        (is_file ? artifact.abs_path.data == NULL
+                 : !json_is(json, type, "bundle"))) {
+        return false;
+    }
+    if (!is_check) {
+        artifact.uri = print_uri(files, id);
+        if (is_file) {
+            read_headers(json, json_member(json, item, "headers"), &artifact);
+            add_artifact(files, &artifact);
+        } else if (artifact.uri.data != NULL) {
+            add_bundle(files, artifact.uri, &artifact);
+        }
+    }
+    return true;
+}
+
+/* Adds what a list has.  Its text is copied, as the reader changes it. */
+static void add_list(struct js_files *files, struct symc_string list)
+{
+    struct json json = {0};
+    struct json_error error;
+    char *text = list.size <= LISTS_SIZE - files->listed
+                     ? js_take(files, list.size + 1)
+                     : NULL;
+    bool is_good;
+    uint32_t i;
+    int pass;
+
+    if (text == NULL) {
+        return;
+    }
+    files->listed += list.size;
+    memcpy(text, list.data, list.size);
+    is_good =
+        list.size > 0 &&
+        json_read(&json, text, list.size, LIST_VALUES, &error) == list.size &&
+        json.values[0].type == JSON_ARRAY;
+    for (pass = 0; is_good && pass < 2; pass++) {
+        for (i = 1; is_good && i < json.values[0].end;
+             i = json.values[i].end) {
+            is_good = read_item(files, &json, i, pass == 0);
+        }
+    }
+    json_free(&json);
+}
+
+/* The artifact of a URL by the best of its names. */
+static const struct js_artifact *find_artifact(struct js_files *files,
+                                               struct symc_string url)
+{
+    const struct js_artifact *artifact = NULL;
+    struct symc_string names[4];
+    unsigned i, n;
+    char *room;
+
+    if (url.data == NULL || files->artifacts.count == 0) {
+        return NULL;
+    }
+    room = js_take(files, 2 * url.size + 2);
+    n = room != NULL ? js_candidates(url, room, names) : 0;
+    for (i = 0; i < n && artifact == NULL; i++) {
+        artifact = artifact_of(files, names[i]);
+    }
+    return artifact;
+}
+
+/* Appends "<name>=<value>" to a URL.  Returns false if it does not fit. */
+static bool add_value(char *url, const char *name, struct symc_string value)
+{
+    char text[SYMCACHE_URL_MAX + 1], encoded[3 * SYMCACHE_URL_MAX + 1];
+    size_t used = strlen(url);
+
+    if (value.size > SYMCACHE_URL_MAX ||
+        memchr(value.data, '\0', value.size) != NULL) {
+        return false;
+    }
+    snprintf(text, sizeof(text), "%.*s", (int)value.size, value.data);
+    percent_encode(encoded, text);
+    return (size_t)snprintf(url + used, URL_ROOM - used, "%c%s=%s",
+                            strchr(url, '?') != NULL ? '&' : '?', name,
+                            encoded) < URL_ROOM - used;
+}
+
+bool js_artifacts_ask(struct js_files *files, struct symc_string url,
+                      const char *debug_id)
+{
+    const struct js_request *request = files->request;
+    char list[URL_ROOM] = "", stem[SYMCACHE_URL_MAX];
+    bool has_release = request->release.data != NULL, is_good;
+    struct js_file answer = {0};
+    struct js_want *want = NULL;
+    uint64_t since;
+    size_t n;
+
+    if (!files->has_source || (debug_id[0] == '\0' && !has_release) ||
+        request->source.size > SYMCACHE_URL_MAX) {
+        return true;
+    }
+    snprintf(list, sizeof(list), "%.*s", (int)request->source.size,
+             request->source.data);
+    is_good = !has_release || add_value(list, "release", request->release);
+    if (is_good && has_release && url.data != NULL) {
+        n = js_stem(url, stem, sizeof(stem));
+        is_good = n <= sizeof(stem) &&
+                  add_value(list, "url", (struct symc_string){stem, n});
+    }
+    is_good = is_good && (request->dist.data == NULL ||
+                          add_value(list, "dist", request->dist));
+    is_good = is_good &&
+              (debug_id[0] == '\0' ||
+               add_value(list, "debug_id",
+                         (struct symc_string){debug_id, strlen(debug_id)}));
+    if (is_good) {
+        want = js_want_url(files, (struct symc_string){list, strlen(list)},
+                           true, false, &since);
+    }
+    js_want_take(&answer, want);
+    if (answer.state == JS_FILE_FOUND) {
+        add_list(files, answer.text);
+    }
+    return answer.state != JS_FILE_PENDING;
+}
+
+/* A file of its own.  An empty one counts if it has a header. */
+static void fetch_artifact(struct js_files *files,
+                           const struct js_artifact *artifact,
+                           struct js_file *file)
+{
+    uint64_t since;
+
+    file->reference = artifact->reference;
+    file->uri = artifact->uri;
+    file->resolved_with = artifact->resolved_with;
+    js_want_take(file,
+                 js_want_url(files, artifact->url, false, false, &since));
+    if (file->state == JS_FILE_FOUND && file->text.size == 0 &&
+        !artifact->has_headers) {
+        file->state = JS_FILE_MISSING;
+    }
+}
+
+/* bundles ------------------------------------------------------------------
+ */
+
+/* Takes an entry of a bundle.  Returns false if nothing can be read there. */
+static bool take_entry(const struct js_bundle *bundle,
+                       const struct sourcecache_entry *entry,
+                       const char *resolved_with, struct js_file *file)
+{
+    if (entry->status != SOURCECACHE_TEXT) {
+        return false;
+    }
+    file->state = JS_FILE_FOUND;
+    file->text = (struct symc_string){
+        entry->text.data != NULL ? entry->text.data : "", entry->text.size};
+    file->reference = entry->map;
+    file->is_bundled = true;
+    file->uri = bundle->uri;
+    file->resolved_with = resolved_with;
+    file->digest = entry->sha256;
+    symcache_key_copy(&file->place.key, &bundle->module->key);
+    file->place.size = entry->text.size;
+    file->place.offset = entry->text.size > 0
+                             ? (uint64_t)((const uint8_t *)entry->text.data -
+                                          bundle->reader->data)
+                             : 0;
+    return true;
+}
+
+static bool find_by_id(const struct js_files *files,
+                       enum sourcecache_type type, const char *debug_id,
+                       struct js_file *file)
+{
+    const struct js_bundle *bundle;
+    struct sourcecache_entry entry;
+    uint8_t guid[16];
+    uint32_t age;
+
+    if (type == SOURCECACHE_SOURCE ||
+        !symcache_debug_id_read(debug_id, strlen(debug_id), guid, &age)) {
+        return false;
+    }
+    for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
+        if (bundle->reader != NULL &&
+            sourcecache_find_id(bundle->reader, guid, age, type, &entry) &&
+            take_entry(bundle, &entry, "debug-id", file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_by_url(struct js_files *files, struct symc_string url,
+                        struct js_file *file)
+{
+    const struct js_bundle *bundle;
+    struct sourcecache_entry entry;
+    struct symc_string names[4];
+    char *room = js_take(files, 2 * url.size + 2);
+    unsigned i, n = room != NULL ? js_candidates(url, room, names) : 0;
+
+    for (i = 0; i < n; i++) {
+        for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
+            if (bundle->reader != NULL &&
+                sourcecache_find_url(bundle->reader, names[i].data,
+                                     names[i].size, &entry) &&
+                take_entry(bundle, &entry, bundle->resolved_with, file)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A "data:" reference that cannot be read makes the file one that cannot. */
+static void check_reference(struct js_files *files, struct js_file *file)
+{
+    char *room;
+    size_t size;
+
+    if (file->reference.data != NULL && js_is_data_url(file->reference)) {
+        room = js_take(files, file->reference.size + 1);
+        if (room != NULL && !js_data_url_read(file->reference, room, &size)) {
+            file->state = JS_FILE_MISSING;
+        }
+    }
+}
+
+/* all of them --------------------------------------------------------------
+ */
+
+bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
+                       struct symc_string url, const char *debug_id,
+                       struct js_file *file)
+{
+    const struct js_artifact *artifact;
+
+    if (files->are_bundles_pending) {
+        file->state = JS_FILE_PENDING;
+        return true;
+    }
+    if (files->bundles != NULL &&
+        (find_by_id(files, type, debug_id, file) ||
+         (url.data != NULL && find_by_url(files, url, file)))) {
+        check_reference(files, file);
+        return true;
+    }
+    artifact = find_artifact(files, url);
+    if (artifact != NULL) {
+        fetch_artifact(files, artifact, file);
+    }
+    return artifact != NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Artifacts of the source that a request of POST /symbolicate-js brings: files
+ * of their own, and files in bundles.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
+
+#include "js_files.h"
+
+/* Asks the source which artifacts it has for a file.  Returns false while it
+ * is pending. */
+bool js_artifacts_ask(struct js_files *files, struct symc_string url,
+                      const char *debug_id);
+
+/*
+ * Looks for a file among those that are known: in the bundles by its debug id
+ * and type, then by the names of its URL, then among the others.  Returns
+ * false if it is none of them.
+ */
+bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
+                       struct symc_string url, const char *debug_id,
+                       struct js_file *file);
+
+#endif
