@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,11 +30,7 @@ struct spool *spool_new(void)
         return NULL;
     }
     atomic_init(&spool->refs, 1);
-    spool->fd = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (spool->fd == -1) {
-        free(spool);
-        return NULL;
-    }
+    spool->fd = -1;
     return spool;
 }
 
@@ -65,17 +62,23 @@ int spool_count(struct spool *spool, uint64_t size)
     return others + size > atomic_load(&limit) ? -1 : 0;
 }
 
-int spool_write(struct spool *spool, const void *data, size_t size)
+/* Nothing of a body stays in memory that something else gets. */
+static void drop_data(struct spool *spool)
+{
+    if (spool->data != NULL) {
+        explicit_bzero(spool->data, (size_t)spool->size);
+    }
+    free(spool->data);
+    spool->data = NULL;
+}
+
+static int write_all(int fd, const char *data, size_t size)
 {
     size_t done;
     ssize_t n;
 
-    spool->size += size;
-    if (spool_count(spool, size) != 0) {
-        return -1;
-    }
     for (done = 0; done < size; done += (size_t)n) {
-        n = write(spool->fd, (const char *)data + done, size - done);
+        n = write(fd, data + done, size - done);
         if (n <= 0) {
             return -1;
         }
@@ -83,10 +86,48 @@ int spool_write(struct spool *spool, const void *data, size_t size)
     return 0;
 }
 
+int spool_file(struct spool *spool)
+{
+    if (spool->fd != -1) {
+        return spool->fd;
+    }
+    spool->fd = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (spool->fd != -1 && spool->data != NULL &&
+        write_all(spool->fd, spool->data, (size_t)spool->size) != 0) {
+        close(spool->fd);
+        spool->fd = -1;
+    }
+    if (spool->fd != -1) {
+        drop_data(spool);
+    }
+    return spool->fd;
+}
+
+int spool_write(struct spool *spool, const void *data, size_t size)
+{
+    if (spool_count(spool, size) != 0) {
+        return -1;
+    }
+    if (spool->fd == -1 && size <= SPOOL_SMALL - spool->size) {
+        if (spool->data == NULL &&
+            (spool->data = malloc(SPOOL_SMALL)) == NULL) {
+            return -1;
+        }
+        memcpy(spool->data + spool->size, data, size);
+    } else if (spool_file(spool) == -1 ||
+               write_all(spool->fd, data, size) != 0) {
+        return -1;
+    }
+    spool->size += size;
+    return 0;
+}
+
 void spool_seal(struct spool *spool)
 {
-    fcntl(spool->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
-                                      F_SEAL_SEAL);
+    if (spool->fd != -1) {
+        fcntl(spool->fd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+    }
 }
 
 struct spool *spool_ref(struct spool *spool)
@@ -101,6 +142,9 @@ void spool_unref(struct spool *spool)
         return;
     }
     atomic_fetch_sub(&bytes, atomic_load(&spool->counted));
-    close(spool->fd);
+    drop_data(spool);
+    if (spool->fd != -1) {
+        close(spool->fd);
+    }
     free(spool);
 }

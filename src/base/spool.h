@@ -1,8 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Bodies in memory that other processes can map: files without names.  They
- * are counted, all together.  For all threads.
+ * Bodies in memory that other processes can map: files without names.  A small
+ * body, which is sent to another process by copying it, gets its file only
+ * when it is asked for: to make, fill, map and drop one costs as much as all
+ * else that is done with a small dump.  Bodies are counted, all together.  For
+ * all threads.
  */
 #ifndef BASE_SPOOL_H
 #define BASE_SPOOL_H
@@ -11,8 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of a body that is kept without a file. */
+#define SPOOL_SMALL ((size_t)60 << 10)
+
 struct spool {
-    int fd;
+    int fd;     /* -1: it is in data */
+    char *data; /* NULL: it is in the file */
     uint64_t size;
     atomic_uint_least64_t counted; /* of what all may have */
     atomic_uint refs;
@@ -24,7 +31,7 @@ void spool_limit(uint64_t most);
 /* Bytes that all have. */
 uint64_t spool_bytes(void);
 
-/* Makes an empty one, with a reference.  NULL without memory or descriptors. */
+/* Makes an empty one, with a reference.  NULL without memory. */
 struct spool *spool_new(void);
 
 /* The same of a file without a name, which is taken over.  NULL without memory,
@@ -37,6 +44,10 @@ int spool_write(struct spool *spool, const void *data, size_t size);
 /* Counts bytes that another process has of a body, with the body's own.
  * Returns 0, or -1: there is no room. */
 int spool_count(struct spool *spool, uint64_t size);
+
+/* Moves a body that has none into a file.  Returns the descriptor, which stays
+ * the spool's, or -1. */
+int spool_file(struct spool *spool);
 
 /* Nothing can be written any more, by whomever. */
 void spool_seal(struct spool *spool);

@@ -13,12 +13,12 @@ union control {
     char room[CMSG_SPACE(WORK_FILES_MAX * sizeof(int))];
 };
 
-bool work_send(int fd, const void *data, size_t size, const int *fds,
-               size_t nfds)
+bool work_send_pieces(int fd, const struct iovec pieces[2], const int *fds,
+                      size_t nfds)
 {
     union control control;
-    struct iovec piece = {.iov_base = (void *)data, .iov_len = size};
-    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    struct msghdr message = {.msg_iov = (struct iovec *)pieces,
+                             .msg_iovlen = 2};
     struct cmsghdr *head;
     ssize_t n;
 
@@ -35,7 +35,16 @@ bool work_send(int fd, const void *data, size_t size, const int *fds,
     do {
         n = sendmsg(fd, &message, MSG_NOSIGNAL);
     } while (n == -1 && errno == EINTR);
-    return n == (ssize_t)size;
+    return n == (ssize_t)(pieces[0].iov_len + pieces[1].iov_len);
+}
+
+bool work_send(int fd, const void *data, size_t size, const int *fds,
+               size_t nfds)
+{
+    const struct iovec pieces[2] = {
+        {.iov_base = (void *)data, .iov_len = size}};
+
+    return work_send_pieces(fd, pieces, fds, nfds);
 }
 
 /* Takes as many as there is room for, and closes the others. */

@@ -3,7 +3,8 @@
  *
  * Messages between a daemon and its workers, one packet each:
  *
- *   BEGIN    a body, as a descriptor, and what is to be done with it
+ *   BEGIN    a body, as a descriptor or, if it is small, in the packet, and
+ *            what is to be done with it
  *   TEXT     a piece of the worker's text
  *   ASKS     the text is whole, and tells what the worker needs
  *   HAVE     files; the last of these messages says so
@@ -20,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define WORK_MESSAGE_MAX 65536 /* bytes of a packet */
 #define WORK_FILES_MAX 200     /* descriptors with it */
@@ -44,7 +46,8 @@ struct work_begin {
     struct work_head head;
     uint32_t kind; /* of the body, for the program */
     uint32_t limit;
-    /* a text for the kind follows, without a NUL */
+    uint32_t text; /* bytes of a text for the kind, which follows; then the
+                      body, if it comes without a descriptor */
 };
 
 /* What became of a file that a worker has asked for. */
@@ -57,7 +60,12 @@ struct work_file {
     uint32_t slot; /* or WORK_NO_SLOT: there is no file */
 };
 
-/* Sends a packet with descriptors.  Returns false if it could not be sent. */
+/* Sends a packet, of two pieces, with descriptors.  Returns false if it could
+ * not be sent. */
+bool work_send_pieces(int fd, const struct iovec pieces[2], const int *fds,
+                      size_t nfds);
+
+/* The same of one piece. */
 bool work_send(int fd, const void *data, size_t size, const int *fds,
                size_t nfds);
 

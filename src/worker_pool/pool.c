@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/spool.h"
 #include "spawner.h"
 
 #define READY 2       /* workers that are kept ready, once one was needed */
@@ -57,7 +58,7 @@ struct work {
     struct work_order order;
     char domain[WORK_DOMAIN_MAX];
     char *order_text;
-    int body;
+    struct spool *body; /* NULL: it was sent */
     work_fn told;
     void *arg;
     char *text;
@@ -292,17 +293,34 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void begin(struct work *work, struct process *process)
+/* The body goes along if it has no file and there is room for it. */
+static bool send_begin(struct work *work, const struct process *process)
 {
     struct work_begin *packet = (struct work_begin *)work->pool->packet;
+    struct spool *body = work->body;
     size_t size = work->order_text != NULL ? strlen(work->order_text) : 0;
+    struct iovec pieces[2] = {{packet, sizeof(*packet) + size}};
+    int fd = -1;
 
     *packet = (struct work_begin){.head = {WORK_BEGIN, 0},
                                   .kind = work->order.kind,
-                                  .limit = work->order.limit};
+                                  .limit = work->order.limit,
+                                  .text = (uint32_t)size};
     if (size > 0) {
         memcpy(packet + 1, work->order_text, size);
     }
+    if (body->fd == -1 && body->size <= WORK_MESSAGE_MAX - pieces[0].iov_len) {
+        pieces[1] = (struct iovec){body->data, (size_t)body->size};
+    } else if ((fd = spool_file(body)) == -1) {
+        return false;
+    } else {
+        spool_seal(body);
+    }
+    return work_send_pieces(process->fd, pieces, &fd, fd != -1);
+}
+
+static void begin(struct work *work, struct process *process)
+{
     process->work = work;
     process->is_used = true;
     process->bodies++;
@@ -310,12 +328,11 @@ static void begin(struct work *work, struct process *process)
     work->process = process;
     atomic_fetch_add(&work->pool->counts->bodies, 1);
     wait_for(work, work->order.ms);
-    if (!work_send(process->fd, packet, sizeof(*packet) + size, &work->body,
-                   1)) {
+    if (!send_begin(work, process)) {
         die(work);
     }
-    close(work->body);
-    work->body = -1;
+    spool_unref(work->body);
+    work->body = NULL;
 }
 
 /* the spawner -------------------------------------------------------------- */
@@ -470,12 +487,12 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     work->told = told;
     work->arg = arg;
     work->timer = evtimer_new(pool->base, on_timer, work);
-    work->body = fcntl(order->body, F_DUPFD_CLOEXEC, 0);
+    work->body = spool_ref(order->body);
     work->order_text = order->text != NULL ? strdup(order->text) : NULL;
     if (order->domain != NULL && strlen(order->domain) < WORK_DOMAIN_MAX) {
         memcpy(work->domain, order->domain, strlen(order->domain));
     }
-    if (work->timer == NULL || work->body == -1 ||
+    if (work->timer == NULL ||
         (order->text != NULL &&
          (work->order_text == NULL ||
           strlen(order->text) >
@@ -527,9 +544,7 @@ void work_free(struct work *work)
     if (work->timer != NULL) {
         event_free(work->timer);
     }
-    if (work->body != -1) {
-        close(work->body);
-    }
+    spool_unref(work->body);
     free(work->order_text);
     free(work->text);
     free(work);

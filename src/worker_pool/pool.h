@@ -19,6 +19,7 @@
 #define WORK_DOMAIN_MAX 256
 
 struct event_base;
+struct spool;
 struct work_pool;
 struct work;
 
@@ -42,7 +43,7 @@ struct work_order {
     uint32_t limit;
     const char *domain; /* whose body it is; NULL: the worker reads this body
                            and no other */
-    int body; /* a descriptor that can be mapped, which stays the caller's */
+    struct spool *body; /* whole; a reference is taken */
     const char *text; /* for the kind; or NULL */
     size_t most;      /* bytes of the worker's text */
     unsigned ms;      /* that the worker may be silent */

@@ -33,7 +33,8 @@ struct work_service {
         struct work_head head;
         char text[TEXT_ROOM];
     } packet;
-    char input[WORK_MESSAGE_MAX + 1];
+    char begin[WORK_MESSAGE_MAX]; /* the order, and a small body */
+    char input[WORK_MESSAGE_MAX];
     struct mapping slots[WORK_SLOTS];
 };
 
@@ -45,10 +46,9 @@ static _Noreturn void give_up(void)
 }
 
 /* The size of the packet; the process ends with the daemon's interest. */
-static size_t receive(struct work_service *service, int *fds, size_t *nfds)
+static size_t receive(char packet[WORK_MESSAGE_MAX], int *fds, size_t *nfds)
 {
-    ssize_t n = work_receive(WORK_SOCKET, service->input, WORK_MESSAGE_MAX,
-                             fds, nfds);
+    ssize_t n = work_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
 
     if (n == 0) {
         exit(0);
@@ -56,7 +56,6 @@ static size_t receive(struct work_service *service, int *fds, size_t *nfds)
     if (n < (ssize_t)sizeof(struct work_head)) {
         give_up();
     }
-    service->input[n] = '\0';
     return (size_t)n;
 }
 
@@ -121,7 +120,8 @@ void work_ask(struct work_service *service,
     send_packet(service, WORK_ASKS, 0);
     do {
         nfds = WORK_FILES_MAX;
-        n = (receive(service, fds, &nfds) - sizeof(*head)) / sizeof(*files);
+        n = (receive(service->input, fds, &nfds) - sizeof(*head)) /
+            sizeof(*files);
         if (head->message != WORK_HAVE) {
             give_up();
         }
@@ -148,18 +148,35 @@ void work_refuse(struct work_service *service, uint32_t status)
     send_packet(service, WORK_REFUSES, status);
 }
 
+/* What a packet of this size begins; its text has a NUL behind it then. */
 static void read_body(struct work_service *service,
-                      const struct work_kind *kind,
-                      const struct work_begin *begin, const char *text, int fd)
+                      const struct work_kind *kind, size_t size, int fd)
 {
-    struct mapping mapping = map(fd);
-    struct work_body body = {.data = mapping.data,
-                             .size = mapping.size,
-                             .text = text,
-                             .limit = begin->limit,
-                             .service = service};
+    struct work_begin begin;
+    struct mapping mapping = {NULL, 0};
+    struct work_body body = {.service = service};
+    char *text;
 
+    memcpy(&begin, service->begin, sizeof(begin));
+    size -= sizeof(begin);
+    if (begin.text > size ||
+        (text = strndup(service->begin + sizeof(begin), begin.text)) == NULL) {
+        give_up();
+    }
+    body.text = text;
+    body.limit = begin.limit;
+    if (fd != -1) {
+        mapping = map(fd);
+        body.data = mapping.data;
+        body.size = mapping.size;
+    } else {
+        body.data =
+            (const uint8_t *)service->begin + sizeof(begin) + begin.text;
+        body.size = size - begin.text;
+    }
     kind->read(&body);
+    free(text);
+    explicit_bzero(service->begin, sizeof(begin) + size);
     if (mapping.data != NULL) {
         munmap((void *)mapping.data, mapping.size);
     }
@@ -212,26 +229,21 @@ void work_fork(void)
 void work_serve(const struct work_kind *kinds, size_t n)
 {
     struct work_service *service = &only;
-    struct work_begin begin;
-    char *text;
-    size_t i, nfds;
+    const struct work_begin *begin = (const struct work_begin *)service->begin;
+    size_t i, size, nfds;
     int fd;
 
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_TOP_PAD, HEAP_KEPT / 8);
     for (;;) {
         nfds = 1;
-        if (receive(service, &fd, &nfds) < sizeof(begin) || nfds != 1) {
+        size = receive(service->begin, &fd, &nfds);
+        for (i = 0; i < n && kinds[i].kind != begin->kind; i++) {
+        }
+        if (i == n || size < sizeof(*begin) ||
+            begin->head.message != WORK_BEGIN) {
             give_up();
         }
-        memcpy(&begin, service->input, sizeof(begin));
-        text = strdup(service->input + sizeof(begin));
-        for (i = 0; i < n && kinds[i].kind != begin.kind; i++) {
-        }
-        if (i == n || text == NULL || begin.head.message != WORK_BEGIN) {
-            give_up();
-        }
-        read_body(service, &kinds[i], &begin, text, fd);
-        free(text);
+        read_body(service, &kinds[i], size, nfds == 1 ? fd : -1);
     }
 }

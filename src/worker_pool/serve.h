@@ -17,7 +17,7 @@ struct work_service;
 
 /* A body, for the function of its kind. */
 struct work_body {
-    const uint8_t *data; /* mapped, and only to be read */
+    const uint8_t *data; /* only to be read */
     uint64_t size;
     const char *text; /* of the order, with a NUL behind it */
     uint32_t limit;

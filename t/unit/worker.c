@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Workers that crash, hang and lie: no other answer changes, and nothing of one
- * domain comes to a worker of another.  This program is its own worker.  It
+ * Workers that crash, hang and lie: no other answer changes, and nothing of
+ * one domain comes to a worker of another.  This program is its own worker. It
  * does what a body says in its lines:
  *
  *   echo       says all bodies that this process has read
@@ -12,6 +12,7 @@
  *   talk       says too much
  *   refuse     has no result
  *   ask N      asks for N files, and says what is in them
+ *   size       says how long the body is, and its last byte
  */
 #include <event2/event.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "base/spool.h"
 #include "sandbox/sandbox.h"
 #include "worker_pool/worker_pool.h"
 
@@ -94,6 +96,10 @@ static void obey(const struct work_body *body, const char *line)
         for (;;) {
             work_say(service, much, sizeof(much));
         }
+    } else if (strcmp(line, "size") == 0) {
+        snprintf(much, sizeof(much), "%zu %c", (size_t)body->size,
+                 body->data[body->size - 1]);
+        work_say(service, much, strlen(much));
     } else if (strncmp(line, "ask ", 4) == 0) {
         work_say(service, line + 4, strlen(line) - 4);
         work_ask(service, have, service);
@@ -199,15 +205,15 @@ static void on_news(void *arg, enum work_news news)
 static void start(struct result *result, const char *domain, const char *text,
                   unsigned ms)
 {
-    int body = memfd_create("body", MFD_CLOEXEC);
+    struct spool *body = spool_new();
     struct work_order order = {.kind = ECHO, .domain = domain, .body = body,
                                .text = ">", .most = 1 << 20, .ms = ms};
 
     memset(result, 0, sizeof(*result));
-    assert_int_equal(write(body, text, strlen(text)), strlen(text));
+    assert_int_equal(spool_write(body, text, strlen(text)), 0);
     result->work = work_start(pool, &order, on_news, result);
     assert_non_null(result->work);
-    close(body);
+    spool_unref(body);
 }
 
 static void finish(struct result *result)
@@ -246,6 +252,53 @@ static void test_one_domain(void **state)
     expect(NULL, "echo\nthree", WORK_ENDED, ">|echo\nthree");
     expect(NULL, "echo\nfour", WORK_ENDED, ">|echo\nfour");
     expect("b", "echo", WORK_ENDED, ">|echo\ntwo|echo");
+}
+
+/* Small ones go along with their order, others have a file. */
+static void test_sizes(void **state)
+{
+    static const size_t sizes[] = {
+        6, 4096, SPOOL_SMALL - 1, SPOOL_SMALL, SPOOL_SMALL + 1, 300000};
+    char *body = malloc(300001), said[40];
+    size_t i;
+
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        memset(body, 'x', sizes[i]);
+        memcpy(body, "size\n", 5);
+        body[sizes[i] - 1] = 'z';
+        body[sizes[i]] = '\0';
+        snprintf(said, sizeof(said), "%zu z", sizes[i]);
+        expect("s", body, WORK_ENDED, said);
+    }
+    free(body);
+    expect("empty", "", WORK_ENDED, NULL);
+    assert_int_equal(spool_bytes(), 0);
+}
+
+/* A body that comes in pieces gets its file with the one that makes it large;
+ * what is to be written after it is sealed is refused. */
+static void test_spool(void **state)
+{
+    struct spool *spool = spool_new();
+    char data[SPOOL_SMALL + 2];
+    size_t i;
+
+    for (i = 0; i < SPOOL_SMALL; i += 1024) {
+        memset(data, (int)(i / 1024), 1024);
+        assert_int_equal(spool_write(spool, data, 1024), 0);
+    }
+    assert_int_equal(spool->fd, -1);
+    assert_int_equal(spool_write(spool, "ab", 2), 0);
+    assert_null(spool->data);
+    assert_int_equal(pread(spool->fd, data, sizeof(data), 0), sizeof(data));
+    for (i = 0; i < SPOOL_SMALL; i++) {
+        assert_int_equal(data[i], i / 1024);
+    }
+    assert_memory_equal(data + SPOOL_SMALL, "ab", 2);
+    spool_seal(spool);
+    assert_int_equal(spool_write(spool, "c", 1), -1);
+    spool_unref(spool);
+    assert_int_equal(spool_bytes(), 0);
 }
 
 static void test_refuse(void **state)
@@ -404,7 +457,8 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_domain), cmocka_unit_test(test_refuse),
+        cmocka_unit_test(test_one_domain), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_spool),      cmocka_unit_test(test_refuse),
         cmocka_unit_test(test_lost),       cmocka_unit_test(test_hang),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_rights),     cmocka_unit_test(test_mutations),

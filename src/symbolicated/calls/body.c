@@ -49,7 +49,7 @@ static int begin(struct body *body, const char *text)
         .kind = work->kind,
         .limit = work->limit,
         .domain = work->domain,
-        .body = work->body->fd,
+        .body = work->body,
         .text = text,
         .most = body->most,
         .ms = SILENCE_MS,
