@@ -21,7 +21,20 @@ struct entry {
     symcache_key_t key; /* last: allocated as far as its name goes */
 };
 
+/* A folder as a call has just seen it. */
+struct glance {
+    struct module_asker asker;
+    int root;
+    int error; /* errno; 0: st is set */
+    struct stat st;
+    char path[SYMCACHE_PATH_MAX + 1];
+};
+
+#define GLANCES 32    /* by the folder's key */
+#define GLANCE_MS 100 /* that a call believes one */
+
 struct module_cache {
+    struct glance glances[GLANCES];
     struct mapped *mapped;
     unsigned generation; /* of mapped, when it was last trimmed */
     size_t empty;        /* entries without a module */
@@ -172,33 +185,56 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
     return MODULE_FIND_HERE;
 }
 
+/*
+ * The folder of a key.  A call asks for several kinds of files in one folder,
+ * and again in its next round; half of what a small dump asks the kernel for
+ * were these questions.
+ */
+static const struct glance *glance(struct module_cache *cache, uint64_t hash,
+                                   int root, const symcache_key_t *key,
+                                   const struct module_asker *asker)
+{
+    struct glance *seen = &cache->glances[hash % GLANCES];
+    char path[SYMCACHE_PATH_MAX + 1];
+    size_t size = symcache_path_dir(path, key) + 1;
+
+    if (seen->asker.call != asker->call ||
+        asker->now - seen->asker.now > GLANCE_MS || seen->root != root ||
+        strcmp(seen->path, path) != 0) {
+        seen->asker = *asker;
+        seen->root = root;
+        memcpy(seen->path, path, size);
+        seen->error = fstatat(root, path, &seen->st, 0) != 0 ? errno : 0;
+    }
+    return seen;
+}
+
 enum module_find module_cache_find(struct module_cache *cache, int root,
                                    const symcache_key_t *key,
-                                   const char *hints, uint64_t now,
+                                   const char *hints,
+                                   const struct module_asker *asker,
                                    struct module **module, unsigned *reason)
 {
     uint64_t hash = hash_of(cache, key);
     struct entry *entry = find(cache, hash, root, key);
-    char path[SYMCACHE_PATH_MAX + 1];
-    struct stat st;
+    const struct glance *seen = glance(cache, hash, root, key, asker);
 
-    symcache_path_dir(path, key);
-    if (fstatat(root, path, &st, 0) != 0) {
-        if (errno != ENOENT && errno != ENOTDIR) {
+    if (seen->error != 0) {
+        if (seen->error != ENOENT && seen->error != ENOTDIR) {
             return MODULE_FIND_LOOK;
         }
         if (entry != NULL && entry->folder.inode != 0) {
             drop(cache, hash, entry);
             entry = NULL;
         }
-        return find_empty(entry, hints, now, reason);
+        return find_empty(entry, hints, asker->now, reason);
     }
-    if (entry == NULL || !is_same_folder(&entry->folder, &st)) {
+    if (entry == NULL || !is_same_folder(&entry->folder, &seen->st)) {
         return MODULE_FIND_LOOK;
     }
     return entry->module != NULL
-               ? find_here(cache, hash, entry, now, module)
-               : find_empty(entry, hints, now, reason);
+               ? find_here(cache, hash, entry, asker->now, module)
+               : find_empty(entry, hints, asker->now, reason);
 }
 
 void module_cache_add(struct module_cache *cache, int root,
@@ -208,6 +244,7 @@ void module_cache_add(struct module_cache *cache, int root,
     uint64_t hash = hash_of(cache, key);
     struct entry *entry = find(cache, hash, root, key);
 
+    cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
         drop(cache, hash, entry);
     }

@@ -58,11 +58,18 @@ enum module_find {
     MODULE_FIND_LOOK    /* module_open_newest() tells */
 };
 
-/* hints: see proto/hints.h; or NULL.  now: of clock_ms().  *reason: as it was
- * given, of what is absent. */
+/* On whose behalf, and when. */
+struct module_asker {
+    uint64_t call; /* one value for all rounds of a call, never 0 */
+    uint64_t now;  /* of clock_ms() */
+};
+
+/* hints: see proto/hints.h; or NULL.  *reason: as it was given, of what is
+ * absent. */
 enum module_find module_cache_find(struct module_cache *cache, int root,
                                    const symcache_key_t *key,
-                                   const char *hints, uint64_t now,
+                                   const char *hints,
+                                   const struct module_asker *asker,
                                    struct module **module, unsigned *reason);
 
 /* Remembers what was seen; the reference stays the caller's. */

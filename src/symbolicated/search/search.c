@@ -378,6 +378,7 @@ static int question_start(struct search *search, size_t *at)
 static bool seek_on_disk(struct seek *seek, bool *absent)
 {
     struct search *search = seek->search;
+    const struct module_asker asker = {search->begun, search->started / 1000};
     struct module *module;
     unsigned reason;
 
@@ -388,9 +389,8 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
         return true;
     }
     switch (module_cache_find(search->searcher->cache,
-                              search->roots[seek->store],
-                              &seek->wanted->key, seek->wanted->hints,
-                              search->started / 1000, &module, &reason)) {
+                              search->roots[seek->store], &seek->wanted->key,
+                              seek->wanted->hints, &asker, &module, &reason)) {
     case MODULE_FIND_HERE:
         seek_found(seek, module);
         return true;
