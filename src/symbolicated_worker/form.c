@@ -28,17 +28,18 @@ static void fail(struct form *form, enum crash_refusal why,
     }
 }
 
-/* Is a part one value of JSON? */
-static void check_json(struct form *form, const struct bytes *part)
+/* Is a part one value of JSON?  Returns whether it is an empty list. */
+static bool check_json(struct form *form, const struct bytes *part)
 {
     struct json json = {0};
     struct json_error error;
     char *copy = malloc(part->size + 1), text[200];
+    bool is_empty = false;
     size_t n;
 
     if (copy == NULL) {
         fail(form, CRASH_NO_MEMORY, "out of memory");
-        return;
+        return false;
     }
     memcpy(copy, part->data, part->size);
     n = json_read(&json, copy, part->size, VALUES_MAX, &error);
@@ -48,9 +49,13 @@ static void check_json(struct form *form, const struct bytes *part)
         fail(form, CRASH_BAD_PART, text);
     } else if (n < part->size) {
         fail(form, CRASH_BAD_PART, "trailing characters");
+    } else {
+        is_empty =
+            json.values[0].type == JSON_ARRAY && json.values[0].size == 0;
     }
     json_free(&json);
     free(copy);
+    return is_empty;
 }
 
 /* Undoes the packing of bytes that say so.  Returns false if that fails. */
@@ -80,6 +85,7 @@ static void take(void *arg, const struct multipart_part *part)
     struct form *form = arg;
     struct bytes bytes = {part->data, part->size};
     enum packing packing = packed_by_name(part->coding);
+    bool is_empty;
     unsigned i;
 
     if (strcmp(part->name, form->file_name) == 0) {
@@ -99,7 +105,10 @@ static void take(void *arg, const struct multipart_part *part)
             fail(form, CRASH_LARGE_PART, "a part is too large");
             return;
         }
-        check_json(form, &bytes);
+        is_empty = check_json(form, &bytes);
+        if (i == FORM_SOURCES) {
+            form->has_no_sources = is_empty;
+        }
         form->json[i] = bytes;
     }
 }
@@ -131,6 +140,7 @@ bool form_read(struct form *form, const struct order *order,
                               form, error, sizeof(error)) != 0) {
         fail(form, CRASH_NO_FORM, error);
     }
+    form->has_no_sources = form->has_no_sources && order->has_sources;
     if (form->packing == PACKED_NOT && (order->corrections & CRASH_PACKED)) {
         form->packing = packed_by_content(&form->file);
     }

@@ -30,6 +30,7 @@ struct form {
     struct bytes file;
     enum packing packing; /* of the file, until it is undone */
     struct bytes json[FORM_JSON_PARTS];
+    bool has_no_sources;        /* the list is empty, and counts */
     enum crash_refusal refusal; /* 0: none */
     char error[256];
 };

@@ -213,12 +213,16 @@ static void answer(struct report *report, struct work_service *service)
 {
     unsigned asks = 0;
 
-    touch_all(report);
-    do {
-        ask(report, service);
-        report->is_wanting = false;
+    if (report->form.has_no_sources) {
         walk(report);
-    } while (report->is_wanting && ++asks < ASKS_MAX);
+    } else {
+        touch_all(report);
+        do {
+            ask(report, service);
+            report->is_wanting = false;
+            walk(report);
+        } while (report->is_wanting && ++asks < ASKS_MAX);
+    }
     report_write_result(report);
     if (report->writer.has_failed) {
         out_of_memory();

@@ -16,6 +16,8 @@ static void read_line(struct order *order, const char *name, const char *value)
         order->rewrite = value;
     } else if (strcmp(name, "corrections") == 0) {
         order->corrections = (unsigned)strtoul(value, NULL, 10);
+    } else if (strcmp(name, "sources") == 0) {
+        order->has_sources = strcmp(value, "1") == 0;
     } else if (strcmp(name, "unpacked") == 0) {
         order->unpacked = strtoull(value, NULL, 10);
     } else if (strcmp(name, "answer") == 0) {

@@ -6,6 +6,7 @@
 #ifndef SYMBOLICATED_WORKER_WORK_ORDER_H
 #define SYMBOLICATED_WORKER_WORK_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "reports/crash/crash.h"
@@ -17,6 +18,7 @@ struct order {
     const char *coding;
     const char *rewrite;
     unsigned corrections;
+    bool has_sources; /* lists of clients count */
     uint64_t unpacked;
     uint64_t answer;
 };

@@ -9,12 +9,14 @@
  *   coding TEXT       how the body is packed, as in Content-Encoding
  *   corrections N     a set of enum crash_correction
  *   unpacked N        bytes that packed things may become
+ *   sources N         1: an empty list in the part sources means that no file
+ *                     is looked for, so the worker need not ask for any
  *   rewrite JSON      the part rewrite_first_module, if there is no form
  *
  * A worker that needs room for the bytes of "unpacked" first asks with the
  * text CRASH_ROOM, and is given no files.  Its other texts are JSON, as a body
- * of POST /symbolicate has it.  When it asks, "stacktraces" has a frame in each
- * module whose files it needs.  The result has besides:
+ * of POST /symbolicate has it.  When it asks, "stacktraces" has a frame in
+ * each module whose files it needs.  The result has besides:
  *
  *   "report": {}               members of the answer in front of its threads;
  *                              a cpu_arch of null is that of the modules

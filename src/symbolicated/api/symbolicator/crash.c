@@ -480,18 +480,23 @@ static int write_order(struct crash_call *call, const char *boundary,
         {CORRECTION_APPLE_NAMES, CRASH_APPLE_NAMES},
     };
     unsigned wanted = call->config->symbolicator.corrections, set = 0;
+    bool has_sources =
+        call->config->symbolicator.sources ==
+            SYMBOLICATOR_SOURCES_CONFIGURED ||
+        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW;
     size_t i;
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         set |= (wanted >> words[i].from & 1) != 0 ? words[i].to : 0;
     }
     if (asprintf(&call->order,
-                 "%s %s\ncoding %s\ncorrections %u\nunpacked %llu",
+                 "%s %s\ncoding %s\ncorrections %u\nsources %d\n"
+                 "unpacked %llu",
                  boundary != NULL ? "boundary" : "rewrite",
-                 boundary != NULL              ? boundary
+                 boundary != NULL               ? boundary
                  : call->stored.rewrite != NULL ? call->stored.rewrite
                                                 : "[]",
-                 coding, set,
+                 coding, set, has_sources,
                  (unsigned long long)call->config->limits.crash_size) < 0) {
         call->order = NULL;
         return -1;
