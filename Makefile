@@ -45,7 +45,7 @@ HOT      =
 endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_krb5 \
-                    -lzstd -lseccomp
+                    -lnettle -lzstd -lseccomp
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
@@ -236,7 +236,7 @@ $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
 # everything that the types of sources need; the target has a probe() of its own
-$(B)/fuzz/fuzz_config: FUZZLIBS = $(LIBS_symcached) -lnettle
+$(B)/fuzz/fuzz_config: FUZZLIBS = $(LIBS_symcached)
 $(B)/fuzz/fuzz_config: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
              src/base/probe.c,$(wildcard src/symcached/*/*.c \
                src/symcached/*/*/*.c src/child/*.c src/config/*.c src/base/*.c \

@@ -142,7 +142,7 @@ static int take_option(struct conversion *c, char **arg, int left)
 static int parse_options(int argc, char **argv, struct conversion *c)
 {
     static struct check check;
-    const char *is_work;
+    const char *is_work, *addresses;
     int i, n;
 
     for (i = 1; i < argc; i += n) {
@@ -174,6 +174,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         if (c->altlink == NULL) {
             c->altlink = getenv("PDB2SYMCACHE_ALTLINK");
         }
+        addresses = getenv("PDB2SYMCACHE_ADDRESSES");
+        c->has_file_addresses =
+            addresses != NULL && strcmp(addresses, "file") == 0;
         if (check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
             c->check = &check;
         }

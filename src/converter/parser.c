@@ -408,6 +408,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     sink.write = write_all;
     sink.context = &output;
     memset(&result, 0, sizeof(result));
+    result.has_file_addresses = c->has_file_addresses;
     catch_sigbus(c);
     failed = map_input(job, &input, &failure) != 0 ||
              map_expanded(&input, &failure) != 0;

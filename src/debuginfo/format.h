@@ -32,7 +32,10 @@ enum debuginfo_output {
 
 /* What a conversion returns besides its output. */
 struct debuginfo_result {
-    enum debuginfo_output output; /* the converter sets it */
+    enum debuginfo_output output; /* the converter sets it, and */
+    bool has_file_addresses; /* that addresses of a SymCache of an ELF file are
+                                those of the file, where they have 32 bits, and
+                                not relative to the image */
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint8_t is_pdb;       /* and no other format */

@@ -114,6 +114,33 @@ static void test_entries(void **state)
     }
 }
 
+/* The id by which a profiler knows a file leads to its debug id, and back. */
+static void test_profiler_ids(void **state)
+{
+    static const char *const wanted[] = {
+        "elf-buildid-" BUILD "/libx.so", DEBUG "/buildid-" BUILD,
+        "hash-" UUID "/debugid-" DEBUG, DEBUG "/hash-" UUID};
+    struct symstore_path place = place_of(
+        "libx.so", "elf-buildid-" BUILD, "libx.so", "buildid-" BUILD, DEBUG);
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    struct index_names names = {.n = 0};
+    symcache_key_t hash = key_of("_", "hash-" UUID);
+    symcache_key_t debug_id = key_of("_", DEBUG);
+    size_t i;
+
+    place.ids[place.nids++] = hash;
+    assert_int_equal(index_entries(entries, &place), 4);
+    for (i = 0; i < 4; i++) {
+        assert_string_equal(entries[i], wanted[i]);
+        index_take(&names, strchr(entries[i], '/') + 1);
+    }
+    assert_true(names.has_debug_id);
+    assert_true(symcache_key_same_id(&names.debug_id, &debug_id));
+    assert_int_equal(names.nhashes, 1);
+    assert_true(symcache_key_equal(&names.hashes[0], &hash));
+    assert_int_equal(names.n, 1);
+}
+
 /* Short build ids are filled up with zeros, and 16 bytes may be a UUID. */
 static void test_folders(void **state)
 {
@@ -128,6 +155,9 @@ static void test_folders(void **state)
     assert_string_equal(folders[0], "elf-buildid-" UUID "00000000");
     assert_string_equal(folders[1], "mach-uuid-" UUID);
     key = key_of("_", "hash-" UUID);
+    assert_int_equal(index_folders(folders, &key), 1);
+    assert_string_equal(folders[0], "hash-" UUID);
+    key = key_of("_", "hash-" BUILD);
     assert_int_equal(index_folders(folders, &key), 0);
 }
 
@@ -253,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_profiler_ids),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_strange_names),
         cmocka_unit_test(test_clean),

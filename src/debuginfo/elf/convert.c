@@ -241,7 +241,9 @@ static int convert(const uint8_t *data, size_t size,
     memset(&c, 0, sizeof(c));
     c.failure = failure;
     (void)elf_file_open(&c.file, data, size);
-    c.load_address = elf_file_load_address(&c.file);
+    if (!result->has_file_addresses || !elf_file_is_low(&c.file)) {
+        c.load_address = elf_file_load_address(&c.file);
+    }
     memcpy(written.guid, identity.guid, sizeof(written.guid));
     written.age = 0;
     written.arch = identity.arch;

@@ -480,6 +480,20 @@ uint64_t elf_file_load_address(const struct elf_file *f)
     return 0;
 }
 
+bool elf_file_is_low(const struct elf_file *f)
+{
+    uint32_t i;
+    struct elf_segment s;
+
+    for (i = 0; i < f->num_segments; i++) {
+        s = elf_file_segment(f, i);
+        if (s.type == PT_LOAD && s.address > UINT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* build id --------------------------------------------------------------------
  */
 

@@ -145,6 +145,9 @@ bool elf_file_find_named(const struct elf_file *file, const char *name,
 /* Returns the address at which the file wants to be loaded. */
 uint64_t elf_file_load_address(const struct elf_file *file);
 
+/* Do all addresses of what is loaded have 32 bits? */
+bool elf_file_is_low(const struct elf_file *file);
+
 /* Returns the build id, or one with data NULL.  It may be empty. */
 struct elf_bytes elf_file_build_id(const struct elf_file *file);
 

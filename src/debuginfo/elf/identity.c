@@ -141,6 +141,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
     const char *wrong;
     struct elf_file f;
     struct elf_bytes id;
+    struct elf_section section;
 
     wrong = elf_file_open(&f, data, size);
     if (wrong != NULL) {
@@ -159,6 +160,9 @@ int elf_identity_read(const uint8_t *data, size_t size,
     f.section_names = f.all_names;
     identity->has_debug_info = has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
+    identity->is_kernel =
+        elf_file_find_named(&f, "__ksymtab", &section) ||
+        elf_file_find_named(&f, ".gnu.linkonce.this_module", &section);
     identity->has_unwind_info = has_section(&f, "eh_frame") ||
                                 has_section(&f, "debug_frame") ||
                                 has_section(&f, "ARM.exidx");

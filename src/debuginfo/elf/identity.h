@@ -39,6 +39,7 @@ struct elf_identity {
     bool has_debug_info;  /* .debug_info, also if compressed */
     bool has_symbols;     /* .symtab or dynamic symbols */
     bool has_unwind_info; /* .eh_frame, .debug_frame or .ARM.exidx */
+    bool is_kernel; /* a Linux kernel, or one of its modules */
     bool is_cut;          /* the file ends in front of what it needs */
 };
 

@@ -129,6 +129,7 @@ static size_t read_elf(const struct input *in, struct file_identity *id)
     }
     id->features = features_of(got.has_debug_info, got.has_symbols,
                                got.has_unwind_info, got.has_code);
+    id->is_kernel = got.is_kernel;
     id->is_cut = got.is_cut;
     return 1;
 }

@@ -32,6 +32,7 @@ struct file_identity {
     char own_name[SYMCACHE_NAME_MAX + 1]; /* of the debug file of which a source
                                              bundle is; or "" */
     unsigned features; /* a set of SYMCACHE_HAS_... */
+    bool is_kernel;    /* of Linux, or one of its modules */
     bool is_cut;       /* the file ends in front of what it needs */
     bool is_unfinished; /* text that does not end with a line */
 };

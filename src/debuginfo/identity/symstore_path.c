@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "base/profiler_id.h"
 
 /* A file, and what is found out about it. */
 struct candidate {
@@ -368,6 +369,21 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
     return fits;
 }
 
+static void add_profiler_ids(struct symstore_path *place,
+                             const struct file_identity *id,
+                             const uint8_t *data, size_t size)
+{
+    size_t part = size < PROFILER_ID_PART ? size : PROFILER_ID_PART;
+
+    profiler_id_of_file(&place->ids[place->nids++], data, data + size - part,
+                        size);
+    if (id->is_kernel) {
+        profiler_id_of_kernel(&place->ids[place->nids++], id->build,
+                              id->build_len,
+                              !(id->features & SYMCACHE_HAS_CODE));
+    }
+}
+
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,
@@ -383,6 +399,12 @@ bool symstore_path_read(const uint8_t *data, size_t size,
     }
     n = identities_read((enum original_format)format, data, size, list, error,
                         error_size);
-    return n > 0 &&
-           symstore_path_find(list, n, parts, packed, place, error, error_size);
+    if (n == 0 || !symstore_path_find(list, n, parts, packed, place, error,
+                                      error_size)) {
+        return false;
+    }
+    if (format == FORMAT_ELF) {
+        add_profiler_ids(place, list, data, size);
+    }
+    return true;
 }

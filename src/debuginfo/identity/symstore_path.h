@@ -14,7 +14,7 @@
 #include "proto/key.h"
 
 /* By how many ids a file may be asked for. */
-#define SYMSTORE_PATH_IDS 4
+#define SYMSTORE_PATH_IDS 6
 
 /* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
 #define SYMSTORE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
@@ -47,7 +47,8 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
                         struct symstore_path *place, char *error,
                         size_t error_size);
 
-/* The same of a file in memory. */
+/* The same of a file in memory.  An ELF file also has the ids by which
+ * profilers know it, behind the others. */
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,

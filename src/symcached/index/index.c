@@ -13,10 +13,15 @@
 #include <unistd.h>
 #include "base/workdir.h"
 #include "config/config.h"
+#include "proto/file_id.h"
 
 #define TEXT ".sym"
-#define WHOLE ".whole" /* the index was compared with all files */
+/* The index was compared with all files; .whole of older releases said so of
+ * an index without the ids of profilers. */
+#define WHOLE ".whole-2"
 #define BUILD_ID "buildid-"
+#define DEBUG_ID "debugid-"
+#define HASH "hash-"
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
 
@@ -53,7 +58,10 @@ size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
     symcache_id_print(id, key);
     switch (key->id_type) {
     case SYMCACHE_ID_HASH:
-        return 0;
+        if (key->build_len == SYMCACHE_FILE_ID_SIZE) {
+            snprintf(folders[n++], SYMSTORE_ID_SIZE, "%s", id);
+        }
+        return n;
     case SYMCACHE_ID_BUILD:
         len = (size_t)snprintf(folders[n], SYMSTORE_ID_SIZE, "elf-buildid-%s",
                                hex);
@@ -72,24 +80,49 @@ size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
     }
 }
 
-/* The build id of a file that has one, or NULL. */
-static const symcache_key_t *build_id_of(const struct symstore_path *place)
+/* The first id of a type that a file has, or NULL. */
+static const symcache_key_t *id_of(const struct symstore_path *place,
+                                   uint8_t type)
 {
     size_t i;
 
     for (i = 0; i < place->nids; i++) {
-        if (place->ids[i].id_type == SYMCACHE_ID_BUILD) {
+        if (place->ids[i].id_type == type) {
             return &place->ids[i];
         }
     }
     return NULL;
 }
 
+/* Writes the entries by which one of the ids of a file leads to another one of
+ * it, and back.  Returns how many there are. */
+static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
+                          const struct symstore_path *place,
+                          const symcache_key_t *id)
+{
+    char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
+    bool is_hash = id->id_type == SYMCACHE_ID_HASH;
+    const symcache_key_t *other =
+        is_hash                            ? id_of(place, SYMCACHE_ID_DEBUG)
+        : id->id_type == SYMCACHE_ID_DEBUG ? id_of(place, SYMCACHE_ID_BUILD)
+                                           : NULL;
+
+    if (other == NULL || most < 1 + (size_t)is_hash) {
+        return 0;
+    }
+    symcache_id_print(from, id);
+    symcache_id_print(to, other);
+    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/%s%s", from,
+             is_hash ? DEBUG_ID : "", to);
+    if (is_hash) {
+        snprintf(entries[1], INDEX_ENTRY_SIZE, "%s/%s", to, from);
+    }
+    return 1 + (size_t)is_hash;
+}
+
 size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
                      const struct symstore_path *place)
 {
-    const symcache_key_t *build_id = build_id_of(place);
-    char debug_id[SYMCACHE_ID_TEXT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1];
     size_t i, n = 0, stem;
 
     if (place->nids == 0 || place->ids[0].id_type == SYMCACHE_ID_HASH) {
@@ -104,13 +137,9 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
                      ? TEXT
                      : "");
     }
-    for (i = 0; build_id != NULL && i < place->nids && n < INDEX_ENTRIES;
-         i++) {
-        if (place->ids[i].id_type == SYMCACHE_ID_DEBUG) {
-            symcache_id_print(debug_id, &place->ids[i]);
-            symcache_id_print(text, build_id);
-            snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s", debug_id, text);
-        }
+    for (i = 0; i < place->nids && n < INDEX_ENTRIES; i++) {
+        n += print_links(entries + n, INDEX_ENTRIES - n, place,
+                         &place->ids[i]);
     }
     return n;
 }
@@ -128,6 +157,22 @@ void index_take(struct index_names *names, const char *entry)
         symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
         names->has_build_id = true;
         names->build_id = key;
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, HASH, strlen(HASH)) == 0 &&
+        symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
+        if (names->nhashes < INDEX_HASHES) {
+            index_set_name(&key, SYMCACHE_NAME_NONE);
+            names->hashes[names->nhashes++] = key;
+        }
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, DEBUG_ID, strlen(DEBUG_ID)) == 0 &&
+        symcache_debug_id_parse(entry + strlen(DEBUG_ID),
+                                strlen(entry) - strlen(DEBUG_ID),
+                                &key) == SYMCACHE_OK) {
+        names->has_debug_id = true;
+        names->debug_id = key;
         return;
     }
     if (symcache_name_parse(entry, strlen(entry), &key) != SYMCACHE_OK ||
@@ -327,6 +372,16 @@ static bool is_there(const char *root, const char *name, const char *id)
     return access(path, F_OK) == 0;
 }
 
+/* Does the index of this machine know the debug id?  That is cleaned like the
+ * folder that leads to it. */
+static bool has_debug_id(const char *root, const symcache_key_t *debug_id)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    symcache_id_print(id, debug_id);
+    return is_there(root, UPLOADS_INDEX, id);
+}
+
 /* Is there a file on this machine that has the build id? */
 static bool has_build_id(const char *root, const symcache_key_t *build_id)
 {
@@ -363,6 +418,7 @@ static bool is_old(const char *root, const char *folder, time_t age)
         was_asked |= names.list[i].is_asked;
     }
     return (!names.has_build_id || !has_build_id(root, &names.build_id)) &&
+           (!names.has_debug_id || !has_debug_id(root, &names.debug_id)) &&
            (!was_asked || age >= KEPT_ASKED_SECONDS);
 }
 

@@ -9,10 +9,17 @@
  *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
  *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there whose
  *                                          build id this debug id is made of
+ *   <root>/.index/<profiler's id>/debugid-<debug id>
+ *                                          an ELF file is there that a profiler
+ *                                          knows by this id
+ *   <root>/.index/<debug id>/<profiler's id>
+ *                                          the same in the other direction: a
+ *                                          debug file has names for the program
+ *                                          with this id, too
  *   <root>/.index/<id>/.<name>             it was asked for by this name
  *
  * An <id> is spelled as in the path of the file.  The tier of uploads has the
- * first three of these, see sharing.h.  All of them are hints: whoever finds a
+ * first five of these, see sharing.h.  All of them are hints: whoever finds a
  * name here looks at the file.  Where entries are lost, index_keep() makes them
  * again of the files themselves.
  *
@@ -35,11 +42,15 @@
  * invents names cannot fill the store. */
 #define INDEX_ASKED 64
 
+/* Ids of profilers that lead to one debug id: of a program and its debug file,
+ * each of which may be a kernel's; and of other copies of these. */
+#define INDEX_HASHES 8
+
 /* Folders of one id. */
 #define INDEX_FOLDERS 2
 
 /* Entries of one file. */
-#define INDEX_ENTRIES 4
+#define INDEX_ENTRIES SYMSTORE_PATH_IDS
 #define INDEX_ENTRY_SIZE (SYMSTORE_ID_SIZE + 1 + SYMCACHE_NAME_MAX + 1)
 
 struct index_name {
@@ -53,10 +64,16 @@ struct index_names {
     size_t n;
     bool has_build_id;
     symcache_key_t build_id; /* of which only the id counts */
+    bool has_debug_id;
+    symcache_key_t debug_id; /* likewise */
+    symcache_key_t hashes[INDEX_HASHES]; /* ids of profilers, with the name of
+                                            files that have none */
+    size_t nhashes;
 };
 
 /* Writes the folders of the id that a key has, below ".index".  Returns how
- * many there are: two of a build id that may be a UUID, none of a hash. */
+ * many there are: two of a build id that may be a UUID, none of a hash
+ * that is not as long as a profiler's id. */
 size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
                      const symcache_key_t *key);
 
@@ -85,7 +102,8 @@ void index_set_name(symcache_key_t *key, const char *name);
 int index_change(const char *root, const struct symstore_path *place,
                  bool is_there);
 
-/* Has it been compared with all files since it was lost, and now it has. */
+/* Has it been compared with all files since it was lost, or since an older
+ * release wrote it; and now it has. */
 bool index_is_whole(const char *root);
 void index_set_whole(const char *root);
 

@@ -3,11 +3,14 @@
  */
 #include "upload_report.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/control.h"
 #include "base/le.h"
+#include "base/profiler_id.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
 #define PARTS (REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS)
@@ -42,8 +45,14 @@ static bool read_form(struct report *report, char **parts, size_t n)
     return true;
 }
 
-/* Who asks for a build id may have no name, and who asks for a portable PDB
- * the age 1. */
+static void set_no_name(symcache_key_t *key)
+{
+    key->name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
+    memcpy(key->name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
+}
+
+/* Who asks for a build id may have no name, who asks for a profiler's id has
+ * none, and who asks for a portable PDB the age 1. */
 bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
 {
     symcache_key_t key;
@@ -58,13 +67,15 @@ bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
             symcache_id_parse(ids[i], strlen(ids[i]), &key) != SYMCACHE_OK) {
             return false;
         }
+        if (i > 0 && key.id_type == SYMCACHE_ID_HASH) {
+            set_no_name(&key);
+        }
         place->ids[place->nids++] = key;
     }
     if (n > 0 && n < SYMSTORE_PATH_IDS &&
         place->ids[0].id_type == SYMCACHE_ID_BUILD) {
         key = place->ids[0];
-        key.name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
-        memcpy(key.name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
+        set_no_name(&key);
         place->ids[place->nids++] = key;
     }
     if (n == 1 && place->ids[0].id_type == SYMCACHE_ID_DEBUG &&
@@ -86,6 +97,7 @@ void report_print_ids(char text[REPORT_IDS_SIZE],
         symcache_id_print(id, key);
         /* the same without a name follows from it */
         if (strcmp(place->name, SYMCACHE_NAME_NONE) == 0 ||
+            key->id_type == SYMCACHE_ID_HASH ||
             strcmp(key->name, SYMCACHE_NAME_NONE) != 0) {
             text = stpcpy(stpcpy(text, before), id);
         }
@@ -137,6 +149,23 @@ bool report_place(struct symstore_path *place, const char *name, const char *id)
     }
     add_debug_ids(place);
     return true;
+}
+
+void report_profiler_id(struct symstore_path *place, int fd, uint64_t size)
+{
+    uint8_t byte_order = 0;
+    symcache_key_t key;
+    size_t which;
+
+    if (place->nids < 3 || pread(fd, &byte_order, 1, EI_DATA) != 1 ||
+        !profiler_id_of_fd(&key, fd, size)) {
+        return;
+    }
+    /* the last two are the debug ids, that of big-endian files first */
+    which = place->nids - (byte_order == ELFDATA2MSB ? 2 : 1);
+    place->ids[place->nids - 2] = place->ids[which];
+    set_no_name(&key);
+    place->ids[place->nids - 1] = key;
 }
 
 static bool read_features(struct symstore_path *place, const char *text)

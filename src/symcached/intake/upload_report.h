@@ -74,6 +74,13 @@ bool report_place(struct symstore_path *place, const char *name,
                   const char *id);
 
 /*
+ * Adds the profiler's id of an open ELF file to such a place, which then has
+ * only the debug id of the file's byte order.  Adds none if the file cannot be
+ * read.  That of a kernel needs a parser, so it is only known of new uploads.
+ */
+void report_profiler_id(struct symstore_path *place, int fd, uint64_t size);
+
+/*
  * Reads the ids of a place that has a name, and adds those that follow from
  * them.  Returns false if they are none.
  */

@@ -133,8 +133,7 @@ static bool has_slot(const symcache_key_t *key, symcache_kind_e slot)
     case SYMCACHE_ID_PE:
         return slot == SYMCACHE_KIND_EXECUTABLE;
     case SYMCACHE_ID_HASH:
-        return slot == SYMCACHE_KIND_SYMBFILE ||
-               slot == SYMCACHE_KIND_SOURCEBUNDLE;
+        return slot != SYMCACHE_KIND_SYM;
     default:
         return slot != SYMCACHE_KIND_SYMBFILE;
     }

@@ -62,7 +62,7 @@ void order_rewind(struct order *order)
 }
 
 /* By time stamp and size, only an image is converted; by the hash of a profiler
- * only a symbfile, which has no other id. */
+ * a symbfile, which has no other id, or an ELF file. */
 static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
 {
     if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
@@ -70,7 +70,8 @@ static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
     }
     return key->id_type == SYMCACHE_ID_PE     ? formats & 1u << FORMAT_PE
            : key->id_type == SYMCACHE_ID_HASH
-               ? formats & (1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE)
+               ? formats & (1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE |
+                            1u << FORMAT_ELF)
                : formats & ~(1u << FORMAT_SYMBFILE);
 }
 
@@ -98,13 +99,20 @@ void order_begin(struct order *order, const struct store_config *store,
 }
 
 /* What a source has for a kind.  The debug files beside Breakpad's text are
- * there to be converted: nobody asks for them by their own ids. */
+ * there to be converted: nobody asks for them by their own ids.  The ids of
+ * profilers are known where symbfiles are. */
 static unsigned formats_of(const struct source_config *source,
-                           symcache_kind_e kind)
+                           const symcache_key_t *key)
 {
     unsigned formats = config_source_formats(source);
 
-    return source->layout == LAYOUT_BREAKPAD && symcache_kind_is_original(kind)
+    if (key->kind == SYMCACHE_KIND_SYMCACHE &&
+        key->id_type == SYMCACHE_ID_HASH &&
+        !(formats & 1u << FORMAT_SYMBFILE)) {
+        return 0;
+    }
+    return source->layout == LAYOUT_BREAKPAD &&
+                   symcache_kind_is_original((symcache_kind_e)key->kind)
                ? formats & 1u << FORMAT_BREAKPAD
                : formats;
 }
@@ -113,8 +121,7 @@ static unsigned formats_of(const struct source_config *source,
 static const symcache_version_t *offered(const struct order *order,
                                          const struct source_config *source)
 {
-    unsigned formats =
-        formats_of(source, (symcache_kind_e)order->key->kind) & order->formats;
+    unsigned formats = formats_of(source, order->key) & order->formats;
     const symcache_version_t *best = NULL;
     const struct transcoder_config *t;
     unsigned i;
@@ -163,7 +170,7 @@ bool order_has_way(const struct store_config *store,
     }
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
-        formats = formats_by_id(formats_of(source, kind), key);
+        formats = formats_by_id(formats_of(source, key), key);
         version = config_source_ready_made(source, key);
         if (config_source_is_ready_made(source, key)
                 ? version != NULL && serves(version, target)

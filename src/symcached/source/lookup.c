@@ -161,7 +161,7 @@ symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
         return is_bundle(key, id_at) ? SYMCACHE_KIND_SOURCEBUNDLE
                                      : SYMCACHE_KIND_DEBUGINFO;
     }
-    if (key->id_type == SYMCACHE_ID_HASH) {
+    if (key->id_type == SYMCACHE_ID_HASH && format != FORMAT_ELF) {
         return SYMCACHE_KIND_SYMBFILE;
     }
     if (!original_id_has_several((symcache_kind_e)key->kind)) {
@@ -346,6 +346,27 @@ bool lookup_take_build_id(struct lookup *lookup,
     lookup->has_code_id = lookup->has_index_id = true;
     lookup->ids &= ids;
     lookup->id_at = lookup->first_id;
+    if (!find_id(lookup)) {
+        return false;
+    }
+    begin_again(lookup);
+    return true;
+}
+
+bool lookup_take_debug_id(struct lookup *lookup,
+                          const symcache_key_t *debug_id)
+{
+    if (lookup->key.kind != SYMCACHE_KIND_SYMCACHE ||
+        lookup->key.id_type != SYMCACHE_ID_HASH ||
+        !(lookup->formats & 1u << FORMAT_ELF)) {
+        return false;
+    }
+    lookup->key.id_type = SYMCACHE_ID_DEBUG;
+    lookup->key.age = debug_id->age;
+    memcpy(lookup->key.guid, debug_id->guid, sizeof(lookup->key.guid));
+    lookup->formats = 1u << FORMAT_ELF;
+    lookup->ids = ORIGINAL_IDS_ALL;
+    lookup->id_at = lookup->first_id = 0;
     if (!find_id(lookup)) {
         return false;
     }

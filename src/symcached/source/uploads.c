@@ -12,7 +12,8 @@
  *   folder, the tier --> the index of the tier --> by its names: the tier
  *
  * An ELF file may be asked for by its debug id alone; then the index tells the
- * build id, by which it is looked for.
+ * build id, by which it is looked for.  It may also be asked for by the id by
+ * which a profiler knows it: then the index tells the debug id.
  */
 #include "uploads.h"
 
@@ -336,6 +337,9 @@ void uploads_go_on(struct lookup *lookup)
     } else if (lookup->source->tier != NULL &&
                walk->next_folder < walk->nfolders) {
         ask_tier(lookup);
+    } else if (walk->names.has_debug_id &&
+               lookup_take_debug_id(lookup, &walk->names.debug_id)) {
+        return;
     } else if (!walk->names.has_build_id || lookup->has_code_id ||
                !note_asked(lookup) ||
                !lookup_take_build_id(lookup, &walk->names.build_id)) {

@@ -142,6 +142,10 @@ static int fill_env(struct command *command,
         {"PDB2SYMCACHE_WORK",
          command_is_ours(transcoder->command) ? "yes" : NULL},
         {"PDB2SYMCACHE_CHECK", paths->check},
+        {"PDB2SYMCACHE_ADDRESSES",
+         command_is_ours(transcoder->command) && paths->has_file_addresses
+             ? "file"
+             : NULL},
         {"PDB2SYMCACHE_ALTLINK",
          command_is_ours(transcoder->command) ? paths->map : NULL},
     };

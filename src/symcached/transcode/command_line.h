@@ -27,6 +27,7 @@ struct command_paths {
     const char *cwd;
     const char *tmp; /* /tmp, if it is confined */
     const char *check; /* PDB2SYMCACHE_CHECK, or NULL */
+    bool has_file_addresses; /* the SymCache has addresses as the file has */
 };
 
 /* Does the command run our converter, perhaps through another program? */

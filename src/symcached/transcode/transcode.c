@@ -569,6 +569,7 @@ static int spawn(struct transcode *transcode)
     paths.cwd = cwd;
     paths.tmp = tmp;
     paths.check = ask_proof(transcode, &options, check);
+    paths.has_file_addresses = transcode->key.id_type == SYMCACHE_ID_HASH;
     if (command_fill(command, transcode->transcoder, &paths, transcode->error,
                      sizeof(transcode->error)) == 0 &&
         confine_command(&transcode->confine, command, transcode->transcoder,

@@ -129,7 +129,7 @@ static int convert(struct trial *trial)
 /* Runs the program with the argument --init.  Returns only if it cannot. */
 static int init(const struct trial *trial)
 {
-    const struct command_paths paths = {"", NULL, "", "", "", "", NULL};
+    const struct command_paths paths = {"", NULL, "", "", "", "", NULL, false};
     struct command command = {0};
     char error[256], *argv[] = {NULL, "--init", NULL};
 

@@ -69,7 +69,7 @@ static void find_names(struct index_names *names, const struct config *config,
 
     snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
              is_try ? "/" UPLOADS_TRY : "");
-    names->n = 0;
+    names->n = names->nhashes = 0;
     while (n-- > 0) {
         index_find(root, folders[n], names);
     }
@@ -93,6 +93,9 @@ static bool drop_in_store(struct scheduler *scheduler,
         for (j = 0; j < names.n; j++) {
             done = drop_name(scheduler, store, place, i, &names.list[j]) &&
                    done;
+        }
+        for (j = 0; j < names.nhashes; j++) {
+            done = drop_key(scheduler, store, &names.hashes[j]) && done;
         }
     }
     return done;

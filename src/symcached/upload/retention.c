@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -120,7 +121,8 @@ static void list(const struct parts *parts, const struct stat *st,
 
 /* What was there before there was an index gets into it, and so does what the
  * index has lost; what is removed has no entry. */
-static void index_file(const struct parts *parts, bool is_kept)
+static void index_file(const struct parts *parts, int fd,
+                       const struct stat *st, bool is_kept)
 {
     const struct parts *id = parts->above, *name = id->above;
     struct symstore_path place;
@@ -130,6 +132,9 @@ static void index_file(const struct parts *parts, bool is_kept)
     }
     snprintf(place.id, sizeof(place.id), "%s", id->name);
     snprintf(place.file, sizeof(place.file), "%s", parts->name);
+    if (strncmp(place.id, "elf-", 4) == 0) {
+        report_profiler_id(&place, fd, (uint64_t)st->st_size);
+    }
     if (is_kept) {
         index_keep(name->above->name, &place);
     } else {
@@ -153,20 +158,17 @@ static void look_at(int dir, const struct parts *parts,
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         why = judge(fd, &st, rules);
         if (why == KEPT && rules->indexes) {
-            index_file(parts, true);
+            index_file(parts, fd, &st, true);
         }
     }
-    close(fd);
-    if (why == KEPT) {
-        return;
-    }
-    if (sum->found != NULL) {
+    if (why != KEPT && sum->found != NULL) {
         list(parts, &st, why, sum);
-    } else if (unlinkat(dir, parts->name, 0) == 0) {
+    } else if (why != KEPT && unlinkat(dir, parts->name, 0) == 0) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
-        index_file(parts, false);
+        index_file(parts, fd, &st, false);
     }
+    close(fd);
 }
 
 /* The levels are: folders of names, folders of ids, files.  A folder that has

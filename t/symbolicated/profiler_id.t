@@ -1,0 +1,206 @@
+#!/usr/bin/env perl
+
+# An ordinary ELF file that was uploaded, with its debug file, is found by the
+# id by which a profiler knows it: POST /symbolize/v1 and the helper answer with
+# the names that addr2line has of it.  The id is made here by its description:
+# SHA-256 of head, tail and length, and of a kernel FNV-1a of its build id.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Digest::SHA qw(sha256);
+use Math::BigInt;
+use MIME::Base64 qw(encode_base64);
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $json = JSON::PP->new->canonical;
+my $u = Test::Uploads->new(inputs => ['elf', 'symbfile']);
+my $t = $u->t;
+my $dir = $t->dir;
+
+# The id of a file, in hexadecimal digits; and in base64url.
+sub file_id {
+    my $bytes = $t->read_file($_[0]);
+    my $part = length $bytes < 4096 ? length $bytes : 4096;
+    return substr unpack('H*', sha256(substr($bytes, 0, $part)
+        . substr($bytes, -$part) . pack 'Q>', length $bytes)), 0, 32;
+}
+sub base64url { encode_base64(pack('H*', $_[0]), '') =~ tr{+/=}{-_}dr }
+
+# The text of a number of 128 bits, after it was multiplied and cut.
+sub fnv {
+    my $hash = Math::BigInt->from_hex('6c62272e07bb014262b821756295c58d');
+    my $prime = Math::BigInt->new(2)->bpow(88)->badd(0x13b);
+    my $mod = Math::BigInt->new(2)->bpow(128);
+    for (unpack 'C*', $_[0]) {
+        $hash->bxor($_)->bmul($prime)->bmod($mod);
+    }
+    return sprintf '%032s', $hash->to_hex =~ s/^0x//r;
+}
+is fnv('0123456789abcdef0123456789abcdef01234567'),
+    'f6cf2d06749cb9374148c3a96ca80ac5', 'a kernel\'s id of the description';
+
+$t->write_file('a.c', <<'C');
+volatile int n;
+static inline __attribute__((always_inline)) void step(int i) { n += i; }
+__attribute__((noinline)) void work(int i)
+{
+    step(i);
+    n++;
+}
+int main(void) { work(1); return 0; }
+C
+
+# A program, as it is deployed, and its debug file; returns the build id.
+sub build {
+    my ($name, @options) = @_;
+    system('gcc', '-g', '-O1', '-Wl,--build-id', @options, '-o', "$dir/$name.full",
+           "$dir/a.c") == 0 or die 'gcc';
+    system("objcopy --only-keep-debug $dir/$name.full $dir/$name.debug && "
+         . "strip -o $dir/$name $dir/$name.full") == 0 or die 'objcopy';
+    my ($id) = `readelf -n $dir/$name` =~ /Build ID: ([0-9a-f]+)/ or die;
+    return $id;
+}
+sub send_file {
+    my ($file, $name, $build) = @_;
+    my $path = $name eq '_.debug' ? "_.debug/elf-buildid-sym-$build/_.debug"
+                                  : "$name/elf-buildid-$build/$name";
+    my $r = $u->put($path, $t->read_file("$dir/$file"));
+    is $r->{status}, 201, "$file is uploaded" or diag $r->{raw};
+}
+# The addresses of work(), by the symbols of the file; and their functions.
+sub addresses {
+    my ($file) = @_;
+    my ($begin, $size) = `nm -S $file` =~ /^(\S+) (\S+) T work$/m or die;
+    return map { hex($begin) + $_ } 0 .. hex($size) - 1;
+}
+sub by_addr2line {
+    my ($file, @addresses) = @_;
+    my @out = split /\n/, join '', map { sprintf "0x%x\n", $_ } @addresses;
+    my @names;
+    my $text = `addr2line -a -i -f -e $file @out`;
+    for (split /^0x/m, $text) {
+        my (undef, @lines) = split /\n/ or next;
+        my @frames;
+        while (my ($function, $place) = splice @lines, 0, 2) {
+            $place =~ s/ \(discriminator.*//;
+            unshift @frames, "$function $place";
+        }
+        push @names, join '; ', @frames;
+    }
+    return @names;
+}
+sub ask {
+    my ($file, @addresses) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolize/v1',
+        $json->encode({ file => $file, addrs => \@addresses }) . "\n");
+    my (@strings, @names, $state);
+    for my $line (split /\n/, $r->{body}) {
+        my $v = $json->decode($line);
+        push @strings, @{ $v->{strings} // [] };
+        $state = $v->{state} if $v->{state};
+        for my $address (@{ $v->{frames} // [] }) {
+            my @n = @$address;
+            my @frames;
+            while (my ($function, $file, $line) = splice @n, 0, 3) {
+                push @frames, "$strings[$function] $strings[$file]:$line";
+            }
+            push @names, join '; ', @frames;
+        }
+    }
+    return $state // \@names;
+}
+sub names_are {
+    my ($file, $addresses, $wanted, $what) = @_;
+    my $got;
+    $t->wait_until('names', sub {
+        $got = ask($file, @$addresses);
+        ref $got;
+    });
+    is_deeply $got, $wanted, $what;
+}
+
+$t->start_symbolicated($u->config);
+
+# --- a program at an address of its own, one that can be loaded anywhere
+
+my (%build, %id, %addresses, %wanted);
+for my $name ('fixed', 'anywhere') {
+    $build{$name} = build($name, $name eq 'fixed' ? '-no-pie' : '-pie');
+    $id{$name} = file_id("$dir/$name");
+    $addresses{$name} = [addresses("$dir/$name.full")];
+    $wanted{$name} = [by_addr2line("$dir/$name.full", @{ $addresses{$name} })];
+}
+like "@{ $wanted{fixed} }", qr/work \S+a\.c:5; step \S+a\.c:2/,
+    'addr2line has names';
+cmp_ok $addresses{fixed}[0], '>', 0x400000, '... of addresses of the file';
+is ask(base64url($id{fixed}), 1), 'missing', 'a profiler\'s id is unknown';
+for my $name ('fixed', 'anywhere') {
+    send_file($name, $name, $build{$name});
+    send_file("$name.debug", '_.debug', $build{$name});
+    names_are(base64url($id{$name}), $addresses{$name}, $wanted{$name},
+              "... and known of $name when file and debug file are there");
+}
+names_are(base64url(file_id("$dir/fixed.debug")), $addresses{fixed},
+          $wanted{fixed}, 'the debug file has an id of its own');
+
+# --- symbols only; a debug file that comes later
+
+my $alone = build('alone', '-no-pie', '-Wl,--export-dynamic');
+$id{alone} = file_id("$dir/alone");
+$addresses{alone} = [addresses("$dir/alone.full")];
+$wanted{alone} = [by_addr2line("$dir/alone.full", @{ $addresses{alone} })];
+send_file('alone', 'alone', $alone);
+names_are(base64url($id{alone}), $addresses{alone},
+          [map { 'work :0' } @{ $addresses{alone} }],
+          'without a debug file, names are the program\'s own');
+send_file('alone.debug', '_.debug', $alone);
+$t->wait_until('names of the debug file', sub {
+    my $got = ask(base64url($id{alone}), @{ $addresses{alone} });
+    ref $got && "@$got" eq "@{ $wanted{alone} }";
+});
+pass '... and those of the debug file when that has come';
+
+# --- a kernel
+
+my $kernel = build('vmlinux', '-no-pie', '-Wl,--build-id=0x'
+    . '0123456789abcdef0123456789abcdef01234567');
+$t->write_file('content', 'x');
+for (qw(vmlinux vmlinux.debug)) {
+    system('objcopy', '--add-section', "__ksymtab=$dir/content", "$dir/$_") == 0
+        or die 'objcopy';
+}
+send_file('vmlinux', 'vmlinux', $kernel);
+send_file('vmlinux.debug', '_.debug', $kernel);
+my @kernel = addresses("$dir/vmlinux.full");
+my $kernel_names = [by_addr2line("$dir/vmlinux.full", @kernel)];
+for (['f6cf2d06749cb9374148c3a96ca80ac5', 'a kernel'],
+     ['4148c3a96ca80ac5f6cf2d06749cb937', 'its debug file']) {
+    names_are(base64url($_->[0]), \@kernel, $kernel_names,
+              "$_->[1] has an id made of the build id");
+}
+
+# --- an index that was lost, or of a release without these ids
+
+$t->stop_symcached;
+system 'rm', '-rf', "$dir/uploads/.index", glob "$dir/store/*";
+$t->start_symcached($u->config);
+$t->wait_until('the index', sub { -e "$dir/uploads/.index/.whole-2" });
+names_are(base64url($id{fixed}), $addresses{fixed}, $wanted{fixed},
+          'an index that is lost is made again');
+
+# --- removed
+
+is $u->admin('POST', "/v1/discard/$_", 'Content-Length: 0')->{status}, 200,
+    "$_ is removed"
+    for "fixed/elf-buildid-$build{fixed}/fixed",
+        "_.debug/elf-buildid-sym-$build{fixed}/_.debug";
+$t->wait_until('no names', sub { !ref ask(base64url($id{fixed}), 1) });
+pass '... and its names are, too';
+names_are(base64url($id{anywhere}), $addresses{anywhere}, $wanted{anywhere},
+          '... and no others');
+done_testing;
