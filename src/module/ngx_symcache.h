@@ -400,6 +400,13 @@ void ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
 
 
+/* ngx_symcache_debuginfod.c */
+
+/* Sets the headers of debuginfod in an answer by build id. */
+ngx_int_t ngx_symcache_debuginfod(ngx_symcache_ctx_t *ctx,
+    ngx_open_file_info_t *of);
+
+
 /* ngx_symcache_digest.c */
 
 /*

@@ -25,8 +25,6 @@ static void ngx_symcache_file_add(ngx_symcache_ctx_t *ctx,
 static ngx_int_t ngx_symcache_file_header(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_vary(ngx_symcache_ctx_t *ctx);
-static ngx_int_t ngx_symcache_file_size(ngx_symcache_ctx_t *ctx,
-    ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_encoding(ngx_http_request_t *r);
@@ -406,7 +404,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK
         || ngx_symcache_file_vary(ctx) != NGX_OK
-        || ngx_symcache_file_size(ctx, of) != NGX_OK
+        || ngx_symcache_debuginfod(ctx, of) != NGX_OK
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
         || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK)
         || (ctx->digest && ngx_symcache_digest(ctx, of, &digest) != NGX_OK))
@@ -486,33 +484,6 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
     r->headers_out.content_type_lowcase = NULL;
 
     return NGX_OK;
-}
-
-
-/*
- * Clients of debuginfod show by it how much is left, also where something on
- * the way compresses the body, which then has no length.
- */
-
-static ngx_int_t
-ngx_symcache_file_size(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
-{
-    ngx_str_t  value;
-
-    if (ctx->symbol != SYMCACHE_SYMBOL_BUILD_ID) {
-        return NGX_OK;
-    }
-
-    value.data = ngx_pnalloc(ctx->request->pool, NGX_OFF_T_LEN);
-    if (value.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.len = ngx_sprintf(value.data, "%O", of->size) - value.data;
-
-    return ngx_symcache_answer_header(ctx->request, "X-DEBUGINFOD-SIZE",
-                                      sizeof("X-DEBUGINFOD-SIZE") - 1, &value)
-           ? NGX_OK : NGX_ERROR;
 }
 
 

@@ -2,12 +2,18 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a file at a URL has beside its bytes, in an extended attribute of the
- * file: lines "<name>: <value>", each with a line feed.  Names are those of
- * headers, in lower case:
+ * What a file has beside its bytes by the answer that it came with, in an
+ * extended attribute of the file: lines "<name>: <value>", each with a line
+ * feed.  Names are those of headers, in lower case.  Of a file at a URL:
  *
  *   sourcemap      the URL of the source map, from the header SourceMap, or
  *                  X-SourceMap
+ *
+ * Of a file with a build id, from a server of debuginfod:
+ *
+ *   x-debuginfod-file          its path there
+ *   x-debuginfod-archive       the package that it is in
+ *   x-debuginfod-imasignature  its signature for the kernel's IMA, in hex
  *
  * Where the file system has no such attributes nothing is known.
  */
@@ -21,6 +27,9 @@
 #define SYMCACHE_PROPERTIES_MAX        4096
 
 #define SYMCACHE_PROPERTY_SOURCEMAP    "sourcemap"
+
+/* The headers of debuginfod begin so. */
+#define SYMCACHE_PROPERTY_DEBUGINFOD   "x-debuginfod-"
 
 
 #endif /* _SYMCACHE_PROPERTIES_H_INCLUDED_ */

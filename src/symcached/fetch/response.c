@@ -9,6 +9,7 @@
 
 #include "base/header_line.h"
 #include "proto/header.h"
+#include "proto/properties.h"
 
 #define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
@@ -51,6 +52,30 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
         used + strlen(name) + strlen(value) + 4 < sizeof(answer->meta)) {
         snprintf(answer->meta + used, sizeof(answer->meta) - used, "%s: %s\n",
                  name, value);
+    }
+}
+
+/* Keeps a line that says what a file with a build id is; what has no room is
+ * left off as a whole. */
+static void fetch_response_debuginfod(struct fetch_response *answer,
+                                      const char *line, size_t len)
+{
+    static const char *const names[] = {"file", "archive", "imasignature"};
+    const size_t used = strlen(answer->debuginfod);
+    char name[64], value[FETCH_RESPONSE_DEBUGINFOD];
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(name, sizeof(name), SYMCACHE_PROPERTY_DEBUGINFOD "%s",
+                 names[i]);
+        if (header_line_value(line, len, name, value, sizeof(value)) &&
+            value[0] != '\0' && strstr(answer->debuginfod, name) == NULL &&
+            used + strlen(name) + strlen(value) + 4 <
+                sizeof(answer->debuginfod)) {
+            snprintf(answer->debuginfod + used,
+                     sizeof(answer->debuginfod) - used, "%s: %s\n", name,
+                     value);
+        }
     }
 }
 
@@ -109,6 +134,7 @@ void fetch_response_line(struct fetch_response *answer, const char *line,
     }
     fetch_response_meta(answer, line, len);
     fetch_response_source_map(answer, line, len);
+    fetch_response_debuginfod(answer, line, len);
     fetch_response_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
     fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
                           answer->content_digest);

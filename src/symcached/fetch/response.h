@@ -18,6 +18,7 @@
 #define FETCH_RESPONSE_TYPE 128
 #define FETCH_RESPONSE_META 1024
 #define FETCH_RESPONSE_SOURCE_MAP 2048
+#define FETCH_RESPONSE_DEBUGINFOD 3072
 
 /* A text is "" if the answer did not have it. */
 struct fetch_response {
@@ -48,6 +49,9 @@ struct fetch_response {
     char reason[64]; /* X-Symcache-Reason */
     char source_map[FETCH_RESPONSE_SOURCE_MAP]; /* SourceMap or X-SourceMap;
                                                    a longer one is left out */
+    char debuginfod[FETCH_RESPONSE_DEBUGINFOD]; /* lines X-DEBUGINFOD-<name>,
+                                                   as properties of the file
+                                                   (proto/properties.h) */
     char body[1024]; /* the beginning of the body of an error */
 };
 

@@ -84,6 +84,7 @@ static void lookup_free(struct lookup *lookup)
     free(lookup->dir.root);
     free(lookup->file);
     free(lookup->part);
+    free(lookup->properties);
     free(lookup->out);
     free(lookup);
 }

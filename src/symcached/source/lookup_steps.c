@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "symcached/index/index.h"
@@ -23,6 +24,7 @@
 #include "base/origin.h"
 #include "base/async_unlink.h"
 #include "base/log.h"
+#include "proto/properties.h"
 #include "symcached/space/space.h"
 
 #define LOOKUP_POINTERS 3
@@ -95,6 +97,10 @@ static void lookup_publish(struct lookup *lookup, const char *from,
         return;
     }
 
+    if (lookup->properties != NULL) {
+        (void)lsetxattr(lookup->file, SYMCACHE_PROPERTIES_ATTRIBUTE,
+                        lookup->properties, strlen(lookup->properties), 0);
+    }
     if (lookup->received.bytes == 0) {
         lookup->received.bytes = (uint64_t)st.st_size;
     }

@@ -114,6 +114,7 @@ struct lookup {
     void *task; /* of the step, or NULL */
     char *file;
     char *part; /* what is received */
+    char *properties; /* of that, as proto/properties.h has them; or NULL */
     char *out;  /* what is unpacked */
     int part_fd;
     int out_fd;

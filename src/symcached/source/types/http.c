@@ -262,6 +262,10 @@ static void on_fetched(void *arg, const struct fetch_result *result)
                             "may be cut");
         lookup->resume(lookup);
     } else {
+        if (lookup->key.id_type == SYMCACHE_ID_BUILD &&
+            result->answer->debuginfod[0] != '\0') {
+            lookup->properties = strdup(result->answer->debuginfod);
+        }
         lookup_check_part(lookup);
     }
 }
@@ -281,6 +285,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
         origin_place(lookup->place, sizeof(lookup->place), url);
     }
     memset(&lookup->received, 0, sizeof(lookup->received));
+    free(lookup->properties);
+    lookup->properties = NULL;
 
     if (url != NULL && lookup_open_part(lookup) != 0) {
         lookup_fail(lookup, "open");
