@@ -79,4 +79,14 @@ is check("crash.pdb/xyz"), 400, 'an id that is none';
 is $u->request('GET', "$base/symbols/a/b?$key", '')->{status}, 404, 'no verb';
 is $u->request('POST', "$base/uploads/x:other?$key", '')->{status}, 404, 'another one';
 
+# --- who begins many uploads takes no place of others
+
+my ($other) = send_file($text); # with the other token's user, it stays
+my @begun = map { member(create('key=try0123456789abcdef'), 'uploadKey') } 0 .. 101;
+is scalar(grep { /^[0-9a-f]{32}$/ } @begun), 102, 'each upload can be begun';
+is_deeply [map { $u->request('POST', "$base/uploads/$_:complete?key=try0123456789abcdef", '')
+    ->{status} } @begun[0, 1, 2, 101]], [404, 404, 409, 409],
+    'the oldest of that user are forgotten, the last 100 are not';
+is complete($other), 'DUPLICATE_DATA', 'that of another user is not';
+
 done_testing;

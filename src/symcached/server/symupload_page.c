@@ -24,8 +24,8 @@
 
 #define RETRY_SECONDS "15"
 
-/* Uploads that are begun, and for how long one may take. */
-#define ENTRIES_MAX 1000
+/* Uploads that one user has begun, and for how long one may take. */
+#define ENTRIES_MAX 100
 #define ENTRY_MS (3600 * 1000)
 
 #define KEY_SIZE 32 /* hex digits */
@@ -49,7 +49,6 @@ struct entry {
 struct symuploads {
     struct uploads *uploads;
     TAILQ_HEAD(entries, entry) entries; /* the oldest first */
-    size_t n;
 };
 
 /* answers ------------------------------------------------------------------ */
@@ -117,7 +116,6 @@ static int check_token(const struct config *config, const char *query,
 static void forget(struct entry *entry)
 {
     TAILQ_REMOVE(&entry->symuploads->entries, entry, next);
-    entry->symuploads->n--;
     free(entry);
 }
 
@@ -134,6 +132,31 @@ static void forget_old(struct symuploads *symuploads)
             forget(entry);
         }
     }
+}
+
+/* Is there a place for one more upload of a user?  Nobody takes one of others:
+ * the user's oldest one that is not being sent goes for it. */
+static bool has_place(struct symuploads *symuploads, const char *user)
+{
+    struct entry *entry, *oldest = NULL;
+    size_t n = 0;
+
+    TAILQ_FOREACH(entry, &symuploads->entries, next)
+    {
+        if (strcmp(entry->user, user) == 0) {
+            n++;
+            if (oldest == NULL && entry->state != ENTRY_RUNS) {
+                oldest = entry;
+            }
+        }
+    }
+    if (n < ENTRIES_MAX) {
+        return true;
+    }
+    if (oldest != NULL) {
+        forget(oldest);
+    }
+    return oldest != NULL;
 }
 
 /* Whoever knows the key may send: it is as good as a token. */
@@ -166,7 +189,7 @@ static void create(struct symuploads *symuploads, const char *user,
             "nginx does not say where the server is, by " UPLOAD_HEADER_URL);
         return;
     }
-    entry = symuploads->n < ENTRIES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+    entry = has_place(symuploads, user) ? calloc(1, sizeof(*entry)) : NULL;
     if (entry == NULL ||
         getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
         free(entry);
@@ -181,7 +204,6 @@ static void create(struct symuploads *symuploads, const char *user,
     entry->only_try = only_try;
     snprintf(entry->user, sizeof(entry->user), "%s", user);
     TAILQ_INSERT_TAIL(&symuploads->entries, entry, next);
-    symuploads->n++;
     answer(req,
            "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
            "\"uploadKey\": \"%s\" }\n",
