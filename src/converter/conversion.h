@@ -23,6 +23,7 @@ struct conversion {
     bool is_like_symbolic; /* names are those that the "symbolic" library has */
     const char *altlink;   /* path of the file of .gnu_debugaltlink, or NULL */
     bool has_file_addresses; /* of an ELF file: see debuginfo_result */
+    const char *image; /* path of the image of a PDB, or NULL */
     bool is_strict;  /* refuses all that the "symbolic" library refuses */
     bool has_sandbox;
     bool is_durable; /* the output is on the disk before it has its name */

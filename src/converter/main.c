@@ -35,6 +35,8 @@ static const char help[] =
     "  --altlink FILE the file that dwz made for several; else it is looked "
     "for\n"
     "                 beside FILE and in /usr/lib/debug\n"
+    "  --image FILE   of breakpad, the image of a PDB, which has its unwind\n"
+    "                 information; else it is looked for beside FILE\n"
     "  --like-symbolic\n"
     "                 names as the \"symbolic\" library has them, and not as "
     "debuggers\n"
@@ -118,6 +120,10 @@ static int take_option(struct conversion *c, char **arg, int left)
         c->altlink = arg[1];
         return 2;
     }
+    if (strcmp(arg[0], "--image") == 0 && left > 1) {
+        c->image = arg[1];
+        return 2;
+    }
     if (strcmp(arg[0], "--strict") == 0) {
         c->is_strict = true;
         return 1;
@@ -172,7 +178,10 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
         c->makes_tree = c->is_durable;
         if (c->altlink == NULL) {
-            c->altlink = getenv("PDB2SYMCACHE_ALTLINK");
+            c->altlink = getenv("PDB2SYMCACHE_SECOND");
+        }
+        if (c->image == NULL) {
+            c->image = getenv("PDB2SYMCACHE_SECOND");
         }
         addresses = getenv("PDB2SYMCACHE_ADDRESSES");
         c->has_file_addresses =

@@ -46,7 +46,7 @@ struct input {
     size_t size;
     uint8_t *expanded; /* room for what a compressed PDB becomes, or NULL */
     size_t room;       /* its bytes */
-    size_t beside;     /* bytes of another file that is read */
+    size_t beside;     /* bytes of other files that are read */
     const uint8_t *map; /* a script's source map; NULL: none was named */
     size_t map_size;
 };
@@ -389,7 +389,7 @@ static void take_supplement(const struct conversion *c, struct input *input)
         supplement_map(c, input->data, input->size, &supplement);
     }
     supplement_set(&supplement);
-    input->beside = supplement.size;
+    input->beside = supplement.size + supplement.image_size;
 }
 
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */

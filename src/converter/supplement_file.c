@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -77,7 +78,7 @@ static bool ask_child(const struct conversion *c, const uint8_t *data,
            memchr(link->path, '\0', sizeof(link->path)) != NULL;
 }
 
-static bool map_file(const char *path, struct supplement *s)
+static bool map_file(const char *path, const uint8_t **data, size_t *file_size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -93,8 +94,8 @@ static bool map_file(const char *path, struct supplement *s)
     if (p == MAP_FAILED) {
         return false;
     }
-    s->data = p;
-    s->size = (size_t)st.st_size;
+    *data = p;
+    *file_size = (size_t)st.st_size;
     return true;
 }
 
@@ -127,20 +128,41 @@ static void find(const struct conversion *c, const struct elf_altlink *link,
     name = name != NULL ? name + 1 : link->path;
     if (name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
         snprintf(path, sizeof(path), "%.*s%s", dir, c->input, name);
-        if (map_file(path, s)) {
+        if (map_file(path, &s->data, &s->size)) {
             return;
         }
         snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, c->input, name);
-        if (map_file(path, s)) {
+        if (map_file(path, &s->data, &s->size)) {
             return;
         }
     }
     if (strncmp(link->path, folder, sizeof(folder) - 1) == 0 &&
-        strstr(link->path, "/../") == NULL && map_file(link->path, s)) {
+        strstr(link->path, "/../") == NULL &&
+        map_file(link->path, &s->data, &s->size)) {
         return;
     }
     print_id_path(path, sizeof(path), link->id, link->id_size);
-    (void)map_file(path, s);
+    (void)map_file(path, &s->data, &s->size);
+}
+
+/* The image of crash.pdb is crash.dll, crash.exe or crash.sys. */
+static void find_image(const struct conversion *c, struct supplement *s)
+{
+    static const char *const ends[] = {".dll", ".exe", ".sys"};
+    size_t i, stem = strlen(c->input);
+    char path[PATH_MAX];
+
+    if (stem < 4 || strcasecmp(c->input + stem - 4, ".pdb") != 0) {
+        return;
+    }
+    stem -= 4;
+    for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem, c->input,
+                             ends[i]) < sizeof(path) &&
+            map_file(path, &s->image, &s->image_size)) {
+            return;
+        }
+    }
 }
 
 void supplement_map(const struct conversion *c, const uint8_t *data,
@@ -148,8 +170,15 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
 {
     struct elf_altlink link;
 
-    if (c->altlink != NULL) {
-        (void)map_file(c->altlink, s);
+    if (c->has_wanted && c->wanted == DEBUGINFO_BREAKPAD &&
+        !elf_sniff(data, size)) {
+        if (c->image == NULL) {
+            find_image(c, s);
+        } else {
+            (void)map_file(c->image, &s->image, &s->image_size);
+        }
+    } else if (c->altlink != NULL) {
+        (void)map_file(c->altlink, &s->data, &s->size);
     } else if (may_have(data, size) && ask_child(c, data, size, &link)) {
         find(c, &link, s);
     }

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Finds the file in which dwz has put what several files share.
+ * Finds what a conversion reads beside its file: where dwz has put what several
+ * files share, and the image of a PDB.
  */
 #ifndef CONVERTER_SUPPLEMENT_FILE_H
 #define CONVERTER_SUPPLEMENT_FILE_H
@@ -10,9 +11,16 @@
 #include "debuginfo/supplement.h"
 
 /*
- * Maps the file that belongs to an ELF file in memory: the one that is named by
- * --altlink, or one beside the input, in a folder .dwz there, or where Linux
- * systems have it.  A child process without rights reads which one that is.
+ * Maps the file that belongs to the input, which is in memory.
+ *
+ * Of an ELF file that is the one that is named by --altlink, or one beside the
+ * input, in a folder .dwz there, or where Linux systems have it.  A child
+ * process without rights reads which one that is.
+ *
+ * Of a PDB of which Breakpad's text is made, it is the one that is named by
+ * --image, or one beside the input with the same name and the extension of an
+ * image.
+ *
  * Whether it is the right one, the reader of the file finds out.
  */
 void supplement_map(const struct conversion *conversion, const uint8_t *data,

@@ -17,12 +17,16 @@
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
+#include "debuginfo/pe/pe.h"
+#include "debuginfo/supplement.h"
 #include "input.h"
 #include "memory.h"
 #include "symbolication/symbolication.h"
 
 #define DEPTH_MAX 256 /* of inlined calls; deeper ones are left out */
 #define LINE_MAX_TEXT 128
+
+#define ARCH_X86 1 /* as SymCaches number it, divided by 100 */
 
 /* One inlined call, or one line, with the addresses that it has in a row. */
 struct call {
@@ -420,9 +424,26 @@ static int put_functions(struct sym *s)
 
 /* all of it --------------------------------------------------------------- */
 
-/* What has no call frame information, or none that can be read, has none in
- * its text either; its names are not lost. */
-static int put_frames(struct sym *s, const uint8_t *data, size_t size)
+/* Does the image name the PDB that the text is of? */
+static bool is_image_of(const struct supplement *beside,
+                        const struct debuginfo_result *result)
+{
+    struct pe_code code;
+    char error[200];
+
+    return beside->image != NULL &&
+           pe_code_read(beside->image, beside->image_size, &code, error,
+                        sizeof(error)) == 0 &&
+           code.debug_id.is_known &&
+           memcmp(code.debug_id.guid, result->guid, sizeof(result->guid)) ==
+               0 &&
+           code.debug_id.age == result->age;
+}
+
+/* Writes the STACK records of a file, if it has any.  What cannot be read has
+ * none; its names are not lost. */
+static int put_records(struct sym *s, const uint8_t *data, size_t size,
+                       bool *has_any)
 {
     const enum debuginfo_output wanted = DEBUGINFO_CFICACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
@@ -432,17 +453,43 @@ static int put_frames(struct sym *s, const uint8_t *data, size_t size)
     struct debuginfo_result result;
 
     memset(&result, 0, sizeof(result));
-    if (maker != NULL && maker->read_cfi != NULL &&
-        cfi_convert(maker->read_cfi, true, data, size, &sink, &result,
-                    &failure) == 0) {
+    *has_any = maker != NULL && maker->read_cfi != NULL &&
+               cfi_convert(maker->read_cfi, true, data, size, &sink, &result,
+                           &failure) == 0 &&
+               memory.size > 0;
+    if (*has_any) {
         put(s, (const char *)memory.data, memory.size);
     }
     free(memory.data);
     return failure.code == FAILURE_LIMIT ? -1 : 0;
 }
 
+/* Windows unwinds all processors but x86 by tables that are in the image. */
+static int put_frames(struct sym *s, const uint8_t *data, size_t size,
+                      struct debuginfo_result *result)
+{
+    const struct supplement *beside = supplement_get();
+    bool has_any;
+
+    if (put_records(s, data, size, &has_any) != 0) {
+        return -1;
+    }
+    if (has_any || !result->is_pdb ||
+        symc_load(s->reader.data + SYMC_AT_ARCH) / 100 == ARCH_X86) {
+        return 0;
+    }
+    if (is_image_of(beside, result)) {
+        return put_records(s, beside->image, beside->image_size, &has_any);
+    }
+    if (result->note[0] == '\0') {
+        snprintf(result->note, sizeof(result->note), "%s", IMAGE_NOTE);
+    }
+    return 0;
+}
+
 static int write_text(struct sym *s, const uint8_t *data, size_t size,
                       const char *name, const struct symc_sink *sink,
+                      struct debuginfo_result *result,
                       struct failure *failure)
 {
     s->is_inlined = calloc((size_t)s->reader.num_functions + 1, 1);
@@ -456,7 +503,7 @@ static int write_text(struct sym *s, const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     put_origins(s);
-    if (put_functions(s) != 0 || put_frames(s, data, size) != 0 ||
+    if (put_functions(s) != 0 || put_frames(s, data, size, result) != 0 ||
         s->has_failed) {
         return failure_memory(failure);
     }
@@ -488,7 +535,7 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
                               sizeof(error)) == SYMC_OPENED &&
                      symc_verify(&s->reader, error, sizeof(error)) ==
                          SYMC_SOUND
-                 ? write_text(s, data, size, name, sink, failure)
+                 ? write_text(s, data, size, name, sink, result, failure)
                  : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
                                error);
     }

@@ -16,6 +16,10 @@
 #define ALTLINK_NOTE "names are missing that dwz has moved to the file with "  \
                      "build id "
 
+/* The note of a text that has no unwind information, as that of a PDB for x64
+ * or arm64 is in the image of its module. */
+#define IMAGE_NOTE "there are no STACK records without the image of the module"
+
 struct supplement {
     /* Names are those that the "symbolic" library finds, even where a debugger
      * knows better ones. */
@@ -26,6 +30,11 @@ struct supplement {
      * the one in that section. */
     const uint8_t *data;
     size_t size;
+
+    /* The PE image of a PDB, which has the unwind information of its functions;
+     * or NULL.  It counts only if it names the PDB. */
+    const uint8_t *image;
+    size_t image_size;
 };
 
 void supplement_set(const struct supplement *supplement);

@@ -20,6 +20,8 @@ static void ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx,
     symcache_hint_e hint, ngx_str_t *value, ngx_str_t values[SYMCACHE_HINTS]);
 static ngx_int_t ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
     ngx_str_t values[SYMCACHE_HINTS]);
+static ngx_int_t ngx_symcache_request_code_file(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *name);
 
 
 ngx_int_t
@@ -435,5 +437,52 @@ ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
     ngx_memzero(hints, sizeof(hints));
     ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_ID, &value, hints);
 
+    if (ngx_symcache_request_code_file(ctx, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len) {
+        ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_FILE, &value, hints);
+    }
+
     return ngx_symcache_request_hints(ctx, hints);
+}
+
+
+/* The name of the file with the code id, without folders, or an empty one. */
+
+static ngx_int_t
+ngx_symcache_request_code_file(ngx_symcache_ctx_t *ctx, ngx_str_t *name)
+{
+    u_char     *p, *last;
+    ngx_str_t   value;
+
+    ngx_str_null(name);
+
+    if (ngx_http_arg(ctx->request, (u_char *) "code_file",
+                     sizeof("code_file") - 1, &value)
+        != NGX_OK
+        || value.len == 0 || value.len > SYMCACHE_HINT_MAX)
+    {
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(ctx->request->pool, value.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    name->data = p;
+    last = p;
+    ngx_unescape_uri(&last, &value.data, value.len, 0);
+
+    for (/* void */ ; p < last; p++) {
+        if (*p == '/' || *p == '\\') {
+            name->data = p + 1;
+        }
+    }
+
+    name->len = last - name->data;
+
+    return NGX_OK;
 }

@@ -16,6 +16,7 @@ static int symcache_hint_is_file(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
+static int symcache_hint_is_code_file(const char *value, size_t len);
 static int symcache_hint_is_sources(const char *value, size_t len);
 
 static const struct {
@@ -29,6 +30,7 @@ static const struct {
     [SYMCACHE_HINT_MAP] = { "map", symcache_hint_is_file },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
+    [SYMCACHE_HINT_CODE_FILE] = { "code_file", symcache_hint_is_code_file },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
     [SYMCACHE_HINT_SOURCES] = { "sources", symcache_hint_is_sources },
 };
@@ -412,6 +414,14 @@ symcache_hint_is_checksum(const char *value, size_t len)
 
 
 /* One text for each id, so that all who know it wait for the same job. */
+
+static int
+symcache_hint_is_code_file(const char *value, size_t len)
+{
+    symcache_key_t  key;
+
+    return symcache_name_parse(value, len, &key) == SYMCACHE_OK;
+}
 
 static int
 symcache_hint_is_code_id(const char *value, size_t len)

@@ -41,6 +41,8 @@ typedef enum {
     SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */
     SYMCACHE_HINT_CODE_ID,
+    /* the name of the file that has this code id */
+    SYMCACHE_HINT_CODE_FILE,
     /* of a portable PDB, hex: the layout unified has it in place of an age */
     SYMCACHE_HINT_STAMP,
     /* names of sources, with "," between several: no others are asked; behind

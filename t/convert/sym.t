@@ -66,4 +66,28 @@ for my $file ("$data/pdb/crash.pdb", glob("$data/convert/elf/{gcc-5,clang-4,"
         or diag map { $wanted->[$_], $got->[$_] } grep { defined } @other[0 .. 2];
 }
 
+# The unwind information of a PDB for x64 is in its image.
+mkdir "$work/alone" or die;
+my $pdb = "$work/alone/attach_amd64.pdb";
+spew($pdb, slurp($corpus->unpacked("$data/convert/msvc/attach_amd64.pdb.zst")));
+my $image = $corpus->unpacked("$data/convert/msvc/attach_amd64.dll.zst");
+my $other = $corpus->unpacked("$data/convert/pe/mingw-2.dll.zst");
+run("$build/pdb2symcache --kind cficache --text -o $work/image.cfi $image");
+my $stack = slurp("$work/image.cfi"); # the library's, byte for byte (cfi.t)
+
+sub stack {
+    my (@options) = @_;
+    my $text = run("$build/pdb2symcache --kind breakpad @options -o - $pdb");
+    return join '', map { "$_\n" } grep { /^STACK / } split /\n/, $text // '';
+}
+is stack(), '', 'a PDB for x64 alone';
+like slurp("$work/err"), qr/note: there are no STACK records without the image/,
+    'is told';
+is stack("--image $image"), $stack, 'with its image';
+is stack("--image $other"), '', 'with another one';
+spew("$work/alone/attach_amd64.dll", slurp($image));
+is stack(), $stack, 'with its image beside it';
+spew("$work/alone/attach_amd64.dll", substr slurp($image), 0, 20000);
+is stack(), '', 'with half of it';
+
 done_testing;

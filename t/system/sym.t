@@ -45,7 +45,7 @@ $t->write_file("native/_.debug/elf-buildid-sym-$build/_.debug", $so);
 
 my $our = [$t->program('pdb2symcache'), '-pdb', '{pdb}'];
 my %config = (stores => {}, sources => {});
-my %layouts = (native => ['symstore', 'ssqp'], both => ['symstore', 'breakpad']);
+my %layouts = (native => ['symstore', 'ssqp'], alone => ['symstore'], both => ['symstore', 'breakpad']);
 for my $name (sort keys %layouts) {
     for (@{ $layouts{$name} }) {
         $config{sources}{"$name-$_"} = { type => 'filesystem', layout => $_,
@@ -117,6 +117,36 @@ like $r->{body}, qr/^FUNC \w+ \w+ 0 outer::/m,
     'names are readable';
 like $r->{body}, qr/^INLINE 0 \d+ \d+ \d+ \w+ \w+$/m, 'inlined calls';
 like $r->{body}, qr/^STACK CFI INIT /m, 'unwind information';
+
+# --- of a PDB for x64, with the unwind information of its image
+
+my ($pdb, $dll) = map { scalar qx(zstd -qdc @{[$t->data("convert/msvc/$_.zst")]}) }
+    'attach_amd64.pdb', 'attach_amd64.dll';
+$t->write_file('dll', $dll);
+my $pe = unpack 'x60 V', $dll;
+my $code_id = sprintf '%08X%x', unpack("x$pe x8 V", $dll), unpack("x$pe x80 V", $dll);
+my $cfi = qx(@{[$t->program('pdb2symcache')]} --kind cficache --text -o - @{[$t->path('dll')]});
+my $attach_id = qx(zstd -qdc @{[$t->data('convert/breakpad/msvc-attach_amd64.sym.zst')]} | head -1)
+    =~ s/^MODULE windows x86_64 (\w+) .*\n/$1/r;
+$t->write_file("native/attach_amd64.pdb/$attach_id/attach_amd64.pdb", $pdb);
+$t->write_file("alone/attach_amd64.pdb/$attach_id/attach_amd64.pdb", $pdb);
+$t->write_file("native/attach_amd64.dll/$code_id/attach_amd64.dll", $dll);
+my $attach = "attach_amd64.pdb/$attach_id/attach_amd64.sym";
+my $named = 'code_file=C%3A%5Cx%5CAttach_amd64.dll&code_id=' . lc $code_id;
+
+$r = $t->get("/native/$attach?$named");
+is $r->{status}, 200, 'text of a PDB whose image is named' or diag $t->helper_log;
+is join('', map { "$_\n" } @{ records($r->{body}, 'STACK') }),
+    join('', map { "$_\n" } sort split /\n/, $cfi), 'has what the image has';
+cmp_ok scalar @{ records($r->{body}, 'STACK') }, '>', 80, 'all of it' or diag $t->helper_log;
+is scalar @{ records($r->{body}, 'FUNC') },
+    scalar(() = qx(zstd -qdc @{[$t->data('convert/breakpad/msvc-attach_amd64.sym.zst')]})
+        =~ /^FUNC /mg), 'and the functions of the PDB';
+$r = $t->get("/alone/$attach?$named");
+is $r->{status}, 200, 'an image that is nowhere' or diag $t->helper_log;
+is scalar @{ records($r->{body}, 'STACK') }, 0, 'there are no records then';
+is $t->get("/native/$attach?code_file=..&code_id=$code_id")->{status}, 200,
+    'what is no name is passed over';
 
 # --- who has text, or cannot make it
 

@@ -109,6 +109,27 @@ static void file(void **state)
         symcache_hint_add(hints, SYMCACHE_HINT_MAP, "a\0/hash-00", 10));
 }
 
+static void code_file(void **state)
+{
+    static const char *const good[] = {"crash.dll", "libc.so.6", "a b&c.exe"};
+    static const char *const bad[] = {"", ".", "..", "a/b", "a\\b", "a\n",
+                                      ".hidden"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(add("A:0", 3));
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_CODE_FILE, good[i],
+                                      strlen(good[i])));
+        symcache_hint_get(hints, SYMCACHE_HINT_CODE_FILE, value);
+        assert_string_equal(value, good[i]);
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_CODE_FILE, bad[i],
+                                       strlen(bad[i])));
+    }
+}
+
 static void since(void **state)
 {
     static const char *const bad[] = {"", "0", "01", "-1", "1 ", "1e3",
@@ -228,10 +249,15 @@ static void none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum), cmocka_unit_test(code_id),
-        cmocka_unit_test(file),     cmocka_unit_test(since),
-        cmocka_unit_test(sources),  cmocka_unit_test(url),
-        cmocka_unit_test(encoded),  cmocka_unit_test(longest),
+        cmocka_unit_test(checksum),
+        cmocka_unit_test(code_id),
+        cmocka_unit_test(code_file),
+        cmocka_unit_test(file),
+        cmocka_unit_test(since),
+        cmocka_unit_test(sources),
+        cmocka_unit_test(url),
+        cmocka_unit_test(encoded),
+        cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "altlink.h"
+#include "second_original.h"
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
@@ -287,7 +287,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     }
     if (job->state == JOB_PUBLISHES &&
         transcode_is_ours(job_transcoder(job))) {
-        provenance_note_builder(file, job->run.lacks_altlink);
+        provenance_note_builder(file, job->run.lacks_second);
     }
     job_note_places(job, file);
     job->target.published = *version;
@@ -326,7 +326,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     }
     if (result->ok) {
         job_run_converted(job);
-        if (job_wants_altlink(job, result->tail)) {
+        if (job_wants_second(job, result->tail)) {
             return;
         }
         job_set_state(job, JOB_PUBLISHES);

@@ -27,7 +27,7 @@
 #include "inputs.h"
 #include "prefetch.h"
 #include "proto/header.h"
-#include "altlink.h"
+#include "second_original.h"
 #include "scheduler.h"
 #include "sibling.h"
 #include "waiter.h"
@@ -466,7 +466,7 @@ static void cancel(struct job *job)
         transcode_cancel(job->run.transcode);
         job->run.transcode = NULL;
     }
-    job_leave_altlink(job);
+    job_leave_second(job);
     job_leave_inputs(job);
     section_free(job);
     if (job->publish != NULL) {

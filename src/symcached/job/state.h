@@ -17,7 +17,7 @@
  *   sibling.c             tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
  *   conversion.c          runs its transcoder, and publishes what that made
- *   altlink.c             gets the second original of ELF files
+ *   second_original.c     gets the second original of ELF files and PDBs
  *   inputs.c              takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
  *   ask_tier.c            asks the tier of its store, before all that
@@ -156,9 +156,9 @@ struct run {
      * at that time; another one may run later, on another format */
     const struct transcoder_config *accuser;
     unsigned lies;
-    struct waiter *altlink; /* for a second original, see altlink.h; or NULL */
-    unsigned asked_altlink : 1;
-    unsigned lacks_altlink : 1; /* for now: it may be there later */
+    struct waiter *second;  /* see second_original.h; or NULL */
+    unsigned asked_second : 1;
+    unsigned lacks_second : 1; /* for now: it may be there later */
     unsigned pause : 28;   /* seconds that the transcoder is left alone */
     unsigned is_counted : 1; /* in trust->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */

@@ -115,6 +115,8 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
         [SYMCACHE_HINT_CODE_ID] =
             "code_id= must be buildid-<hex>, or time stamp and size of an "
             "image",
+        [SYMCACHE_HINT_CODE_FILE] =
+            "code_file= must be the name of a file without folders",
         [SYMCACHE_HINT_STAMP] = "stamp= must be 1 to 8 hex digits",
         [SYMCACHE_HINT_SOURCES] =
             "sources= must be names of sources, joined by \",\"",

@@ -146,7 +146,7 @@ static int fill_env(struct command *command,
          command_is_ours(transcoder->command) && paths->has_file_addresses
              ? "file"
              : NULL},
-        {"PDB2SYMCACHE_ALTLINK",
+        {"PDB2SYMCACHE_SECOND",
          command_is_ours(transcoder->command) ? paths->map : NULL},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);

@@ -258,6 +258,7 @@ static void on_validated(void *arg, struct child_result *child)
 
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
         take_file(transcode, &result);
+        result.tail = transcode->ended.tail;
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
         result.error = "the transcoder left an unsound file";
     } else {
