@@ -328,7 +328,7 @@ BASHDIR  = $(AT)/share/bash-completion/completions
 ZSHDIR   = $(AT)/share/zsh/site-functions
 PAGES    = $(wildcard man/*.[0-9]) $(MADEPAGES)
 DOCS     = README.md CHANGELOG.md LICENSE bench/README.md $(wildcard docs/*.* \
-           docs/internals/*.* conf-examples/*.md conf-examples/*.conf \
+           docs/internals/*.* docs/pictures/*.* conf-examples/*.md conf-examples/*.conf \
            conf-examples/*.json conf-examples/*.yml conf-examples/*/*)
 UNITS    = $(notdir $(wildcard packaging/systemd/*))
 CREATED  = sysusers.d/symcached.conf tmpfiles.d/symcached.conf

@@ -138,11 +138,12 @@ sub texts {
         "[...document.querySelectorAll($quoted)].map(e => e.textContent)") };
 }
 
-# PNG of the whole page.
+# PNG of the whole page, or of a part of it (x, y, width, height, scale).
 sub picture {
-    my ($self) = @_;
+    my ($self, %part) = @_;
     my $r = $self->call('Page.captureScreenshot', format => 'png',
-        captureBeyondViewport => JSON::PP::true());
+        captureBeyondViewport => JSON::PP::true(),
+        %part ? (clip => \%part) : ());
     return decode_base64($r->{data});
 }
 
