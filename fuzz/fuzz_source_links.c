@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debuginfo/portablepdb/source_links.h"
+#include "debuginfo/sourcelink/sourcelink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

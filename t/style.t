@@ -70,10 +70,12 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/msfz' => 'base',
-    'debuginfo/pdb' => 'base debuginfo debuginfo/msfz derived/symcache',
+    'debuginfo/pdb' => 'base debuginfo debuginfo/msfz debuginfo/sourcelink'
+        . ' derived/sourcecache derived/symcache',
     'debuginfo/macho' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
-    'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
+    'debuginfo/sourcelink' => 'base debuginfo derived/symcache json',
+    'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe debuginfo/sourcelink'
         . ' derived/ppdbcache derived/sourcecache derived/symcache',
     'debuginfo/zip' => '',
     'debuginfo/sourcebundle' => 'base proto json debuginfo debuginfo/zip'

@@ -96,7 +96,8 @@ unsigned config_format_inputs(symcache_kind_e kind)
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
     case SYMCACHE_KIND_SOURCECACHE:
-        return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB;
+        return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB |
+               1u << FORMAT_PDB;
     case SYMCACHE_KIND_PROGUARDCACHE:
         return 1u << FORMAT_PROGUARD;
     case SYMCACHE_KIND_JSCACHE:

@@ -81,6 +81,10 @@ static const char *to_say(const struct check *check,
         memcmp(result->guid, check->guid, sizeof(check->guid)) != 0) {
         return CHECK_SOUND;
     }
+    if (result->has_links) {
+        return result->publics_only ? CHECK_SOUND CHECK_PUBLICS CHECK_LINKS
+                                    : CHECK_SOUND CHECK_FULL CHECK_LINKS;
+    }
     return result->publics_only ? CHECK_SOUND CHECK_PUBLICS
                                 : CHECK_SOUND CHECK_FULL;
 }

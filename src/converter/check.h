@@ -18,6 +18,8 @@
 /* and of its input: that is a PDB with the id that was asked for */
 #define CHECK_FULL "full\n"
 #define CHECK_PUBLICS "publics\n" /* with public symbols only */
+/* and besides: that says where source files are */
+#define CHECK_LINKS "links\n"
 
 struct check {
     int fd;           /* that is told of a sound output */

@@ -40,6 +40,7 @@ struct debuginfo_result {
     uint32_t age;
     uint8_t is_pdb;       /* and no other format */
     uint8_t publics_only; /* and has no private symbols */
+    uint8_t has_links;    /* and says where its source files are */
     char note[160]; /* a sentence for whoever runs it, or "" */
 };
 

@@ -26,6 +26,9 @@
 #define SYMCACHE_HAS_UNWIND   0x04    /* how a caller's frame is found */
 #define SYMCACHE_HAS_SOURCES  0x08    /* texts of source files */
 #define SYMCACHE_HAS_CODE     0x10
+#define SYMCACHE_HAS_LINKS    0x20    /* it says where source files are: of a
+                                         Windows PDB, of which nothing else
+                                         may be known */
 
 
 /*

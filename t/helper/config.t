@@ -75,7 +75,7 @@ is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
     . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho; '
     . 'jscache 2.0.0 of any; '
-    . 'sourcecache 1.0.0 of portablepdb, sourcebundle; '
+    . 'sourcecache 1.0.0 of pdb, portablepdb, sourcebundle; '
     . 'breakpad 1.0.0 of pdb, pe, elf, macho; '
     . 'proguardcache 1.0.0 of proguard'],
     'our converter makes every kind that it writes';

@@ -114,6 +114,15 @@ put("sample.pdb/$id/sample.src.zip");
 start('symstore');
 unlike is_made('a bundle goes first', 'sample.pdb', $id), qr/https:/,
     'and nothing of the PDB is in it';
+start('symstore');
+is $t->helper('GET', "/v1/ppdbcache/default/sample.pdb/$id?version=1.0.0&wait=60")
+    ->{status}, 200, 'names first';
+unlike is_made('a bundle goes first', 'sample.pdb', $id), qr/https:/,
+    'also if the PDB is among the downloads';
+unlink $t->path("symbols/sample.pdb/$id/sample.src.zip");
+start('symstore');
+$t->helper('GET', "/v1/ppdbcache/default/sample.pdb/$id?version=1.0.0&wait=60");
+like is_made('or else the PDB', 'sample.pdb', $id), qr/https:/, 'with its links';
 
 # --- what is no bundle
 

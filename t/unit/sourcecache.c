@@ -310,7 +310,7 @@ static void test_bundles(void **state)
     free(text.data);
 }
 
-static void begin(struct sourcecache_writer *w, bool slashes,
+static void begin(struct sourcecache_writer *w, uint32_t slashes,
                   const struct symc_sink *sink)
 {
     struct sourcecache_identity identity = {"guidguidguidgui", 1};

@@ -57,7 +57,8 @@ static size_t read_pdb(const struct input *in, struct file_identity *id)
     }
     set_guid(id, got.guid, got.age);
     id->features =
-        features_of(!got.stripped, true, got.has_unwind_info != 0, false);
+        features_of(!got.stripped, true, got.has_unwind_info != 0, false) |
+        (got.has_links ? SYMCACHE_HAS_LINKS : 0);
     return 1;
 }
 

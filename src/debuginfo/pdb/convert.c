@@ -25,6 +25,7 @@
 #include "publics.h"
 #include "function_name.h"
 #include "source_files.h"
+#include "sources.h"
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
@@ -70,7 +71,7 @@ static int prepare(struct convert *c, struct failure *failure)
         types_open(&s->ids, &c->msf, IPI_STREAM, failure) != 0) {
         return -1;
     }
-    if (srcsrv_read(&c->srcsrv, &c->msf, &c->info) != 0) {
+    if (srcsrv_read(&c->srcsrv, &c->msf, &c->info, true) != 0) {
         return failure_memory(failure);
     }
     s->crossref.msf = &c->msf;
@@ -191,6 +192,7 @@ static int write_all(struct convert *c, const struct symc_sink *sink,
     }
     result->is_pdb = c->info.version >= INFO_FIRST_GUID;
     result->publics_only = (c->dbi.flags & DBI_STRIPPED) != 0;
+    result->has_links = info_stream_has_links(&c->msf);
     return format_finish(&c->writer, &identity, sink, result, failure);
 }
 
@@ -245,6 +247,7 @@ static int convert(const uint8_t *data, size_t size,
 static const struct debuginfo_maker pdb_makes[] = {
     {.output = DEBUGINFO_SYMCACHE, .convert = convert},
     {.output = DEBUGINFO_CFICACHE, .read_cfi = pdb_cfi_read},
+    {.output = DEBUGINFO_SOURCECACHE, .convert = pdb_convert_sources},
 };
 
 const struct debuginfo_format pdb_format = {

@@ -78,6 +78,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     id.age = 0;
     id.stripped = 0;
     id.has_unwind_info = 0;
+    id.has_links = info_stream_has_links(msf);
     if (msf_stream_size(msf, DBI_STREAM) != 0) {
         p = msf_view(msf, DBI_STREAM, 0, DBI_HEADER, buffer);
         if (p == NULL || le32(p) != 0xFFFFFFFF) {

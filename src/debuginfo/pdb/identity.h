@@ -17,6 +17,7 @@ struct pdb_identity {
     uint32_t age;
     uint32_t info_age;
     int stripped; /* the PDB has only public symbols */
+    int has_links; /* it says where its source files are */
     int has_unwind_info; /* FPO or frame data, as only 32-bit x86 has */
 };
 

@@ -35,6 +35,24 @@ static int skip_words(const uint8_t *head, uint32_t size, uint64_t *at)
     return *at > size ? -1 : 0;
 }
 
+/* Of the Source Link files that a linker is given, the first is in the stream
+ * "sourcelink", and the others in "sourcelink$1" and so on. */
+static bool is_sourcelink(const char *name)
+{
+    static const char first[] = "sourcelink";
+    size_t n = sizeof(first) - 1;
+
+    return strncmp(name, first, n) == 0 &&
+           (name[n] == '\0' || name[n] == '$');
+}
+
+static void add_sourcelink(struct info_stream *info, uint32_t stream)
+{
+    if (info->num_sourcelinks < INFO_SOURCELINKS) {
+        info->sourcelinks[info->num_sourcelinks++] = stream;
+    }
+}
+
 static int find_streams(struct info_stream *info, const uint8_t *head,
                         uint32_t size, uint32_t *table_stream,
                         struct failure *failure)
@@ -72,6 +90,8 @@ static int find_streams(struct info_stream *info, const uint8_t *head,
         } else if (strcmp(name, "srcsrv") == 0 &&
                    info->srcsrv_stream == MSF_NO_STREAM) {
             info->srcsrv_stream = stream;
+        } else if (is_sourcelink(name)) {
+            add_sourcelink(info, stream);
         }
     }
     for (at += 4; at + 4 <= size; at += 4) {
@@ -140,6 +160,23 @@ int info_stream_read(struct info_stream *info, const struct msf *msf,
     }
     return stream == MSF_NO_STREAM ? 0
                                    : read_table(info, msf, stream, failure);
+}
+
+bool info_stream_has_links(const struct msf *msf)
+{
+    struct failure failure = {FAILURE_NONE, ""};
+    struct info_stream info = {0};
+    uint32_t stream, size = msf_stream_size(msf, INFO_STREAM);
+    const uint8_t *head =
+        msf_view(msf, INFO_STREAM, 0, size, &info.info_buffer);
+    bool has;
+
+    has = head != NULL &&
+          find_streams(&info, head, size, &stream, &failure) == 0 &&
+          (msf_stream_size(msf, info.srcsrv_stream) > 0 ||
+           info.num_sourcelinks > 0);
+    info_stream_free(&info);
+    return has;
 }
 
 int info_stream_text(const struct info_stream *info, uint32_t offset,

@@ -89,13 +89,12 @@ static bool next_setting(struct lines *l)
            memchr(l->line, '=', l->size) != NULL;
 }
 
-static bool read_ini(struct lines *l)
+static bool read_ini(struct lines *l, bool of_perforce)
 {
-    int has_version, is_perforce;
+    bool has_version = false, is_perforce = false;
     size_t size;
     const char *value;
 
-    has_version = is_perforce = 0;
     if (!next_line(l) || !starts(l, "SRCSRV: ini --")) {
         return false;
     }
@@ -109,17 +108,19 @@ static bool read_ini(struct lines *l)
             is_perforce = size == 8 && strncasecmp(value, "perforce", 8) == 0;
         }
     }
-    return has_version && is_perforce && starts(l, "SRCSRV: variables --");
+    return has_version && (is_perforce || !of_perforce) &&
+           starts(l, "SRCSRV: variables --");
 }
 
-static bool read_variables(struct lines *l)
+static bool read_variables(struct srcsrv *s, struct lines *l)
 {
-    int has_target;
+    bool has_target = false;
     size_t size;
 
-    has_target = 0;
+    s->variables = l->p;
     while (next_setting(l)) {
         has_target |= value_of(l, "SRCSRVTRG", &size) != NULL;
+        s->variables_size = (size_t)(l->p - s->variables);
     }
     return has_target && starts(l, "SRCSRV: source files --");
 }
@@ -171,7 +172,7 @@ static int read_files(struct srcsrv *s, struct lines *l)
 }
 
 int srcsrv_read(struct srcsrv *s, const struct msf *msf,
-                const struct info_stream *info)
+                const struct info_stream *info, bool of_perforce)
 {
     uint32_t size;
     struct lines l = {NULL, NULL, NULL, 0};
@@ -187,7 +188,8 @@ int srcsrv_read(struct srcsrv *s, const struct msf *msf,
         return 0;
     }
     l.end = l.p + size;
-    if (!read_ini(&l) || !read_variables(&l)) {
+    s->size = size;
+    if (!read_ini(&l, of_perforce) || !read_variables(s, &l)) {
         return 0;
     }
     return read_files(s, &l);
@@ -212,6 +214,35 @@ static const char *part(const struct srcsrv_entry *e, unsigned n,
     star = memchr(p, '*', (size_t)(end - p));
     *size = (uint32_t)((star == NULL ? end : star) - p);
     return p;
+}
+
+bool srcsrv_part(const struct srcsrv *s, size_t entry, unsigned number,
+                 struct symc_text *text)
+{
+    text->size = 0;
+    text->data = part(&s->entries[entry], number, &text->size);
+    return text->data != NULL;
+}
+
+bool srcsrv_variable(const struct srcsrv *s, size_t *at,
+                     struct symc_text *name, struct symc_text *value)
+{
+    struct lines l = {s->variables, NULL, NULL, 0};
+    const char *equals;
+
+    if (*at >= s->variables_size) {
+        return false;
+    }
+    l.p += *at;
+    l.end = s->variables + s->variables_size;
+    (void)next_line(&l);
+    *at = (size_t)(l.p - s->variables);
+    equals = memchr(l.line, '=', l.size);
+    name->data = l.line;
+    name->size = (uint32_t)(equals - l.line);
+    value->data = equals + 1;
+    value->size = (uint32_t)(l.size - name->size - 1);
+    return true;
 }
 
 bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,

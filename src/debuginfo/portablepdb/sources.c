@@ -185,7 +185,7 @@ static int write_all(struct sources *s, const struct symc_sink *sink)
         le_guid(identity.guid, s->root.id);
         identity.age = PORTABLEPDB_AGE;
     }
-    if (check(s, sourcecache_writer_begin(&s->writer, &identity, false,
+    if (check(s, sourcecache_writer_begin(&s->writer, &identity, 0,
                                           sink)) != 0 ||
         add_links(s) != 0) {
         return -1;

@@ -129,7 +129,7 @@ static int convert(const uint8_t *data, size_t size,
     }
     if (manifest_read(&c.manifest, c.zip, failure) == 0 &&
         check(&c, sourcecache_writer_begin(&c.writer, &c.manifest.identity,
-                                           true, sink)) == 0 &&
+                                           SOURCECACHE_SLASHES, sink)) == 0 &&
         add_all(&c) == 0 && find_members(&c) == 0 && add_texts(&c) == 0) {
         rc = check(&c, sourcecache_writer_finish(&c.writer));
     }

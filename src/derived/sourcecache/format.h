@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The layout of a SourceCache, the digest of a source bundle or of a portable
- * PDB.  All numbers are little-endian.
+ * The layout of a SourceCache, the digest of a source bundle or of a PDB.  All
+ * numbers are little-endian.
  *
  *   header     magic, version, id of the module, flags
  *   texts      as they are, in any order, without anything between them
@@ -35,6 +35,9 @@
 
 /* Paths are kept, and looked up, with / for \. */
 #define SOURCECACHE_SLASHES 1u
+
+/* The same in lower case (of ASCII letters): of a Windows PDB. */
+#define SOURCECACHE_FOLDS 2u
 
 #define SOURCECACHE_TRAILER 40
 #define SOURCECACHE_AT_COUNTS 0 /* 8 numbers, in the order of the parts */

@@ -149,15 +149,27 @@ static char slash(char c, bool slashes)
     return slashes && c == '\\' ? '/' : c;
 }
 
-/* Compares a text with a key, which has its slashes already. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* As a key of a file with these flags has it. */
+static char fold(char c, uint32_t flags)
+{
+    c = slash(c, (flags & SOURCECACHE_SLASHES) != 0);
+    return (flags & SOURCECACHE_FOLDS) != 0 ? lower(c) : c;
+}
+
+/* Compares a text with a key, which is folded already. */
 static int compare(const char *text, size_t size, struct symc_string key,
-                   bool slashes)
+                   uint32_t flags)
 {
     size_t i, n = size < key.size ? size : key.size;
     unsigned char c;
 
     for (i = 0; i < n; i++) {
-        c = (unsigned char)slash(text[i], slashes);
+        c = (unsigned char)fold(text[i], flags);
         if (c != (unsigned char)key.data[i]) {
             return c < (unsigned char)key.data[i] ? -1 : 1;
         }
@@ -167,7 +179,7 @@ static int compare(const char *text, size_t size, struct symc_string key,
 
 static bool find(const struct sourcecache_reader *r,
                  enum sourcecache_part part, const char *text, size_t size,
-                 bool slashes, struct sourcecache_entry *entry)
+                 uint32_t flags, struct sourcecache_entry *entry)
 {
     uint32_t low = 0, high = r->count[part], middle;
     const uint8_t *p;
@@ -176,7 +188,7 @@ static bool find(const struct sourcecache_reader *r,
     while (low < high) {
         middle = low + (high - low) / 2;
         p = sourcecache_record(r, part, middle);
-        order = compare(text, size, sourcecache_string(r, p), slashes);
+        order = compare(text, size, sourcecache_string(r, p), flags);
         if (order == 0) {
             return sourcecache_reader_entry(r, le32(p + 8), entry);
         }
@@ -193,14 +205,13 @@ bool sourcecache_find_path(const struct sourcecache_reader *r,
                            const char *path, size_t size,
                            struct sourcecache_entry *entry)
 {
-    return find(r, SOURCECACHE_PATHS, path, size,
-                (r->flags & SOURCECACHE_SLASHES) != 0, entry);
+    return find(r, SOURCECACHE_PATHS, path, size, r->flags, entry);
 }
 
 bool sourcecache_find_url(const struct sourcecache_reader *r, const char *url,
                           size_t size, struct sourcecache_entry *entry)
 {
-    return find(r, SOURCECACHE_URLS, url, size, false, entry);
+    return find(r, SOURCECACHE_URLS, url, size, 0, entry);
 }
 
 bool sourcecache_find_id(const struct sourcecache_reader *r,
@@ -240,8 +251,7 @@ struct symc_string sourcecache_attribute(const struct sourcecache_reader *r,
 
     for (i = 0; i < r->count[SOURCECACHE_ATTRIBUTES]; i++) {
         p = sourcecache_record(r, SOURCECACHE_ATTRIBUTES, i);
-        if (compare(name, strlen(name), sourcecache_string(r, p), false) ==
-            0) {
+        if (compare(name, strlen(name), sourcecache_string(r, p), 0) == 0) {
             return sourcecache_string(r, p + 8);
         }
     }
@@ -249,11 +259,6 @@ struct symc_string sourcecache_attribute(const struct sourcecache_reader *r,
 }
 
 /* links ------------------------------------------------------------------ */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
 
 /* Does a path fit a pattern, which is in lower case? */
 static bool fits(struct symc_string pattern, bool is_prefix,

@@ -51,6 +51,7 @@ enum sourcecache_status {
     SOURCECACHE_DAMAGED,  /* its size or checksum is wrong */
     SOURCECACHE_NOT_UTF8,
     SOURCECACHE_TOO_LARGE,
+    SOURCECACHE_LINKED, /* nobody has packed it, but its URL leads to it */
     SOURCECACHE_STATUSES
 };
 
@@ -94,9 +95,9 @@ bool sourcecache_reader_entry(const struct sourcecache_reader *reader,
                               uint32_t index, struct sourcecache_entry *entry);
 
 /*
- * Find an entry by its path, with \ and / as one in source bundles; by its URL,
- * as it is written; by the debug id in its headers and its type.  They return
- * false if there is none.
+ * Find an entry by its path, with \ and / as one in source bundles and Windows
+ * PDBs, and without case in these; by its URL, as it is written; by the debug
+ * id in its headers and its type.  They return false if there is none.
  */
 bool sourcecache_find_path(const struct sourcecache_reader *reader,
                            const char *path, size_t size,

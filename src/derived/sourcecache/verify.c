@@ -190,7 +190,7 @@ sourcecache_verify(const struct sourcecache_reader *r, char *error,
     uint32_t i;
 
     if (le32(r->data + SOURCECACHE_AT_RESERVED) != 0 ||
-        (r->flags & ~SOURCECACHE_SLASHES) != 0 ||
+        (r->flags & ~(SOURCECACHE_SLASHES | SOURCECACHE_FOLDS)) != 0 ||
         le32(r->data + r->size - SOURCECACHE_TRAILER + SOURCECACHE_AT_ZERO) !=
             0) {
         (void)verification_fails(&v.file, "reserved bytes are not zero");

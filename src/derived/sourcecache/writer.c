@@ -53,10 +53,21 @@ static uint8_t *add(struct sourcecache_writer *w, enum sourcecache_part part,
     return data->data + data->size - size;
 }
 
+/* As a key of a file with these flags is. */
+static uint8_t fold(char c, uint32_t flags)
+{
+    if ((flags & SOURCECACHE_SLASHES) != 0 && c == '\\') {
+        return '/';
+    }
+    return (flags & SOURCECACHE_FOLDS) != 0 && c >= 'A' && c <= 'Z'
+               ? (uint8_t)(c | 0x20)
+               : (uint8_t)c;
+}
+
 /* Adds a string and writes where it is to at, an offset in a part. */
 static bool add_string(struct sourcecache_writer *w,
                        enum sourcecache_part part, size_t at,
-                       const char *text, size_t size, bool slashes)
+                       const char *text, size_t size, uint32_t flags)
 {
     uint8_t *p;
     size_t i;
@@ -71,7 +82,7 @@ static bool add_string(struct sourcecache_writer *w,
         return false;
     }
     for (i = 0; i < size; i++) {
-        p[i] = slashes && text[i] == '\\' ? '/' : (uint8_t)text[i];
+        p[i] = fold(text[i], flags);
     }
     symc_store(w->parts[part].data + at,
                   (uint32_t)(p - w->parts[SOURCECACHE_STRINGS].data));
@@ -89,12 +100,12 @@ static const uint8_t *string_of(const struct sourcecache_writer *w,
 enum symc_status
 sourcecache_writer_begin(struct sourcecache_writer *w,
                          const struct sourcecache_identity *identity,
-                         bool slashes, const struct symc_sink *sink)
+                         uint32_t flags, const struct symc_sink *sink)
 {
     uint8_t head[SOURCECACHE_HEADER] = SOURCECACHE_MAGIC;
 
     w->sink = sink;
-    w->flags = slashes ? SOURCECACHE_SLASHES : 0;
+    w->flags = flags;
     symc_store(head + SOURCECACHE_AT_VERSION, SOURCECACHE_VERSION);
     memcpy(head + SOURCECACHE_AT_GUID, identity->guid, 16);
     symc_store(head + SOURCECACHE_AT_AGE, identity->age);
@@ -107,8 +118,7 @@ sourcecache_writer_begin(struct sourcecache_writer *w,
 static bool add_key(struct sourcecache_writer *w, enum sourcecache_part part,
                     const struct symc_text *key, uint32_t file)
 {
-    bool slashes = part == SOURCECACHE_PATHS &&
-                   (w->flags & SOURCECACHE_SLASHES) != 0;
+    uint32_t flags = part == SOURCECACHE_PATHS ? w->flags : 0;
     uint8_t *p;
 
     if (key->size == 0) {
@@ -120,7 +130,7 @@ static bool add_key(struct sourcecache_writer *w, enum sourcecache_part part,
     }
     symc_store(p + 8, file);
     return add_string(w, part, w->parts[part].size - SOURCECACHE_KEY,
-                      key->data, key->size, slashes);
+                      key->data, key->size, flags);
 }
 
 static bool add_id(struct sourcecache_writer *w,
@@ -170,7 +180,7 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *w,
     at = w->parts[SOURCECACHE_ENTRIES].size - SOURCECACHE_ENTRY;
     for (i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
         if (!add_string(w, SOURCECACHE_ENTRIES, at + strings[i].at,
-                        strings[i].text->data, strings[i].text->size, false)) {
+                        strings[i].text->data, strings[i].text->size, 0)) {
             return SYMC_NO_MEMORY;
         }
     }
@@ -256,7 +266,7 @@ enum symc_status sourcecache_writer_map(struct sourcecache_writer *w,
     size_t at = (size_t)file * SOURCECACHE_ENTRY + SOURCECACHE_ENTRY_MAP;
 
     return le32(entry_of(w, file) + SOURCECACHE_ENTRY_MAP + 4) != 0 ||
-                   add_string(w, SOURCECACHE_ENTRIES, at, map, size, false)
+                   add_string(w, SOURCECACHE_ENTRIES, at, map, size, 0)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
@@ -279,8 +289,8 @@ sourcecache_writer_link(struct sourcecache_writer *w,
     symc_store(p + 16, is_prefix);
     at = w->parts[SOURCECACHE_LINKS].size - SOURCECACHE_LINK;
     if (!add_string(w, SOURCECACHE_LINKS, at + 8, url->data, url->size,
-                    false) ||
-        !add_string(w, SOURCECACHE_LINKS, at, pattern->data, size, false)) {
+                    0) ||
+        !add_string(w, SOURCECACHE_LINKS, at, pattern->data, size, 0)) {
         return SYMC_NO_MEMORY;
     }
     if (size == 0) { /* there, but empty: "*" fits everything */
@@ -307,9 +317,9 @@ sourcecache_writer_attribute(struct sourcecache_writer *w,
     }
     at = w->parts[SOURCECACHE_ATTRIBUTES].size - SOURCECACHE_PAIR;
     return add_string(w, SOURCECACHE_ATTRIBUTES, at, name->data, name->size,
-                      false) &&
+                      0) &&
                    add_string(w, SOURCECACHE_ATTRIBUTES, at + 8, value->data,
-                              value->size, false)
+                              value->size, 0)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }

@@ -50,11 +50,11 @@ struct sourcecache_identity {
 
 void sourcecache_writer_free(struct sourcecache_writer *writer);
 
-/* Begins the file; slashes: paths are looked up with / for \. */
+/* Begins the file; flags: SOURCECACHE_SLASHES, SOURCECACHE_FOLDS (format.h). */
 enum symc_status
 sourcecache_writer_begin(struct sourcecache_writer *writer,
                          const struct sourcecache_identity *identity,
-                         bool slashes, const struct symc_sink *sink);
+                         uint32_t flags, const struct symc_sink *sink);
 
 /*
  * Adds a file, whose text is missing until it is written; its index is the

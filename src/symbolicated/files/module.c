@@ -77,7 +77,8 @@ static void read_provenance(struct module *module, int fd)
     module->source[n > 0 ? n : 0] = '\0';
     if (sscanf(module->source, "%*s %11s %*d %x", extent, &module->features) ==
             2 &&
-        module->features != 0 && strcmp(extent, "publics") == 0) {
+        (module->features & ~SYMCACHE_HAS_LINKS) != 0 &&
+        strcmp(extent, "publics") == 0) {
         module->features |= SYMCACHE_HAS_DEBUG;
     }
     module->source[strcspn(module->source, " ")] = '\0';

@@ -240,7 +240,7 @@ static void print_sources(struct dump *d)
 {
     static const char *const statuses[SOURCECACHE_STATUSES] = {
         "", " (not in the bundle)", " (damaged)", " (not UTF-8)",
-        " (too large)"};
+        " (too large)", " "};
     const struct sourcecache_reader *r = &d->input.reader.sourcecache;
     struct sourcecache_entry entry;
     struct symc_string link;
@@ -256,6 +256,11 @@ static void print_sources(struct dump *d)
                                   : entry.url.data != NULL ? &entry.url
                                                            : &entry.name);
         output_text(&d->output, statuses[entry.status]);
+        if (entry.status == SOURCECACHE_LINKED) {
+            output_string(&d->output, &entry.url);
+            output_text(&d->output, "\n");
+            continue;
+        }
         print_number(d, ", lines ", entry.lines);
     }
     output_text(&d->output, "\nlinks\n");

@@ -319,7 +319,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
             job_leave_unverified(job);
             return;
         }
-        job_take_verified(job, result->proof == PROOF_PUBLICS);
+        job_take_verified(job, result->proof);
     } else if (job->original.link != NULL && !job_has_original(job)) {
         job_fail(job, 0, changed);
         return;

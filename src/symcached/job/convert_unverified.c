@@ -63,13 +63,16 @@ bool job_is_unverified(const struct job *job)
     return job->original.is_unverified;
 }
 
-void job_take_verified(struct job *job, bool publics_only)
+void job_take_verified(struct job *job, enum proof proof)
 {
     struct lookup *lookup = job->lookup;
+    bool links = proof == PROOF_FULL_LINKS || proof == PROOF_PUBLICS_LINKS;
 
     job->lookup = NULL;
     job->original.is_unverified = false;
-    source_verified(lookup, publics_only);
+    source_verified(lookup,
+                    proof == PROOF_PUBLICS || proof == PROOF_PUBLICS_LINKS,
+                    links ? SYMCACHE_HAS_LINKS : 0);
 }
 
 void job_leave_unverified(struct job *job)

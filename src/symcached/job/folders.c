@@ -21,6 +21,7 @@
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 #include "symcached/intake/intake.h"
+#include "source_code.h"
 #include "waiter.h"
 
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
@@ -96,7 +97,11 @@ static bool is_useless(const struct job *job, const char *path)
         symcache_kind((symcache_kind_e)job->key.kind);
     struct provenance provenance;
 
-    if (!provenance_read(path, &provenance) || provenance.features == 0) {
+    if (!provenance_read(path, &provenance) ||
+        (provenance.features & ~(unsigned)SYMCACHE_HAS_LINKS) == 0) {
+        if (provenance.features & kind->needs) {
+            return false;
+        }
         return (kind->needs & SYMCACHE_HAS_SYMBOLS) == 0 &&
                kind->slots[1] != SYMCACHE_KINDS;
     }
@@ -146,6 +151,9 @@ bool job_take_download(struct job *job)
     unsigned i;
 
     for (i = 0; slots[i] != SYMCACHE_KINDS; i++) {
+        if (i > 0 && source_code_wants_bundle(job)) {
+            break;
+        }
         if (has_slot(&job->key, (symcache_kind_e)slots[i]) &&
             take_slot(job, (symcache_kind_e)slots[i])) {
             job->original.from = ORIGINAL_DOWNLOADS;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "inputs.h"
 #include "scheduler.h"
+#include "source_code.h"
 
 const char ORIGINAL_DOWNLOADS[] = "downloads";
 
@@ -96,6 +97,7 @@ struct job *job_new(struct scheduler *scheduler,
     job->original.slot = source_id_slot(&job->key, 0, FORMAT_PDB);
     job->purpose = request->purpose;
     order_begin(&job->order, request->store, &job->key, request->transcoder);
+    source_code_begin(job);
     return job;
 }
 

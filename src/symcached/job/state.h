@@ -362,7 +362,7 @@ void job_take_unverified(void *arg, const char *here);
 bool job_is_unverified(const struct job *job);
 
 /* The converter has found out that it is what was looked for. */
-void job_take_verified(struct job *job, bool publics_only);
+void job_take_verified(struct job *job, enum proof proof);
 
 /* It has not: the source looks at it again, with a process for that. */
 void job_leave_unverified(struct job *job);

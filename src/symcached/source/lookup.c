@@ -456,6 +456,9 @@ unsigned source_first_ids(const symcache_key_t *key)
     if (!original_id_has_several((symcache_kind_e)key->kind)) {
         return 0;
     }
+    if (is_bundle(key, 0)) {
+        return 1u << ORIGINAL_ID_BUNDLE | 1u << ORIGINAL_ID_BUNDLE_KEY;
+    }
     return is_program(key, 0) ? ORIGINAL_IDS_ALL & ~ORIGINAL_IDS_NO_PROGRAMS
                               : ORIGINAL_IDS_NO_PROGRAMS;
 }

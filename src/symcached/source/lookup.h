@@ -134,7 +134,8 @@ void source_narrow(struct lookup *lookup, unsigned ids);
 
 /* The file is the right one, and as far as the source is concerned this is the
  * end: the attempt is reported, and the lookup is freed; done is not called. */
-void source_verified(struct lookup *lookup, bool publics_only);
+void source_verified(struct lookup *lookup, bool publics_only,
+                     unsigned features);
 
 /* Has a process look at the file, and goes on as if unverified() had never been
  * called.  `file` is gone, until it is found again. */

@@ -124,11 +124,13 @@ bool lookup_find_local_pdb(struct lookup *lookup)
     return true;
 }
 
-void source_verified(struct lookup *lookup, bool publics_only)
+void source_verified(struct lookup *lookup, bool publics_only,
+                     unsigned features)
 {
     char detail[64];
 
     lookup->publics_only = publics_only;
+    lookup->features = features;
     lookup->received.bytes = lookup->offered;
     snprintf(detail, sizeof(detail), "%llu bytes%s",
              (unsigned long long)lookup->offered,

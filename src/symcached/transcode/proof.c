@@ -59,10 +59,12 @@ static enum proof proof_of(const char *text)
         [PROOF_SOUND] = "sound\n",
         [PROOF_FULL] = "sound\nfull\n",
         [PROOF_PUBLICS] = "sound\npublics\n",
+        [PROOF_FULL_LINKS] = "sound\nfull\nlinks\n",
+        [PROOF_PUBLICS_LINKS] = "sound\npublics\nlinks\n",
     };
     enum proof proof;
 
-    for (proof = PROOF_PUBLICS; proof > PROOF_NONE; proof--) {
+    for (proof = PROOF_PUBLICS_LINKS; proof > PROOF_NONE; proof--) {
         if (strcmp(text, texts[proof]) == 0) {
             break;
         }

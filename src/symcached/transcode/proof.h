@@ -25,7 +25,9 @@ enum proof {
     PROOF_NONE,   /* nothing was said, as by an older converter */
     PROOF_SOUND,  /* what it made is sound */
     PROOF_FULL,   /* and made of a PDB with the id of the key */
-    PROOF_PUBLICS /* the same, with public symbols only */
+    PROOF_PUBLICS, /* the same, with public symbols only */
+    PROOF_FULL_LINKS,   /* both, of a PDB that says where source files are */
+    PROOF_PUBLICS_LINKS
 };
 
 /* Sockets; each is -1 when it is closed. */

@@ -150,6 +150,24 @@ static void take_result(struct symbolicator_result *result,
     result->is_image = module->key.id_type == SYMCACHE_ID_PE;
 }
 
+/* The source code of a module, or NULL.  Windows PDBs have links, which
+ * Symbolicator does not look at. */
+static const struct sourcecache_reader *
+sources_of(const struct symbolicator_call *call,
+           const struct api_module *module)
+{
+    bool has_pdb_links = (call->config->symbolicator.corrections &
+                          1u << CORRECTION_PDB_LINKS) != 0;
+    const struct sourcecache_reader *reader;
+
+    if (module->state != API_MODULE_FOUND) {
+        return NULL;
+    }
+    reader = &module->reader->sourcecache;
+    return (reader->flags & SOURCECACHE_FOLDS) != 0 && !has_pdb_links ? NULL
+                                                                      : reader;
+}
+
 /*
  * Fills the results.  If the image of a module was not found either, that its
  * PDB failed counts, too.
@@ -183,9 +201,7 @@ static void take_results(struct symbolicator_call *call)
     }
     for (i = 0; i < call->sources.nmodules; i++) {
         result = &call->results[call->sourced[i]];
-        result->sources = call->sources.modules[i].state == API_MODULE_FOUND
-                              ? &call->sources.modules[i].reader->sourcecache
-                              : NULL;
+        result->sources = sources_of(call, &call->sources.modules[i]);
         result->source_attempts = call->sources.modules[i].attempts;
     }
 }

@@ -29,12 +29,14 @@ void frame_source_find(struct frame_source *found,
         }
         return;
     }
-    found->is_known = entry.status == SOURCECACHE_TEXT;
+    found->is_known = entry.status == SOURCECACHE_TEXT ||
+                      entry.status == SOURCECACHE_LINKED;
     if (!found->is_known) {
         return;
     }
-    found->has_text = true;
+    found->has_text = entry.status == SOURCECACHE_TEXT;
     found->has_lines =
+        found->has_text &&
         source_context_read(&found->context, sources, &entry, line, 0);
     if (entry.url.size > 0) {
         found->link_size = symcache_url_normalise(found->link, entry.url.data,

@@ -36,8 +36,8 @@ void symbolicator_features_write(struct json_writer *w,
     unsigned features = 0;
 
     if (result->status == SYMBOLICATOR_FOUND) {
-        features = result->features != 0 ? result->features
-                                         : guess_features(result);
+        features = result->features & ~SYMCACHE_HAS_LINKS;
+        features = features != 0 ? features : guess_features(result);
     }
     json_write_key(w, "features");
     json_write_open(w, '{');
