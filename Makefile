@@ -44,15 +44,20 @@ HARDEN   =
 HOT      =
 endif
 
-LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_krb5 \
-                    -lnettle -lzstd -lseccomp
+LIBS_symcached    = -levent -lcurl -lcrypto -lnettle -lcjson -lexpat -lpcre2-8 \
+                    -lgssapi_krb5 -lzstd -lseccomp
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
-LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto \
+LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lprotobuf-nanopb -lcapstone -lisal \
-                    -lminizip -lnettle -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lisal -lminizip -lnettle \
+                    -lz -lzstd -lseccomp
+
+# libraries that symcachectl loads when it needs them, by their names at run time
+soname   = $(shell readelf -d $$($(CC) -print-file-name=lib$(1).so) | \
+             sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')
+ONDEMAND = $(B)/obj/src/symcachectl/on_demand.o
 
 PROGRAMS = symcached symcached-sandboxed symbolicated symbolicated-worker \
            pdb2symcache symcachectl
@@ -117,7 +122,7 @@ $(B)/obj/%.o: %.c | check-packages
 # otherwise replace
 define part
 $(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
-                src/$(1)/main.c,$$(filter src/$(1)/%,$$(CSRCS))))
+                src/$(1)/main.c %/on_demand.c,$$(filter src/$(1)/%,$$(CSRCS))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	@ar qcs $$@ $$^
@@ -133,6 +138,10 @@ $(B)/$(1): $(B)/obj/src/$(ROOM_$(1))/main.o $(B)/lib$(ROOM_$(1)).a \
 endef
 
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+
+$(B)/symcachectl: $(ONDEMAND)
+$(ONDEMAND): private CPPFLAGS += -DLIBCURL='"$(call soname,curl)"' \
+    -DLIBCAPSTONE='"$(call soname,capstone)"'
 
 # manual pages that are made from documents
 

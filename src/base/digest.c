@@ -5,7 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,41 +14,29 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SUM 32 /* bytes */
-
 struct digest {
-    EVP_MD_CTX *context;
+    struct sha256_ctx context;
 };
 
 struct digest *digest_new(void)
 {
-    struct digest *digest = calloc(1, sizeof(*digest));
+    struct digest *digest = malloc(sizeof(*digest));
 
-    if (digest == NULL) {
-        return NULL;
-    }
-    digest->context = EVP_MD_CTX_new();
-    if (digest->context == NULL ||
-        EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL) != 1) {
-        digest_free(digest);
-        return NULL;
+    if (digest != NULL) {
+        sha256_init(&digest->context);
     }
     return digest;
 }
 
 void digest_free(struct digest *digest)
 {
-    if (digest != NULL) {
-        EVP_MD_CTX_free(digest->context);
-        free(digest);
-    }
+    free(digest);
 }
 
-/* Once a context is initialized, adding bytes to it cannot fail. */
 void digest_add(struct digest *digest, const void *data, size_t len)
 {
     if (digest != NULL) {
-        (void)EVP_DigestUpdate(digest->context, data, len);
+        sha256_update(&digest->context, len, data);
     }
 }
 
@@ -55,21 +44,21 @@ void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])
 {
     static const char start[] = "sha-256=:";
     const size_t n = sizeof(start) - 1;
-    unsigned char sum[EVP_MAX_MD_SIZE] = {0};
+    uint8_t sum[SHA256_DIGEST_SIZE];
 
-    (void)EVP_DigestFinal_ex(digest->context, sum, NULL);
+    sha256_digest(&digest->context, sizeof(sum), sum);
     memcpy(text, start, n);
-    EVP_EncodeBlock((unsigned char *)text + n, sum, SUM);
+    base64_encode_raw(text + n, sizeof(sum), sum);
     memcpy(text + SYMCACHE_DIGEST_TEXT - 1, ":", 2);
 }
 
 void digest_hex(struct digest *digest, char text[DIGEST_HEX + 1])
 {
-    unsigned char sum[EVP_MAX_MD_SIZE] = {0};
+    uint8_t sum[SHA256_DIGEST_SIZE];
     size_t i;
 
-    (void)EVP_DigestFinal_ex(digest->context, sum, NULL);
-    for (i = 0; i < SUM; i++) {
+    sha256_digest(&digest->context, sizeof(sum), sum);
+    for (i = 0; i < sizeof(sum); i++) {
         snprintf(text + 2 * i, 3, "%02x", sum[i]);
     }
 }
@@ -154,11 +143,14 @@ bool digest_of_file(int fd, uint8_t digest[DIGEST_SIZE])
 {
     static const char start[] = "sha-256=:";
     char text[SYMCACHE_DIGEST_TEXT + 1];
-    uint8_t bytes[33]; /* of 44 digits of base64, with a NUL for the "=" */
+    uint8_t bytes[BASE64_DECODE_LENGTH(44)]; /* of so many digits */
+    struct base64_decode_ctx context;
+    size_t n = sizeof(bytes);
 
+    base64_decode_init(&context);
     if (!digest_sealed(fd, text) ||
-        EVP_DecodeBlock(bytes, (const uint8_t *)text + strlen(start), 44) !=
-            sizeof(bytes)) {
+        !base64_decode_update(&context, &n, bytes, 44, text + strlen(start)) ||
+        !base64_decode_final(&context) || n != DIGEST_SIZE) {
         return false;
     }
     memcpy(digest, bytes, DIGEST_SIZE);

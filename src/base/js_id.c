@@ -3,21 +3,21 @@
  */
 #include "js_id.h"
 
-#include <openssl/evp.h>
+#include <nettle/sha2.h>
 #include <string.h>
 
 void js_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
            const uint8_t *map)
 {
     static const char embedded[] = "embedded";
-    uint8_t text[2 * JS_ID_SIZE];
-    size_t size = map != NULL ? JS_ID_SIZE : strlen(embedded);
+    struct sha256_ctx context;
 
-    memcpy(text, script, JS_ID_SIZE);
-    memcpy(text + JS_ID_SIZE, map != NULL ? map : (const uint8_t *)embedded,
-           size);
-    if (EVP_Digest(text, JS_ID_SIZE + size, id, NULL, EVP_sha256(), NULL) !=
-        1) {
-        memset(id, 0, JS_ID_SIZE); /* the id of nothing */
+    sha256_init(&context);
+    sha256_update(&context, JS_ID_SIZE, script);
+    if (map != NULL) {
+        sha256_update(&context, JS_ID_SIZE, map);
+    } else {
+        sha256_update(&context, strlen(embedded), (const uint8_t *)embedded);
     }
+    sha256_digest(&context, JS_ID_SIZE, id);
 }

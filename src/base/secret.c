@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
+#include <nettle/memops.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,7 +214,7 @@ bool secret_is_equal(const char *a, const char *b)
 {
     size_t n = strlen(a);
 
-    return strlen(b) == n && CRYPTO_memcmp(a, b, n) == 0;
+    return strlen(b) == n && memeql_sec(a, b, n);
 }
 
 bool secret_is_token(const char *text)

@@ -3,7 +3,7 @@
  */
 #include "url_id.h"
 
-#include <openssl/evp.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include "proto/hints.h"
 
@@ -11,13 +11,16 @@ int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
            bool is_scraped)
 {
     char text[2 * SYMCACHE_HINT_MAX + 16];
+    struct sha256_ctx context;
     int n = snprintf(text, sizeof(text), "%s%s%s%s", url,
                      since[0] != '\0' ? "#" : "", since,
                      is_scraped ? "#scraped" : "");
 
-    return n >= 0 && (size_t)n < sizeof(text) &&
-                   EVP_Digest(text, (size_t)n, id, NULL, EVP_sha256(), NULL) ==
-                       1
-               ? 0
-               : -1;
+    if (n < 0 || (size_t)n >= sizeof(text)) {
+        return -1;
+    }
+    sha256_init(&context);
+    sha256_update(&context, (size_t)n, (const uint8_t *)text);
+    sha256_digest(&context, URL_ID_SIZE, id);
+    return 0;
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <curl/curl.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 
 #include "base/digest.h"
 #include "base/secret.h"
@@ -68,7 +68,7 @@ static void write_id(struct digest *digest, char id[SYMBFILE_ID_SIZE])
         (void)sscanf(hex + 2 * i, "%2x", &byte);
         bytes[i] = (unsigned char)byte;
     }
-    EVP_EncodeBlock((unsigned char *)text, bytes, ID_BYTES);
+    base64_encode_raw(text, ID_BYTES, bytes);
     for (i = 0; i < SYMBFILE_ID_SIZE - 1; i++) {
         id[i] = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
     }
@@ -150,7 +150,8 @@ static void add_header(struct request *r, const char *format, ...)
 static int add_key(struct request *r, const char *key)
 {
     char secret[SECRET_MAX + 1], error[256];
-    char encoded[SECRET_MAX / 3 * 4 + 8];
+    char encoded[BASE64_ENCODE_RAW_LENGTH(SECRET_MAX) + 1];
+    size_t n;
 
     if (key == NULL) {
         return COMMAND_OK;
@@ -160,8 +161,9 @@ static int add_key(struct request *r, const char *key)
         return command_fail(COMMAND_USAGE, "--api-key", error);
     }
     if (strchr(secret, ':') != NULL) {
-        EVP_EncodeBlock((unsigned char *)encoded,
-                        (const unsigned char *)secret, (int)strlen(secret));
+        n = strlen(secret);
+        base64_encode_raw(encoded, n, (const uint8_t *)secret);
+        encoded[BASE64_ENCODE_RAW_LENGTH(n)] = '\0';
         add_header(r, "Authorization: APIKey %s", encoded);
     } else {
         add_header(r, "Authorization: APIKey %s", secret);

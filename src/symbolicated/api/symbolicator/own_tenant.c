@@ -3,7 +3,7 @@
  */
 #include "own_sources.h"
 
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static size_t decode(char *text, size_t size)
 static void write_login(struct json_writer *w, const struct own_source *own)
 {
     char *login = strndup(own->login, own->login_size);
-    unsigned char *base64 = malloc(own->login_size * 2 + 8);
+    char *base64 = malloc(BASE64_ENCODE_RAW_LENGTH(own->login_size + 1) + 1);
     size_t size;
     char *line = NULL;
 
@@ -73,7 +73,8 @@ static void write_login(struct json_writer *w, const struct own_source *own)
         if (memchr(login, ':', size) == NULL) {
             login[size++] = ':'; /* where the NUL was */
         }
-        EVP_EncodeBlock(base64, (unsigned char *)login, (int)size);
+        base64_encode_raw(base64, size, (uint8_t *)login);
+        base64[BASE64_ENCODE_RAW_LENGTH(size)] = '\0';
     }
     if (login == NULL || base64 == NULL ||
         asprintf(&line, "Basic %s", base64) < 0) {
