@@ -48,4 +48,12 @@ for my $program (@{ $depends{ngx_symcache} }) {
     is_deeply \@missing, [], "$program: what it needs";
 }
 
+# they are loaded when they are needed, so readelf does not know them
+for my $library (qw(curl capstone)) {
+    ok grep({ /^lib$library/ } @{ $depends{symcachectl} }),
+        "symcachectl: lib$library";
+    unlike scalar(qx(readelf -d $build/symcachectl)), qr/\[lib$library/,
+        "symcachectl: lib$library is not linked";
+}
+
 done_testing;

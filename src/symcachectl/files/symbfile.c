@@ -4,6 +4,7 @@
  * symcachectl symbfile: makes and reads symbfiles, the files of names of
  * Elastic's Universal Profiling, and sends them to a server.
  */
+#include <capstone/capstone.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,9 @@ static int write_symbfile(const char *input, const char *output, bool is_pads)
         .folder = ".", .has_sandbox = true, .is_durable = true,
         .make = is_pads ? symbfile_output_pads : symbfile_output};
 
+    if (is_pads) {
+        cs_version(NULL, NULL); /* the sandbox could not load the library */
+    }
     return conversion_command(&c);
 }
 

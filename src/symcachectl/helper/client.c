@@ -30,7 +30,7 @@ struct client *client_new(const struct settings *settings)
 {
     struct client *client = calloc(1, sizeof(*client));
 
-    if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (client == NULL) {
         command_no_memory();
     }
     client->daemon = settings_daemon_name(settings);
@@ -54,7 +54,6 @@ struct client *client_new(const struct settings *settings)
 void client_free(struct client *client)
 {
     free(client);
-    curl_global_cleanup();
 }
 
 const char *client_address(const struct client *client)
