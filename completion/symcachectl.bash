@@ -8,7 +8,7 @@ _symcachectl() {
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
                drain symbolicate minidump retrace ls import clean tier transcoder upload uploads
-               watch symbfile bundle-sources
+               watch symbfile bundle-sources sort
                -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -32,7 +32,7 @@ _symcachectl() {
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
     --malformed-since | --unused-for | --older-than | --kind | --url | --token | --expires | \
-    --after | --api-key | --parts)
+    --after | --api-key | --parts | --bundle-id)
             return ;;
     esac
 
@@ -59,6 +59,7 @@ _symcachectl() {
                                --json --watch' ;;
     watch)              words="$asks --after --once" ;;
     bundle-sources)     words='-o' ;;
+    sort)               words='-o --bundle-id -z -zz -zzz --with-sources' ;;
     symbfile)           words='-o --return-pads --url --api-key --parts
                                --debug-file' ;;
     esac

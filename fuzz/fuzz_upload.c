@@ -58,8 +58,14 @@ static void identify(const uint8_t *data, size_t size)
     static const char *const parts[] = {
         "crash.pdb", "3249D99D0C4049318610F4E4FB0B69361", "crash.pdb"};
     struct symstore_path place;
+    struct unified_path unified;
     char error[512] = "";
 
+    if (unified_path_read(data, size, &unified, error, sizeof(error)) < 0 &&
+        error[0] == '\0') {
+        abort();
+    }
+    error[0] = '\0';
     if (!symstore_path_read(data, size, parts, false, &place, error,
                             sizeof(error)) &&
         error[0] == '\0') {

@@ -90,7 +90,7 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/identity' => 'base config proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/proguard debuginfo/sourcebundle'
-        . ' debuginfo/wasm',
+        . ' debuginfo/wasm derived/symcache',
     converter => 'base proto sandbox symbolication debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
         . ' debuginfo/pe debuginfo/portablepdb debuginfo/proguard'

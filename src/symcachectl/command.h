@@ -41,6 +41,7 @@ int symbolicate_command(int argc, char **argv);
 int minidump_command(int argc, char **argv);
 int symbfile_command(int argc, char **argv);
 int bundle_sources_command(int argc, char **argv);
+int sort_command(int argc, char **argv);
 
 /* Prints what is wrong with the arguments, and where to find help.  Returns
  * COMMAND_USAGE. */

@@ -19,20 +19,31 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"lookup", lookup_command}, {"dump", dump_command},
-    {"verify", verify_command}, {"convert", convert_command},
-    {"warm", warm_command},     {"why", why_command},
-    {"forget", forget_command}, {"jobs", jobs_command},
-    {"sources", sources_command}, {"status", status_command},
-    {"drain", drain_command},   {"ls", ls_command},
-    {"import", import_command}, {"clean", clean_command},
+    {"lookup", lookup_command},
+    {"dump", dump_command},
+    {"verify", verify_command},
+    {"convert", convert_command},
+    {"warm", warm_command},
+    {"why", why_command},
+    {"forget", forget_command},
+    {"jobs", jobs_command},
+    {"sources", sources_command},
+    {"status", status_command},
+    {"drain", drain_command},
+    {"ls", ls_command},
+    {"import", import_command},
+    {"clean", clean_command},
     {"tier", tier_command},
-    {"symbolicate", symbolicate_command}, {"minidump", minidump_command},
+    {"symbolicate", symbolicate_command},
+    {"minidump", minidump_command},
     {"retrace", retrace_command},
-    {"transcoder", transcoder_command}, {"upload", upload_command},
-    {"uploads", uploads_command}, {"watch", watch_command},
+    {"transcoder", transcoder_command},
+    {"upload", upload_command},
+    {"uploads", uploads_command},
+    {"watch", watch_command},
     {"symbfile", symbfile_command},
     {"bundle-sources", bundle_sources_command},
+    {"sort", sort_command},
 };
 
 static const char help[] =
@@ -72,6 +83,7 @@ static const char help[] =
     "       symcachectl symbfile lookup FILE [ADDRESS...]\n"
     "       symcachectl symbfile push --url URL [OPTION...] FILE\n"
     "       symcachectl bundle-sources -o OUT FILE...\n"
+    "       symcachectl sort -o OUT [OPTION...] FILE|FOLDER...\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -112,6 +124,14 @@ static const char help[] =
     "bundle-sources  collects the source files that each FILE, a debug file, "
     "names and\n"
     "        this disk has; OUT is the bundle, or a folder for several.\n"
+    "\n"
+    "A folder for Symbolicator, symcached or a bucket (docs/sources.md):\n"
+    "sort    lays debug files, programs and source bundles of a build down in "
+    "OUT, in\n"
+    "        the layout \"unified\"; --bundle-id ID notes them as one; -z, "
+    "-zz or -zzz\n"
+    "        packs them with zstd; --with-sources makes bundles of "
+    "sources.\n"
     "\n"
     "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
     "warm    has all modules made that a LIST (\"-\" or none: standard "
@@ -159,9 +179,11 @@ static const char help[] =
     "whose\n"
     "        lines have \"in App.dll:token 0x6000002+0x6\", gets files and "
     "lines; PATH\n"
-    "        is the folder of its assemblies.  With --root FOLDER it reads the "
+    "        is the folder of its assemblies.  With --root FOLDER it reads "
+    "the "
     "store\n"
-    "        itself, and asks no daemon.  A crash REPORT of Apple's, a text or "
+    "        itself, and asks no daemon.  A crash REPORT of Apple's, a text "
+    "or "
     "JSON\n"
     "        (.ips), or a minidump gets names and lines, too, also from the\n"
     "        server below --url.  A trace of JavaScript gets those of its "
@@ -224,8 +246,10 @@ static const char help[] =
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import, convert, upload, symbfile make and push), no source file "
-    "is\nthere (bundle-sources), the configuration is wrong (clean, tier, "
+    "refused (import, convert, upload, symbfile make and push, sort), no "
+    "source "
+    "file is\nthere (bundle-sources), the configuration is wrong (clean, "
+    "tier, "
     "transcoder),\n"
     "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "symstore_path.h"
+#include "unified_path.h"
 #include "proto/key.h"
 
 /* Images of a fat Mach-O file; other files are one. */

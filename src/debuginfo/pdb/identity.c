@@ -13,6 +13,7 @@
 #include "dbi.h"
 #include "debuginfo/msfz/msfz.h"
 #include "info_stream.h"
+#include "machine.h"
 #include "msf.h"
 
 #define INFO_HEADER 28
@@ -20,6 +21,7 @@
 #define DBI_PART_SIZES 24 /* of five parts; and where two more sizes are: */
 #define DBI_DEBUG_HEADER_SIZE 48
 #define DBI_EC_SIZE 52
+#define DBI_MACHINE 58
 
 static int fail(char *error, size_t size, const char *text)
 {
@@ -76,6 +78,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     id.info_age = le32(p + 8);
     le_guid(id.guid, p + 12);
     id.age = 0;
+    id.arch = 0;
     id.stripped = 0;
     id.has_unwind_info = 0;
     id.has_links = info_stream_has_links(msf);
@@ -85,6 +88,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
             return fail(error, size, "no DBI header (stream 3)");
         }
         id.age = le32(p + 8);
+        id.arch = pdb_arch(le16(p + DBI_MACHINE));
         id.stripped = (le16(p + DBI_FLAGS) & DBI_STRIPPED) != 0;
         memcpy(header, p, sizeof(header));
         id.has_unwind_info = has_frames(msf, header, buffer);

@@ -16,6 +16,7 @@ struct pdb_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t info_age;
+    uint32_t arch; /* as SymCaches number them, or 0 */
     int stripped; /* the PDB has only public symbols */
     int has_links; /* it says where its source files are */
     int has_unwind_info; /* FPO or frame data, as only 32-bit x86 has */

@@ -30,6 +30,40 @@ static void set_name(char name[SOURCEBUNDLE_NAME_SIZE],
     }
 }
 
+/* The code id of a PE image is a time stamp and a size, and has at most 16
+ * digits. */
+static void set_build_id(struct sourcebundle_identity *identity,
+                         const struct symc_text *id)
+{
+    static const char prefix[] = "buildid-";
+    char text[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_key_t key = {0};
+    size_t i;
+
+    if (id->size <= 16 || id->size > 2 * SYMCACHE_BUILD_ID_MAX) {
+        return;
+    }
+    memcpy(text, prefix, sizeof(prefix));
+    for (i = 0; i < id->size; i++) {
+        text[sizeof(prefix) - 1 + i] =
+            (char)(id->data[i] >= 'A' && id->data[i] <= 'F'
+                       ? id->data[i] | 0x20
+                       : id->data[i]);
+    }
+    if (symcache_id_parse(text, sizeof(prefix) - 1 + id->size, &key) ==
+            SYMCACHE_OK &&
+        key.id_type == SYMCACHE_ID_BUILD) {
+        memcpy(identity->build_id, key.build, key.build_len);
+        identity->build_id_size = key.build_len;
+    }
+}
+
+static bool is(const struct symc_text *text, const char *word)
+{
+    return text->size == strlen(word) &&
+           memcmp(text->data, word, text->size) == 0;
+}
+
 int sourcebundle_identity_read(const uint8_t *data, size_t size,
                                struct sourcebundle_identity *identity,
                                char *error, size_t error_size)
@@ -37,7 +71,6 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     struct manifest manifest = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct zip *zip = zip_open(data, size);
-    static const char name[] = "object_name";
     size_t i;
     int rc;
 
@@ -50,11 +83,12 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     memcpy(identity->guid, manifest.identity.guid, sizeof(identity->guid));
     identity->age = manifest.identity.age;
     memset(identity->name, 0, sizeof(identity->name));
+    identity->build_id_size = 0;
     for (i = 0; i < manifest.num_attributes; i++) {
-        if (manifest.attributes[i].name.size == sizeof(name) - 1 &&
-            memcmp(manifest.attributes[i].name.data, name,
-                   sizeof(name) - 1) == 0) {
+        if (is(&manifest.attributes[i].name, "object_name")) {
             set_name(identity->name, &manifest.attributes[i].value);
+        } else if (is(&manifest.attributes[i].name, "code_id")) {
+            set_build_id(identity, &manifest.attributes[i].value);
         }
     }
     manifest_free(&manifest);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/key.h"
+
 /* Does a file begin as a source bundle does?  A ZIP archive with a manifest is
  * none. */
 bool sourcebundle_sniff(const uint8_t *data, size_t size);
@@ -19,6 +21,9 @@ bool sourcebundle_sniff(const uint8_t *data, size_t size);
 struct sourcebundle_identity {
     uint8_t guid[16]; /* in text order; all zero: it names no module */
     uint32_t age;     /* of a portable PDB its stamp */
+    uint8_t build_id[SYMCACHE_BUILD_ID_MAX]; /* attribute code_id, unless it is
+                                                that of a PE image */
+    size_t build_id_size;                    /* 0: there is none */
     char name[SOURCEBUNDLE_NAME_SIZE]; /* of the debug file; or "" */
 };
 

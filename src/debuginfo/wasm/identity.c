@@ -25,12 +25,21 @@ static void read_custom(struct wasm_bytes *section,
     }
     if (is(&name, "build_id")) {
         memset(identity->guid, 0, sizeof(identity->guid));
+        identity->build_id_size = 0;
         if (section->end - section->at >= (ptrdiff_t)sizeof(identity->guid)) {
             memcpy(identity->guid, section->at, sizeof(identity->guid));
+            identity->build_id = section->at;
+            identity->build_id_size = (size_t)(section->end - section->at);
         }
     } else if (is(&name, ".debug_info")) {
         identity->has_debug_info = true;
     }
+}
+
+bool wasm_sniff(const uint8_t *data, size_t size)
+{
+    return size >= WASM_HEADER_SIZE &&
+           memcmp(data, WASM_HEADER, WASM_HEADER_SIZE) == 0;
 }
 
 int wasm_identity_read(const uint8_t *data, size_t size,
@@ -41,8 +50,7 @@ int wasm_identity_read(const uint8_t *data, size_t size,
     uint8_t id;
 
     memset(identity, 0, sizeof(*identity));
-    if (size < WASM_HEADER_SIZE ||
-        memcmp(data, WASM_HEADER, WASM_HEADER_SIZE) != 0) {
+    if (!wasm_sniff(data, size)) {
         snprintf(error, error_size,
                  "is no WebAssembly module of version 1");
         return -1;

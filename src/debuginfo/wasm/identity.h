@@ -13,9 +13,14 @@
 
 struct wasm_identity {
     uint8_t guid[16];    /* as the bytes are; all zero: there is none */
+    const uint8_t *build_id; /* all of them, in data: the code id */
+    size_t build_id_size;    /* 0: there is none */
     bool has_debug_info; /* DWARF */
     bool has_symbols;    /* code */
 };
+
+/* Does a file begin as a module of version 1? */
+bool wasm_sniff(const uint8_t *data, size_t size);
 
 /*
  * Reads the identity of a whole module in memory or in a mapping.  Returns 0,

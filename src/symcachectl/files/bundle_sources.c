@@ -6,6 +6,8 @@
  * first, whose files are those that frames will have; both are read in
  * children without rights.
  */
+#include "bundle_sources.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -301,8 +303,9 @@ static ssize_t add_sources(struct bundle_writer *w, const struct list *list)
 }
 
 /* Writes the bundle as tmp, and renames it.  Returns an exit code. */
-static int write_bundle(const char *file, const struct list *list,
-                        const char *tmp, const char *to)
+static int write_bundle(const char *file, const char *name,
+                        const struct list *list, const char *tmp,
+                        const char *to)
 {
     struct bundle_writer *w = bundle_writer_new(tmp);
     ssize_t n;
@@ -315,7 +318,7 @@ static int write_bundle(const char *file, const struct list *list,
     bundle_writer_set(w, "arch", list->data);
     bundle_writer_set(w, "debug_id", list->data + strlen(list->data) + 1);
     set_code_id(w, file);
-    bundle_writer_set(w, "object_name", base_name(file));
+    bundle_writer_set(w, "object_name", base_name(name));
     n = add_sources(w, list);
     rc = bundle_writer_close(w, n > 0) == 0 && n >= 0 &&
                  (n == 0 || rename(tmp, to) == 0)
@@ -329,13 +332,14 @@ static int write_bundle(const char *file, const struct list *list,
     }
     snprintf(text, sizeof(text), "%zd of %zu source files are on this disk%s",
              n, list->count, n == 0 ? ": there is no bundle" : "");
-    (void)(rc == 0 ? command_fail(0, file, text) : 0);
+    (void)(rc == 0 ? command_fail(0, name, text) : 0);
     return rc != 0 ? COMMAND_IO : n == 0 ? COMMAND_NOT_FOUND : COMMAND_OK;
 }
 
 /* the command ------------------------------------------------------------ */
 
-static int bundle(const char *file, const char *folder, const char *to)
+int bundle_sources(const char *file, const char *name, const char *folder,
+                   const char *to)
 {
     char cache[PATH_MAX], tmp[PATH_MAX];
     const struct conversion c = {
@@ -356,7 +360,7 @@ static int bundle(const char *file, const char *folder, const char *to)
     }
     (void)unlink(cache);
     if (rc == COMMAND_OK) {
-        rc = write_bundle(file, &list, tmp, to);
+        rc = write_bundle(file, name, &list, tmp, to);
     }
     free(list.data);
     free(list.paths);
@@ -402,7 +406,8 @@ int bundle_sources_command(int argc, char **argv)
     for (i = 0; i < argc && rc != COMMAND_INTERRUPTED; i++) {
         one = is_folder && print_name(to, output, argv[i]) != 0
                   ? command_fail(COMMAND_IO, argv[i], strerror(ENAMETOOLONG))
-                  : bundle(argv[i], folder, is_folder ? to : output);
+                  : bundle_sources(argv[i], argv[i], folder,
+                                   is_folder ? to : output);
         rc = one != COMMAND_OK ? one : rc;
     }
     (void)rmdir(folder);

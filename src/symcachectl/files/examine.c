@@ -134,6 +134,20 @@ static void find_place(const uint8_t *data, size_t size, void *result)
                                      r->error, sizeof(r->error));
 }
 
+struct unified_result {
+    int status;
+    char error[512];
+    struct unified_path path;
+};
+
+static void find_unified(const uint8_t *data, size_t size, void *result)
+{
+    struct unified_result *r = result;
+
+    r->status =
+        unified_path_read(data, size, &r->path, r->error, sizeof(r->error));
+}
+
 /* What the child does: look fills result, which begins with what is known. */
 struct task {
     int fd;
@@ -246,6 +260,48 @@ static bool is_part(const char *text, size_t size)
 {
     return memchr(text, '\0', size) != NULL && text[0] != '\0' &&
            text[0] != '.' && strchr(text, '/') == NULL;
+}
+
+/* Has a child said what could be, and no path to another folder? */
+static bool is_unified(struct unified_path *path)
+{
+    size_t size = strnlen(path->id, sizeof(path->id));
+
+    path->arch[sizeof(path->arch) - 1] = '\0';
+    path->format[sizeof(path->format) - 1] = '\0';
+    return size > 2 && size < sizeof(path->id) &&
+           strspn(path->id, "0123456789abcdef") == size && path->type >= 0 &&
+           path->type < UNIFIED_TYPES;
+}
+
+int examine_unified(int fd, struct unified_path *path, char *error,
+                    size_t size)
+{
+    struct unified_result result = {.status = -1};
+    struct task task = {.fd = fd,
+                        .look = find_unified,
+                        .result = &result,
+                        .result_size = sizeof(result),
+                        .error = result.error,
+                        .error_size = sizeof(result.error)};
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+        return 0;
+    }
+    task.size = (size_t)st.st_size;
+    snprintf(error, size, "no process to look at it");
+    if (in_child(&task, error, size) != 0) {
+        return -1;
+    }
+    *path = result.path;
+    result.error[sizeof(result.error) - 1] = '\0';
+    snprintf(error, size, "%s", result.error);
+    if (result.status == 1 && !is_unified(path)) {
+        snprintf(error, size, "cannot be parsed");
+        return -1;
+    }
+    return result.status == 0 || result.status == 1 ? result.status : -1;
 }
 
 int examine_place(int fd, const char *name, struct symstore_path *place,

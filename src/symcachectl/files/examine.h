@@ -47,4 +47,9 @@ int examine_file(int fd, struct examine_result *result);
 int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size);
 
+/* Tells the same for the layout "unified", and returns as unified_path_read()
+ * does. */
+int examine_unified(int fd, struct unified_path *path, char *error,
+                    size_t size);
+
 #endif

@@ -1,0 +1,301 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl sort: lays the debug files and programs of a build down in a
+ * folder of Symbolicator's layout "unified".  Files are taken in byte order of
+ * their paths, and the result does not depend on anything but their content.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bundle_sources.h"
+#include "container.h"
+#include "examine.h"
+#include "symcachectl/command.h"
+#include "symcachectl/options.h"
+#include "symcachectl/terminal/bar.h"
+#include "symcachectl/terminal/printable.h"
+#include "unified_tree.h"
+
+#define NAME "sort"
+#define QUIET_MS 1000 /* what takes less needs no line that says so */
+
+struct sort {
+    struct unified_tree *tree;
+    char folder[32]; /* for bundles of sources, or "" */
+    struct bar bar;
+    uint64_t began;
+    const char *file; /* that is taken now */
+    bool is_inside;   /* a part of an archive */
+    size_t looked, written, bundles, refused;
+    int rc; /* of what ends it */
+};
+
+static void refuse(struct sort *s, const char *file, const char *part,
+                   const char *reason)
+{
+    bar_clear(&s->bar);
+    fputs("symcachectl " NAME ": ", stderr);
+    printable_put(stderr, file);
+    if (part != NULL) {
+        fputs(": ", stderr);
+        printable_put(stderr, part);
+    }
+    fputs(": ", stderr);
+    printable_put(stderr, reason);
+    fputs("; left out\n", stderr);
+    s->refused++;
+}
+
+static void show(struct sort *s)
+{
+    char text[100];
+
+    if (bar_clock() - s->began > QUIET_MS) {
+        snprintf(text, sizeof(text), "%zu files read, %zu sorted", s->looked,
+                 s->written);
+        bar_draw(&s->bar, 0, 0, text);
+    }
+}
+
+/* One line on standard output for each file that is laid down. */
+static void tell(struct sort *s, const char *part,
+                 const struct unified_path *path)
+{
+    bar_clear(&s->bar);
+    printf("%.2s/%s/%s\t", path->id, path->id + 2, unified_word(path->type));
+    printable_put(stdout, s->file);
+    if (part != NULL) {
+        fputs(": ", stdout);
+        printable_put(stdout, part);
+    }
+    printf("\t%s, %s\n", path->format, path->arch);
+}
+
+static void put(struct sort *s, int fd, const char *name, const char *part,
+                bool is_made, const struct unified_path *path)
+{
+    switch (unified_tree_put(s->tree, fd, name, is_made, path)) {
+    case UNIFIED_WRITTEN:
+        s->written++;
+        tell(s, part, path);
+        break;
+    case UNIFIED_FAILED:
+        bar_clear(&s->bar);
+        s->rc = command_fail(COMMAND_IO, s->file, strerror(errno));
+        break;
+    case UNIFIED_KNOWN:
+        break;
+    }
+}
+
+/* Adds the sources of a file with debug information, unless the tree has some
+ * of its module. */
+static void put_sources(struct sort *s, int fd, const char *name,
+                        const char *part, const struct unified_path *path)
+{
+    struct unified_path bundle;
+    char from[32], to[PATH_MAX], error[512];
+    int made, rc;
+
+    if (s->folder[0] == '\0' || !path->has_debug_info ||
+        unified_tree_has(s->tree, path->id, UNIFIED_SOURCEBUNDLE)) {
+        return;
+    }
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+    snprintf(to, sizeof(to), "%s/bundle", s->folder);
+    bar_clear(&s->bar);
+    rc = bundle_sources(from, name, s->folder, to);
+    if (rc == COMMAND_INTERRUPTED) {
+        s->rc = rc;
+    }
+    if (rc != COMMAND_OK) {
+        return; /* which has said so */
+    }
+    made = open(to, O_RDONLY | O_CLOEXEC);
+    if (made >= 0 &&
+        examine_unified(made, &bundle, error, sizeof(error)) == 1) {
+        memcpy(bundle.id, path->id, sizeof(bundle.id));
+        put(s, made, name, part, true, &bundle);
+        s->bundles++;
+    }
+    if (made >= 0) {
+        close(made);
+    }
+    (void)unlink(to);
+}
+
+static void take(struct sort *s, int fd, const char *name, const char *part);
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void take_part(void *arg, const struct container_part *part)
+{
+    struct sort *s = arg;
+
+    if (part->content == NULL) {
+        if (part->is_damaged) {
+            refuse(s, s->file, part->name, part->error);
+        }
+        return;
+    }
+    if (s->rc == COMMAND_OK) {
+        take(s, fileno(part->content),
+             part->file != NULL ? part->file : base_name(s->file), part->name);
+    }
+    fclose(part->content);
+}
+
+/* Takes a file, or each of its parts: archives may have fat files in them. */
+static void take(struct sort *s, int fd, const char *name, const char *part)
+{
+    enum container_kind kind = container_sniff(fd);
+    struct unified_path path;
+    char error[512] = "";
+    bool was_inside = s->is_inside;
+    int rc;
+
+    if (kind == CONTAINER_FAT || (kind == CONTAINER_ZIP && !s->is_inside)) {
+        s->is_inside = true;
+        if (container_read(fd, kind, take_part, s, error, sizeof(error)) !=
+            0) {
+            refuse(s, s->file, part, error);
+        }
+        s->is_inside = was_inside;
+        return;
+    }
+    rc = examine_unified(fd, &path, error, sizeof(error));
+    if (rc < 0) {
+        refuse(s, s->file, part, error);
+    } else if (rc > 0) {
+        put(s, fd, name, part, false, &path);
+        if (s->rc == COMMAND_OK) {
+            put_sources(s, fd, name, part, &path);
+        }
+    }
+}
+
+static void take_file(struct sort *s, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        s->rc = command_fail(COMMAND_IO, path, strerror(errno));
+        return;
+    }
+    s->file = path;
+    take(s, fd, base_name(path), NULL);
+    close(fd);
+    s->looked++;
+    show(s);
+}
+
+static int compare(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static void walk(struct sort *s, char **operands)
+{
+    FTS *fts = fts_open(operands, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+                        compare);
+    FTSENT *entry;
+
+    if (fts == NULL) {
+        s->rc = command_fail(COMMAND_IO, operands[0], strerror(errno));
+        return;
+    }
+    while (s->rc == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
+        switch (entry->fts_info) {
+        case FTS_F:
+            take_file(s, entry->fts_path);
+            break;
+        case FTS_DNR:
+        case FTS_ERR:
+        case FTS_NS:
+            bar_clear(&s->bar);
+            s->rc = command_fail(COMMAND_IO, entry->fts_path,
+                                 strerror(entry->fts_errno));
+            break;
+        default:
+            break;
+        }
+    }
+    fts_close(fts);
+}
+
+static int finish(struct sort *s)
+{
+    int rc = s->rc;
+
+    if (s->folder[0] != '\0') {
+        (void)rmdir(s->folder);
+    }
+    if (unified_tree_close(s->tree) != 0 && rc == COMMAND_OK) {
+        rc = command_fail(COMMAND_IO, NAME, strerror(errno));
+    }
+    bar_clear(&s->bar);
+    fprintf(stderr,
+            "symcachectl " NAME ": %zu files read, %zu sorted, %zu bundles of "
+            "sources made, %zu left out\n",
+            s->looked, s->written, s->bundles, s->refused);
+    if (rc == COMMAND_OK && (s->refused > 0 || s->written == 0)) {
+        rc = COMMAND_NOT_FOUND;
+    }
+    return command_finish(rc);
+}
+
+int sort_command(int argc, char **argv)
+{
+    const char *output = NULL, *bundle_id = NULL;
+    int fast = 0, good = 0, best = 0, with_sources = 0;
+    const struct option_spec specs[] = {
+        {"-o", NULL, &output}, {"--bundle-id", NULL, &bundle_id},
+        {"-z", &fast, NULL},   {"-zz", &good, NULL},
+        {"-zzz", &best, NULL}, {"--with-sources", &with_sources, NULL}};
+    struct sort s = {.began = bar_clock()};
+
+    argc = options_parse(NAME, specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc < 1 || output == NULL) {
+        return argc < 0 ? COMMAND_USAGE
+                        : command_usage(
+                              NAME, argc == 0 ? "no FOLDER" : "no -o", NULL);
+    }
+    if (bundle_id != NULL && !unified_tree_is_bundle_id(bundle_id)) {
+        return command_usage(NAME, "no id of a bundle", bundle_id);
+    }
+    bar_init(&s.bar);
+    s.tree = unified_tree_new(output,
+                              best   ? 19
+                              : good ? 10
+                              : fast ? 3
+                                     : 0,
+                              bundle_id);
+    if (s.tree == NULL) {
+        return command_fail(COMMAND_IO, output, strerror(errno));
+    }
+    if (with_sources) {
+        snprintf(s.folder, sizeof(s.folder), "/tmp/symcachectl-XXXXXX");
+        if (mkdtemp(s.folder) == NULL) {
+            s.folder[0] = '\0';
+            s.rc = command_fail(COMMAND_IO, "/tmp", strerror(errno));
+        }
+    }
+    argv[argc] = NULL;
+    walk(&s, argv);
+    return finish(&s);
+}
