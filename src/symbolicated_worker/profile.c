@@ -125,10 +125,21 @@ static bool find_names(struct profile *profile, struct work_service *service)
 
 /* the result --------------------------------------------------------------- */
 
+/* Names may make a small profile a large one, of which nobody knows how large
+ * before it is written. */
+static void refuse_large(struct work_service *service)
+{
+    refuse(service, PROFILE_LARGE,
+           "the profile with names is larger than "
+           "\"symbolication.limits.answer_size\", or than the memory of the "
+           "process that writes it");
+}
+
 static void say_gzip(struct work_service *service, const char *data,
-                     size_t size)
+                     size_t size, size_t most)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)data};
+    struct profile_output packed = {.most = most};
     static unsigned char room[65536];
     int rc = Z_OK;
 
@@ -136,7 +147,7 @@ static void say_gzip(struct work_service *service, const char *data,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
         out_of_memory();
     }
-    while (rc != Z_STREAM_END) {
+    while (rc != Z_STREAM_END && !packed.has_failed) {
         if (z.avail_in == 0) {
             z.avail_in = (uInt)(size < UINT_MAX ? size : UINT_MAX);
             size -= z.avail_in;
@@ -144,24 +155,20 @@ static void say_gzip(struct work_service *service, const char *data,
         z.next_out = room;
         z.avail_out = sizeof(room);
         rc = deflate(&z, size == 0 ? Z_FINISH : Z_NO_FLUSH);
-        work_say(service, room, sizeof(room) - z.avail_out);
+        profile_put(&packed, room, sizeof(room) - z.avail_out);
     }
     deflateEnd(&z);
-}
-
-static bool is_too_large(struct work_service *service, size_t size,
-                         uint64_t most)
-{
-    if (size > most) {
-        refuse(service, PROFILE_LARGE,
-               "the profile with names is larger than "
-               "\"symbolication.limits.answer_size\"");
+    if (packed.has_failed) {
+        refuse_large(service);
+    } else {
+        work_say(service, packed.data, packed.size);
+        work_done(service);
     }
-    return size > most;
+    free(packed.data);
 }
 
 static void say_zstd(struct work_service *service, const char *data,
-                     size_t size, uint64_t most)
+                     size_t size, size_t most)
 {
     size_t room = ZSTD_compressBound(size);
     char *packed = malloc(room);
@@ -169,10 +176,9 @@ static void say_zstd(struct work_service *service, const char *data,
     room = packed != NULL
                ? ZSTD_compress(packed, room, data, size, ZSTD_LEVEL)
                : 0;
-    if (room == 0 || ZSTD_isError(room)) {
-        out_of_memory();
-    }
-    if (!is_too_large(service, room, most)) {
+    if (room == 0 || ZSTD_isError(room) || room > most) {
+        refuse_large(service);
+    } else {
         work_say(service, packed, room);
         work_done(service);
     }
@@ -180,20 +186,21 @@ static void say_zstd(struct work_service *service, const char *data,
 }
 
 static void answer(const struct profile *profile, enum packing packing,
-                   uint64_t most, struct work_service *service)
+                   size_t most, struct work_service *service)
 {
-    struct profile_output out = {0};
+    struct profile_output out = {
+        .most = packing == PACKED_NOT ? most : 0};
 
     profile_write(profile, &out);
     if (out.has_failed) {
-        out_of_memory();
-    }
-    if (packing == PACKED_GZIP) {
-        say_gzip(service, out.data, out.size);
-        work_done(service);
+        free(out.data); /* to say so takes memory, too */
+        out.data = NULL;
+        refuse_large(service);
+    } else if (packing == PACKED_GZIP) {
+        say_gzip(service, out.data, out.size, most);
     } else if (packing == PACKED_ZSTD) {
         say_zstd(service, out.data, out.size, most);
-    } else if (!is_too_large(service, out.size, most)) {
+    } else {
         work_say(service, out.data, out.size);
         work_done(service);
     }

@@ -235,6 +235,27 @@ $r = ask($frame x (800_000 / length $frame));
 is $r->{status}, 413, 'one that is larger than "limits.answer_size" with names';
 like $r->{body}, qr/answer_size/, '... which is told';
 is ask(memGzip("\n" x (1 << 21)))->{status}, 413, '... when it is unpacked';
+my $random = encode_base64(join('', map { chr int rand 256 } 1 .. 700_000), '');
+$r = ask(memGzip("# $random\n$perf"));
+is $r->{status}, 413, 'one that is packed and larger than "limits.answer_size"';
+like $r->{body}, qr/answer_size/, '... which is told';
+
+# A function with a name of 1 MB, in 400 frames.
+my $long = 'fedcba9876543210fedcba9876543210fedcba98';
+$t->write_file('long.sym', "MODULE Linux x86_64 98BADCFE54761032FEDCBA98765432100 long\n"
+    . 'FUNC 2000 40 0 ' . 'n' x 1_000_000 . "\n");
+system($t->program('symcachectl'), 'convert', '-o', $t->path('long.symc'),
+       $t->path('long.sym')) == 0 or die;
+make_path("$store/_/98BADCFE54761032FEDCBA98765432100");
+copy($t->path('long.symc'),
+     "$store/_/98BADCFE54761032FEDCBA98765432100/_-v9.0.0.symcache") or die;
+my $frames = "$long /long\n" . "\t 2010 [unknown] (/long)\n" x 400;
+for ([$frames, 'as they are'], [memGzip($frames), 'packed']) {
+    $r = ask($_->[0]);
+    is $r->{status}, 413, "names of 400 MB, $_->[1]: refused" or diag substr $r->{raw}, 0, 200;
+    like $r->{body}, qr/answer_size/, '... with a reason';
+}
+is ask($perf)->{body}, $named, 'others have names then';
 is ask('x', 'Content-Encoding: br')->{status}, 415, 'another coding';
 is $t->http($t->symbolicated_socket, 'GET', '/profile')->{status}, 405, 'GET';
 is ask(join '', map { sprintf "%040x /lib/%d\n\t 10 [unknown] (/lib/%d)\n", $_, $_, $_ }

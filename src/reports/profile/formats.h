@@ -39,8 +39,6 @@ bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
 struct symc_string profile_name(const struct profile *profile,
                                 uint32_t number);
 
-void profile_put(struct profile_output *out, const void *data, size_t size);
-
 /* Where modules are mapped. */
 struct profile_mapping {
     uint64_t start;

@@ -128,6 +128,7 @@ struct symc_string profile_name(const struct profile *profile,
 void profile_put(struct profile_output *out, const void *data, size_t size)
 {
     if (out->has_failed ||
+        (out->most > 0 && size > out->most - out->size) ||
         symc_array_need(&out->data, &out->room, out->size + size, 1) != 0) {
         out->has_failed = true;
     } else if (size > 0) {

@@ -74,7 +74,8 @@ struct profile_output {
     char *data; /* to be freed */
     size_t size;
     size_t room;
-    bool has_failed; /* there is no memory */
+    size_t most; /* bytes; 0: as many as there is memory for */
+    bool has_failed; /* it has more, or there is no memory */
 };
 
 /*
@@ -96,6 +97,9 @@ int profile_find_names(struct profile *profile,
 /* Writes it with the names that were found. */
 void profile_write(const struct profile *profile,
                    struct profile_output *output);
+
+/* Adds bytes, unless it has failed. */
+void profile_put(struct profile_output *out, const void *data, size_t size);
 
 void profile_free(struct profile *profile);
 
