@@ -176,4 +176,26 @@ is slurp("$dir/one"), slurp("$dir/two"), 'and no common file is read';
 run("$build/symcachectl convert --like-symbolic -o three a");
 is slurp("$dir/three"), slurp("$dir/two"), 'symcachectl convert has the option';
 
+# --- Go: functions of its assembly have symbols that end with ".abi0", which
+# Go's own tools and gdb leave out.  The unit is one of C with Go's language.
+
+spew("$dir/asm.c", <<'EOF');
+int pkg_f(int a) { return a + 1; }
+int main(void) { return pkg_f(0); }
+EOF
+run('gcc -g -dA -S asm.c');
+for ('DW_LANG_C', 'DW_LANG_Go') {
+    my $text = slurp("$dir/asm.s") =~ s/\bpkg_f\b(?!")/pkg.f.abi0/gr;
+    $text =~ s/0x1d(\s+# DW_AT_language)/0x16$1/ or die if /Go/;
+    spew("$dir/unit.s", $text);
+    run('gcc -o unit unit.s');
+    my ($address) = run('nm unit') =~ /^0*(\w+) T pkg\.f\.abi0$/m or die;
+    for my $option ('', '--like-symbolic') {
+        run("$build/pdb2symcache $option -o unit.symc unit");
+        my ($name) = run("$build/symcachectl lookup unit.symc 0x$address")
+            =~ /^\s+(\S+) at/m or die;
+        is $name, /Go/ && !$option ? 'pkg_f' : 'pkg.f.abi0', "$_ $option";
+    }
+}
+
 done_testing;

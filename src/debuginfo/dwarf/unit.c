@@ -22,6 +22,8 @@ enum {
     DW_UT_split_type = 6
 };
 
+#define DW_LANG_GO 0x16
+
 /* Languages of DWARF (table 7.17) as SymCaches number them.  Newer codes of
  * the same languages have no number. */
 static const struct {
@@ -31,7 +33,7 @@ static const struct {
     {0x01, 1}, {0x02, 1}, {0x0c, 1}, {0x1d, 1}, /* C */
     {0x04, 2}, {0x19, 2}, {0x1a, 2}, {0x21, 2}, /* C++ */
     {0x13, 3},                                  /* D */
-    {0x16, 4},                                  /* Go */
+    {DW_LANG_GO, 4},
     {0x10, 5},                                  /* Objective-C */
     {0x11, 6},                                  /* Objective-C++ */
     {0x1c, 7},                                  /* Rust */
@@ -424,7 +426,11 @@ static int load(struct dwarf_reader *d, struct dwarf_unit *u,
     u->has_language = r->language.kind == DWARF_UNSIGNED &&
                       r->language.number <= UINT16_MAX;
     u->language = u->has_language ? language_number(r->language.number) : 0;
-    r->root.prefers_dwarf_names = is_dart(d, u, &r->producer);
+    /* symbols of Go's assembly say which calling convention they have */
+    r->root.prefers_dwarf_names =
+        is_dart(d, u, &r->producer) ||
+        (r->language.number == DW_LANG_GO && u->has_language &&
+         !d->object->is_like_symbolic);
     return 1;
 }
 
