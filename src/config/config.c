@@ -176,7 +176,11 @@ config_source_ready_made(const struct source_config *source,
     static const symcache_version_t url = {1, 0, 0};
 
     if (symcache_key_is_url(key)) {
-        return source->type->has_urls ? &url : NULL;
+        return source->type->has_urls ||
+                       (config_source_is_uploads(source) &&
+                        strcmp(key->name, SYMCACHE_NAME_NONE) == 0)
+                   ? &url /* of lists, too */
+                   : NULL;
     }
     return key->id_type == SYMCACHE_ID_DEBUG
                ? config_source_version(source, (symcache_kind_e)key->kind)

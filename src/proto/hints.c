@@ -12,6 +12,7 @@
 static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_since(const char *value, size_t len);
 static int symcache_hint_is_scraped(const char *value, size_t len);
+static int symcache_hint_is_artifacts(const char *value, size_t len);
 static int symcache_hint_is_file(const char *value, size_t len);
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
@@ -28,6 +29,7 @@ static const struct {
     [SYMCACHE_HINT_SCRAPED] = { "scraped", symcache_hint_is_scraped },
     [SYMCACHE_HINT_SCRIPT] = { "script", symcache_hint_is_file },
     [SYMCACHE_HINT_MAP] = { "map", symcache_hint_is_file },
+    [SYMCACHE_HINT_ARTIFACTS] = { "artifacts", symcache_hint_is_artifacts },
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_CODE_FILE] = { "code_file", symcache_hint_is_code_file },
@@ -182,6 +184,10 @@ int
 symcache_hints_proved(const char *hints)
 {
     const char  *next;
+
+    if (strncmp(hints, "artifacts=", 10) == 0) {
+        return strchr(hints, '&') == NULL;
+    }
 
     if (strncmp(hints, "url=", 4) != 0) {
         return 0;
@@ -362,6 +368,39 @@ symcache_hint_is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F')
            || (c >= 'a' && c <= 'f');
+}
+
+/* The name of a folder, too, so nothing else may be in it. */
+
+static int
+symcache_hint_is_artifacts(const char *value, size_t len)
+{
+    static const char  release[] = "release-";
+    static const char  uuid[] = "00000000-0000-0000-0000-000000000000";
+
+    size_t  i, start;
+
+    start = len == sizeof(release) - 1 + 64 ? sizeof(release) - 1 : 0;
+
+    if (start == 0 ? len != sizeof(uuid) - 1
+                   : memcmp(value, release, start) != 0)
+    {
+        return 0;
+    }
+
+    for (i = start; i < len; i++) {
+
+        if (start == 0 && uuid[i] == '-' ? value[i] != '-'
+                                         : !symcache_hint_is_hex(value[i])
+                                           || value[i] < '0'
+                                           || (value[i] >= 'A'
+                                               && value[i] <= 'F'))
+        {
+            return 0;
+        }
+    }
+
+    return 1;
 }
 
 static int

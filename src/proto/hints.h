@@ -37,6 +37,9 @@ typedef enum {
      * or "<name>/<id>@<offset>-<size>", bytes of a SourceCache */
     SYMCACHE_HINT_SCRIPT,
     SYMCACHE_HINT_MAP,
+    /* a list of uploaded bundles of scripts: a debug id, or "release-" and hex
+     * digits; it is proved: the id is the SHA-256 of this */
+    SYMCACHE_HINT_ARTIFACTS,
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
     SYMCACHE_HINT_CHECKSUM,
     /* the build id or PE code id of a module, as the text of a key's id */

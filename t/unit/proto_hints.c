@@ -130,6 +130,43 @@ static void code_file(void **state)
     }
 }
 
+static void artifacts(void **state)
+{
+    static const char hex[] =
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const char *const good[] = {"ecabd945-b6dc-5376-ae84-ab686148470d"};
+    static const char *const bad[] = {"",
+                                      "ECABD945-b6dc-5376-ae84-ab686148470d",
+                                      "ecabd945-b6dc-5376-ae84-ab686148470d-1",
+                                      "ecabd945/b6dc-5376-ae84-ab686148470d",
+                                      "ecabd9450b6dc-5376-ae84-ab686148470d",
+                                      "release-0",
+                                      "../../..-b6dc-5376-ae84-ab686148470d"};
+    char text[80];
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        hints[0] = '\0';
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, good[i],
+                                      strlen(good[i])));
+        assert_true(symcache_hints_proved(hints));
+    }
+    hints[0] = '\0';
+    stpcpy(stpcpy(text, "release-"), hex);
+    assert_true(
+        symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, text, strlen(text)));
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, "a", 1));
+    assert_false(symcache_hints_proved(hints));
+    stpcpy(stpcpy(text, "released"), hex);
+    assert_false(
+        symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, text, strlen(text)));
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, bad[i],
+                                       strlen(bad[i])));
+    }
+}
+
 static void since(void **state)
 {
     static const char *const bad[] = {"", "0", "01", "-1", "1 ", "1e3",
@@ -252,6 +289,7 @@ int main(void)
         cmocka_unit_test(checksum),
         cmocka_unit_test(code_id),
         cmocka_unit_test(code_file),
+        cmocka_unit_test(artifacts),
         cmocka_unit_test(file),
         cmocka_unit_test(since),
         cmocka_unit_test(sources),

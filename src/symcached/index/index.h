@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include "artifacts.h"
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
 

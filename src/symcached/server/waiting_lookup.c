@@ -11,6 +11,7 @@
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
 #include "base/clock.h"
+#include "base/artifact_list.h"
 #include "base/url_id.h"
 #include "base/fd_readable.h"
 #include "metrics/metrics.h"
@@ -110,6 +111,8 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
         [SYMCACHE_HINT_SCRAPED] = "scraped= must be 1",
         [SYMCACHE_HINT_SCRIPT] = "script= must be <name>/hash-<hex>",
         [SYMCACHE_HINT_MAP] = "map= must be <name>/hash-<hex>",
+        [SYMCACHE_HINT_ARTIFACTS] =
+            "artifacts= must be a UUID, or release-<hex>",
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
         [SYMCACHE_HINT_CODE_ID] =
@@ -219,7 +222,13 @@ bool waiting_lookup_proved(const struct waiting_lookup_query *q,
     char url[SYMCACHE_HINT_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
     char scraped[SYMCACHE_HINT_MAX + 1];
     uint8_t id[URL_ID_SIZE];
+    symcache_key_t list;
 
+    symcache_hint_get(q->hints, SYMCACHE_HINT_ARTIFACTS, url);
+    if (url[0] != '\0') {
+        artifact_list_key(&list, url);
+        return symcache_key_equal(&list, key);
+    }
     symcache_hint_get(q->hints, SYMCACHE_HINT_URL, url);
     symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
     symcache_hint_get(q->hints, SYMCACHE_HINT_SCRAPED, scraped);

@@ -100,6 +100,7 @@ struct lookup {
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;
     char url[SYMCACHE_HINT_MAX + 1]; /* of a file at a URL, or "" */
+    char artifacts[SYMCACHE_HINT_MAX + 1]; /* a list of bundles, or "" */
     bool coded;     /* part has a Content-Encoding, which is to be undone */
     bool is_scraped; /* a client names the URL, and no file of ours */
     bool second;      /* no other age or name is to be looked for */

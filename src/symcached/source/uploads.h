@@ -21,6 +21,10 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
                      const struct source_config *source,
                      const symcache_key_t *key);
 
+/* The first step of a lookup of a list of uploaded bundles of scripts, see
+ * base/artifact_list.h: makes it, and ends the lookup. */
+void uploads_list_begin(struct lookup *lookup);
+
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */
 void uploads_go_on(struct lookup *lookup);

@@ -18,6 +18,7 @@
 #include "symcached/intake/upload_report.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
+#include "bundle_noting.h"
 #include "parts.h"
 #include "upload_state.h"
 
@@ -44,7 +45,7 @@ struct entry {
     char *release, *dist;       /* or NULL */
     char *text;                 /* why it failed */
     struct symstore_path place; /* of one that is done */
-    struct task *noting;        /* of a bundle; or NULL */
+    struct bundle_noting *noting; /* or NULL */
 };
 
 struct assemblies {
@@ -289,7 +290,7 @@ static void forget(struct entry *entry)
     table_remove(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
                  (uintptr_t)entry);
     if (entry->noting != NULL) {
-        task_cancel(entry->noting);
+        bundle_noting_cancel(entry->noting);
     }
     free(entry->name);
     drop_chunks(entry);
@@ -363,23 +364,6 @@ static const char *root_of(const struct assemblies *assemblies)
     return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
 }
 
-/* What is known of the debug ids of a bundle. */
-struct noting {
-    char *root, *debug_ids, *release, *dist;
-    char sum[ARTIFACTS_SUM + 1];
-    int errnum;
-    struct entry *entry;
-};
-
-static void noting_run(void *arg)
-{
-    struct noting *noting = arg;
-
-    noting->errnum =
-        artifacts_note(noting->root, noting->sum, noting->debug_ids,
-                       noting->release, noting->dist);
-}
-
 static void end(struct entry *entry, const char *failure)
 {
     struct assemblies *assemblies = entry->assemblies;
@@ -391,57 +375,33 @@ static void end(struct entry *entry, const char *failure)
     drop_chunks(entry);
 }
 
-static void noting_done(void *arg, bool late)
+static void on_noted(void *arg, const char *failure)
 {
-    struct noting *noting = arg;
-    struct assemblies *assemblies = noting->entry->assemblies;
+    struct entry *entry = arg;
+    struct assemblies *assemblies = entry->assemblies;
 
-    end(noting->entry, late                  ? "the disk does not answer"
-                       : noting->errnum != 0 ? strerror(noting->errnum)
-                                             : NULL);
+    end(entry, failure);
     assemblies_next(assemblies);
-}
-
-static void noting_drop(void *arg)
-{
-    struct noting *noting = arg;
-
-    free(noting->root);
-    free(noting->debug_ids);
-    free(noting->release);
-    free(noting->dist);
-    free(noting);
-}
-
-/* Copies a text; NULL stays NULL.  Returns false without memory. */
-static bool copy_text(char **to, const char *text)
-{
-    *to = text != NULL ? strdup(text) : NULL;
-    return *to != NULL || text == NULL;
 }
 
 /* A bundle is stored: by what it is found is noted.  Returns false if it
  * cannot be. */
 static bool note_bundle(struct entry *entry, const char *debug_ids)
 {
-    static const struct task_calls calls = {noting_run, noting_done,
-                                            noting_drop};
-    struct noting *noting = calloc(1, sizeof(*noting));
+    char sum[ARTIFACTS_SUM + 1];
+    struct bundle_note note = {
+        .root = root_of(entry->assemblies),
+        .sum = sum,
+        .debug_ids = debug_ids,
+        .release = entry->release,
+        .dist = entry->dist,
+        .is_try = entry->only_try,
+    };
 
-    if (noting == NULL) {
-        return false;
-    }
-    noting->entry = entry;
-    print_sum(noting->sum, &entry->sum);
-    if (!copy_text(&noting->root, root_of(entry->assemblies)) ||
-        !copy_text(&noting->debug_ids, debug_ids) ||
-        !copy_text(&noting->release, entry->release) ||
-        !copy_text(&noting->dist, entry->dist)) {
-        noting_drop(noting);
-        return false;
-    }
-    entry->noting =
-        task_start(entry->assemblies->uploads->base, SECONDS, &calls, noting);
+    print_sum(sum, &entry->sum);
+    entry->noting = bundle_noting_start(entry->assemblies->uploads->base,
+                                        entry->assemblies->uploads->scheduler,
+                                        &note, on_noted, entry);
     return entry->noting != NULL;
 }
 

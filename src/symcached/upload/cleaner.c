@@ -15,7 +15,6 @@
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/index/index.h"
-#include "artifacts.h"
 #include "removal.h"
 #include "retention.h"
 #include "sharing.h"

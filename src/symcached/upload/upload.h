@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-#include "artifacts.h"
+#include "symcached/index/index.h"
 #include "assembly.h"
 #include "spool.h"
 #include "stored_digest.h"

@@ -11,6 +11,8 @@ package Test::Uploads;
 use strict;
 use warnings;
 
+use Compress::Zlib qw(memGzip);
+use Digest::SHA qw(sha1_hex);
 use JSON::PP ();
 use Test::Example;
 use Test::Symcache;
@@ -66,6 +68,28 @@ sub config {
     $config->{stores}{default}{transcoders}[0]{inputs} = $self->{inputs}
         if $self->{inputs};
     return $config;
+}
+
+# Sends a bundle of scripts in one chunk as sentry-cli does, and waits for the
+# end of its assembly, whose answer is returned.  %o: version, dist
+sub send_bundle {
+    my ($self, $bytes, %o) = @_;
+    my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+    my $sum = sha1_hex($bytes);
+    my $r = $self->request('POST', '/api/0/organizations/acme/chunk-upload/',
+        "--b\r\nContent-Disposition: form-data; name=\"file_gzip\"; "
+            . "filename=\"$sum\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+            . memGzip($bytes) . "\r\n--b--\r\n",
+        'Content-Type: multipart/form-data; boundary=b', @bearer);
+    die "chunks: $r->{status}" if $r->{status} != 200;
+    $self->t->wait_until('the bundle is assembled', sub {
+        $r = $self->request('POST',
+            '/api/0/organizations/acme/artifactbundle/assemble/',
+            JSON::PP::encode_json({ checksum => $sum, chunks => [$sum],
+                projects => ['web'], %o }), @bearer);
+        return ($r->{json}{state} // '') !~ /^(?:created|assembling)$/;
+    });
+    return $r->{json};
 }
 
 # Sends a request; read() reads the answer.

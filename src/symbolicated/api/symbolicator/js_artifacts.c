@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/artifact_list.h"
 #include "base/percent.h"
 #include "js_wants.h"
 #include "proto/url.h"
@@ -142,29 +143,44 @@ static void add_artifact(struct js_files *files,
     }
 }
 
-/* Adds a bundle, unless it is known.  They are asked in descending order of
- * their URIs. */
-static void add_bundle(struct js_files *files, struct symc_string uri,
-                       const struct js_artifact *artifact)
+/* Where a bundle is put, or the one with the same URI.  Those of a source are
+ * asked in descending order of their URIs, our own ones as they are listed,
+ * the newest first. */
+static struct js_bundle **place_of(struct js_files *files,
+                                   struct symc_string uri)
 {
-    struct js_bundle **at = &files->bundles, *bundle;
-    const struct api_module *module;
-    struct js_want *want;
-    int n = 1;
+    struct js_bundle **at = &files->bundles;
+    int n;
 
-    while (*at != NULL && (n = compare((*at)->uri, uri)) > 0) {
+    while (*at != NULL) {
+        n = compare((*at)->uri, uri);
+        if (n == 0 || (files->has_source && n < 0)) {
+            break;
+        }
         at = &(*at)->next;
     }
-    bundle = *at == NULL || n != 0 ? js_take(files, sizeof(*bundle)) : NULL;
-    if (bundle == NULL) {
+    return at;
+}
+
+/* Adds a bundle, unless it is known. */
+static void add_bundle(struct js_files *files, struct symc_string uri,
+                       struct symc_string url, const char *how)
+{
+    struct js_bundle **at = place_of(files, uri), *bundle;
+    const struct api_module *module;
+    struct js_want *want;
+
+    if ((*at != NULL && js_is_equal((*at)->uri, uri)) ||
+        (bundle = js_take(files, sizeof(*bundle))) == NULL) {
         return;
     }
-    want = js_want_bundle(files, artifact->url);
+    want = files->has_source ? js_want_bundle(files, url)
+                             : js_want_upload(files, url);
     module = js_want_module(want);
     *bundle = (struct js_bundle){
         .next = *at,
         .uri = uri,
-        .resolved_with = artifact->resolved_with,
+        .resolved_with = how,
         .module = module,
         .is_pending = js_want_is_pending(want),
     };
@@ -202,7 +218,8 @@ static bool read_item(struct js_files *files, const struct json *json,
             read_headers(json, json_member(json, item, "headers"), &artifact);
             add_artifact(files, &artifact);
         } else if (artifact.uri.data != NULL) {
-            add_bundle(files, artifact.uri, &artifact);
+            add_bundle(files, artifact.uri, artifact.url,
+                       artifact.resolved_with);
         }
     }
     return true;
@@ -275,8 +292,64 @@ static bool add_value(char *url, const char *name, struct symc_string value)
                             encoded) < URL_ROOM - used;
 }
 
-bool js_artifacts_ask(struct js_files *files, struct symc_string url,
-                      const char *debug_id)
+/* our own uploads ----------------------------------------------------------
+ */
+
+/* Adds the bundles of a list.  Returns false while it is pending. */
+static bool read_list(struct js_files *files, const char *name,
+                      const char *how, size_t *n)
+{
+    struct js_want *want = js_want_list(files, name);
+    struct js_file list = {0};
+    struct symc_string sum, uri;
+    const char *p, *end, *line;
+
+    js_want_take(&list, want);
+    if (list.state != JS_FILE_FOUND) {
+        return list.state != JS_FILE_PENDING;
+    }
+    p = list.text.data;
+    end = p + list.text.size;
+    for (*n = 0; p < end; p += sum.size + 1, ++*n) {
+        sum.data = p;
+        line = memchr(p, '\n', (size_t)(end - p));
+        sum.size = (size_t)((line != NULL ? line : end) - p);
+        uri = print_uri(files, sum);
+        if (uri.data != NULL) {
+            add_bundle(files, uri, sum, how);
+        }
+    }
+    return true;
+}
+
+/* Those with the debug id; or if there are none, those of the release. Returns
+ * false while a list is pending. */
+static bool ask_uploads(struct js_files *files, const char *debug_id)
+{
+    const struct js_request *request = files->request;
+    char name[ARTIFACT_LIST_SIZE];
+    size_t n = 0;
+
+    if (artifact_list_of_id(name, debug_id) &&
+        !read_list(files, name, "debug-id", &n)) {
+        return false;
+    }
+    if (n > 0 || request->release.data == NULL) {
+        return true;
+    }
+    artifact_list_of_release(name, request->release.data,
+                             request->release.size, request->dist.data,
+                             request->dist.size);
+    return read_list(files, name, "release", &n);
+}
+
+/* the source ---------------------------------------------------------------
+ */
+
+/* Asks which artifacts it has for a file.  Returns false while that is
+ * pending. */
+static bool ask_source(struct js_files *files, struct symc_string url,
+                       const char *debug_id)
 {
     const struct js_request *request = files->request;
     char list[URL_ROOM] = "", stem[SYMCACHE_URL_MAX];
@@ -286,7 +359,7 @@ bool js_artifacts_ask(struct js_files *files, struct symc_string url,
     uint64_t since;
     size_t n;
 
-    if (!files->has_source || (debug_id[0] == '\0' && !has_release) ||
+    if ((debug_id[0] == '\0' && !has_release) ||
         request->source.size > SYMCACHE_URL_MAX) {
         return true;
     }
@@ -313,6 +386,13 @@ bool js_artifacts_ask(struct js_files *files, struct symc_string url,
         add_list(files, answer.text);
     }
     return answer.state != JS_FILE_PENDING;
+}
+
+bool js_artifacts_ask(struct js_files *files, struct symc_string url,
+                      const char *debug_id)
+{
+    return files->has_source ? ask_source(files, url, debug_id)
+                             : ask_uploads(files, debug_id);
 }
 
 /* A file of its own.  An empty one counts if it has a header. */

@@ -1,16 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Artifacts of the source that a request of POST /symbolicate-js brings: files
- * of their own, and files in bundles.
+ * Artifacts: files in bundles, and files of their own, of the source that a
+ * request of POST /symbolicate-js brings; or bundles that were uploaded here.
  */
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
 #define SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
 
 #include "js_files.h"
 
-/* Asks the source which artifacts it has for a file.  Returns false while it
- * is pending. */
+/* Asks which artifacts there are for a file.  Returns false while that is
+ * pending. */
 bool js_artifacts_ask(struct js_files *files, struct symc_string url,
                       const char *debug_id);
 

@@ -46,7 +46,7 @@ struct js_bundle;
 
 struct js_files {
     const struct js_request *request;
-    bool has_source;   /* the request's source is asked */
+    bool has_source;   /* the request's source is asked, not our uploads */
     bool has_scraping; /* files may be fetched from the web */
     uint64_t now;      /* seconds since 1970, as the call began */
     size_t most;       /* bytes of an answer */

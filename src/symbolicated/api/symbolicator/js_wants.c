@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/artifact_list.h"
 #include "base/js_id.h"
 #include "base/url_id.h"
 #include "proto/hints.h"
@@ -131,6 +132,34 @@ struct js_want *js_want_bundle(struct js_files *files, struct symc_string url)
         return NULL;
     }
     return want(files, &key, hints);
+}
+
+struct js_want *js_want_list(struct js_files *files, const char *name)
+{
+    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+    symcache_key_t key;
+
+    artifact_list_key(&key, name);
+    return symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, name,
+                             strlen(name))
+               ? want(files, &key, hints)
+               : NULL;
+}
+
+struct js_want *js_want_upload(struct js_files *files, struct symc_string sum)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_key_t key;
+    int n = snprintf(id, sizeof(id), "hash-%.*s", (int)sum.size, sum.data);
+
+    if (n < 0 || (size_t)n >= sizeof(id) ||
+        symcache_name_parse(SYMCACHE_NAME_NONE, strlen(SYMCACHE_NAME_NONE),
+                            &key) != SYMCACHE_OK ||
+        symcache_id_parse(id, (size_t)n, &key) != SYMCACHE_OK) {
+        return NULL;
+    }
+    key.kind = SYMCACHE_KIND_SOURCECACHE;
+    return want(files, &key, "");
 }
 
 bool js_want_is_pending(const struct js_want *want)

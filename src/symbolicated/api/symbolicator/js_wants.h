@@ -20,6 +20,11 @@ struct js_want *js_want_url(struct js_files *files, struct symc_string url,
 /* The same of the SourceCache of the bundle at a URL, which stays as it is. */
 struct js_want *js_want_bundle(struct js_files *files, struct symc_string url);
 
+/* The same of a list of our own uploads (base/artifact_list.h), a SHA-1 in
+ * each line, and of the bundle that has one. */
+struct js_want *js_want_list(struct js_files *files, const char *name);
+struct js_want *js_want_upload(struct js_files *files, struct symc_string sum);
+
 /* NULL is not pending, and has no module. */
 bool js_want_is_pending(const struct js_want *want);
 const struct api_module *js_want_module(const struct js_want *want);

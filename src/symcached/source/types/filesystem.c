@@ -24,6 +24,10 @@ static void begin(struct lookup *lookup)
                              .flat = source->layout == LAYOUT_FLAT};
     size_t i, n;
 
+    if (symcache_key_is_url(&lookup->key)) {
+        uploads_list_begin(lookup);
+        return;
+    }
     n = layout_places(places, source, &lookup->at, lookup->name, &dir.index2);
     if (dir.flat) {
         /* stands for all PDBs, whatever their names */

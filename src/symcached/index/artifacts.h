@@ -8,10 +8,11 @@
  *   <root>/.artifacts/<debug id>/<SHA-1>
  *   <root>/.artifacts/release-<SHA-256 of release, NUL and dist>/<SHA-1>
  *
- * They are of this machine alone.  One whose bundle is gone counts for nothing.
+ * They are of this machine alone.  One whose bundle is gone counts for
+ * nothing.
  */
-#ifndef SYMCACHED_UPLOAD_ARTIFACTS_H
-#define SYMCACHED_UPLOAD_ARTIFACTS_H
+#ifndef SYMCACHED_INDEX_ARTIFACTS_H
+#define SYMCACHED_INDEX_ARTIFACTS_H
 
 #include <stddef.h>
 #include "config/config.h"
@@ -19,8 +20,9 @@
 /* The file of a bundle, in the folder _/hash-<SHA-1>. */
 #define ARTIFACTS_FILE SYMCACHE_NAME_NONE UPLOADS_BUNDLE_END
 
-#define ARTIFACTS_SUM 40   /* hex digits */
-#define ARTIFACTS_FOUND 20 /* bundles, the newest ones */
+#define ARTIFACTS_FOLDER ".artifacts" /* below the root of uploads */
+#define ARTIFACTS_SUM 40              /* hex digits */
+#define ARTIFACTS_FOUND 20            /* bundles, the newest ones */
 
 struct artifacts_found {
     char sums[ARTIFACTS_FOUND][ARTIFACTS_SUM + 1]; /* the newest first */
@@ -36,6 +38,10 @@ int artifacts_note(const char *root, const char *sum, const char *debug_ids,
 
 /* Removes what leads to bundles that are gone.  For a thread, too. */
 void artifacts_clean(const char *root);
+
+/* The bundles of a list (base/artifact_list.h). */
+void artifacts_find(const char *root, const char *list,
+                    struct artifacts_found *found);
 
 /* The bundles that have a debug id, 8-4-4-4-12 hex digits in any case. */
 void artifacts_by_debug_id(const char *root, const char *debug_id,

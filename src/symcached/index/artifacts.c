@@ -3,7 +3,6 @@
  */
 #include "artifacts.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,53 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/digest.h"
+#include "base/artifact_list.h"
 #include "base/workdir.h"
 #include "config/config.h"
 
-#define FOLDER ".artifacts"
-#define UUID 36
-#define FOLDER_SIZE (sizeof("release-") + DIGEST_HEX)
-
 /* Entries of a folder that are looked at. */
 #define ENTRIES_MAX 10000
-
-/* Writes a debug id in lower case.  Returns false if it is none. */
-static bool folder_of_id(char folder[FOLDER_SIZE], const char *debug_id)
-{
-    size_t i;
-
-    if (strlen(debug_id) != UUID) {
-        return false;
-    }
-    for (i = 0; i < UUID; i++) {
-        if (i == 8 || i == 13 || i == 18 || i == 23
-                ? debug_id[i] != '-'
-                : !isxdigit((unsigned char)debug_id[i])) {
-            return false;
-        }
-        folder[i] = (char)tolower((unsigned char)debug_id[i]);
-    }
-    folder[i] = '\0';
-    return true;
-}
-
-/* Returns false without memory. */
-static bool folder_of_release(char folder[FOLDER_SIZE], const char *release,
-                              const char *dist)
-{
-    struct digest *digest = digest_new();
-
-    if (digest == NULL) {
-        return false;
-    }
-    digest_add(digest, release, strlen(release) + 1);
-    digest_add(digest, dist != NULL ? dist : "",
-               dist != NULL ? strlen(dist) : 0);
-    digest_hex(digest, stpcpy(folder, "release-"));
-    digest_free(digest);
-    return true;
-}
 
 /* Returns 0, or an errno. */
 static int note(const char *root, const char *folder, const char *sum)
@@ -69,12 +27,13 @@ static int note(const char *root, const char *folder, const char *sum)
     int fd = -1, tries;
 
     for (tries = 0; tries < 2 && fd < 0; tries++) {
-        snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
+        snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
+                 folder);
         if (workdir_make_path(path) != 0) {
             return errno;
         }
-        snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s/%s", root, folder,
-                 sum);
+        snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s/%s",
+                 root, folder, sum);
         fd = open(path,
                   O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                   0644);
@@ -93,7 +52,7 @@ static int note(const char *root, const char *folder, const char *sum)
 int artifacts_note(const char *root, const char *sum, const char *debug_ids,
                    const char *release, const char *dist)
 {
-    char folder[FOLDER_SIZE], id[UUID + 1];
+    char folder[ARTIFACT_LIST_SIZE], id[ARTIFACT_LIST_SIZE];
     const char *line = debug_ids;
     size_t len;
     int rc = 0;
@@ -101,15 +60,15 @@ int artifacts_note(const char *root, const char *sum, const char *debug_ids,
     while (line != NULL && *line != '\0' && rc == 0) {
         len = strcspn(line, "\n");
         snprintf(id, sizeof(id), "%.*s", (int)len, line);
-        if (folder_of_id(folder, id)) {
+        if (artifact_list_of_id(folder, id)) {
             rc = note(root, folder, sum);
         }
         line += len + (line[len] == '\n');
     }
     if (rc == 0 && release != NULL) {
-        rc = folder_of_release(folder, release, dist)
-                 ? note(root, folder, sum)
-                 : ENOMEM;
+        artifact_list_of_release(folder, release, strlen(release), dist,
+                                 dist != NULL ? strlen(dist) : 0);
+        rc = note(root, folder, sum);
     }
     return rc;
 }
@@ -124,7 +83,8 @@ static bool has_bundle(const char *root, const char *sum)
     return access(path, R_OK) == 0;
 }
 
-/* cleaning ----------------------------------------------------------------- */
+/* cleaning -----------------------------------------------------------------
+ */
 
 static void clean_folder(const char *root, const char *path)
 {
@@ -149,12 +109,12 @@ void artifacts_clean(const char *root)
     char path[PATH_MAX];
     DIR *dir;
 
-    snprintf(path, sizeof(path), "%.2000s/" FOLDER, root);
+    snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER, root);
     dir = opendir(path);
     while (dir != NULL && (item = readdir(dir)) != NULL) {
         if (item->d_name[0] != '.') {
-            snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root,
-                     item->d_name);
+            snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s",
+                     root, item->d_name);
             clean_folder(root, path);
         }
     }
@@ -163,7 +123,8 @@ void artifacts_clean(const char *root)
     }
 }
 
-/* finding ------------------------------------------------------------------ */
+/* finding ------------------------------------------------------------------
+ */
 
 struct entry {
     char sum[ARTIFACTS_SUM + 1];
@@ -175,9 +136,9 @@ static int compare(const void *a, const void *b)
     const struct timespec *x = &((const struct entry *)a)->changed;
     const struct timespec *y = &((const struct entry *)b)->changed;
 
-    return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec ? 1 : -1)
-                                  : (x->tv_nsec < y->tv_nsec) -
-                                        (x->tv_nsec > y->tv_nsec);
+    return x->tv_sec != y->tv_sec
+               ? (x->tv_sec < y->tv_sec ? 1 : -1)
+               : (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
 /* Reads a folder; what cannot be read has nothing. */
@@ -203,22 +164,23 @@ static struct entry *read_folder(const char *path, size_t *n)
     return entries;
 }
 
-static void find(const char *root, const char *folder,
-                 struct artifacts_found *found)
+void artifacts_find(const char *root, const char *folder,
+                    struct artifacts_found *found)
 {
     char path[PATH_MAX];
     struct entry *entries;
     size_t n, i;
 
-    snprintf(path, sizeof(path), "%.2000s/" FOLDER "/%s", root, folder);
+    found->n = 0;
+    snprintf(path, sizeof(path), "%.2000s/" ARTIFACTS_FOLDER "/%s", root,
+             folder);
     entries = read_folder(path, &n);
     if (n > 0) {
         qsort(entries, n, sizeof(entries[0]), compare);
     }
     for (i = 0; i < n && found->n < ARTIFACTS_FOUND; i++) {
         if (has_bundle(root, entries[i].sum)) {
-            memcpy(found->sums[found->n++], entries[i].sum,
-                   ARTIFACTS_SUM + 1);
+            memcpy(found->sums[found->n++], entries[i].sum, ARTIFACTS_SUM + 1);
         }
     }
     free(entries);
@@ -227,21 +189,20 @@ static void find(const char *root, const char *folder,
 void artifacts_by_debug_id(const char *root, const char *debug_id,
                            struct artifacts_found *found)
 {
-    char folder[FOLDER_SIZE];
+    char folder[ARTIFACT_LIST_SIZE];
 
     found->n = 0;
-    if (folder_of_id(folder, debug_id)) {
-        find(root, folder, found);
+    if (artifact_list_of_id(folder, debug_id)) {
+        artifacts_find(root, folder, found);
     }
 }
 
 void artifacts_by_release(const char *root, const char *release,
                           const char *dist, struct artifacts_found *found)
 {
-    char folder[FOLDER_SIZE];
+    char folder[ARTIFACT_LIST_SIZE];
 
-    found->n = 0;
-    if (folder_of_release(folder, release, dist)) {
-        find(root, folder, found);
-    }
+    artifact_list_of_release(folder, release, strlen(release), dist,
+                             dist != NULL ? strlen(dist) : 0);
+    artifacts_find(root, folder, found);
 }

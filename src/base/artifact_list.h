@@ -1,0 +1,32 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The name of a list of uploaded bundles of scripts: those that have a debug
+ * id, or those of a release.  Lists are folders of the index of uploads, and
+ * files that are asked for by SYMCACHE_HINT_ARTIFACTS.
+ */
+#ifndef BASE_ARTIFACT_LIST_H
+#define BASE_ARTIFACT_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "proto/key.h"
+
+/* "<UUID>" in lower case, or "release-<hex digits of a SHA-256>", and a NUL.
+ */
+#define ARTIFACT_LIST_SIZE (sizeof("release-") + 64)
+
+/* Names the list of a debug id in any case.  Returns false if it is none, or
+ * has an age. */
+bool artifact_list_of_id(char name[ARTIFACT_LIST_SIZE], const char *debug_id);
+
+/* That of a release and a dist, which may be NULL with a size of 0. */
+void artifact_list_of_release(char name[ARTIFACT_LIST_SIZE],
+                              const char *release, size_t size,
+                              const char *dist, size_t dist_size);
+
+/* Sets the key by which a list is asked for: that of a file at a URL, whose id
+ * is the SHA-256 of its name. */
+void artifact_list_key(symcache_key_t *key, const char *name);
+
+#endif

@@ -1,0 +1,126 @@
+#!/usr/bin/env perl
+
+# POST /symbolicate-js where sources of clients are not asked: bundles that were
+# uploaded here answer.  Requests of the upload are those of sentry-cli
+# (t/full/sentry_cli.t has the client itself); answers are those of Symbolicator
+# 26.8.0 for the same files, but for how the map was found.
+
+use strict;
+use warnings;
+
+use Digest::SHA qw(sha1_hex);
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::File qw(slurp);
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+use Test::Zip;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+plan skip_all => 'no extended attributes here, so files have no digest'
+    if !$t->has_attributes;
+my $json = JSON::PP->new->canonical->utf8;
+my $shop = $t->data('javascript/shop');
+my $config = $u->config;
+$config->{stores}{default}{transcoders}[0]{command} =
+    ['pdb2symcache', '-pdb', '{pdb}'];
+$t->stop_symcached;
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+my $id = 'ecabd945-b6dc-5376-ae84-ab686148470d';
+my $page = 'https://cdn.example.com/js/x.js';
+
+# A position of a build: [line, column, file, line, column, function], from 0.
+sub place_of {
+    my ($tool) = @_;
+    my @peer = grep { defined $_->[2] && $_->[5] } @{ $json->decode(
+        slurp("$shop/$tool.positions.json"))->{peer} };
+    return $peer[@peer / 2];
+}
+my $place = place_of('terser');
+
+sub request {
+    my (%o) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate-js',
+        $json->encode({ source => { id => 'x', token => 'y',
+            url => 'http://127.0.0.1:1/' }, stacktraces => [{ frames => [{
+            abs_path => $page, lineno => $place->[0] + 1, colno => $place->[1] + 1,
+            function => '<given>' }] }], %o }), 'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body}) : $r;
+}
+sub by_id {
+    return request(modules => [{ type => 'sourcemap', code_file => $page,
+        debug_id => $_[0] // $id }]);
+}
+sub file_of {
+    my ($answer) = @_;
+    my $f = $answer->{stacktraces}[0]{frames}[0];
+    return join ' ', $f->{data}{symbolicated} ? "$f->{filename}:$f->{lineno}:"
+        . "$f->{colno} $f->{function}" : '-', $f->{data}{resolved_with} // (),
+        $answer->{errors} ? $answer->{errors}[0]{type} : ();
+}
+sub wanted {
+    my ($how) = @_;
+    return "$place->[2]:" . ($place->[3] + 1) . ':' . ($place->[4] + 1)
+        . " $place->[5] $how";
+}
+
+# A build, under the names that it has in a browser.
+sub bundle {
+    my ($tool, $debug_id) = @_;
+    my @headers = $debug_id
+        ? (headers => { 'debug-id' => $debug_id, sourcemap => 'x.js.map' })
+        : (headers => { Sourcemap => 'x.js.map' });
+    return "SYSB\2\0\0\0" . Test::Zip::zip(
+        ['files/_/_/js/x.js', slurp("$shop/$tool.js")],
+        ['files/_/_/js/x.js.map', slurp("$shop/$tool.js.map")],
+        ['manifest.json', $json->encode({ files => {
+            'files/_/_/js/x.js' => { type => 'minified_source',
+                url => '~/js/x.js', @headers },
+            'files/_/_/js/x.js.map' => { type => 'source_map',
+                url => '~/js/x.js.map', $debug_id ? (headers => {
+                    'debug-id' => $debug_id }) : () } } })]);
+}
+
+is file_of(by_id()), '- scraping_disabled', 'before an upload there is nothing';
+is file_of(by_id()), '- scraping_disabled', '... which is remembered';
+
+my $terser = bundle('terser', $id);
+is $u->send_bundle($terser)->{state}, 'ok', 'a bundle comes' ;
+my $got = by_id();
+is file_of($got), wanted('debug-id'), '... and is found at once, by debug id'
+    or diag explain $got;
+is_deeply $got->{stacktraces}[0]{frames}[0]{data}{sourcemap_origin}, { bundled => [
+    'sentry://project_debug_file/' . sha1_hex($terser), { source_map => {
+        abs_path => 'https://cdn.example.com/js/x.js.map', debug_id => $id } }] },
+    '... which is told';
+is file_of(request(release => 'web@1')), '- scraping_disabled',
+    'not by a release that it is not of';
+
+is $u->send_bundle($terser, version => 'web@1', dist => '7')->{state}, 'ok',
+    'it comes again, for a release';
+is file_of(request(release => 'web@1', dist => '7')), wanted('release'),
+    '... by which it is found then';
+is file_of(request(release => 'web@1')), '- scraping_disabled',
+    '... but not without its dist';
+is file_of(by_id('00000000-0000-4000-8000-000000000000')), '- scraping_disabled',
+    'another debug id has nothing';
+
+# Of two builds of a release the newer one counts.
+is file_of(request(release => 'web@2')), '- scraping_disabled', 'a release has nothing';
+is $u->send_bundle(bundle('terser'), version => 'web@2')->{state}, 'ok',
+    'then a build';
+is file_of(request(release => 'web@2')), wanted('release'), '... which is found';
+is $u->send_bundle(bundle('esbuild'), version => 'web@2')->{state}, 'ok',
+    'then another one';
+$place = place_of('esbuild');
+is file_of(request(release => 'web@2')), wanted('release'),
+    '... which is used instead';
+
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+done_testing;
