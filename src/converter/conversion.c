@@ -95,6 +95,26 @@ static int make_path(const struct conversion *c,
     return 0;
 }
 
+/* Runs the parser, and once more if it has said that .dwo files are missing.
+ * A transcoder's input lies alone. */
+static int parse(const struct conversion *c, struct parser_job *job,
+                 const volatile sig_atomic_t *stop,
+                 struct debuginfo_result *result, struct failure *failure)
+{
+    if (parser_run(job, stop, result, failure) != 0) {
+        return -1;
+    }
+    if (!result->lacks_split || !c->is_durable) {
+        return 0;
+    }
+    if (ftruncate(job->output_fd, 0) != 0 ||
+        lseek(job->output_fd, 0, SEEK_SET) != 0) {
+        return failure_set(failure, FAILURE_IO, "output: %s", strerror(errno));
+    }
+    job->reads_dwo = true;
+    return parser_run(job, stop, result, failure);
+}
+
 static int convert(const struct conversion *c, struct output *output,
                    struct parser_job *job, const volatile sig_atomic_t *stop,
                    struct failure *failure)
@@ -107,7 +127,7 @@ static int convert(const struct conversion *c, struct output *output,
         return -1;
     }
     job->output_fd = output->fd;
-    if (parser_run(job, stop, &result, failure) != 0) {
+    if (parse(c, job, stop, &result, failure) != 0) {
         return -1;
     }
     if (result.note[0] != '\0') {

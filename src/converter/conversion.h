@@ -24,6 +24,8 @@ struct conversion {
     const char *altlink;   /* path of the file of .gnu_debugaltlink, or NULL */
     bool has_file_addresses; /* of an ELF file: see debuginfo_result */
     const char *image; /* path of the image of a PDB, or NULL */
+    const char *dwp;   /* path of a package of split DWARF, or of a folder with
+                        * its files; or NULL: looked for beside the input */
     bool is_strict;  /* refuses all that the "symbolic" library refuses */
     bool has_sandbox;
     bool is_durable; /* the output is on the disk before it has its name */

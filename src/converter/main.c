@@ -37,6 +37,9 @@ static const char help[] =
     "                 beside FILE and in /usr/lib/debug\n"
     "  --image FILE   of breakpad, the image of a PDB, which has its unwind\n"
     "                 information; else it is looked for beside FILE\n"
+    "  --dwp PATH     the package of split DWARF, or the folder of its .dwo "
+    "files;\n"
+    "                 else FILE.dwp, or those below the folder of FILE\n"
     "  --like-symbolic\n"
     "                 names as the \"symbolic\" library has them, and not as "
     "debuggers\n"
@@ -122,6 +125,10 @@ static int take_option(struct conversion *c, char **arg, int left)
     }
     if (strcmp(arg[0], "--image") == 0 && left > 1) {
         c->image = arg[1];
+        return 2;
+    }
+    if (strcmp(arg[0], "--dwp") == 0 && left > 1) {
+        c->dwp = arg[1];
         return 2;
     }
     if (strcmp(arg[0], "--strict") == 0) {

@@ -381,15 +381,23 @@ static int convert(const struct conversion *c, struct input *input,
 }
 
 /* Sets what the conversion uses beside the file. */
-static void take_supplement(const struct conversion *c, struct input *input)
+static void take_supplement(const struct parser_job *job, struct input *input)
 {
+    const struct conversion *c = job->conversion;
     struct supplement supplement = {.is_like_symbolic = c->is_like_symbolic};
+    size_t i;
 
     if (!c->is_like_symbolic) {
         supplement_map(c, input->data, input->size, &supplement);
     }
+    if (job->reads_dwo) {
+        supplement_map_dwo(c, input->data, input->size, &supplement);
+    }
     supplement_set(&supplement);
-    input->beside = supplement.size + supplement.image_size;
+    input->beside = supplement.altlink.size + supplement.image.size;
+    for (i = 0; i < supplement.num_split; i++) {
+        input->beside += supplement.split[i].size;
+    }
 }
 
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
@@ -416,7 +424,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);
     if (!failed) {
-        take_supplement(c, &input);
+        take_supplement(job, &input);
     }
     if (failed ||
         enter_sandbox(c, &input, scratch, &failure) != 0 ||

@@ -16,6 +16,7 @@ struct parser_job {
     int input_fd;
     int map_fd; /* a script's source map; or -1 */
     int output_fd;
+    bool reads_dwo; /* .dwo files, which are looked for */
 };
 
 /*

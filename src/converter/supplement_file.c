@@ -17,8 +17,11 @@
 #include "debuginfo/elf/elf.h"
 #include "sandbox/sandbox.h"
 
-#define SECONDS 10
 #define MEMORY ((uint64_t)64 << 20)
+#define MEMORY_FACTOR                                                         \
+    8 /* bytes for each of a file: sections are compressed                    \
+       */
+#define PATHS ((size_t)1 << 20) /* bytes of paths of .dwo files */
 #define SYSTEM "/usr/lib/debug/"
 
 /* Names of sections are near the end of a file. */
@@ -34,51 +37,88 @@ static bool may_have(const uint8_t *data, size_t size)
            memmem(data + size - tail, tail, name, sizeof(name)) != NULL;
 }
 
-/* In the child.  Nothing of the file is believed but what fits the struct. */
-static void read_link(const uint8_t *data, size_t size, bool has_sandbox,
-                      int fd)
+/* Reads something of a file into memory.  Returns its bytes. */
+typedef size_t read_function(const uint8_t *data, size_t size, char *to,
+                             size_t room);
+
+static size_t read_link(const uint8_t *data, size_t size, char *to,
+                        size_t room)
 {
-    struct sandbox_limits limits = {size + MEMORY, 0, SECONDS};
     struct elf_altlink link;
-    char error[200];
 
     memset(&link, 0, sizeof(link));
-    if ((has_sandbox &&
-         sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) ||
-        !elf_altlink_read(data, size, &link) ||
-        write(fd, &link, sizeof(link)) != (ssize_t)sizeof(link)) {
-        _exit(1);
+    if (room < sizeof(link) || !elf_altlink_read(data, size, &link)) {
+        return 0;
     }
-    _exit(0);
+    memcpy(to, &link, sizeof(link));
+    return sizeof(link);
 }
 
-static bool ask_child(const struct conversion *c, const uint8_t *data,
-                      size_t size, struct elf_altlink *link)
+/* In the child. */
+static void answer(const uint8_t *data, size_t size, bool has_sandbox,
+                   read_function *read_it, char *to, size_t room, int fd)
+{
+    struct sandbox_limits limits = {MEMORY + MEMORY_FACTOR * (uint64_t)size +
+                                        room,
+                                    0, sandbox_seconds(size)};
+    char error[200];
+    size_t n, at;
+    ssize_t rc = 1;
+
+    if (has_sandbox &&
+        sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
+        _exit(1);
+    }
+    n = read_it(data, size, to, room);
+    for (at = 0; at < n && rc > 0; at += (size_t)rc) {
+        rc = write(fd, to + at, n - at);
+    }
+    _exit(at == n ? 0 : 1);
+}
+
+/* Has a child without rights read something of a file.  Nothing of that is to
+ * be believed.  Returns its bytes, 0 if it failed. */
+static size_t ask_child(const struct conversion *c, const uint8_t *data,
+                        size_t size, read_function *read_it, char *to,
+                        size_t room)
 {
     int fds[2], status = -1;
-    bool is_read;
+    size_t n = 0;
+    ssize_t rc = 1;
     pid_t pid;
 
     if (pipe2(fds, O_CLOEXEC) != 0) {
-        return false;
+        return 0;
     }
     pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        read_link(data, size, c->has_sandbox, fds[1]);
+        answer(data, size, c->has_sandbox, read_it, to, room, fds[1]);
     }
     close(fds[1]);
-    is_read = pid > 0 &&
-              read(fds[0], link, sizeof(*link)) == (ssize_t)sizeof(*link);
+    while (pid > 0 && n < room && (rc > 0 || errno == EINTR)) {
+        rc = read(fds[0], to + n, room - n);
+        if (rc == 0) {
+            break;
+        }
+        n += rc > 0 ? (size_t)rc : 0;
+    }
     close(fds[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    return is_read && status == 0 && link->id_size > 1 &&
-           link->id_size <= sizeof(link->id) &&
+    return pid > 0 && status == 0 ? n : 0;
+}
+
+static bool ask_link(const struct conversion *c, const uint8_t *data,
+                     size_t size, struct elf_altlink *link)
+{
+    return ask_child(c, data, size, read_link, (char *)link, sizeof(*link)) ==
+               sizeof(*link) &&
+           link->id_size > 1 && link->id_size <= sizeof(link->id) &&
            memchr(link->path, '\0', sizeof(link->path)) != NULL;
 }
 
-static bool map_file(const char *path, const uint8_t **data, size_t *file_size)
+static bool map_file(const char *path, struct supplement_file *s)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -94,8 +134,8 @@ static bool map_file(const char *path, const uint8_t **data, size_t *file_size)
     if (p == MAP_FAILED) {
         return false;
     }
-    *data = p;
-    *file_size = (size_t)st.st_size;
+    s->data = p;
+    s->size = (size_t)st.st_size;
     return true;
 }
 
@@ -117,7 +157,7 @@ static void print_id_path(char *path, size_t size, const uint8_t *id, size_t n)
  * files.
  */
 static void find(const struct conversion *c, const struct elf_altlink *link,
-                 struct supplement *s)
+                 struct supplement_file *s)
 {
     static const char folder[] = SYSTEM ".dwz/";
     const char *slash = strrchr(c->input, '/');
@@ -128,21 +168,20 @@ static void find(const struct conversion *c, const struct elf_altlink *link,
     name = name != NULL ? name + 1 : link->path;
     if (name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
         snprintf(path, sizeof(path), "%.*s%s", dir, c->input, name);
-        if (map_file(path, &s->data, &s->size)) {
+        if (map_file(path, s)) {
             return;
         }
         snprintf(path, sizeof(path), "%.*s.dwz/%s", dir, c->input, name);
-        if (map_file(path, &s->data, &s->size)) {
+        if (map_file(path, s)) {
             return;
         }
     }
     if (strncmp(link->path, folder, sizeof(folder) - 1) == 0 &&
-        strstr(link->path, "/../") == NULL &&
-        map_file(link->path, &s->data, &s->size)) {
+        strstr(link->path, "/../") == NULL && map_file(link->path, s)) {
         return;
     }
     print_id_path(path, sizeof(path), link->id, link->id_size);
-    (void)map_file(path, &s->data, &s->size);
+    (void)map_file(path, s);
 }
 
 /* The image of crash.pdb is crash.dll, crash.exe or crash.sys. */
@@ -159,10 +198,82 @@ static void find_image(const struct conversion *c, struct supplement *s)
     for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if ((size_t)snprintf(path, sizeof(path), "%.*s%s", (int)stem, c->input,
                              ends[i]) < sizeof(path) &&
-            map_file(path, &s->image, &s->image_size)) {
+            map_file(path, &s->image)) {
             return;
         }
     }
+}
+
+/* split DWARF ----------------------------------------------------------------
+ */
+
+#define FILES_MAX 16384 /* a process may have 65,530 mappings */
+
+static struct supplement_file split[FILES_MAX];
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Maps the package of a program: PROGRAM.dwp, or of PROGRAM.debug that, too.
+ */
+static void find_package(const struct conversion *c, const uint8_t *data,
+                         size_t size, struct supplement *s)
+{
+    static const char end[] = ".debug";
+    size_t n = strlen(c->input);
+    char path[PATH_MAX];
+    bool is_found = false;
+
+    if (c->dwp != NULL && !is_folder(c->dwp)) {
+        is_found = map_file(c->dwp, &split[0]);
+    } else if (elf_sniff(data, size) && n + sizeof(".dwp") <= sizeof(path)) {
+        snprintf(path, sizeof(path), "%s.dwp", c->input);
+        is_found = map_file(path, &split[0]);
+        if (!is_found && n >= sizeof(end) &&
+            strcmp(c->input + n - (sizeof(end) - 1), end) == 0) {
+            snprintf(path, sizeof(path), "%.*s.dwp",
+                     (int)(n - (sizeof(end) - 1)), c->input);
+            is_found = map_file(path, &split[0]);
+        }
+    }
+    s->split = split;
+    s->num_split = is_found;
+}
+
+/*
+ * Maps a file that has the longest end of a path below the folder of the
+ * input, or the one that was named: a file must not name any other of this
+ * machine, and a tree of builds may have been moved.
+ */
+static bool find_below(const struct conversion *c, const char *wanted,
+                       struct supplement_file *s)
+{
+    const char *slash = strrchr(c->input, '/'), *up;
+    int dir = slash != NULL ? (int)(slash - c->input) + 1 : 0;
+    char path[PATH_MAX];
+
+    while ((up = strstr(wanted, "../")) != NULL) {
+        wanted = up + 3;
+    }
+    for (; wanted != NULL; wanted = strchr(wanted, '/')) {
+        wanted += strspn(wanted, "/");
+        if (*wanted == '\0' || strcmp(wanted, "..") == 0) {
+            break;
+        }
+        if (c->dwp != NULL) {
+            snprintf(path, sizeof(path), "%s/%s", c->dwp, wanted);
+        } else {
+            snprintf(path, sizeof(path), "%.*s%s", dir, c->input, wanted);
+        }
+        if (map_file(path, s)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void supplement_map(const struct conversion *c, const uint8_t *data,
@@ -175,11 +286,34 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
         if (c->image == NULL) {
             find_image(c, s);
         } else {
-            (void)map_file(c->image, &s->image, &s->image_size);
+            (void)map_file(c->image, &s->image);
         }
     } else if (c->altlink != NULL) {
-        (void)map_file(c->altlink, &s->data, &s->size);
-    } else if (may_have(data, size) && ask_child(c, data, size, &link)) {
-        find(c, &link, s);
+        (void)map_file(c->altlink, &s->altlink);
+    } else if (may_have(data, size) && ask_link(c, data, size, &link)) {
+        find(c, &link, &s->altlink);
     }
+    find_package(c, data, size, s);
+}
+
+void supplement_map_dwo(const struct conversion *c, const uint8_t *data,
+                        size_t size, struct supplement *s)
+{
+    static char paths[PATHS];
+    size_t n, at, used;
+
+    if (s->num_split > 0) {
+        return;
+    }
+    n = ask_child(c, data, size, elf_split_paths, paths, sizeof(paths));
+    for (at = 0; at < n && s->num_split < FILES_MAX; at += used + 1) {
+        used = strnlen(paths + at, n - at);
+        if (at + used == n) {
+            break; /* without its end */
+        }
+        if (find_below(c, paths + at, &split[s->num_split])) {
+            s->num_split++;
+        }
+    }
+    s->split = split;
 }

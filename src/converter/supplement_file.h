@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Finds what a conversion reads beside its file: where dwz has put what several
- * files share, and the image of a PDB.
+ * Finds what a conversion reads beside its file: where dwz has put what
+ * several files share, files of split DWARF, and the image of a PDB.
  */
 #ifndef CONVERTER_SUPPLEMENT_FILE_H
 #define CONVERTER_SUPPLEMENT_FILE_H
@@ -15,7 +15,8 @@
  *
  * Of an ELF file that is the one that is named by --altlink, or one beside the
  * input, in a folder .dwz there, or where Linux systems have it.  A child
- * process without rights reads which one that is.
+ * process without rights reads which one that is.  The package of split DWARF
+ * is the one of --dwp, or NAME.dwp beside the input.
  *
  * Of a PDB of which Breakpad's text is made, it is the one that is named by
  * --image, or one beside the input with the same name and the extension of an
@@ -25,5 +26,11 @@
  */
 void supplement_map(const struct conversion *conversion, const uint8_t *data,
                     size_t size, struct supplement *supplement);
+
+/* Maps the .dwo files of an ELF file in memory which are below the folder of
+ * the input, or the one of --dwp, unless there is a package. */
+void supplement_map_dwo(const struct conversion *conversion,
+                        const uint8_t *data, size_t size,
+                        struct supplement *supplement);
 
 #endif

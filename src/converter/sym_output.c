@@ -431,8 +431,8 @@ static bool is_image_of(const struct supplement *beside,
     struct pe_code code;
     char error[200];
 
-    return beside->image != NULL &&
-           pe_code_read(beside->image, beside->image_size, &code, error,
+    return beside->image.data != NULL &&
+           pe_code_read(beside->image.data, beside->image.size, &code, error,
                         sizeof(error)) == 0 &&
            code.debug_id.is_known &&
            memcmp(code.debug_id.guid, result->guid, sizeof(result->guid)) ==
@@ -479,7 +479,8 @@ static int put_frames(struct sym *s, const uint8_t *data, size_t size,
         return 0;
     }
     if (is_image_of(beside, result)) {
-        return put_records(s, beside->image, beside->image_size, &has_any);
+        return put_records(s, beside->image.data, beside->image.size,
+                           &has_any);
     }
     if (result->note[0] == '\0') {
         snprintf(result->note, sizeof(result->note), "%s", IMAGE_NOTE);

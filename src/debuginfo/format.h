@@ -41,7 +41,8 @@ struct debuginfo_result {
     uint8_t is_pdb;       /* and no other format */
     uint8_t publics_only; /* and has no private symbols */
     uint8_t has_links;    /* and says where its source files are */
-    char note[160]; /* a sentence for whoever runs it, or "" */
+    uint8_t lacks_split;  /* and files of split DWARF are missing */
+    char note[320];       /* a sentence for whoever runs it, or "" */
 };
 
 /* How a format becomes one of the outputs. */

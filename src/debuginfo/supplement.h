@@ -20,6 +20,14 @@
  * or arm64 is in the image of its module. */
 #define IMAGE_NOTE "there are no STACK records without the image of the module"
 
+/* The note of a conversion for which files of split DWARF are missing. */
+#define SPLIT_NOTE "functions are missing of split DWARF, of which the file "
+
+struct supplement_file {
+    const uint8_t *data; /* or NULL */
+    size_t size;
+};
+
 struct supplement {
     /* Names are those that the "symbolic" library finds, even where a debugger
      * knows better ones. */
@@ -28,13 +36,16 @@ struct supplement {
     /* The file in which dwz has put what several files share, as
      * .gnu_debugaltlink names it; or NULL.  It counts only if its build id is
      * the one in that section. */
-    const uint8_t *data;
-    size_t size;
+    struct supplement_file altlink;
 
     /* The PE image of a PDB, which has the unwind information of its functions;
      * or NULL.  It counts only if it names the PDB. */
-    const uint8_t *image;
-    size_t image_size;
+    struct supplement_file image;
+
+    /* Files of split DWARF: a package (.dwp), or .dwo files.  Of them, units
+     * count that have the id of one in the file. */
+    const struct supplement_file *split;
+    size_t num_split;
 };
 
 void supplement_set(const struct supplement *supplement);

@@ -1,16 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dwarf.h"
 #include "functions.h"
-
-/* Limits what the sizes of sections do not bound, such as how often lists are
- * read that many entries share.  Real files need less than a step a byte. */
-#define WORK_BASE 1000000
-#define WORK_PER_BYTE 8
+#include "split.h"
 
 /* A linker that removes a unit sets its address to 0.  Partial units and units
  * of types have no address either. */
@@ -20,7 +16,55 @@ static bool is_removed(const struct dwarf_walk *w)
            !w->root.has_ranges;
 }
 
-static int convert_unit(struct dwarf_walk *w)
+static void count_missing(struct dwarf_walk *w, const struct dwarf_value *name)
+{
+    size_t i, size;
+    const char *text = "", *slash;
+    struct dwarf_missing *m = w->line_reader->object->missing;
+
+    if (m == NULL || m->units++ > 0) {
+        return;
+    }
+    if (!dwarf_string(w->line_reader, w->line_unit, name, &text, &size)) {
+        text = "";
+    }
+    slash = strrchr(text, '/');
+    snprintf(m->name, sizeof(m->name), "%s", slash == NULL ? text : slash + 1);
+    for (i = 0; m->name[i] != '\0'; i++) {
+        if (m->name[i] < ' ' || m->name[i] > '~' || m->name[i] == '"') {
+            m->name[i] = '?';
+        }
+    }
+}
+
+/* Walks the entries of a unit, or those of its other part, if that is there.
+ */
+static int walk(struct dwarf_walk *w, struct dwarf_splits *splits)
+{
+    int rc;
+    struct dwarf_root other;
+    const struct dwarf_root root = w->root;
+    struct dwarf_unit *u =
+        dwarf_splits_find(splits, w->unit, &w->reader, &other);
+
+    if (u != NULL) {
+        w->unit = u;
+        w->root.name = other.name;
+        w->root.prefers_dwarf_names = other.prefers_dwarf_names;
+        (void)dwarf_walk_unit(w);
+    }
+    rc = dwarf_splits_end(splits, w->line_reader->failure);
+    w->reader = w->line_reader;
+    if (rc < 0) {
+        return -1;
+    }
+    if (w->line_unit->has_dwo_id && (u == NULL || rc > 0)) {
+        count_missing(w, &root.dwo_name);
+    }
+    return u == NULL ? dwarf_walk_unit(w) : 0;
+}
+
+static int convert_unit(struct dwarf_walk *w, struct dwarf_splits *splits)
 {
     bool removed;
     struct dwarf_reader *d = w->reader;
@@ -39,33 +83,11 @@ static int convert_unit(struct dwarf_walk *w)
                          &w->lines) != 0) {
         return -1;
     }
-    if (!removed && dwarf_walk_unit(w) != 0) {
+    w->line_unit = w->unit;
+    if (!removed && walk(w, splits) != 0) {
         return -1;
     }
     return d->failure->code == FAILURE_NONE ? 0 : -1;
-}
-
-static void reader_init(struct dwarf_reader *d,
-                        const struct dwarf_object *object,
-                        struct failure *failure)
-{
-    size_t i;
-
-    d->object = object;
-    d->failure = failure;
-    d->work = WORK_BASE;
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        d->work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
-    }
-}
-
-static void reader_free(struct dwarf_reader *d)
-{
-    dwarf_abbrevs_free(&d->abbrevs);
-    table_free(&d->tables_at);
-    free(d->tables);
-    free(d->units);
-    arena_free(&d->unit_memory);
 }
 
 int dwarf_convert(const struct dwarf_object *object,
@@ -74,24 +96,29 @@ int dwarf_convert(const struct dwarf_object *object,
     int rc;
     size_t i;
     struct dwarf_reader d = {0}, supplementary = {0};
-    struct dwarf_walk w = {.reader = &d, .writer = writer};
+    struct dwarf_splits splits;
+    struct dwarf_walk w = {.reader = &d, .line_reader = &d, .writer = writer};
 
-    reader_init(&d, object, failure);
+    dwarf_reader_init(&d, object, failure);
     if (object->supplementary != NULL) {
-        reader_init(&supplementary, object->supplementary, failure);
+        dwarf_reader_init(&supplementary, object->supplementary, failure);
         d.supplementary = &supplementary;
     }
+    rc = dwarf_splits_open(&splits, object, failure);
     w.builder.work = d.work;
+    for (i = 0; i < splits.num_files; i++) {
+        w.builder.work += splits.files[i].reader.work;
+    }
     w.seen.width = 4;
     w.seen.hint_or = 2;
     w.seen.shift = 4;
-    for (i = 0, rc = 0; rc == 0 && (w.unit = dwarf_unit_get(&d, i)) != NULL;
-         i++) {
-        rc = convert_unit(&w);
+    for (i = 0; rc == 0 && (w.unit = dwarf_unit_get(&d, i)) != NULL; i++) {
+        rc = convert_unit(&w, &splits);
     }
     rc = failure->code != FAILURE_NONE ? -1 : rc;
     dwarf_walk_free(&w);
-    reader_free(&d);
-    reader_free(&supplementary);
+    dwarf_splits_free(&splits);
+    dwarf_reader_free(&d);
+    dwarf_reader_free(&supplementary);
     return rc;
 }

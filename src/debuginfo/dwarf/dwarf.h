@@ -34,6 +34,19 @@ enum dwarf_section_name {
     DWARF_SECTIONS /* how many there are */
 };
 
+/* A file of split DWARF: a .dwo file, or a package (.dwp) of them.  Of its
+ * sections, those count that end with ".dwo", and .debug_cu_index. */
+struct dwarf_split {
+    struct dwarf_section sections[DWARF_SECTIONS];
+    struct dwarf_section index; /* of a package */
+};
+
+/* Skeleton units whose other part is in none of the files. */
+struct dwarf_missing {
+    size_t units;
+    char name[64]; /* the file of the first, without folders */
+};
+
 struct dwarf_object {
     struct dwarf_section sections[DWARF_SECTIONS];
     bool is_big; /* big-endian */
@@ -52,6 +65,11 @@ struct dwarf_object {
     size_t num_addresses;
     /* The object in which dwz has put what several share, or NULL. */
     const struct dwarf_object *supplementary;
+    /* Files of split DWARF that belong to the object, of the same byte order.
+     * They may be damaged. */
+    const struct dwarf_split *split;
+    size_t num_split;
+    struct dwarf_missing *missing; /* is counted up, unless it is NULL */
     /* Names are those that the "symbolic" library finds. */
     bool is_like_symbolic;
     /* Waits until the first bytes of .debug_info, so many, are there.  Returns
@@ -71,5 +89,13 @@ const char *dwarf_section_title(enum dwarf_section_name name);
  */
 int dwarf_convert(const struct dwarf_object *object,
                   struct symc_writer *writer, struct failure *failure);
+
+/*
+ * Writes the paths of the files that skeleton units name, each with its NUL,
+ * as far as there is room: those of split DWARF.  Damage ends it.  Returns how
+ * many bytes were written.
+ */
+size_t dwarf_split_paths(const struct dwarf_object *object, char *paths,
+                         size_t room);
 
 #endif

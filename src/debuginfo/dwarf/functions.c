@@ -359,8 +359,8 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
 
 static int find_source(struct dwarf_walk *w, uint64_t file, uint32_t *source)
 {
-    return dwarf_files_find(&w->files, w->reader, w->unit, &w->root, &w->lines,
-                            file, source) == 0
+    return dwarf_files_find(&w->files, w->line_reader, w->line_unit, &w->root,
+                            &w->lines, file, source) == 0
                ? 0
                : failure_memory(w->reader->failure);
 }
@@ -413,7 +413,7 @@ static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
     if (!w->has_lines) {
         return 0;
     }
-    if (dwarf_lines_run(w->reader, &w->lines) != 0) {
+    if (dwarf_lines_run(w->line_reader, &w->lines) != 0) {
         return -1;
     }
     n = dwarf_lines_find(&w->lines, range->begin, range->end, &s, &first);
@@ -632,14 +632,14 @@ static int walk_entries(struct dwarf_walk *w)
 }
 
 /* The value of a string of the root entry, or none if it cannot be read. */
-static void resolve(struct dwarf_walk *w, struct dwarf_value *v)
+static void resolve(struct dwarf_reader *d, const struct dwarf_unit *u,
+                    struct dwarf_value *v)
 {
     size_t size;
     const char *text;
 
-    v->kind = dwarf_string(w->reader, w->unit, v, &text, &size)
-                  ? DWARF_TEXT
-                  : DWARF_NO_VALUE;
+    v->kind =
+        dwarf_string(d, u, v, &text, &size) ? DWARF_TEXT : DWARF_NO_VALUE;
     v->text = v->kind == DWARF_TEXT ? text : NULL;
     v->number = v->kind == DWARF_TEXT ? size : 0;
 }
@@ -648,8 +648,8 @@ int dwarf_walk_unit(struct dwarf_walk *w)
 {
     struct symc_text comp_dir = {"", 0};
 
-    resolve(w, &w->root.name);
-    resolve(w, &w->root.comp_dir);
+    resolve(w->reader, w->unit, &w->root.name);
+    resolve(w->line_reader, w->line_unit, &w->root.comp_dir);
     if (w->root.comp_dir.kind == DWARF_TEXT &&
         w->root.comp_dir.number <= UINT32_MAX) {
         comp_dir.data = w->root.comp_dir.text;
@@ -658,7 +658,7 @@ int dwarf_walk_unit(struct dwarf_walk *w)
             comp_dir.data = NULL;
         }
     }
-    if (dwarf_files_begin(&w->files, w->reader, &comp_dir,
+    if (dwarf_files_begin(&w->files, w->line_reader, &comp_dir,
                           w->has_lines ? &w->lines : NULL) != 0) {
         return -1;
     }

@@ -28,12 +28,16 @@ struct dwarf_inlinee {
     size_t range; /* of the function: its number */
 };
 
-/* Must be all zero at the beginning, but for reader, writer and the work of
- * the builder. */
+/* Must be all zero at the beginning, but for both readers, the writer and
+ * the work of the builder. */
 struct dwarf_walk {
     struct dwarf_reader *reader;
     struct symc_writer *writer;
     struct dwarf_unit *unit;
+    /* Which have the lines, and the names of files: the same, but for a unit
+     * of split DWARF, for which they are those of its skeleton unit. */
+    struct dwarf_reader *line_reader;
+    struct dwarf_unit *line_unit;
     struct dwarf_root root;
     bool has_lines;
     struct dwarf_lines lines;

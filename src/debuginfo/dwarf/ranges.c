@@ -145,7 +145,7 @@ static bool find_list(const struct dwarf_reader *d, const struct dwarf_unit *u,
     struct cursor c;
     unsigned size = u->encoding.offset_size;
 
-    *offset = value->number;
+    *offset = u->ranges_base + value->number;
     if (value->kind == DWARF_OFFSET) {
         return true;
     }

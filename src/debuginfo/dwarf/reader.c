@@ -3,6 +3,13 @@
  */
 #include "reader.h"
 
+#include <stdlib.h>
+
+/* Limits what the sizes of sections do not bound, such as how often lists are
+ * read that many entries share.  Real files need less than a step a byte. */
+#define WORK_BASE 1000000
+#define WORK_PER_BYTE 8
+
 static const char *const titles[DWARF_SECTIONS] = {
     [DWARF_INFO] = "debug_info",
     [DWARF_ABBREV] = "debug_abbrev",
@@ -18,6 +25,29 @@ static const char *const titles[DWARF_SECTIONS] = {
 const char *dwarf_section_title(enum dwarf_section_name name)
 {
     return titles[name];
+}
+
+void dwarf_reader_init(struct dwarf_reader *d,
+                       const struct dwarf_object *object,
+                       struct failure *failure)
+{
+    size_t i;
+
+    d->object = object;
+    d->failure = failure;
+    d->work = WORK_BASE;
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        d->work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
+    }
+}
+
+void dwarf_reader_free(struct dwarf_reader *d)
+{
+    dwarf_abbrevs_free(&d->abbrevs);
+    table_free(&d->tables_at);
+    free(d->tables);
+    free(d->units);
+    arena_free(&d->unit_memory);
 }
 
 int dwarf_damaged(struct dwarf_reader *d, enum dwarf_section_name section,

@@ -35,6 +35,14 @@ struct dwarf_unit {
     uint64_t addr_base;
     uint64_t rnglists_base;
     uint64_t low_pc;
+    /* By which a skeleton unit and the rest of it, which is in another file,
+     * find each other. */
+    bool has_dwo_id;
+    uint64_t dwo_id;
+    /* Of a unit in such a file: where offsets of range lists count from. */
+    uint64_t ranges_base;
+    bool is_placed; /* of one in a package: its offsets count from that of its
+                     * parts there */
 };
 
 struct dwarf_reader {
@@ -61,6 +69,13 @@ struct dwarf_reader {
     unsigned kept;          /* attributes that are too few for that: how often
                              * their first number was doubled */
 };
+
+/* Begins to read an object.  The reader must be all zero. */
+void dwarf_reader_init(struct dwarf_reader *reader,
+                       const struct dwarf_object *object,
+                       struct failure *failure);
+
+void dwarf_reader_free(struct dwarf_reader *reader);
 
 /* Sets a failure: damage at an offset of a section.  Returns -1. */
 int dwarf_damaged(struct dwarf_reader *reader, enum dwarf_section_name section,

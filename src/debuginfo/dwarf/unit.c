@@ -88,7 +88,8 @@ static const char *read_header(struct cursor *c, struct dwarf_unit *u)
         break;
     case DW_UT_skeleton:
     case DW_UT_split_compile:
-        cursor_skip(c, 8);
+        u->dwo_id = cursor_64(c);
+        u->has_dwo_id = true;
         break;
     case DW_UT_type:
     case DW_UT_split_type:
@@ -187,10 +188,10 @@ struct dwarf_unit *dwarf_unit_get(struct dwarf_reader *d, size_t number)
     return d->units[number].unit;
 }
 
-struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
+/* Finds the unit in which an offset is. */
+static struct dwarf_unit *locate(struct dwarf_reader *d, uint64_t offset)
 {
     size_t low = 0, high, middle;
-    struct dwarf_unit *u;
 
     while (offset >= d->units_end && has_next(d)) {
         if (read_unit(d) != 0) {
@@ -206,11 +207,22 @@ struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
             high = middle;
         }
     }
-    if (low == high) {
-        return NULL;
-    }
-    u = d->units[low].unit;
-    return offset >= u->entries && offset < u->end ? u : NULL;
+    return low < high && offset < d->units[low].unit->end ? d->units[low].unit
+                                                          : NULL;
+}
+
+struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
+{
+    struct dwarf_unit *u = locate(d, offset);
+
+    return u != NULL && offset >= u->entries ? u : NULL;
+}
+
+struct dwarf_unit *dwarf_unit_at(struct dwarf_reader *d, uint64_t offset)
+{
+    struct dwarf_unit *u = locate(d, offset);
+
+    return u != NULL && offset == u->start ? u : NULL;
 }
 
 /* tables of abbreviations ----------------------------------------------------
@@ -356,6 +368,16 @@ static void take_value(struct dwarf_unit *u, struct root_values *r,
     case DW_AT_rnglists_base:
     case DW_AT_GNU_ranges_base:
         take_offset(&u->rnglists_base, v);
+        break;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        r->root.dwo_name = *v;
+        break;
+    case DW_AT_GNU_dwo_id:
+        if (v->kind == DWARF_UNSIGNED) {
+            u->has_dwo_id = true;
+            u->dwo_id = v->number;
+        }
         break;
     default:
         break;

@@ -16,6 +16,7 @@ struct dwarf_root {
     struct dwarf_value stmt_list; /* DWARF_OFFSET, if it has lines */
     bool has_ranges;              /* there is an attribute, maybe of nothing */
     bool prefers_dwarf_names;     /* names of the symbol table are worse */
+    struct dwarf_value dwo_name;  /* of a skeleton unit: file of the rest */
 };
 
 /* Returns the unit of that number, counted from 0, when all of it is there.
@@ -41,6 +42,9 @@ void dwarf_units_forget(struct dwarf_reader *reader);
  * there.  Returns NULL if there is none, or with failure set. */
 struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *reader,
                                    uint64_t offset);
+
+/* Finds the unit that begins at an offset.  Returns as dwarf_unit_find(). */
+struct dwarf_unit *dwarf_unit_at(struct dwarf_reader *reader, uint64_t offset);
 
 /* The table of a unit that is READY, and was loaded after the last time that
  * tables were forgotten. */

@@ -89,8 +89,11 @@ enum dwarf_attribute_name {
     DW_AT_str_offsets_base = 0x72,
     DW_AT_addr_base = 0x73,
     DW_AT_rnglists_base = 0x74,
+    DW_AT_dwo_name = 0x76,
     DW_AT_macros = 0x79,
     DW_AT_MIPS_linkage_name = 0x2007,
+    DW_AT_GNU_dwo_name = 0x2130,
+    DW_AT_GNU_dwo_id = 0x2131,
     DW_AT_GNU_ranges_base = 0x2132,
     DW_AT_GNU_addr_base = 0x2133
 };

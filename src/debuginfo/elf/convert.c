@@ -14,6 +14,7 @@
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
+#include "split.h"
 #include "derived/symcache/symcache.h"
 
 #define STT_FUNC 2
@@ -27,6 +28,7 @@ struct conversion {
     struct elf_inflation *inflation; /* what is */
     uint64_t load_address;
     struct symbol_list symbols;
+    struct dwarf_missing missing; /* of split DWARF */
 };
 
 /* sections -------------------------------------------------------------------
@@ -162,8 +164,9 @@ static bool is_linked(const struct elf_altlink *link,
 {
     struct elf_bytes id;
 
-    if (given->data == NULL ||
-        elf_file_open(file, given->data, given->size) != NULL) {
+    if (given->altlink.data == NULL ||
+        elf_file_open(file, given->altlink.data, given->altlink.size) !=
+            NULL) {
         return false;
     }
     id = elf_file_build_id(file);
@@ -199,6 +202,36 @@ static int take_supplement(struct conversion *c, struct conversion *s,
     return take_sections(s);
 }
 
+/* Opens the files of split DWARF that are there. */
+static int take_split(struct conversion *c, struct elf_split *split)
+{
+    const struct supplement *given = supplement_get();
+
+    if (given->is_like_symbolic) {
+        return 0;
+    }
+    c->object.missing = &c->missing;
+    if (elf_split_open(split, &c->file, given, c->failure) != 0) {
+        return -1;
+    }
+    c->object.split = split->list;
+    c->object.num_split = split->count;
+    return 0;
+}
+
+static void note_missing(const struct dwarf_missing *missing,
+                         struct debuginfo_result *result)
+{
+    size_t n = strlen(result->note);
+
+    if (missing->units > 0) {
+        snprintf(result->note + n, sizeof(result->note) - n,
+                 "%s" SPLIT_NOTE "\"%s\" is the first of %zu",
+                 n > 0 ? "; " : "", missing->name, missing->units);
+        result->lacks_split = 1;
+    }
+}
+
 /* Converts an open file.  Returns 0, -1 with failure set, or 1 if a section
  * that was read while it was decompressed is damaged: then nothing was
  * written. */
@@ -208,15 +241,18 @@ static int convert_file(struct conversion *c,
                         struct debuginfo_result *result)
 {
     struct conversion supplementary = {0};
+    struct elf_split split = {0};
     int rc;
 
     rc = take_sections(c) != 0 ||
                  take_supplement(c, &supplementary, result) != 0 ||
-                 read_symbols(c) != 0
+                 take_split(c, &split) != 0 || read_symbols(c) != 0
              ? -1
              : symbol_list_convert(&c->symbols, &c->object, identity, sink,
                                    result, c->failure);
     symbol_list_free(&c->symbols);
+    note_missing(&c->missing, result);
+    elf_split_free(&split);
     if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
         rc = 1;
     }
@@ -251,6 +287,7 @@ static int convert(const uint8_t *data, size_t size,
     rc = convert_file(&c, &written, sink, result);
     if (rc > 0) {
         memset(failure, 0, sizeof(*failure));
+        result->note[0] = '\0';
         again.is_alone = true;
         rc = convert_file(&again, &written, sink, result);
     }

@@ -11,5 +11,6 @@
 #include "identity.h"
 #include "instructions.h"
 #include "section.h"
+#include "split.h"
 
 #endif

@@ -24,6 +24,7 @@ int convert_command(int argc, char **argv)
                                         {"--kind", NULL, &kind},
                                         {"--text", &is_text, NULL},
                                         {"--altlink", NULL, &c.altlink},
+                                        {"--dwp", NULL, &c.dwp},
                                         {"--image", NULL, &c.image},
                                         {"--like-symbolic", &is_like, NULL},
                                         {"--strict", &is_strict, NULL}};
