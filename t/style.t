@@ -144,10 +144,10 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/sourcebundle debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
-    server => 'index job negcache once space store tenant upload',
+    server => 'guest index job negcache once space store upload',
     upload => 'job fetch index tier intake space',
-    tenant => '',
-    once => 'fetch tenant',
+    guest => 'job source space store',
+    once => 'fetch',
     job => 'index source negcache transcode intake store space tier',
     tier => 'fetch store transcode',
     source => 'index tier transcode intake fetch space',

@@ -30,6 +30,7 @@ int daemon_options_read(struct daemon_options *options, int argc, char **argv,
             options->test = true;
             break;
         case 'v':
+            options->verbose = true;
             log_set_level(LOG_LEVEL_DEBUG);
             break;
         case 'V':

@@ -16,6 +16,7 @@ struct daemon_options {
     const char *config; /* file; the default is given before reading */
     const char *log;    /* file, or NULL for stderr */
     bool test;
+    bool verbose;
 };
 
 /*

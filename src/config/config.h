@@ -331,13 +331,14 @@ enum symbolicator_sources {
 };
 
 /*
- * Stores of sources that clients bring, one for each scope and list of
- * sources: a tenant.
+ * Stores of sources that clients bring: for each scope and the private sources
+ * of a list, and for each public source.
  */
 struct tenants_config {
     char *root;     /* their folders are in it; NULL: there are none */
     unsigned count; /* at a time */
-    uint64_t size;  /* bytes of the SymCaches of one */
+    uint64_t size;  /* bytes of one, of a scope */
+    uint64_t public_size; /* of one that is for all scopes */
     unsigned idle;  /* seconds until one that is not asked is removed */
     char **hosts;   /* "name:port" that may be at an internal address */
     size_t nhosts;

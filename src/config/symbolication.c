@@ -43,7 +43,10 @@ static const struct symbolicator_config default_symbolicator = {
     .candidates = true,
     .requests = 200,
     .kept_size = 64 * MIB,
-    .tenants = {.count = 8, .size = GIB, .idle = 60 * 60},
+    .tenants = {.count = 1000,
+                .size = GIB,
+                .public_size = 20 * GIB,
+                .idle = 60 * 60},
     .minidump = {.enabled = true, .requests = 200},
     .apple = {.enabled = true, .requests = 200},
     .jvm = {.enabled = true, .requests = 200},
@@ -173,7 +176,7 @@ static int read_hosts(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Behind the root come a slash, the name of a tenant, and "/sock". */
+/* A limit of releases in which the sockets of tenants were below the root. */
 #define TENANTS_ROOT_MAX 64
 
 static int read_root(struct config_reader *r, const cJSON *item,
@@ -189,7 +192,7 @@ static int read_root(struct config_reader *r, const cJSON *item,
     if (strlen(tenants->root) > TENANTS_ROOT_MAX) {
         return config_error(r, item,
                             "is longer than %d bytes, which is too long for "
-                            "the sockets in it",
+                            "the socket in it",
                             TENANTS_ROOT_MAX);
     }
     for (i = 0; i < config->nstores; i++) {
@@ -210,8 +213,9 @@ static int read_root(struct config_reader *r, const cJSON *item,
 
 static const struct config_field tenants_fields[] = {
     {"root", read_root, 0, 0, 0, 0},
-    TENANTS(count, count, 1, 100),
+    TENANTS(count, count, 1, 100000),
     TENANTS(size, size, MIB, 1024 * TIB),
+    TENANTS(public_size, size, MIB, 1024 * TIB),
     TENANTS(idle, duration, 60, DAY),
     {"hosts", read_hosts, 0, 0, 0, 0},
 };

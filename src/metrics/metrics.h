@@ -203,6 +203,7 @@
     X(TENANTS_STARTED, "symcached_tenants_total", "result=\"started\"",       \
       "Tenants that clients' sources asked for.")                             \
     X(TENANTS_REFUSED, "symcached_tenants_total", "result=\"refused\"", "")   \
+    X(TENANTS_REMOVED, "symcached_tenants_total", "result=\"removed\"", "")   \
     X(RELOADS, "symcached_reloads_total", "result=\"ok\"",                    \
       "Reloads of the configuration.")                                        \
     X(RELOADS_FAILED, "symcached_reloads_total", "result=\"failed\"", "")

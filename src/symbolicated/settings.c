@@ -61,7 +61,7 @@ static bool open_all(struct settings *settings, bool locked, char *error,
 {
     const struct symbolication_config *s = settings->symbolication;
     const struct symbolicator_config *symbolicator = &s->symbolicator;
-    char whose[128];
+    char whose[128], address[128];
     size_t i;
 
     for (i = 0; i < s->nstores; i++) {
@@ -77,6 +77,10 @@ static bool open_all(struct settings *settings, bool locked, char *error,
         symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW) {
         settings->tenants = root_of(symbolicator->tenants.root, "tenants",
                                     locked, error, size);
+        snprintf(address, sizeof(address), "unix:%s/sock",
+                 symbolicator->tenants.root);
+        exchange_address(&settings->guests, address, NULL);
+        settings->guests.is_tenant = true;
         return settings->tenants != -1;
     }
     return true;

@@ -17,6 +17,7 @@ struct settings {
     const struct symbolication_config *symbolication; /* of config */
     struct exchange_address helper;
     int tenants; /* the folder of tenants, or -1 */
+    struct exchange_address guests; /* if it is there: who has its stores */
     int roots[]; /* of the stores of symbolication, in that order */
 };
 

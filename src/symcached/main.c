@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +30,8 @@
 #include "symcached/source/source.h"
 #include "symcached/tier/tier.h"
 #include "symcached/transcode/transcode.h"
-#include "symcached/tenant/tenant.h"
+#include "symcached/space/space.h"
+#include "symcached/guest/guest.h"
 #include "symcached/tier/tier.h"
 #include "base/signals.h"
 #include "base/task.h"
@@ -48,13 +48,17 @@ struct daemon {
     struct tiers *tiers;
     struct sources *sources;
     struct scheduler *scheduler;
-    struct tenants *tenants; /* or NULL */
+    struct guest_helper *helper; /* of clients' sources, or NULL */
+    bool is_guest; /* this is that one */
+    struct guest_options guest;
+    struct guests *guests;
     struct evict *evict;
     struct server *server;
     struct config_watch *watch;
     struct reload *reload; /* under way, or NULL */
     bool reload_again;
     bool stopping;
+    unsigned open; /* while it stops: what has not ended */
 };
 
 static const char usage[] =
@@ -131,7 +135,9 @@ static void on_drained(void *arg)
 {
     struct daemon *d = arg;
 
-    event_base_loopbreak(d->base);
+    if (--d->open == 0) {
+        event_base_loopbreak(d->base);
+    }
 }
 
 static void stop(struct daemon *d, int signo)
@@ -146,8 +152,11 @@ static void stop(struct daemon *d, int signo)
         reload_cancel(d->reload);
     }
     scheduler_stop(d->scheduler);
-    tenants_free(d->tenants); /* who waits for one is answered */
-    d->tenants = NULL;
+    if (d->guests != NULL) {
+        guests_stop(d->guests);
+    }
+    d->open = 2;
+    guest_helper_stop(d->helper, on_drained, d);
     server_stop(d->server, on_drained, d);
 }
 
@@ -197,6 +206,7 @@ static void configure(struct daemon *d, struct config *config)
         keep_old(d, error);
         return;
     }
+    total_configure(config);
     evict_configure(d->evict, config);
     server_configure(d->server);
     config_watch_reloaded(d->watch, config, NULL);
@@ -257,6 +267,7 @@ static void on_signal(void *arg, int signo)
         break;
     case SIGUSR1:
         log_reopen();
+        guest_helper_reopen_log(d->helper);
         break;
     default:
         stop(d, signo);
@@ -271,22 +282,37 @@ static void on_cleaned(void *arg)
     scheduler_keep_stores(d->scheduler);
 }
 
-/* Like "listen", what is said of tenants takes effect at the start only. */
-static int start_tenants(struct daemon *d, const struct config *config,
-                         char *error, size_t size)
+/* Are there sources of clients? */
+static bool has_guests(const struct config *config)
 {
     const struct symbolicator_config *symbolicator =
         &config->symbolication.symbolicator;
 
-    if (!symbolicator->enabled ||
-        symbolicator->sources != SYMBOLICATOR_SOURCES_ALLOW) {
+    return symbolicator->enabled &&
+           symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW;
+}
+
+/* What this process has to do with sources of clients. */
+static int start_guests(struct daemon *d, struct config *config, char *error,
+                        size_t size)
+{
+    struct tenants_config *tenants = &d->guest.tenants;
+
+    if (!d->is_guest && has_guests(config)) {
+        d->helper = guest_helper_new(d->base, config, d->options.log,
+                                     d->options.verbose, error, size);
+        return d->helper != NULL ? 0 : -1;
+    }
+    if (!d->is_guest) {
         return 0;
     }
-    d->tenants =
-        tenants_new(d->base, &symbolicator->tenants, &config->limits);
-    if (d->tenants == NULL) {
-        snprintf(error, size, "\"%s\" cannot be used: %s",
-                 symbolicator->tenants.root, strerror(errno));
+    tenants->hosts = config->symbolication.symbolicator.tenants.hosts;
+    tenants->nhosts = config->symbolication.symbolicator.tenants.nhosts;
+    d->guests = guests_new(d->base, d->tiers, config, tenants);
+    if (d->guests == NULL ||
+        guests_report(d->guests, d->guest.report) != 0) {
+        snprintf(error, size, "\"%s\" cannot be used: %s", tenants->root,
+                 strerror(errno));
         return -1;
     }
     return 0;
@@ -340,15 +366,14 @@ static int start(struct daemon *d, struct config *config)
         scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
         goto failed;
     }
+    total_configure(config);
     d->evict = evict_new(d->base, config, on_cleaned, d);
-    if (d->evict == NULL) {
+    if (d->evict == NULL ||
+        start_guests(d, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    if (start_tenants(d, config, error, sizeof(error)) != 0) {
-        goto failed;
-    }
-    d->server = server_new(d->base, d->scheduler, d->tenants, d->evict, error,
-                           sizeof(error));
+    d->server = server_new(d->base, d->scheduler, d->guests, d->helper,
+                           d->evict, error, sizeof(error));
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
     }
@@ -374,7 +399,8 @@ failed:
 
 static void finish(struct daemon *d)
 {
-    tenants_free(d->tenants);
+    guest_helper_free(d->helper);
+    guests_free(d->guests);
     config_watch_free(d->watch);
     server_free(d->server);
     evict_free(d->evict);
@@ -420,8 +446,7 @@ int main(int argc, char **argv)
         return tier_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
-    /* a tenant's configuration, which is no business of its children */
-    fcntl(CHILD_FD, F_SETFD, FD_CLOEXEC);
+    d.is_guest = guest_options_read(&d.guest, &argc, &argv);
     d.options.config = DEFAULT_CONFIG;
     rc = daemon_options_read(&d.options, argc, argv, "symcached", usage);
     if (rc != -1) {

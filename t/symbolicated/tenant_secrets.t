@@ -117,15 +117,14 @@ ok !(grep { $_->{path} eq '/away' } $server->requests), 'is not followed';
 
 # --- who knows it
 
-my @names = map { m{([^/]+)$} } glob $t->path('tenants/*');
+sub names { return map { m{/([0-9a-f]{32})$} } glob $t->path('tenants/*') }
+my @names = names();
 cmp_ok scalar(@names), '>', 8, 'a store for each';
 my $shown = join "\n", @answers, map { $t->read_file($_) }
     qw(symcached.log symbolicated.log);
-for my $name (@names) {
-    $shown .= $t->http($t->path("tenants/$name/sock"), 'GET', $_)->{body}
-        for qw(/v1/sources /v1/jobs /v1/misses /v1/status /metrics),
-            '/v1/why/default/' . $key;
-}
+$shown .= $t->http($t->path('tenants/sock'), 'GET', $_)->{body}
+    for qw(/v1/sources /v1/jobs /v1/misses /v1/status /metrics),
+        map { "/v1/why/$_/$key" } @names;
 $shown .= $t->helper('GET', $_)->{body} for qw(/v1/status /v1/sources /metrics);
 like $shown, qr/crash\.pdb/, 'much is told';
 # words and no numbers, which a time, a port or a process could have, too
@@ -137,21 +136,29 @@ for my $secret (@secrets) {
     is_deeply [grep { index($t->read_file($_), $secret) >= 0 } @files], [],
         "none of them has: $secret";
 }
+
+# the names are made with a key that nobody else has
 my %name = map { $_ => 1 } @names;
-$t->stop_symbolicated;
-$t->stop_symcached;
-$t->start_symcached($config);
-$t->start_symbolicated;
-ask(web('/header/', %header));
-ok !$name{ (map { m{([^/]+)$} } glob $t->path('tenants/*'))[0] },
-    'nothing of a secret can be told from the name of a tenant';
+is +(stat $t->path('tenants/.key'))[2] & 0777, 0600, 'the key of the names';
+sub again {
+    $t->stop_symbolicated;
+    $t->stop_symcached;
+    $_[0]->();
+    $t->start_symcached($config);
+    $t->start_symbolicated;
+    ask(web('/header/', %header));
+}
+again(sub { });
+is_deeply [grep { !$name{$_} } names()], [], 'stores have their names after a restart';
+again(sub { unlink $t->path('tenants/.key') });
+$t->wait_until('stores without a key go', sub { !grep { $name{$_} } names() });
+is scalar(names()), 1, 'and the same secrets have another name';
 
 # --- all forms, as symcached is asked for them
 
 $t->stop_symbolicated;
 $t->stop_symcached;
-unlink $t->helper_socket;
-my $helper = Test::ScriptedServer->new(unix => $t->helper_socket, script => sub {
+my $helper = Test::ScriptedServer->new(unix => $t->path('tenants/sock'), script => sub {
     my ($c, $req) = @_;
     $t->write_file('asked', $c->read_body($req)) if $req->{path} eq '/v1/tenants';
     $c->reply(503);
@@ -177,7 +184,7 @@ for (
     [{ %http, layout => { type => 'ssqp', casing => 'lowercase' },
        filters => { filetypes => ['elf_debug', 'pdb'] }, is_public => \1,
        accept_invalid_certs => \0, has_index => \1 },
-     { %http, %all, layout => 'ssqp', casing => 'lower', headers => {} }],
+     { %http, %all, layout => 'ssqp', casing => 'lower', headers => {}, public => JSON::PP::true }],
     [{ %http, url => 'https://h/buildid/', layout => { type => 'debuginfod' } },
      { %http, %all, url => 'https://h', layout => 'debuginfod', headers => {} },
      'elf'],
@@ -191,7 +198,13 @@ for (
     my @want = { name => 's0', %$want };
     push @want, { %$want, name => 's0-sym', layout => 'breakpad' }
         if $want->{layout} eq 'native';
-    is_deeply $json->decode($t->read_file('asked') || '{}'),
+    my $asked = $json->decode($t->read_file('asked') || '{}');
+    # a public source is named by its place, wherever it stands
+    for (grep { $_->{public} } @{ $asked->{sources} }) {
+        like $_->{name}, qr/^p[0-9a-f]{8}$/, 'the name of a public source';
+        $_->{name} = 's0';
+    }
+    is_deeply $asked,
         { scope => '', sources => \@want },
         "$want->{type}, $want->{layout}" or diag $t->read_file('asked');
 }

@@ -152,6 +152,7 @@ is function(request(web($ok))), $main, 'again';
 is asked(), $asked, 'the server is not asked again';
 is function(request(web($ok)), '?scope=b'), $main, 'another scope';
 cmp_ok asked(), '>', $asked, 'for which it is';
+sub folders { return grep { m{/[0-9a-f]{32}$} } glob $t->path('tenants/*') }
 is function(request(web("http://127.0.0.1:$port/none/"))), 'missing',
     'another list does not see that file';
 is function(request()), 'missing', 'no source';
@@ -219,7 +220,7 @@ my %said = map { $_->{source} => $_->{download}{details} }
 like $said{$_} // 'not asked', qr/address is reserved/, "not reached: $_"
     for @hosts;
 is scalar($server->requests), $before, 'the server was not asked';
-my @started = glob $t->path('tenants/*');
+my @started = folders();
 for my $url ('file:///etc/', 'ftp://h/', 'http://', 'http:///s', 'http://h/a b',
              "http://h/\n", 'http://h/#a', 'http://:80/', '$HOME', '@/etc/passwd', '',
              "${ok}?a=b", 'http://' . 'u' x 3000 . '@h/',
@@ -227,7 +228,7 @@ for my $url ('file:///etc/', 'ftp://h/', 'http://', 'http:///s', 'http://h/a b',
              'http://' . 'h' x 300 . '/') {
     is post(request(web($ok), web($url))), 422, "no URL: \"$url\"";
 }
-is_deeply [glob $t->path('tenants/*')], \@started, 'nothing was started';
+is_deeply [folders()], \@started, 'nothing was started';
 for ([{ layout => { type => 'nonsense' } }, 'layout.type: unknown variant'],
      [{ filters => { filetypes => ['x'] } }, 'filters.filetypes: unknown variant'],
      [{ headers => { a => "secret\n" } }, 'headers: has a control character']) {
@@ -245,9 +246,11 @@ is scalar($elsewhere->requests), 0, 'is not followed';
 # --- who is there
 
 {
-    my %told = map { $_->{name} => $_ } @{ $t->helper_json('/v1/status')->{tenants} };
-    my @there = map { m{([^/]+)$} } glob $t->path('tenants/*');
-    is_deeply [sort keys %told], [sort @there], 'the status has each tenant';
+    my @there = sort map { m{([^/]+)$} } folders();
+    my %told;
+    $t->wait_until('the status has each tenant', sub {
+        %told = map { $_->{name} => $_ } @{ $t->helper_json('/v1/status')->{tenants} };
+        return "@there" eq join ' ', sort keys %told });
     my ($b) = grep { $_->{scope} eq 'b' } values %told;
     is $b->{sources}, 1, 'its sources';
     cmp_ok $b->{started}, '<=', $b->{asked}, 'when it was asked for first, and last';
@@ -257,7 +260,7 @@ is scalar($elsewhere->requests), 0, 'is not followed';
     like $status, qr/^TENANT +SCOPE.*^$b->{name} +b +1 .*\Q$b->{listen}\E$/ms,
         'symcachectl status has them, too';
     like qx($ctl jobs --socket $b->{listen}), qr/^jobs 0:/, 'its jobs, by its socket';
-    like qx($ctl why --socket $b->{listen} crash.pdb $crash_key), qr/s0.*found/,
+    like qx($ctl why --socket $b->{listen} --store $b->{name} crash.pdb $crash_key), qr/s0.*found/,
         'where it looked';
     # a job of a tenant, which waits for its server
     unlink $t->path('gate');
@@ -276,47 +279,69 @@ is scalar($elsewhere->requests), 0, 'is not followed';
     like qx($ctl ls --root $store), qr/crash\.pdb/, 'its files';
 }
 
+# --- a restart keeps the stores
+
+my @before = folders();
+$t->stop_symbolicated;
+$t->stop_symcached;
+is_deeply [folders()], \@before, 'they stay when symcached stops';
+$t->start_symcached($config);
+$t->start_symbolicated;
+$asked = asked();
+is function(request(web($ok))), $main, 'what was there is there after a restart';
+is asked(), $asked, 'and is not asked for again';
+is_deeply [folders()], \@before, 'in the same folder';
+is function(request(web($ok, headers => { 'X-Other' => 'x' }))), $main, 'another list';
+cmp_ok asked(), '>', $asked, 'does not see it';
+
 # --- limits
 
-$t->stop_symbolicated;
-$t->stop_symcached;
-is_deeply [glob $t->path('tenants/*')], [], 'tenants go with symcached';
-$config->{symbolication}{symbolicator}{tenants}{count} = 1;
-$t->start_symcached($config);
-$t->start_symbolicated;
+sub limited {
+    $config->{symbolication}{symbolicator}{tenants}{$_[0]} = $_[1];
+    $t->stop_symbolicated;
+    $t->stop_symcached;
+    system 'rm', '-rf', $t->path('tenants');
+    $t->start_symcached($config);
+    $t->start_symbolicated;
+}
+sub tenants_total { return $t->metric("symcached_tenants_total{result=\"$_[0]\"}") // 0 }
+limited(count => 1);
 is function(request(web($ok))), $main, 'one tenant';
-is function(request(web($ok)), '?scope=b'), 'fetching_failed',
-    'no place for another';
-is function(request(web($ok))), $main, 'the first one stays';
-is $t->metric('symcached_tenants_total{result="started"}'), 1, 'one started';
-is $t->metric('symcached_tenants_total{result="refused"}'), 1, 'one refused';
+is function(request(web($ok)), '?scope=b'), $main, 'another one takes its place';
+$t->wait_until('two started, one removed', sub {
+    tenants_total('started') == 2 && tenants_total('removed') == 1 });
+is scalar(folders()), 1, 'with its files';
 $t->wait_until('the log tells of both', sub {
     $t->read_file('symcached.log') =~
-        /tenant \w{32} started, 1 of 1\n.*tenant \w{32} refused: 1 run/s
+        /tenant \w{32} started, 1 of 1\n.*tenant \w{32} removed: there are more than "tenants\.count"/s
 });
+is function(request(web($ok))), $main, 'the first one comes again';
 
-$t->stop_symbolicated;
-$t->stop_symcached;
-$config->{symbolication}{symbolicator}{tenants}{count} = 8;
-$t->start_symcached($config);
-$t->start_symbolicated;
-my @lists = map { request(web($ok, headers => { 'X-List' => "$_" })) } 1 .. 3;
-is function($lists[$_]), $main, 'one of the two places of a scope' for 0, 1;
-is function($lists[2]), 'fetching_failed', 'it has no third one';
+# the attack that holds all places: one scope makes up lists
+
+limited(count => 8);
+is function(request(web($ok)), '?scope=b'), $main, 'a scope has a tenant';
+is function(request(web($ok, is_public => \1)), "?scope=$_"), $main, 'and a public one'
+    for 'b', 'c';
+my @others = sort(folders());
+is scalar(@others), 2, 'two places are used';
+$asked = asked();
+my @lists = map { request(web($ok, headers => { 'X-List' => "$_" }, is_public => $_ % 3 ? \0 : \1)) } 1 .. 12;
+is function($_, '?scope=a'), $main, 'a list that was made up' for @lists;
+my %there = map { $_ => 1 } folders();
+is scalar(keys %there), 4, 'the scope has two of eight places';
+ok $there{$_}, 'what others use stays' for @others;
 like $t->read_file('symcached.log'),
-    qr/refused: 2 run, the scope has a quarter of "tenants\.count"/,
+    qr/removed: the scope has more than a quarter of "tenants\.count"/,
     'the log names the limit';
-is function($lists[2], '?scope=b'), $main, 'another scope has';
-is function($lists[0]), $main, 'the first one stays';
-is $t->metric('symcached_tenants_total{result="started"}'), 3, 'and runs';
+$asked = asked();
+is function(request(web($ok)), '?scope=b'), $main, 'the others are answered';
+is function(request(web($ok, is_public => \1)), '?scope=b'), $main, 'from what they have';
+is asked(), $asked, 'without their servers';
 
 # bodies that a tenant receives at the same time count together
 
-$t->stop_symbolicated;
-$t->stop_symcached;
-$config->{symbolication}{symbolicator}{tenants}{size} = '1m';
-$t->start_symcached($config);
-$t->start_symbolicated;
+limited(size => '1m');
 unlink $t->path('gate');
 is $json->decode($t->post($t->symbolicated_socket,
     '/symbolicate?timeout=0&scope=full', $json->encode({

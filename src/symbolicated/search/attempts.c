@@ -85,6 +85,17 @@ static void add(struct api_attempts **list, const struct store_config *store,
 
 /* the queue ---------------------------------------------------------------- */
 
+/* Goes to the next store that is asked about, from one on.  Returns whether
+ * there is one. */
+static bool go_on(struct attempts_question *q, size_t store)
+{
+    while (store <= q->last && store < 64 && (q->left_out >> store & 1) != 0) {
+        store++;
+    }
+    q->store = store;
+    return store <= q->last;
+}
+
 static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
 {
     struct attempts_question *q = arg;
@@ -101,8 +112,7 @@ static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
     q->exchange = NULL;
     queue->running--;
     STAILQ_REMOVE(&queue->asked, q, attempts_question, next);
-    if (news == EXCHANGE_ENDED && q->store < q->last) {
-        q->store++;
+    if (news == EXCHANGE_ENDED && go_on(q, q->store + 1)) {
         STAILQ_INSERT_TAIL(&queue->waiting, q, next);
     } else {
         STAILQ_INSERT_TAIL(&queue->ended, q, next);
@@ -122,7 +132,8 @@ static bool send_question(struct attempts_question *q)
     percent_encode(name, key->name);
     symcache_id_print(id, key);
     snprintf(line, sizeof(line), "GET /v1/why/%s/%s/%s",
-             queue->stores != NULL ? queue->stores[q->store]->name : "default",
+             queue->stores != NULL ? queue->stores[q->store]->name
+                                   : queue->names[q->store],
              name, id);
     q->exchange = exchange_start(queue->base, queue->helper, line, NULL,
                                  PATIENCE_SECONDS, on_news, q);
@@ -156,11 +167,14 @@ void attempts_ask(struct attempts_queue *queue,
 {
     question->queue = queue;
     question->module = module;
-    question->store = 0;
     question->last = last;
     question->exchange = NULL;
     question->arg = arg;
-    STAILQ_INSERT_TAIL(&queue->waiting, question, next);
+    if (go_on(question, 0)) {
+        STAILQ_INSERT_TAIL(&queue->waiting, question, next);
+    } else {
+        STAILQ_INSERT_TAIL(&queue->ended, question, next);
+    }
 }
 
 struct attempts_question *attempts_ended(struct attempts_queue *queue)

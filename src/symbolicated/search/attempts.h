@@ -20,6 +20,7 @@ struct attempts_question {
     struct api_module *module;
     size_t store;
     size_t last;
+    uint64_t left_out; /* of the first 64 stores, a set */
     struct exchange *exchange;
     void *arg;
 };
@@ -30,7 +31,8 @@ STAILQ_HEAD(attempts_questions, attempts_question);
 struct attempts_queue {
     struct event_base *base;
     const struct exchange_address *helper;
-    const struct store_config *const *stores; /* NULL: the one of a tenant */
+    const struct store_config *const *stores; /* NULL: those of a tenant */
+    const char *const *names; /* of these */
     void (*fn)(void *arg);
     void *arg;
     unsigned running;
@@ -46,7 +48,8 @@ void attempts_begin(struct attempts_queue *queue, struct event_base *base,
                     const struct store_config *const *stores,
                     void (*fn)(void *arg), void *arg);
 
-/* Puts a question about a module into the queue, which ends with the module's
+/* Puts a question about a module into the queue, which asks about the stores
+ * up to the last but those that are left out, and ends with the module's
  * attempts as far as they are known.  It must live until then. */
 void attempts_ask(struct attempts_queue *queue,
                   struct attempts_question *question,

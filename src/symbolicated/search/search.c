@@ -3,10 +3,8 @@
  */
 #include "search.h"
 
-#include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/task.h"
 #include "reachability.h"
@@ -17,12 +15,13 @@
 #define ABSENT_SECONDS 10
 
 static void seek_go_on(struct seek *seek);
+static void seek_ask(struct seek *seek);
 static void search_go_on(void *arg);
 
 static const char *store_name(const struct search *search, size_t store)
 {
     return search->call->tenant != NULL
-               ? "default"
+               ? search->tenant->names[store]
                : search->settings->symbolication->stores[store]->name;
 }
 
@@ -74,6 +73,22 @@ static bool seek_has_places(struct seek *seek, size_t last)
                          &module->places, module->places_list);
 }
 
+/* The stores of a tenant that are not asked for this module. */
+static uint64_t stores_left_out(const struct seek *seek, size_t last)
+{
+    const struct search *search = seek->search;
+    char hints[SYMCACHE_HINTS_MAX + 1];
+    uint64_t left_out = 0;
+    size_t i;
+
+    for (i = 0; search->call->tenant != NULL && i <= last; i++) {
+        if (!tenant_hints(search->tenant, i, seek->wanted->hints, hints)) {
+            left_out |= (uint64_t)1 << i;
+        }
+    }
+    return left_out;
+}
+
 /* What has become of the module is known; last is the last store that was
  * looked into. */
 static void seek_settle(struct seek *seek, enum api_module_state state,
@@ -95,6 +110,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     }
     seek->step = SEEK_WHY;
     seek->settled = state;
+    seek->why.left_out = stores_left_out(seek, last);
     attempts_ask(&search->whys, &seek->why, seek->wanted, last, seek);
 }
 
@@ -147,7 +163,7 @@ static void looks_run(void *arg)
     struct look *look;
 
     for (look = looks->items; look < looks->items + looks->n; look++) {
-        module_open_newest(looks->mapped, look->root, looks->tenant == -1,
+        module_open_newest(looks->mapped, look->root, looks->tenant == NULL,
                            &look->key, &look->sight);
         if (look->sight.module == NULL) {
             settings_check_root(look->root);
@@ -163,9 +179,7 @@ static void looks_drop(void *arg)
     for (i = 0; i < looks->n; i++) {
         module_unref(looks->items[i].sight.module);
     }
-    if (looks->tenant != -1) {
-        close(looks->tenant);
-    }
+    tenant_unref(looks->tenant);
     free(looks);
 }
 
@@ -179,6 +193,8 @@ static void seek_seen(struct seek *seek, const struct look *look)
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
         seek_next(seek, API_MODULE_FAILED); /* published, and gone again */
+    } else if (seek->search->call->tenant != NULL) {
+        seek_ask(seek);
     } else {
         seek->unsure = true;
         seek_next(seek, API_MODULE_MISSING);
@@ -216,8 +232,7 @@ static void looks_fill(struct looks *looks)
             seek->to_look = false;
             look = &looks->items[looks->n++];
             look->seek = seek;
-            look->root = looks->tenant != -1 ? looks->tenant
-                                             : search->roots[seek->store];
+            look->root = search->roots[seek->store];
             symcache_key_copy(&look->key, &seek->wanted->key);
         }
     }
@@ -234,14 +249,7 @@ static int looks_start(struct search *search)
     }
     looks->search = search;
     looks->mapped = search->searcher->mapped;
-    looks->tenant = -1;
-    if (search->tenant != NULL) {
-        looks->tenant = fcntl(search->tenant->root, F_DUPFD_CLOEXEC, 0);
-        if (looks->tenant == -1) {
-            free(looks);
-            return -1;
-        }
-    }
+    looks->tenant = tenant_ref(search->tenant);
     looks_fill(looks);
     search->to_look = 0;
     looks->task = task_start(search->searcher->base, 0, &looks_calls, looks);
@@ -349,7 +357,8 @@ static void question_fill(struct question *question, struct batch_key *keys,
             wanted->asked = true;
             keys[question->n] = (struct batch_key){
                 store_name(search, seek->store), &wanted->key, wanted->name,
-                wanted->name_size, wanted->hints};
+                wanted->name_size,
+                search->tenant != NULL ? seek->hints : wanted->hints};
             question->seeks[question->n++] = seek;
         }
     }
@@ -383,11 +392,6 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
     unsigned reason;
 
     *absent = false;
-    if (search->call->tenant != NULL) {
-        seek->to_look = true;
-        search->to_look++;
-        return true;
-    }
     switch (module_cache_find(search->searcher->cache,
                               search->roots[seek->store], &seek->wanted->key,
                               seek->wanted->hints, &asker, &module, &reason)) {
@@ -410,6 +414,40 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
     return false;
 }
 
+static void seek_ask(struct seek *seek)
+{
+    seek->step = SEEK_ASK;
+    seek->wanted->missed = true;
+    seek->to_ask = true;
+    seek->search->to_ask++;
+}
+
+/* The same among the stores of a tenant; those that are not asked for the
+ * module are passed over. */
+static void seek_in_tenant(struct seek *seek)
+{
+    const struct tenant *tenant = seek->search->tenant;
+    char hints[SYMCACHE_HINTS_MAX + 1];
+
+    while (seek->store < tenant->nstores &&
+           !tenant_hints(tenant, seek->store, seek->wanted->hints, hints)) {
+        seek->store++;
+    }
+    if (seek->store == tenant->nstores) {
+        seek_settle(seek, seek->worst, tenant->nstores - 1);
+        return;
+    }
+    free(seek->hints);
+    seek->hints = hints[0] != '\0' ? strdup(hints) : NULL;
+    if (hints[0] != '\0' && seek->hints == NULL) {
+        seek_end(seek, API_MODULE_FAILED);
+        return;
+    }
+    seek->step = SEEK_DISK;
+    seek->to_look = true;
+    seek->search->to_look++;
+}
+
 /* From the store at which it is now. */
 static void seek_go_on(struct seek *seek)
 {
@@ -417,6 +455,10 @@ static void seek_go_on(struct seek *seek)
     size_t n = search->nstores;
     bool absent;
 
+    if (search->tenant != NULL) {
+        seek_in_tenant(seek);
+        return;
+    }
     for (; seek->step == SEEK_DISK && seek->store < n; seek->store++) {
         if (seek_on_disk(seek, &absent)) {
             return;
@@ -469,27 +511,37 @@ static void search_go_on(void *arg)
     }
 }
 
+/* Takes the reference over. */
+static void set_tenant(struct search *search, struct tenant *tenant)
+{
+    search->tenant = tenant;
+    if (tenant != NULL) {
+        search->nstores = tenant->nstores;
+        search->roots = tenant->roots;
+        search->whys.names = tenant->names;
+    }
+}
+
 /* The tenant is there, or cannot be had. */
 static void on_tenant(void *arg, enum exchange_news news,
                       struct evbuffer *body)
 {
     struct search *search = arg;
     struct seek *seek;
-    bool is_there;
     size_t i;
 
     if (news == EXCHANGE_BODY &&
         evbuffer_get_length(body) <= TENANT_ANSWER_MAX) {
         return; /* the rest is to come */
     }
-    is_there = news == EXCHANGE_ENDED &&
-               tenant_open(search->tenant, search->settings, body);
+    if (news == EXCHANGE_ENDED) {
+        set_tenant(search, tenant_open(search->settings, body));
+    }
     exchange_free(search->exchange);
     search->exchange = NULL;
     for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
-        if (seek->step == SEEK_TENANT && is_there) {
-            seek->step = SEEK_DISK;
+        if (seek->step == SEEK_TENANT && search->tenant != NULL) {
             seek_go_on(seek);
         } else if (seek->step == SEEK_TENANT) {
             seek_end(seek, API_MODULE_FAILED);
@@ -508,10 +560,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
         1, sizeof(*search) + round->nmodules * sizeof(search->seeks[0]));
     size_t i;
 
-    if (search == NULL ||
-        (call->tenant != NULL &&
-         (search->tenant = tenant_new(search_tenant(before))) == NULL)) {
-        free(search);
+    if (search == NULL) {
         return NULL;
     }
     search->searcher = searcher;
@@ -523,16 +572,17 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->done = done;
     search->arg = arg;
     search->started = clock_usec();
-    search->nstores =
-        call->tenant != NULL ? 1 : settings->symbolication->nstores;
-    search->roots =
-        call->tenant != NULL ? &search->tenant->root : settings->roots;
+    search->nstores = settings->symbolication->nstores;
+    search->roots = settings->roots;
     search->helper =
-        call->tenant != NULL ? &search->tenant->helper : &settings->helper;
+        call->tenant != NULL ? &settings->guests : &settings->helper;
     attempts_begin(&search->whys, searcher->base, search->helper,
                    call->tenant != NULL ? NULL
                                         : settings->symbolication->stores,
                    search_go_on, search);
+    if (call->tenant != NULL) {
+        set_tenant(search, tenant_ref(search_tenant(before)));
+    }
     for (i = 0; i < round->nmodules; i++) {
         search->seeks[i].search = search;
         search->seeks[i].wanted = &round->modules[i];
@@ -543,7 +593,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
 
 bool search_run(struct search *search)
 {
-    bool is_ready = search->tenant == NULL || search->tenant->root != -1;
+    bool is_ready = search->call->tenant == NULL || search->tenant != NULL;
     struct seek *seek;
     size_t i;
 
@@ -621,28 +671,6 @@ void search_stop(struct search *search)
     }
 }
 
-bool search_is_broken(struct search *search)
-{
-    struct seek *seek;
-    bool broken = false;
-    size_t i;
-
-    for (i = 0; i < search->round->nmodules; i++) {
-        seek = &search->seeks[i];
-        if (seek->module != NULL &&
-            atomic_load_explicit(&seek->module->broken,
-                                 memory_order_relaxed) &&
-            seek->wanted->state == API_MODULE_FOUND) {
-            module_unref(seek->module);
-            seek->module = NULL;
-            seek->wanted->reader = NULL;
-            seek->wanted->state = API_MODULE_UNKNOWN;
-            broken = true;
-        }
-    }
-    return broken;
-}
-
 void search_free(struct search *search)
 {
     size_t i;
@@ -654,47 +682,9 @@ void search_free(struct search *search)
     for (i = 0; i < search->round->nmodules; i++) {
         module_unref(search->seeks[i].module);
         attempts_free(&search->seeks[i].wanted->attempts);
+        free(search->seeks[i].hints);
     }
-    tenant_free(search->tenant);
+    tenant_unref(search->tenant);
     settings_unref(search->settings);
     free(search);
-}
-
-static const struct module *file_of(const struct api_module *module)
-{
-    return (const struct module *)((const char *)module->reader -
-                                   offsetof(struct module, reader));
-}
-
-void search_identify(const struct api_module *module, dev_t *device,
-                     ino_t *inode)
-{
-    *device = file_of(module)->device;
-    *inode = file_of(module)->inode;
-}
-
-int search_open(const struct search *search, const struct api_module *module)
-{
-    const struct module *file = file_of(module);
-    struct stat st;
-    int fd, root;
-
-    while (search != NULL &&
-           (module < search->round->modules ||
-            module >= search->round->modules + search->round->nmodules)) {
-        search = search->before;
-    }
-    if (search == NULL) {
-        return -1;
-    }
-    root = file->root != -1 || search->tenant == NULL ? file->root
-                                                      : search->tenant->root;
-    fd = openat(root, file->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd != -1 &&
-        (fstat(fd, &st) != 0 || st.st_ino != file->inode ||
-         st.st_dev != file->device || (size_t)st.st_size != file->size)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
 }

@@ -26,8 +26,11 @@ struct question;
  *   missing, malformed, failed, late
  *
  * At the end, SEEK_WHY: symcached is asked where it was looked for, store
- * after store, if the call wants to know.  In a tenant's store, SEEK_TENANT
- * comes first, and nothing is remembered: its folder goes with the tenant.
+ * after store, if the call wants to know.
+ *
+ * For a tenant, SEEK_TENANT comes first.  Its stores are sources in the order
+ * of a client's list: each is looked into, and asked, before the next one; and
+ * nothing is remembered, as they may go at any time.
  */
 enum seek_step { SEEK_TENANT, SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
 
@@ -40,6 +43,7 @@ struct seek {
     bool to_look;
     bool to_ask;
     bool unsure; /* symcached is to be asked */
+    char *hints; /* of a tenant, for the store at which it is; or NULL */
     struct module *module;
 
     /* of SEEK_WHY */
@@ -66,7 +70,7 @@ struct search {
     struct looks *looks;        /* the newest */
     struct question *question;  /* the newest */
     struct attempts_queue whys; /* of seeks */
-    struct tenant *tenant;      /* NULL: the configured stores */
+    struct tenant *tenant; /* NULL: the configured stores, or not there yet */
     struct exchange *exchange;  /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
@@ -77,7 +81,7 @@ struct looks {
     struct search *search;
     struct task *task;
     struct mapped *mapped;
-    int tenant; /* the root of one, kept open for the thread; or -1 */
+    struct tenant *tenant; /* kept open for the thread; or NULL */
     size_t n;
     struct look {
         struct seek *seek;
@@ -97,7 +101,7 @@ struct question {
 };
 
 /* Its tenant, which the next round of the call need not ask for; or NULL. */
-static inline const struct tenant *search_tenant(const struct search *search)
+static inline struct tenant *search_tenant(const struct search *search)
 {
     return search != NULL ? search->tenant : NULL;
 }

@@ -1,36 +1,51 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A tenant, which has the store of a client's sources and a symcached of its
- * own; see symcached/tenant/tenant.h.
+ * A tenant: the stores of a client's sources, in the order of its list, which
+ * the guest helper has; see symcached/guest/guest.h.
  */
 #ifndef SYMBOLICATED_SEARCH_TENANT_H
 #define SYMBOLICATED_SEARCH_TENANT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include "proto/hints.h"
 #include "symbolicated/settings.h"
 
-#define TENANT_ANSWER_MAX 256 /* bytes of an answer of symcached */
+#define TENANT_ANSWER_MAX 8192 /* bytes of an answer of the helper */
 
+/* As many as a client's sources, and bits of a set. */
+#define TENANT_STORES_MAX 64
+
+/* Nobody changes one. */
 struct tenant {
-    int root; /* its store, open; -1: there is none */
-    struct exchange_address helper;
+    atomic_uint refs;
+    size_t nstores;
+    const char *names[TENANT_STORES_MAX];
+    int roots[TENANT_STORES_MAX];           /* of the stores, open */
+    const char *sources[TENANT_STORES_MAX]; /* their names, each behind "," */
+    char *texts;
 };
 
-/* One that is not open yet, or as another one is; NULL without memory. */
-struct tenant *tenant_new(const struct tenant *other);
+struct tenant *tenant_ref(struct tenant *tenant); /* NULL is allowed */
+void tenant_unref(struct tenant *tenant);         /* likewise */
 
-/* NULL is allowed. */
-void tenant_free(struct tenant *tenant);
-
-/* Asks symcached for the tenant of a text; fn as of exchange_start(), and NULL
- * as there. */
+/* Asks the helper for the tenant of a text; fn as of exchange_start(), and
+ * NULL as there. */
 struct exchange *tenant_ask(struct event_base *base,
                             const struct settings *settings, const char *text,
                             size_t size, exchange_fn fn, void *arg);
 
-/* Opens the tenant that the answer names.  Returns false if there is none. */
-bool tenant_open(struct tenant *tenant, const struct settings *settings,
-                 struct evbuffer *answer);
+/* Opens the tenant that the answer names.  Returns NULL if there is none. */
+struct tenant *tenant_open(const struct settings *settings,
+                           struct evbuffer *answer);
+
+/*
+ * The hints for a store: of the sources that are asked
+ * (SYMCACHE_HINT_SOURCES), only its own.  Clients with other lists so ask a
+ * public store in the same words.  Returns false if the store is not asked.
+ */
+bool tenant_hints(const struct tenant *tenant, size_t store, const char *hints,
+                  char own[SYMCACHE_HINTS_MAX + 1]);
 
 #endif

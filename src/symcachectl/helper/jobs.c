@@ -89,34 +89,28 @@ static void print(const cJSON *answer)
 }
 
 /*
- * Adds to an answer what each tenant says: it has a symcached of its own, whose
- * socket is on the machine of the one that was asked.  One that has just ended
- * says nothing, and is no error.
+ * Adds to an answer what the helper of tenants says of their jobs: its socket
+ * is on the machine of the one that was asked.  One that does not answer says
+ * nothing, and is no error.
  */
 static void add_tenants(const struct settings *settings, cJSON *answer)
 {
     struct settings at = *settings;
-    const cJSON *tenant, *tenants;
-    cJSON *status, *jobs, *item, *list;
+    const cJSON *tenant;
+    cJSON *status, *jobs = NULL, *list;
 
     (void)client_get(settings, "/v1/status", CLIENT_SECONDS, &status);
-    tenants = cJSON_GetObjectItemCaseSensitive(status, "tenants");
-    if (cJSON_GetArraySize(tenants) > 0) {
-        list = cJSON_AddArrayToObject(answer, "tenants");
-        cJSON_ArrayForEach(tenant, tenants)
-        {
-            at.socket = text_of(tenant, "listen");
-            (void)client_get(&at, "/v1/jobs", CLIENT_SECONDS, &jobs);
-            if (jobs == NULL) {
-                continue;
-            }
-            item = cJSON_CreateObject();
-            cJSON_AddStringToObject(item, "name", text_of(tenant, "name"));
-            cJSON_AddStringToObject(item, "scope", text_of(tenant, "scope"));
-            cJSON_AddItemToObject(item, "jobs", jobs);
-            cJSON_AddItemToArray(list, item);
-        }
+    tenant = cJSON_GetArrayItem(
+        cJSON_GetObjectItemCaseSensitive(status, "tenants"), 0);
+    if (tenant != NULL) {
+        at.socket = text_of(tenant, "listen");
+        (void)client_get(&at, "/v1/jobs", CLIENT_SECONDS, &jobs);
     }
+    list = cJSON_DetachItemFromObjectCaseSensitive(jobs, "tenants");
+    if (list != NULL) {
+        cJSON_AddItemToObject(answer, "tenants", list);
+    }
+    cJSON_Delete(jobs);
     cJSON_Delete(status);
 }
 
@@ -152,7 +146,9 @@ int jobs_command(int argc, char **argv)
     }
     code = client_get(&settings, "/v1/jobs", CLIENT_SECONDS, &answer);
     if (answer != NULL) {
-        add_tenants(&settings, answer);
+        if (!cJSON_HasObjectItem(answer, "tenants")) {
+            add_tenants(&settings, answer);
+        }
         if (settings.is_json) {
             printable_json(stdout, answer);
         } else {

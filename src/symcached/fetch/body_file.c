@@ -43,7 +43,8 @@ static bool body_file_reserve(struct body_file *body_file, uint64_t bytes)
     char reason[sizeof(body_file->reason)];
 
     body_file->looked = body_file->resume.have;
-    if (total_left() < (bytes > 0 ? bytes : body_file_step(body_file))) {
+    if (total_left(body_file->cache) <
+        (bytes > 0 ? bytes : body_file_step(body_file))) {
         metrics_add(METRIC_FETCH_NO_SPACE, 1);
         return body_file_fail(body_file, BODY_FILE_NO_SPACE, TOTAL_NONE);
     }

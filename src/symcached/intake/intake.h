@@ -44,6 +44,7 @@ struct unpack_request {
     const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
     bool coded; /* in: with a Content-Encoding, which is undone */
     uint64_t max;     /* bytes */
+    const struct cache_config *cache; /* whose total_size counts */
     uint64_t keep;    /* bytes that stay free on the file system of `out` */
     unsigned seconds; /* time limit */
     unsigned first;   /* seconds within which a directory must answer */

@@ -26,6 +26,7 @@ struct unpack {
     void *arg;
     size_t nplaces;
     uint64_t max;
+    const struct cache_config *cache;
     uint64_t lent; /* by total_lend() */
     unsigned first;    /* seconds */
     unsigned pointers; /* a bit for each place that is a file.ptr */
@@ -213,7 +214,7 @@ static void release(struct unpack *unpack)
     if (unpack->socket >= 0) {
         close(unpack->socket);
     }
-    total_give_back(unpack->lent);
+    total_give_back(unpack->cache, unpack->lent);
     free(unpack);
 }
 
@@ -307,7 +308,8 @@ static struct unpack *prepare(const struct unpack_request *request,
     unpack->received = request->in >= 0;
     unpack->nplaces = unpack->received ? 1 : request->nplaces;
     unpack->max = request->max;
-    unpack->lent = total_lend();
+    unpack->cache = request->cache;
+    unpack->lent = total_lend(request->cache);
     unpack->first = request->first;
     unpack->socket = -1;
     for (i = 0; i < request->nplaces; i++) {

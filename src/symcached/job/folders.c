@@ -452,7 +452,6 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         }
     }
 
-    total_configure(config);
     if (scheduler->config != config) {
         config_unref(scheduler->config);
         scheduler->config = config_ref(config);

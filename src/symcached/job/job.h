@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "symcached/source/source.h"
 #include "proto/answer.h"
+#include "turns.h"
 
 enum scheduler_answer_kind {
     SCHEDULER_HIT,          /* version is on disk */
@@ -46,6 +47,11 @@ struct waiter;
 struct scheduler *scheduler_new(struct event_base *base,
                                 struct sources *sources, struct tiers *tiers,
                                 struct config *config);
+
+/* From now on it shares the processors with others; turn must live until the
+ * scheduler is stopped, and be left then by turn_leave(). */
+void scheduler_share(struct scheduler *scheduler, struct turn *turn,
+                     struct turns *turns, struct turns_party *party);
 
 /*
  * Makes the roots of config ready (folders, stale work, .transcoders) and
@@ -162,6 +168,7 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
                                   const struct store_config *store);
 
 struct scheduler_gauges {
+    unsigned long begun; /* jobs, since the start */
     unsigned queued;
     unsigned downloading;
     unsigned transcoding;

@@ -20,6 +20,7 @@
 void scheduler_gauges(const struct scheduler *scheduler,
                       struct scheduler_gauges *gauges)
 {
+    gauges->begun = scheduler->begun;
     gauges->queued = scheduler->queued;
     gauges->downloading = scheduler->downloading;
     gauges->transcoding = scheduler->transcoding;

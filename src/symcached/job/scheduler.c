@@ -74,6 +74,26 @@ static bool may_transcode(const struct scheduler *scheduler)
            scheduler->publishing <= PUBLISHING_EACH * most;
 }
 
+/* The same of all that share; it is not asked without a job that waits. */
+static bool has_turn(const struct scheduler *scheduler)
+{
+    return scheduler->turn == NULL || turn_may(scheduler->turn);
+}
+
+static void on_turn(void *arg)
+{
+    struct scheduler *scheduler = arg;
+
+    event_active(scheduler->pump, 0, 0);
+}
+
+void scheduler_share(struct scheduler *scheduler, struct turn *turn,
+                     struct turns *turns, struct turns_party *party)
+{
+    turn_join(turn, turns, party, on_turn, scheduler);
+    scheduler->turn = turn;
+}
+
 /* Puts the jobs that waited for a host before those that came later. */
 static void look_at_hosts(struct scheduler *scheduler)
 {
@@ -133,6 +153,9 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
         if (job_awaits_space(job)) {
             event_add(scheduler->pump, &soon);
         } else if (job_may_transcode(job)) {
+            if (!has_turn(scheduler)) {
+                break;
+            }
             job_run_transcoder(job);
         }
     }
@@ -173,6 +196,9 @@ static void leave(struct scheduler *scheduler, struct job *job,
         break;
     case JOB_IN_TRANSCODER:
         scheduler->transcoding--;
+        if (scheduler->turn != NULL) {
+            turn_ended(scheduler->turn);
+        }
         break;
     case JOB_PUBLISHES:
         scheduler->publishing--;
@@ -214,6 +240,9 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
         break;
     case JOB_IN_TRANSCODER:
         scheduler->transcoding++;
+        if (scheduler->turn != NULL) {
+            turn_begun(scheduler->turn);
+        }
         break;
     case JOB_PUBLISHES:
         scheduler->publishing++;
@@ -287,6 +316,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
         negcache_was_absent(scheduler->negcache, request->store,
                             &scheduler->config->cache, request->key,
                             &request->transcoder->version);
+    scheduler->begun++;
     scheduler->background += request->purpose != JOB_FOR_LOOKUP;
     LIST_INSERT_HEAD(&scheduler->all, job, all);
     sibling_part(job);

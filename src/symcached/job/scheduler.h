@@ -11,6 +11,7 @@
 #include "misses.h"
 #include "missing.h"
 #include "state.h"
+#include "turns.h"
 
 /* A client that is answered "busy" may ask again after so many seconds. */
 #define SCHEDULER_BUSY_SECONDS 5
@@ -51,6 +52,8 @@ struct scheduler {
     unsigned downloading;
     unsigned prefetching; /* lookups before their turn, of all jobs */
     unsigned transcoding;
+    struct turn *turn; /* of those that share the processors, or NULL */
+    unsigned long begun; /* jobs, ever */
     unsigned publishing; /* JOB_PUBLISHES, of what was transcoded */
     unsigned background; /* jobs that are not JOB_FOR_LOOKUP */
     unsigned former;     /* jobs of configurations before this one */

@@ -272,7 +272,8 @@ static void cut(struct job *job, const char *path)
     if (open_files(job, path)) {
         request.in = section->in;
         request.out = section->out;
-        request.keep = disk_space_kept(section->out, &job->config->cache);
+        request.cache = &job->config->cache;
+        request.keep = disk_space_kept(section->out, request.cache);
         section->unpack =
             unpack_start(job->scheduler->base, &request, on_cut, job);
     }

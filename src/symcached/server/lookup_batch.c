@@ -97,7 +97,7 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
 }
 
 /* Begins the lookup that a line of the body asks for. */
-static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
+static void begin(struct lookup_batch *batch, lookup_scheduler_fn find,
                   const struct waiting_lookup_query *q, char *line, size_t size,
                   const char *via)
 {
@@ -107,6 +107,7 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
     struct waiting_lookup_query own = *q;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
+    struct scheduler *scheduler;
 
     item->batch = batch;
     if (query != NULL) {
@@ -114,6 +115,7 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
     }
     if (is_text && waiting_lookup_line(query, &own) &&
         url_path_split(&t, line) &&
+        (scheduler = find(batch->arg, &t)) != NULL &&
         url_path_lookup(&t, scheduler_config(scheduler), &error) &&
         waiting_lookup_proved(&own, &t.key)) {
         batch->open++;
@@ -190,7 +192,7 @@ static const char *check_body(struct evbuffer *body)
                                       : NULL;
 }
 
-static void begin_all(struct lookup_batch *batch, struct scheduler *scheduler,
+static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
                       const struct waiting_lookup_query *q,
                       struct evhttp_request *req)
 {
@@ -201,12 +203,12 @@ static void begin_all(struct lookup_batch *batch, struct scheduler *scheduler,
     size_t size;
 
     while ((line = evbuffer_readln(body, &size, EVBUFFER_EOL_LF)) != NULL) {
-        begin(batch, scheduler, q, line, size, via != NULL ? via : "");
+        begin(batch, find, q, line, size, via != NULL ? via : "");
         free(line);
     }
 }
 
-void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
+void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
                         const struct waiting_lookup_query *q,
                         struct evhttp_request *req,
                         waiting_lookup_ended_fn ended, void *arg)
@@ -224,7 +226,7 @@ void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
         reply_empty(req, 503);
         return;
     }
-    begin_all(batch, scheduler, q, req);
+    begin_all(batch, find, q, req);
     if (batch->open > 0) {
         batch->detached = pending_reply_new(base, req, on_gone, batch);
         if (batch->detached != NULL) {

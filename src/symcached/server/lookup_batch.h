@@ -13,14 +13,20 @@
 #ifndef SYMCACHED_SERVER_LOOKUP_BATCH_H
 #define SYMCACHED_SERVER_LOOKUP_BATCH_H
 
+#include "url_path.h"
 #include "waiting_lookup.h"
+
+/* Finds the scheduler of the store in a path. */
+typedef struct scheduler *(*lookup_scheduler_fn)(void *arg,
+                                                 const struct url_path *path);
 
 /*
  * Answers all lookups of a request, which share their query.  As in
  * waiting_lookup_start(), a client that goes away or sends more is dropped,
- * and ended is called when a request that has left evhttp is over.
+ * and ended is called when a request that has left evhttp is over.  Both
+ * functions are called with arg.
  */
-void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
+void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
                         const struct waiting_lookup_query *q,
                         struct evhttp_request *req,
                         waiting_lookup_ended_fn ended, void *arg);

@@ -13,7 +13,7 @@
 #include "proto/header.h"
 #include "symcached/negcache/negcache.h"
 #include "symcached/job/job.h"
-#include "symcached/tenant/tenant.h"
+#include "symcached/guest/guest.h"
 #include "symcached/upload/upload.h"
 #include "http/http.h"
 #include "base/log.h"
@@ -48,7 +48,8 @@
 struct server {
     struct event_base *base;
     struct scheduler *scheduler;
-    struct tenants *tenants; /* or NULL */
+    struct guests *guests;             /* or NULL */
+    const struct guest_helper *helper; /* or NULL */
     struct once *once;       /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
@@ -70,6 +71,18 @@ struct server {
     void *arg;
 };
 
+/* The scheduler of the store in a path: that of a guest store, or else the one
+ * of all stores of the configuration. */
+static struct scheduler *scheduler_of(void *arg, const struct url_path *t)
+{
+    const struct server *s = arg;
+    struct scheduler *guest =
+        s->guests != NULL && t->n > 2 ? guests_find(s->guests, t->segments[2])
+                                      : NULL;
+
+    return guest != NULL ? guest : s->scheduler;
+}
+
 /* Reads key and store.  Returns false when the request has been answered. */
 static bool find_key(struct server *s, struct url_path *t,
                      symcache_kind_e kind, bool need_id,
@@ -78,7 +91,7 @@ static bool find_key(struct server *s, struct url_path *t,
     struct url_path_error error;
 
     if (!url_path_key(t, kind, need_id, &error) ||
-        !url_path_store(t, scheduler_config(s->scheduler), &error)) {
+        !url_path_store(t, scheduler_config(scheduler_of(s, t)), &error)) {
         url_path_reply(req, &error);
         return false;
     }
@@ -109,7 +122,7 @@ static void page_lookup(struct server *s, struct url_path *t,
     struct url_path_error error;
     const char *wrong;
 
-    if (!url_path_lookup(t, scheduler_config(s->scheduler), &error)) {
+    if (!url_path_lookup(t, scheduler_config(scheduler_of(s, t)), &error)) {
         url_path_reply(req, &error);
         return;
     }
@@ -121,7 +134,7 @@ static void page_lookup(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    waiting_lookup_start(s->base, s->scheduler, t->store, &t->key,
+    waiting_lookup_start(s->base, scheduler_of(s, t), t->store, &t->key,
                          t->segments[3], &q, req, on_ended, s);
 }
 
@@ -138,7 +151,7 @@ static void page_lookups(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    lookup_batch_start(s->base, s->scheduler, &q, req, on_ended, s);
+    lookup_batch_start(s->base, scheduler_of, &q, req, on_ended, s);
 }
 
 static void page_why(struct server *s, struct url_path *t, const char *query,
@@ -152,7 +165,8 @@ static void page_why(struct server *s, struct url_path *t, const char *query,
         return;
     }
     if (find_key(s, t, kind, true, req)) {
-        reply_json(req, scheduler_why(s->scheduler, t->store, &t->key));
+        reply_json(req,
+                   scheduler_why(scheduler_of(s, t), t->store, &t->key));
     }
 }
 
@@ -194,7 +208,7 @@ static void forget_malformed(struct server *s, struct url_path *t,
     const char *wrong;
     time_t since;
 
-    if (!url_path_store(t, scheduler_config(s->scheduler), &error)) {
+    if (!url_path_store(t, scheduler_config(scheduler_of(s, t)), &error)) {
         url_path_reply(req, &error);
         return;
     }
@@ -215,7 +229,7 @@ static void forget_malformed(struct server *s, struct url_path *t,
     }
     s->forgetting = req;
     snprintf(s->forgets, sizeof(s->forgets), "%s", t->store->name);
-    scheduler_forget_transcoders(s->scheduler, t->store);
+    scheduler_forget_transcoders(scheduler_of(s, t), t->store);
     log_info(0, "forget store=%s malformed_since=%lld", s->forgets,
              (long long)since);
 }
@@ -236,7 +250,7 @@ static void page_forget(struct server *s, struct url_path *t,
     if (!find_key(s, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
         return;
     }
-    n = scheduler_forget(s->scheduler, t->store, &t->key, t->n == 5);
+    n = scheduler_forget(scheduler_of(s, t), t->store, &t->key, t->n == 5);
     log_info(0, "forget store=%s pdb=%s entries=%u", t->store->name,
              t->key.name, n);
     reply_forgotten(req, n);
@@ -269,19 +283,36 @@ static void page_undrain(struct server *s, struct url_path *t,
 static void page_jobs(struct server *s, struct url_path *t, const char *query,
                       struct evhttp_request *req)
 {
-    reply_json(req, scheduler_json(s->scheduler));
+    cJSON *object = scheduler_json(s->scheduler);
+
+    if (s->guests != NULL) {
+        cJSON_AddItemToObject(object, "tenants", guests_jobs(s->guests));
+    }
+    reply_json(req, object);
+}
+
+/* What get() tells of all stores. */
+static cJSON *gather(const struct server *s,
+                     cJSON *(*get)(const struct scheduler *scheduler))
+{
+    cJSON *array = get(s->scheduler);
+
+    if (s->guests != NULL) {
+        guests_add(s->guests, array, get);
+    }
+    return array;
 }
 
 static void page_sources(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "sources", scheduler_sources(s->scheduler));
+    reply_value(req, "sources", gather(s, scheduler_sources));
 }
 
 static void page_misses(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    reply_value(req, "misses", scheduler_misses(s->scheduler));
+    reply_value(req, "misses", gather(s, scheduler_misses));
 }
 
 static void page_status(struct server *s, struct url_path *t,
@@ -294,11 +325,12 @@ static void page_status(struct server *s, struct url_path *t,
         .started = s->started,
         .disks = ready_disks(s->ready, s->evict),
         .jobs = scheduler_json(s->scheduler),
-        .sources = scheduler_sources(s->scheduler),
+        .sources = gather(s, scheduler_sources),
         .tiers = scheduler_tiers(s->scheduler),
-        .misses = scheduler_misses(s->scheduler),
+        .misses = gather(s, scheduler_misses),
         .reports = reports_json(s->reports),
-        .tenants = tenants_json(s->tenants),
+        .tenants = s->guests != NULL ? guests_json(s->guests)
+                                     : guest_helper_json(s->helper),
     };
 
     reply_json(req, status_json(&status));
@@ -354,7 +386,7 @@ static void page_version(struct server *s, struct url_path *t,
 static void page_tenants(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    tenant_page(s->tenants, req);
+    tenant_page(s->guests, req);
 }
 
 static void page_fetch(struct server *s, struct url_path *t, const char *query,
@@ -649,8 +681,8 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct tenants *tenants, const struct evict *evict,
-                          char *error, size_t size)
+                          struct guests *guests, struct guest_helper *helper,
+                          const struct evict *evict, char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
     struct server *s = calloc(1, sizeof(*s));
@@ -661,7 +693,8 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     }
     s->base = base;
     s->scheduler = scheduler;
-    s->tenants = tenants;
+    s->guests = guests;
+    s->helper = helper;
     s->evict = evict;
     s->started = time(NULL);
     s->config_stale = "";
@@ -672,7 +705,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
         s->symuploads == NULL || s->drain == NULL ||
-        (tenants && !(s->once = once_new(base))) ||
+        (helper != NULL && !(s->once = once_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -696,7 +729,6 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
 
     server->done = done;
     server->arg = arg;
-    server->tenants = NULL; /* they have ended already */
     handovers_stop();
     if (server->forget != NULL) {
         forget_cancel(server->forget);

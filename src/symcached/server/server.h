@@ -14,7 +14,8 @@ struct event_base;
 struct evict;
 struct scheduler;
 struct server;
-struct tenants;
+struct guests;
+struct guest_helper;
 
 /*
  * A loop in which reading requests comes after all else, so that thousands of
@@ -27,12 +28,16 @@ struct event_base *server_event_base(void);
  * rights.h tells who may ask for what there.  A socket file that nobody
  * accepts on is replaced.  The file of the first is open to every user of the
  * machine (mode 0666), that of the second to symcached's user and group
- * (0660).  The base must come from server_event_base(); tenants may be NULL.
- * evict must outlive the server.  Returns NULL with a sentence in error.
+ * (0660).  The base must come from server_event_base().
+ *
+ * guests: of the guest helper, whose lookups are in these stores, or NULL;
+ * helper: of who has started that one, or NULL.  They and evict must outlive
+ * the server.  Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct tenants *tenants, const struct evict *evict,
-                          char *error, size_t size);
+                          struct guests *guests, struct guest_helper *helper,
+                          const struct evict *evict, char *error,
+                          size_t size);
 
 /* The scheduler has another configuration. */
 void server_configure(struct server *server);

@@ -6,30 +6,26 @@
 #include "http/http.h"
 #include "url_path.h"
 
-static void on_tenant(void *arg, const struct tenant_answer *answer)
-{
-    struct evhttp_request *req = arg;
-    cJSON *object;
-
-    if (answer->status != 200) {
-        reply_error(req, answer->status, "no-tenant", answer->detail);
-        return;
-    }
-    object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "tenant", answer->name);
-    reply_json(req, object);
-}
-
-void tenant_page(struct tenants *tenants, struct evhttp_request *req)
+void tenant_page(struct guests *guests, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
     size_t size = evbuffer_get_length(body);
+    const char *detail;
+    cJSON *answer;
+    int status;
 
-    if (tenants == NULL) {
+    if (guests == NULL) {
         url_path_refuse(req, 403, "no-tenants",
-                        "the configuration does not allow them");
+                        "the socket of tenants is in their folder, if the "
+                        "configuration allows them");
         return;
     }
-    tenants_ask(tenants, size > 0 ? (char *)evbuffer_pullup(body, -1) : "",
-                size, on_tenant, req);
+    answer =
+        guests_ask(guests, size > 0 ? (char *)evbuffer_pullup(body, -1) : "",
+                   size, &status, &detail);
+    if (answer == NULL) {
+        reply_error(req, status, "no-tenant", detail);
+        return;
+    }
+    reply_json(req, answer);
 }

@@ -8,10 +8,10 @@
 
 #include <event2/http.h>
 
-#include "symcached/tenant/tenant.h"
+#include "symcached/guest/guest.h"
 
 /* A client that goes away meanwhile is answered all the same.  tenants is NULL
  * where they are not allowed. */
-void tenant_page(struct tenants *tenants, struct evhttp_request *req);
+void tenant_page(struct guests *guests, struct evhttp_request *req);
 
 #endif

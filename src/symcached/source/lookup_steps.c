@@ -210,7 +210,8 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     request->max = limits->download_size;
     request->seconds = limits->download_time;
     request->out = lookup->out_fd;
-    request->keep = disk_space_kept(lookup->out_fd, &lookup->config->cache);
+    request->cache = &lookup->config->cache;
+    request->keep = disk_space_kept(lookup->out_fd, request->cache);
 
     unpack = unpack_start(lookup->sources->base, request, done, lookup);
     if (unpack == NULL) {

@@ -3,31 +3,74 @@
  */
 #include "total_size.h"
 
+#include <stdlib.h>
+
+#include "base/hash_table.h"
 #include "space_request.h"
 
-static struct {
+struct total {
     struct config *config; /* reference */
     uint64_t stored;
     uint64_t lent;
-} total;
+};
+
+static struct total own;
+static struct table others; /* by the address of the cache */
+
+static uint64_t hash_of(const struct cache_config *cache)
+{
+    return table_hash_number(&others, (uintptr_t)cache);
+}
+
+static struct total *total_of(const struct cache_config *cache)
+{
+    size_t at = 0;
+    struct total *total =
+        (struct total *)table_next(&others, hash_of(cache), &at);
+
+    return total != NULL ? total : &own;
+}
 
 void total_configure(struct config *config)
 {
     config_ref(config);
-    if (total.config != NULL) {
-        config_unref(total.config);
+    config_unref(own.config);
+    own.config = config;
+}
+
+int total_add(struct config *config)
+{
+    struct total *total = calloc(1, sizeof(*total));
+
+    if (total == NULL ||
+        table_add(&others, hash_of(&config->cache), (uintptr_t)total) != 0) {
+        free(total);
+        return -1;
     }
-    total.config = config;
+    total->config = config_ref(config);
+    return 0;
 }
 
-void total_stored(uint64_t bytes)
+void total_remove(const struct config *config)
 {
-    total.stored = bytes;
+    struct total *total = total_of(&config->cache);
+
+    if (total != &own) {
+        table_remove(&others, hash_of(&config->cache), (uintptr_t)total);
+        config_unref(total->config);
+        free(total);
+    }
 }
 
-uint64_t total_left(void)
+void total_stored(const struct cache_config *cache, uint64_t bytes)
 {
-    const struct config *config = total.config;
+    total_of(cache)->stored = bytes;
+}
+
+uint64_t total_left(const struct cache_config *cache)
+{
+    const struct total *total = total_of(cache);
+    const struct config *config = total->config;
     struct space_usage under_way = {0};
     uint64_t used, most;
     size_t i;
@@ -40,24 +83,24 @@ uint64_t total_left(void)
         space_request_look(config->stores[i].root, &under_way);
     }
     /* What was lent is counted until the process has ended, written or not. */
-    used = total.stored + total.lent + under_way.arrived + under_way.claimed;
+    used = total->stored + total->lent + under_way.arrived + under_way.claimed;
     most = config->cache.total_size;
     return used < most ? most - used : 0;
 }
 
-uint64_t total_lend(void)
+uint64_t total_lend(const struct cache_config *cache)
 {
-    uint64_t left = total_left();
+    uint64_t left = total_left(cache);
 
     if (left == UINT64_MAX) {
         return 0;
     }
     left = left / 2 + (left < 2);
-    total.lent += left;
+    total_of(cache)->lent += left;
     return left;
 }
 
-void total_give_back(uint64_t bytes)
+void total_give_back(const struct cache_config *cache, uint64_t bytes)
 {
-    total.lent -= bytes;
+    total_of(cache)->lent -= bytes;
 }

@@ -1,9 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Keeps cache.total_size: what a helper has on its disks in all.  That is its
- * stores and downloads, as large as the last pass of cleaning found them, and
- * what is under way in its work folders, as large as that is now.
+ * Keeps cache.total_size: what the stores of a configuration have on their
+ * disks in all.  That is stores and downloads, as large as the last pass of
+ * cleaning found them, and what is under way in their work folders, as large
+ * as that is now.
+ *
+ * A process has one configuration, whose cache the functions below are given,
+ * that of this reload or of one before; beside it, those of guest stores.
  */
 #ifndef SYMCACHED_SPACE_TOTAL_SIZE_H
 #define SYMCACHED_SPACE_TOTAL_SIZE_H
@@ -16,18 +20,25 @@
 /* The folders and the limit are those of config from now on. */
 void total_configure(struct config *config);
 
+/* Adds a configuration that counts for itself.  Returns 0, or -1 without
+ * memory. */
+int total_add(struct config *config);
+
+/* Nothing of that configuration is under way any more. */
+void total_remove(const struct config *config);
+
 /* What the last pass of cleaning left in stores and downloads. */
-void total_stored(uint64_t bytes);
+void total_stored(const struct cache_config *cache, uint64_t bytes);
 
 /* The bytes that may be received; UINT64_MAX without a limit. */
-uint64_t total_left(void);
+uint64_t total_left(const struct cache_config *cache);
 
 /*
- * The bytes that a process may write which writes by itself; 0 without a limit,
- * and at least 1 with one.  It is half of what is left, so that others may
- * begin meanwhile, and is given back when the process has ended.
+ * The bytes that a process may write which writes by itself; 0 without a
+ * limit, and at least 1 with one.  It is half of what is left, so that others
+ * may begin meanwhile, and is given back when the process has ended.
  */
-uint64_t total_lend(void);
-void total_give_back(uint64_t bytes);
+uint64_t total_lend(const struct cache_config *cache);
+void total_give_back(const struct cache_config *cache, uint64_t bytes);
 
 #endif

@@ -212,7 +212,7 @@ static void say_clock(const cJSON *tree)
     }
 }
 
-static void take_report(const cJSON *report)
+static void take_report(const struct config *config, const cJSON *report)
 {
     const cJSON *tree;
     double files, bytes, stored = 0;
@@ -222,7 +222,7 @@ static void take_report(const cJSON *report)
         say_clock(tree);
         stored += number(tree, "bytes");
     }
-    total_stored((uint64_t)stored);
+    total_stored(&config->cache, (uint64_t)stored);
 
     count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
     metrics_show("symcached_clean_seconds", "",
@@ -353,7 +353,7 @@ static void on_passed(void *arg, struct child_result *result)
     if (report != NULL) {
         metrics_add(METRIC_CLEAN_PASSES, 1);
         evict->life.noted = evict->started;
-        take_report(report);
+        take_report(evict->config, report);
         cJSON_Delete(evict->last);
         evict->last = report;
         show_trees(evict);

@@ -375,6 +375,7 @@ static int read_own_sources(struct symbolicator_call *call)
     if (call->own_sources == NULL) {
         return -1;
     }
+    call->request.own = call->own_sources;
     own_list_write(&call->tenant, call->own_sources, request);
     if (call->tenant.has_failed) {
         return -1;

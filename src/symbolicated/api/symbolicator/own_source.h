@@ -32,6 +32,8 @@ enum own_member {
     OWN_MEMBERS
 };
 
+#define OWN_NAME_SIZE 16
+
 /* Of which modules a source is asked. */
 struct own_filter {
     unsigned types;      /* a set of enum own_file */
@@ -51,6 +53,9 @@ struct own_source {
     size_t login_size;
     const char *host;              /* of the URL: host, port and path */
     size_t host_size;
+    uint32_t value;
+    bool is_public;
+    char name[OWN_NAME_SIZE]; /* in its store */
 };
 
 #define OWN_MAX 32 /* as many as a tenant may have, and bits of a set */
@@ -59,7 +64,6 @@ struct own_source {
 struct own_list {
     struct own_source sources[OWN_MAX];
     size_t count;
-    bool is_public; /* all of them are */
     size_t steps;   /* that path_patterns may still take */
 };
 

@@ -29,7 +29,9 @@ struct own_list *own_list_read(const struct symbolicator_request *request);
 void own_list_write(struct json_writer *w, const struct own_list *list,
                     const struct symbolicator_request *request);
 
-#define OWN_NAMES_SIZE 512 /* of the names of all sources */
+/* Of the names of all sources; if these are longer than a hint, all are
+ * asked. */
+#define OWN_NAMES_SIZE 2048
 
 /*
  * Which sources are asked for a module under a key of it: a set with a bit for
@@ -42,7 +44,8 @@ uint32_t own_list_asks(struct own_list *list,
                        const symcache_key_t *key,
                        char names[OWN_NAMES_SIZE]);
 
-/* Finds a source of the request by its name in the tenant; 0: there is none. */
+/* Finds a source of a request, whose own sources were read, by its name in the
+ * tenant; 0: there is none. */
 uint32_t own_source_find(const struct symbolicator_request *request,
                          const char *name);
 

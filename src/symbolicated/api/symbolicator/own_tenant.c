@@ -4,12 +4,14 @@
 #include "own_sources.h"
 
 #include <nettle/base64.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "own_filter.h"
+#include "proto/hints.h"
 #include "own_source.h"
 
 /* Of the path_patterns of a request, for all its modules: some tens of
@@ -182,12 +184,71 @@ static void write_place(struct json_writer *w, const struct json *json,
     }
 }
 
-/* The name of a part of a source in the tenant. */
-static void print_name(char *name, size_t size, size_t index,
+/* The name of a part of a source in its store. */
+static void print_name(char *name, size_t size, const struct own_source *own,
                        enum own_part part)
 {
-    snprintf(name, size, "s%zu%s", index,
+    snprintf(name, size, "%s%s", own->name,
              part == OWN_PART_TEXT ? "-sym" : "");
+}
+
+static void add_to_digest(struct sha256_ctx *digest, const char *text,
+                          size_t size)
+{
+    sha256_update(digest, size, (const uint8_t *)text);
+    sha256_update(digest, 1, (const uint8_t *)"");
+}
+
+/* The beginning of a digest of the place of a source, without its secrets. */
+static uint32_t place_digest(const struct json *json,
+                             const struct own_source *own)
+{
+    const uint32_t members[] = {own->found[OWN_TYPE], own->found[OWN_BUCKET],
+                                own->found[OWN_PREFIX], own->region,
+                                own->endpoint};
+    struct sha256_ctx digest;
+    uint8_t sum[4];
+    uint32_t value;
+    size_t i;
+
+    sha256_init(&digest);
+    for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        value = members[i];
+        add_to_digest(&digest, value != 0 ? json_text(json, value) : "",
+                      value != 0 ? json->values[value].size : 0);
+    }
+    add_to_digest(&digest, own->host != NULL ? own->host : "",
+                  own->host_size);
+    add_to_digest(&digest, own->layout, strlen(own->layout));
+    add_to_digest(&digest, own->casing, strlen(own->casing));
+    sha256_digest(&digest, sizeof(sum), sum);
+    memcpy(&value, sum, sizeof(value));
+    return value;
+}
+
+/*
+ * Names the last source of a list.  A public one has a store of its own, in
+ * which it has the same name wherever it stands in whoever's list; "x" and a
+ * number tell those of one place apart.
+ */
+static void name_last(const struct json *json, struct own_list *list)
+{
+    struct own_source *own = &list->sources[list->count - 1];
+    size_t i, n = 0;
+    char name[OWN_NAME_SIZE];
+
+    if (!own->is_public) {
+        snprintf(own->name, sizeof(own->name), "s%u",
+                 (unsigned)(list->count - 1));
+        return;
+    }
+    snprintf(name, sizeof(name), "p%08x", place_digest(json, own));
+    for (i = 0; i + 1 < list->count; i++) {
+        n += list->sources[i].is_public &&
+             strncmp(list->sources[i].name, name, strlen(name)) == 0;
+    }
+    snprintf(own->name, sizeof(own->name), n > 0 ? "%.9sx%zu" : "%.9s", name,
+             n);
 }
 
 static bool has_part(const struct own_source *own, enum own_part part)
@@ -201,15 +262,18 @@ static bool has_part(const struct own_source *own, enum own_part part)
 }
 
 static void write_part(struct json_writer *w, const struct json *json,
-                       const struct own_source *own, size_t index,
-                       enum own_part part)
+                       const struct own_source *own, enum own_part part)
 {
     char name[32];
 
-    print_name(name, sizeof(name), index, part);
+    print_name(name, sizeof(name), own, part);
     json_write_open(w, '{');
     json_write_key(w, "name");
     json_write_text(w, name);
+    if (own->is_public) {
+        json_write_key(w, "public");
+        json_write_bool(w, true);
+    }
     write_member(w, "type", json, own->found[OWN_TYPE]);
     if (!own->is_sentry) {
         json_write_key(w, "layout");
@@ -228,21 +292,21 @@ struct own_list *own_list_read(const struct symbolicator_request *request)
     struct schema_walk walk = {
         .json = json, .error = error, .error_size = sizeof(error)};
     struct own_list *list = calloc(1, sizeof(*list));
+    struct own_source *own;
     uint32_t i;
 
     if (list == NULL) {
         return NULL;
     }
-    list->is_public = true;
     list->steps = PATTERN_STEPS;
     for (i = request->sources + 1;
          i < json->values[request->sources].end && list->count < OWN_MAX;
          i = json->values[i].end) {
         if (own_source_read(&walk, i, &list->sources[list->count])) {
-            list->is_public =
-                list->is_public &&
-                own_source_is_public(json, &list->sources[list->count]);
-            list->count++;
+            own = &list->sources[list->count++];
+            own->value = i;
+            own->is_public = own_source_is_public(json, own);
+            name_last(json, list);
         }
     }
     return list;
@@ -256,13 +320,13 @@ void own_list_write(struct json_writer *w, const struct own_list *list,
 
     json_write_open(w, '{');
     json_write_key(w, "scope");
-    json_write_text(w, list->is_public ? "" : request->scope);
+    json_write_text(w, request->scope);
     json_write_key(w, "sources");
     json_write_open(w, '[');
     for (i = 0; i < list->count; i++) {
         for (part = 0; part < OWN_PARTS; part++) {
             if (has_part(&list->sources[i], part)) {
-                write_part(w, &request->json, &list->sources[i], i, part);
+                write_part(w, &request->json, &list->sources[i], part);
                 written++;
             }
         }
@@ -299,7 +363,7 @@ uint32_t own_list_asks(struct own_list *list,
             if (wish == 0) {
                 continue;
             }
-            print_name(name, sizeof(name), i, part);
+            print_name(name, sizeof(name), &list->sources[i], part);
             n += (size_t)snprintf(
                 names + n, OWN_NAMES_SIZE - n, "%s%s%s%s%s%s%s",
                 n > 0 ? "," : "", name, wish & OWN_ALL ? "" : ":",
@@ -311,7 +375,7 @@ uint32_t own_list_asks(struct own_list *list,
             asked |= (uint32_t)1 << i;
         }
     }
-    if (are_all) {
+    if (are_all || n > SYMCACHE_HINT_MAX) {
         names[0] = '\0';
     }
     return asked;
@@ -322,18 +386,14 @@ uint32_t own_list_asks(struct own_list *list,
 uint32_t own_source_find(const struct symbolicator_request *request,
                          const char *name)
 {
-    const struct json *json = &request->json;
-    unsigned long index, n = 0;
-    uint32_t i;
+    const struct own_list *list = request->own;
+    size_t i, size;
 
-    if (name[0] != 's') {
-        return 0;
-    }
-    index = strtoul(name + 1, NULL, 10);
-    for (i = request->sources + 1; i < json->values[request->sources].end;
-         i = json->values[i].end, n++) {
-        if (n == index) {
-            return i;
+    for (i = 0; list != NULL && i < list->count; i++) {
+        size = strlen(list->sources[i].name);
+        if (strncmp(list->sources[i].name, name, size) == 0 &&
+            (name[size] == '\0' || name[size] == '-')) {
+            return list->sources[i].value;
         }
     }
     return 0;

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "tenant.h"
-
-#define SOURCES_MAX 64 /* a client's 32, each in up to two parts */
+#include "symcached/source/source.h"
 
 static void add_path(cJSON *object, const char *name, const char *scheme,
                      const char *folder, const char *file)
@@ -102,8 +102,8 @@ static bool add_members(cJSON *item, const cJSON *source)
         if (!members[i].is_secret) {
             cJSON_AddStringToObject(item, members[i].name, value->valuestring);
         } else {
-            good = good &&
-                   add_secret(item, members[i].name, value->valuestring);
+            good =
+                good && add_secret(item, members[i].name, value->valuestring);
         }
     }
     return good;
@@ -122,11 +122,12 @@ static bool is_type(const char *type)
            strcmp(type, "web") == 0;
 }
 
-static bool add_source(const struct tenants_config *config, cJSON *sources,
+static bool add_source(const struct tenants_config *tenants, cJSON *sources,
                        cJSON *names, const cJSON *source)
 {
     static const char *const forms[] = {"packed", "plain"};
-    const char *name = text_of(source, "name"), *type = text_of(source, "type");
+    const char *name = text_of(source, "name"),
+               *type = text_of(source, "type");
     const char *layout = text_of(source, "layout");
     const char *endpoint = text_of(source, "endpoint");
     const char *bucket = text_of(source, "bucket");
@@ -142,7 +143,7 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     if (!add_members(item, source)) {
         return false;
     }
-    if (url != NULL && tenants_may_reach(config, url)) {
+    if (url != NULL && tenants_may_reach(tenants, url)) {
         cJSON_AddStringToObject(item, "internal", "origin");
     }
     if (strcmp(type, "s3") == 0 &&
@@ -160,46 +161,56 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
 }
 
 /* Hosts that files at URLs may be at, although they are internal ones. */
-static void add_hosts(cJSON *root, const struct tenants_config *config)
+static void add_hosts(cJSON *root, const struct tenants_config *tenants)
 {
-    cJSON *tenants = cJSON_AddObjectToObject(
+    cJSON *hosts = cJSON_AddArrayToObject(
         cJSON_AddObjectToObject(
-            cJSON_AddObjectToObject(root, "symbolication"), "symbolicator"),
-        "tenants");
-    cJSON *hosts = cJSON_AddArrayToObject(tenants, "hosts");
+            cJSON_AddObjectToObject(
+                cJSON_AddObjectToObject(root, "symbolication"),
+                "symbolicator"),
+            "tenants"),
+        "hosts");
     size_t i;
 
-    for (i = 0; i < config->nhosts; i++) {
-        cJSON_AddItemToArray(hosts, cJSON_CreateString(config->hosts[i]));
+    for (i = 0; i < tenants->nhosts; i++) {
+        cJSON_AddItemToArray(hosts, cJSON_CreateString(tenants->hosts[i]));
     }
 }
 
-static void add_limits(cJSON *root, const struct tenants_config *config,
-                       const struct limits_config *l)
+/* What is the same for one store and for all. */
+static cJSON *add_times(cJSON *root, const struct limits_config *l)
 {
     cJSON *limits = cJSON_AddObjectToObject(root, "limits");
-    cJSON *cache = cJSON_AddObjectToObject(root, "cache");
 
-    cJSON_AddNumberToObject(limits, "downloads", 4);
-    cJSON_AddNumberToObject(limits, "transcodes", 1);
-    cJSON_AddNumberToObject(limits, "queue", 1000);
-    /* a body is never larger than all that a tenant may have */
-    add_text(limits, "download_size", "%llu",
-             l->download_size < config->size ? l->download_size
-                                             : config->size);
     add_text(limits, "download_time", "%llus", l->download_time);
     add_text(limits, "connect_time", "%llus", l->connect_time);
     add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
-    add_text(limits, "first_byte_patience", "%llus",
-             l->first_byte_patience);
+    add_text(limits, "first_byte_patience", "%llus", l->first_byte_patience);
     add_text(limits, "stall_time", "%llus", l->stall_time);
     cJSON_AddNumberToObject(limits, "attempts", l->attempts);
     add_text(limits, "transcode_time", "%llus", l->transcode_time);
     add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
+    return limits;
+}
+
+static void add_limits(cJSON *root, const struct guest_settings *with)
+{
+    const struct limits_config *l = with->limits;
+    cJSON *limits = add_times(root, l);
+    cJSON *cache = cJSON_AddObjectToObject(root, "cache");
+
+    cJSON_AddNumberToObject(limits, "downloads",
+                            with->is_public ? l->downloads : 4);
+    cJSON_AddNumberToObject(limits, "transcodes",
+                            with->is_public ? l->transcodes : 1);
+    cJSON_AddNumberToObject(limits, "queue",
+                            with->is_public ? l->queue : 1000);
+    /* a body is never larger than all that a store may have */
+    add_text(limits, "download_size", "%llu",
+             l->download_size < with->size ? l->download_size : with->size);
     /* half of it, so that there is always room for what is asked for next */
-    add_text(cache, "max_size", "%llu", config->size / 2);
-    add_text(cache, "total_size", "%llu", config->size);
-    add_text(cache, "clean_every", "%llus", 10);
+    add_text(cache, "max_size", "%llu", with->size / 2);
+    add_text(cache, "total_size", "%llu", with->size);
 }
 
 static cJSON *add_transcoder(cJSON *transcoders, const char *version)
@@ -214,39 +225,79 @@ static cJSON *add_transcoder(cJSON *transcoders, const char *version)
     return transcoder;
 }
 
-cJSON *tenant_settings(const struct tenants_config *config,
-                       const struct limits_config *limits, const char *folder,
-                       const cJSON *asked)
+cJSON *guest_settings(const struct guest_settings *with, const char *folder,
+                      const char *name, const cJSON *list)
 {
-    static const char *const inputs[] = {"pdb",   "breakpad", "pe",
-                                         "elf",   "macho",    "wasm"};
-    const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
+    static const char *const inputs[] = {"pdb", "breakpad", "pe",
+                                         "elf", "macho",    "wasm"};
+    const cJSON *source;
     cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoders;
-    bool good = cJSON_IsArray(list) && list->child != NULL &&
-                cJSON_GetArraySize(list) <= SOURCES_MAX;
+    bool good = true;
 
-    add_path(root, "listen", "unix:", folder, "sock");
     add_path(root, "downloads", "", folder, "downloads");
-    store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
-                                    "default");
+    store =
+        cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"), name);
     add_path(store, "root", "", folder, "store");
     transcoders = cJSON_AddArrayToObject(store, "transcoders");
-    cJSON_AddItemToObject(add_transcoder(transcoders, "9.0.0"), "inputs",
-                          cJSON_CreateStringArray(
-                              inputs, sizeof(inputs) / sizeof(inputs[0])));
+    cJSON_AddItemToObject(
+        add_transcoder(transcoders, "9.0.0"), "inputs",
+        cJSON_CreateStringArray(inputs, sizeof(inputs) / sizeof(inputs[0])));
     cJSON_AddStringToObject(add_transcoder(transcoders, "1.0.0"), "makes",
                             "ppdbcache");
     names = cJSON_AddArrayToObject(store, "sources");
     sources = cJSON_AddObjectToObject(root, "sources");
     cJSON_ArrayForEach(source, list)
     {
-        good = good && add_source(config, sources, names, source);
+        good = good && add_source(with->tenants, sources, names, source);
     }
-    add_limits(root, config, limits);
-    add_hosts(root, config);
+    add_limits(root, with);
+    add_hosts(root, with->tenants);
     if (!good) {
         cJSON_Delete(root);
         return NULL;
     }
     return root;
+}
+
+cJSON *guest_helper_settings(const struct config *config)
+{
+    const struct tenants_config *tenants =
+        &config->symbolication.symbolicator.tenants;
+    const struct limits_config *l = &config->limits;
+    cJSON *root = cJSON_CreateObject(), *limits;
+
+    add_path(root, "listen", "unix:", tenants->root, GUEST_SOCKET);
+    add_path(root, "downloads", "", tenants->root, GUEST_FOLDER "/downloads");
+    /* a helper has a store; in this one nobody looks */
+    add_path(cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
+                                     "none"),
+             "root", "", tenants->root, GUEST_FOLDER "/store");
+    limits = add_times(root, l);
+    cJSON_AddNumberToObject(limits, "downloads", l->downloads);
+    cJSON_AddNumberToObject(limits, "transcodes", l->transcodes);
+    cJSON_AddNumberToObject(limits, "queue", l->queue);
+    add_text(limits, "download_size", "%llu", l->download_size);
+    add_hosts(root, tenants);
+    return root;
+}
+
+struct config *guest_read_settings(const cJSON *settings, int *fd, char *error,
+                                   size_t size)
+{
+    struct config *config = NULL;
+    char *text = cJSON_PrintUnformatted(settings), file[64];
+    size_t len = text != NULL ? strlen(text) : 0;
+
+    snprintf(error, size, "out of memory or descriptors");
+    *fd = text != NULL ? memfd_create("symcached.json", MFD_CLOEXEC) : -1;
+    snprintf(file, sizeof(file), "/proc/self/fd/%d", *fd);
+    if (*fd != -1 && write(*fd, text, len) == (ssize_t)len &&
+        config_read(file, source_types, &config, error, size) != 0) {
+        config = NULL;
+    }
+    if (text != NULL) {
+        explicit_bzero(text, len);
+    }
+    free(text);
+    return config;
 }

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include "config/config.h"
 #include "symcached/source/source.h"
-#include "symcached/tenant/settings.h"
+#include "symcached/guest/settings.h"
 
 #define SECRET "$PATH$$ @/etc/passwd \\\"${HOME}"
 
@@ -25,46 +25,40 @@ static char *hosts[] = {"127.0.0.1:9000"};
 
 static cJSON *settings(const char *sources)
 {
-    const struct tenants_config config = {
-        .root = "/t", .count = 1, .size = 1 << 30, .hosts = hosts,
-        .nhosts = 1};
+    const struct tenants_config tenants = {.hosts = hosts, .nhosts = 1};
     const struct limits_config limits = {
         .download_size = 1 << 20, .download_time = 60, .connect_time = 5,
         .first_byte_time = 5, .stall_time = 5, .attempts = 1,
         .transcode_time = 60, .transcode_memory = 1 << 30};
-    cJSON *asked, *made;
+    const struct guest_settings with = {
+        .tenants = &tenants, .limits = &limits, .size = 1 << 30};
+    cJSON *list, *made;
     char *text;
 
-    assert_true(asprintf(&text, "{\"scope\":\"\",\"sources\":[%s]}", sources) >
-                0);
-    asked = cJSON_Parse(text);
-    assert_non_null(asked);
-    made = tenant_settings(&config, &limits, "/t/name", asked);
-    cJSON_Delete(asked);
+    assert_true(asprintf(&text, "[%s]", sources) > 0);
+    list = cJSON_Parse(text);
+    assert_non_null(list);
+    made = guest_settings(&with, "/t/name", "name", list);
+    cJSON_Delete(list);
     free(text);
     return made;
 }
 
 static struct config *read_settings(const char *sources)
 {
-    char file[] = "/tmp/symcache-tenant.XXXXXX", error[512] = "";
+    char error[512] = "";
     cJSON *made = settings(sources);
-    FILE *f = fdopen(mkstemp(file), "w");
-    struct config *config = NULL;
-    char *text;
+    struct config *config;
+    int fd;
 
     assert_non_null(made);
-    assert_non_null(f);
-    text = cJSON_Print(made);
-    fputs(text, f);
-    fclose(f);
-    free(text);
-    cJSON_Delete(made);
-    if (config_read(file, source_types, &config, error, sizeof(error)) != 0) {
+    config = guest_read_settings(made, &fd, error, sizeof(error));
+    if (config == NULL) {
         fail_msg("%s", error);
     }
-    unlink(file);
-    assert_string_equal(config->listen, "unix:/t/name/sock");
+    close(fd);
+    cJSON_Delete(made);
+    assert_string_equal(config->stores[0].root, "/t/name/store");
     return config;
 }
 
@@ -179,7 +173,7 @@ static void refused(void **state)
         "\"region\":\"r\",\"access_key\":\"a\","
         "\"secret_key\":\"@/etc/passwd\"}",
         "{" COMMON "\"type\":\"http\",\"url\":1}",
-        "{\"name\":\"s0\"}", "1", ""};
+        "{\"name\":\"s0\"}", "1"};
     size_t i;
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

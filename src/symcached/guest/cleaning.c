@@ -1,0 +1,215 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "cleaning.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/util.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "symcached/store/store.h"
+
+#define REPORT_MAX 65536
+
+struct dirty {
+    TAILQ_ENTRY(dirty) next;
+    struct config *config; /* reference */
+};
+
+struct cleaning {
+    struct event_base *base;
+    struct event *start; /* the next pass */
+    TAILQ_HEAD(, dirty) queue;
+    struct dirty *running; /* the first, while its pass runs; or NULL */
+    struct child *child;
+    int report;
+    struct evict_life life;
+    struct space_request wanted; /* 0 bytes: none */
+};
+
+static void drop(struct cleaning *cleaning, struct dirty *dirty)
+{
+    TAILQ_REMOVE(&cleaning->queue, dirty, next);
+    config_unref(dirty->config);
+    free(dirty);
+    if (TAILQ_EMPTY(&cleaning->queue)) {
+        memset(&cleaning->wanted, 0, sizeof(cleaning->wanted));
+    }
+}
+
+static void next(struct cleaning *cleaning)
+{
+    if (cleaning->running == NULL && !TAILQ_EMPTY(&cleaning->queue)) {
+        event_active(cleaning->start, 0, 0);
+    }
+}
+
+/* The bytes that a pass has left, or -1 without a report. */
+static double bytes_left(int fd)
+{
+    char *text = malloc(REPORT_MAX);
+    ssize_t n = text != NULL ? pread(fd, text, REPORT_MAX, 0) : -1;
+    cJSON *report = n > 0 ? cJSON_ParseWithLength(text, (size_t)n) : NULL;
+    const cJSON *tree, *bytes;
+    double sum = report != NULL ? 0 : -1;
+
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
+    {
+        bytes = cJSON_GetObjectItem(tree, "bytes");
+        sum += cJSON_IsNumber(bytes) ? bytes->valuedouble : 0;
+    }
+    cJSON_Delete(report);
+    free(text);
+    return sum;
+}
+
+static void end(struct cleaning *cleaning)
+{
+    struct dirty *dirty = cleaning->running;
+
+    close(cleaning->report);
+    cleaning->report = -1;
+    cleaning->child = NULL;
+    cleaning->running = NULL;
+    drop(cleaning, dirty);
+    next(cleaning);
+}
+
+static void on_passed(void *arg, struct child_result *result)
+{
+    struct cleaning *cleaning = arg;
+    const struct config *config = cleaning->running->config;
+    double left = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0
+                      ? bytes_left(cleaning->report)
+                      : -1;
+
+    if (left >= 0) {
+        metrics_add(METRIC_CLEAN_PASSES, 1);
+        total_stored(&config->cache, (uint64_t)left);
+    } else {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_error(0,
+                  "clean: the pass of store \"%s\" ended with status %d: %s",
+                  config->stores[0].name, result->status, result->tail);
+    }
+    end(cleaning);
+}
+
+static void on_start(evutil_socket_t fd, short what, void *arg)
+{
+    struct cleaning *cleaning = arg;
+    struct dirty *dirty = TAILQ_FIRST(&cleaning->queue);
+
+    if (dirty == NULL || cleaning->running != NULL) {
+        return;
+    }
+    cleaning->running = dirty;
+    cleaning->report = memfd_create("evict", MFD_CLOEXEC);
+    if (cleaning->report != -1) {
+        cleaning->child = evict_pass_start(
+            cleaning->base, dirty->config, EVICT_ALL, &cleaning->wanted,
+            &cleaning->life, cleaning->report, on_passed, cleaning);
+    }
+    if (cleaning->child == NULL) {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_crit(errno, "clean: no process");
+        end(cleaning);
+    }
+}
+
+struct cleaning *cleaning_new(struct event_base *base)
+{
+    struct cleaning *cleaning = calloc(1, sizeof(*cleaning));
+
+    if (cleaning == NULL) {
+        return NULL;
+    }
+    TAILQ_INIT(&cleaning->queue);
+    cleaning->base = base;
+    cleaning->report = -1;
+    evutil_secure_rng_get_bytes(&cleaning->life.run,
+                                sizeof(cleaning->life.run));
+    cleaning->life.run |= 1; /* 0 means that there is no helper */
+    cleaning->life.began = cleaning->life.noted = clock_ms();
+    cleaning->start = event_new(base, -1, 0, on_start, cleaning);
+    if (cleaning->start == NULL) {
+        free(cleaning);
+        return NULL;
+    }
+    return cleaning;
+}
+
+void cleaning_free(struct cleaning *cleaning)
+{
+    if (cleaning == NULL) {
+        return;
+    }
+    if (cleaning->child != NULL) {
+        child_cancel(cleaning->child);
+    }
+    if (cleaning->report != -1) {
+        close(cleaning->report);
+    }
+    while (!TAILQ_EMPTY(&cleaning->queue)) {
+        drop(cleaning, TAILQ_FIRST(&cleaning->queue));
+    }
+    event_free(cleaning->start);
+    free(cleaning);
+}
+
+static struct dirty *find(const struct cleaning *cleaning,
+                          const struct config *config)
+{
+    struct dirty *dirty;
+
+    TAILQ_FOREACH(dirty, &cleaning->queue, next)
+    {
+        if (dirty->config == config && dirty != cleaning->running) {
+            break;
+        }
+    }
+    return dirty;
+}
+
+void cleaning_add(struct cleaning *cleaning, struct config *config)
+{
+    struct dirty *dirty;
+
+    if (find(cleaning, config) != NULL ||
+        (dirty = calloc(1, sizeof(*dirty))) == NULL) {
+        return;
+    }
+    dirty->config = config_ref(config);
+    TAILQ_INSERT_TAIL(&cleaning->queue, dirty, next);
+    next(cleaning);
+}
+
+void cleaning_drop(struct cleaning *cleaning, const struct config *config)
+{
+    struct dirty *dirty = find(cleaning, config);
+
+    if (dirty != NULL) {
+        drop(cleaning, dirty);
+    }
+    if (cleaning->running != NULL && cleaning->running->config == config) {
+        child_cancel(cleaning->child);
+        end(cleaning);
+    }
+}
+
+void cleaning_want(struct cleaning *cleaning,
+                   const struct space_request *request)
+{
+    if (request->bytes > cleaning->wanted.bytes) {
+        cleaning->wanted = *request;
+    }
+}

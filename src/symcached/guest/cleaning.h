@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Keeps guest stores within their sizes: a pass of cleaning after the other,
+ * each a child process for one store (store/evict_process.h).
+ */
+#ifndef SYMCACHED_GUEST_CLEANING_H
+#define SYMCACHED_GUEST_CLEANING_H
+
+#include <stdbool.h>
+#include "config/config.h"
+#include "symcached/space/space.h"
+
+struct event_base;
+struct cleaning;
+
+struct cleaning *cleaning_new(struct event_base *base); /* NULL: no memory */
+void cleaning_free(struct cleaning *cleaning);          /* NULL is allowed */
+
+/* Has the store of a configuration cleaned soon, if that is not to be done
+ * already.  Without memory it is not. */
+void cleaning_add(struct cleaning *cleaning, struct config *config);
+
+/* The store goes: it is not cleaned any more. */
+void cleaning_drop(struct cleaning *cleaning, const struct config *config);
+
+/* A file had no room: what is cleaned from now on makes some. */
+void cleaning_want(struct cleaning *cleaning,
+                   const struct space_request *request);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "guest_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "symcached/source/sources.h"
+#include "symcached/space/space.h"
+
+static struct config *read_config(const struct guest_settings *with,
+                                  const char *folder, const char *name,
+                                  const cJSON *list, char *error, size_t size,
+                                  bool *is_wrong)
+{
+    cJSON *settings = guest_settings(with, folder, name, list);
+    struct config *config;
+    int fd = -1;
+
+    *is_wrong = settings == NULL;
+    if (settings == NULL) {
+        snprintf(error, size, "the sources cannot be used");
+        return NULL;
+    }
+    config = guest_read_settings(settings, &fd, error, size);
+    *is_wrong = config == NULL && fd != -1;
+    if (fd != -1) {
+        close(fd);
+    }
+    cJSON_Delete(settings);
+    return config;
+}
+
+static int start(struct guest_store *store,
+                 const struct guest_context *context,
+                 struct turns_party *party, char *error, size_t size)
+{
+    store->sources = sources_new(context->base, context->tiers);
+    if (store->sources == NULL || total_add(store->config) != 0) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    store->scheduler = scheduler_new(context->base, store->sources,
+                                     context->tiers, store->config);
+    if (store->scheduler == NULL) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    scheduler_share(store->scheduler, &store->turn, context->turns, party);
+    return scheduler_configure(store->scheduler, store->config, error, size);
+}
+
+struct guest_store *guest_store_open(const struct guest_context *context,
+                                     const struct guest_settings *with,
+                                     const char *folder, const char *name,
+                                     const cJSON *list,
+                                     struct turns_party *party, char *error,
+                                     size_t size, bool *is_wrong)
+{
+    struct guest_store *store = calloc(1, sizeof(*store));
+
+    *is_wrong = false;
+    if (store == NULL) {
+        snprintf(error, size, "out of memory");
+        return NULL;
+    }
+    store->config =
+        read_config(with, folder, name, list, error, size, is_wrong);
+    if (store->config == NULL ||
+        start(store, context, party, error, size) != 0) {
+        guest_store_close(store);
+        return NULL;
+    }
+    return store;
+}
+
+void guest_store_close(struct guest_store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    if (store->scheduler != NULL) {
+        scheduler_stop(store->scheduler);
+        turn_leave(&store->turn);
+        scheduler_free(store->scheduler);
+    }
+    if (store->sources != NULL) {
+        sources_free(store->sources);
+    }
+    if (store->config != NULL) {
+        total_remove(store->config);
+    }
+    config_unref(store->config);
+    free(store);
+}

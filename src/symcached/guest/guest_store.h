@@ -1,0 +1,46 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A guest store while it is in use: its configuration, and a scheduler with
+ * sources of its own.
+ */
+#ifndef SYMCACHED_GUEST_STORE_H
+#define SYMCACHED_GUEST_STORE_H
+
+#include <cjson/cJSON.h>
+#include "settings.h"
+#include "symcached/job/job.h"
+
+struct event_base;
+
+struct guest_store {
+    struct config *config;
+    struct sources *sources;
+    struct scheduler *scheduler;
+    struct turn turn;
+};
+
+/* What all stores share. */
+struct guest_context {
+    struct event_base *base;
+    struct tiers *tiers; /* that has none: scheduler_new() wants one */
+    struct turns *turns;
+};
+
+/*
+ * Opens the store of that name in a folder, which is made, for a list of
+ * sources.  Returns NULL with a sentence in error; *is_wrong tells whether the
+ * list is to blame.
+ */
+struct guest_store *guest_store_open(const struct guest_context *context,
+                                     const struct guest_settings *with,
+                                     const char *folder, const char *name,
+                                     const cJSON *list,
+                                     struct turns_party *party, char *error,
+                                     size_t size, bool *is_wrong);
+
+/* Ends its jobs, whose waiters are answered, and lets it go.  Its files stay.
+ * NULL is allowed. */
+void guest_store_close(struct guest_store *store);
+
+#endif

@@ -1,0 +1,661 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "guests.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/async_unlink.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/workdir.h"
+#include "cleaning.h"
+#include "guest_store.h"
+#include "metrics/metrics.h"
+#include "places.h"
+#include "report.h"
+
+#define SOURCES_MAX 64      /* a client's 32, each in up to two parts */
+#define LOOK_SECONDS 10     /* between looks for idle and for dirty ones */
+#define SCOPE_SHOWN 64      /* bytes */
+#define SHOWN_MAX 40        /* stores */
+#define WANT_PAUSE_MS 60000 /* between two times that all make room */
+
+/* A store that nobody has asked for so long is closed; it is opened again when
+ * somebody does.  No call lasts longer. */
+#define OPEN_MS (20 * 60 * 1000)
+
+/* Conversions at a time, as a multiple of "limits.transcodes", of which those
+ * for one scope are as many as that. */
+#define TURNS 4
+
+struct guest {
+    struct guest_place place;
+    struct guest_store *store;   /* NULL: it has not been asked for since the
+                                    start, or not for long */
+    char scope[SCOPE_SHOWN + 1]; /* to be shown, of who asked first */
+    unsigned nsources;
+    uint64_t started;      /* clock_ms() when that was */
+    unsigned long cleaned; /* the jobs that had begun then */
+};
+
+struct guests {
+    struct guest_context context;
+    struct tenants_config tenants; /* its texts live longer */
+    struct config *config;         /* reference, of the helper */
+    struct store_name_key key;
+    struct event *timer;
+    struct cleaning *cleaning;
+    struct guests_report *report; /* or NULL */
+    struct guests_counts counts;
+    struct places places;
+    uint64_t wanted; /* clock_ms() when last all were to make room; or 0 */
+};
+
+/* A part of a list that has one store. */
+struct group {
+    const char *base; /* of the names of a public source; NULL: private */
+    size_t base_len;
+    cJSON *sources; /* references */
+};
+
+static void print_folder(const struct guests *guests, const char *name,
+                         char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/%s", guests->tenants.root, name);
+}
+
+/* a store's life -----------------------------------------------------------
+ */
+
+static void changed(struct guests *guests)
+{
+    if (guests->report != NULL) {
+        guests_report_changed(guests->report);
+    }
+}
+
+static void close_store(struct guests *guests, struct guest *guest)
+{
+    if (guest->store != NULL) {
+        cleaning_drop(guests->cleaning, guest->store->config);
+        guest_store_close(guest->store);
+        guest->store = NULL;
+    }
+}
+
+/* The files go as well: first out of the way, as the store may be asked for
+ * again at once. */
+static void remove_guest(struct guests *guests, struct guest *guest,
+                         const char *why)
+{
+    static unsigned removed;
+    char path[PATH_MAX], aside[PATH_MAX];
+
+    log_info(0, "tenant %s removed: %s", guest->place.name, why);
+    metrics_add(METRIC_TENANTS_REMOVED, 1);
+    guests->counts.removed++;
+    close_store(guests, guest);
+    print_folder(guests, guest->place.name, path);
+    snprintf(aside, sizeof(aside), "%.200s-%u", path, removed++);
+    if (rename(path, aside) == 0) {
+        async_unlink_add(aside);
+    }
+    places_remove(&guests->places, &guest->place);
+    free(guest);
+    changed(guests);
+}
+
+static struct guest *add_guest(struct guests *guests, const char *name)
+{
+    struct guest *guest = calloc(1, sizeof(*guest));
+
+    if (guest != NULL &&
+        places_add(&guests->places, &guest->place, name) != 0) {
+        free(guest);
+        return NULL;
+    }
+    return guest;
+}
+
+static bool open_guest(struct guests *guests, struct guest *guest,
+                       const struct group *group, const char **detail,
+                       bool *is_wrong)
+{
+    static char error[512];
+    const struct guest_settings with = {
+        .tenants = &guests->tenants,
+        .limits = &guests->config->limits,
+        .size = group->base != NULL ? guests->tenants.public_size
+                                    : guests->tenants.size,
+        .is_public = group->base != NULL,
+    };
+    char folder[PATH_MAX];
+
+    print_folder(guests, guest->place.name, folder);
+    guest->store =
+        guest_store_open(&guests->context, &with, folder, guest->place.name,
+                         group->sources, NULL, error, sizeof(error), is_wrong);
+    *detail = *is_wrong ? "the sources cannot be used" : error;
+    if (guest->store == NULL) {
+        log_warn(0, "tenant %s cannot be started: %s", guest->place.name,
+                 error);
+        return false;
+    }
+    guest->started = clock_ms();
+    guest->nsources = (unsigned)cJSON_GetArraySize(group->sources);
+    guest->cleaned = 0;
+    metrics_add(METRIC_TENANTS_STARTED, 1);
+    guests->counts.started++;
+    return true;
+}
+
+/* asking -------------------------------------------------------------------
+ */
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+
+    return text != NULL ? text : "";
+}
+
+/* Keeps what may be shown of a scope. */
+static void note_scope(struct guest *guest, const char *scope)
+{
+    char *p;
+
+    snprintf(guest->scope, sizeof(guest->scope), "%s", scope);
+    for (p = guest->scope; *p != '\0'; p++) {
+        if (*p < ' ' || *p == 0x7F) { /* or not ASCII: it may be cut */
+            *p = '?';
+        }
+    }
+}
+
+/* The name without "-sym". */
+static size_t base_length(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 4 && strcmp(name + len - 4, "-sym") == 0 ? len - 4 : len;
+}
+
+/* Puts each source into its group, in the order of the list.  Returns the
+ * number of groups, or 0: the list is wrong. */
+static size_t split(const cJSON *list, struct group groups[SOURCES_MAX])
+{
+    const cJSON *source;
+    const char *name;
+    size_t i, n = 0, len;
+    bool is_public;
+
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > SOURCES_MAX) {
+        return 0;
+    }
+    cJSON_ArrayForEach(source, list)
+    {
+        is_public = cJSON_IsTrue(cJSON_GetObjectItem(source, "public"));
+        name = text_of(source, "name");
+        len = base_length(name);
+        for (i = 0; i < n; i++) {
+            if (is_public
+                    ? groups[i].base != NULL && groups[i].base_len == len &&
+                          memcmp(groups[i].base, name, len) == 0
+                    : groups[i].base == NULL) {
+                break;
+            }
+        }
+        if (i == n) {
+            groups[n++] = (struct group){is_public ? name : NULL, len,
+                                         cJSON_CreateArray()};
+        }
+        cJSON_AddItemReferenceToArray(groups[i].sources, (cJSON *)source);
+    }
+    return n;
+}
+
+/* What a store is named by: all that is said of its sources, and the scope if
+ * one of them is not public. */
+static int print_name(const struct guests *guests, const struct group *group,
+                      const char *scope, char name[STORE_NAME + 1])
+{
+    cJSON *object = cJSON_CreateObject();
+    char *text;
+    int rc = -1;
+
+    if (group->base == NULL) {
+        cJSON_AddStringToObject(object, "scope", scope);
+    }
+    cJSON_AddItemReferenceToObject(object, "sources", group->sources);
+    text = cJSON_PrintUnformatted(object);
+    if (text != NULL) {
+        rc = store_name_print(name, &guests->key, text, strlen(text));
+        explicit_bzero(text, strlen(text));
+    }
+    free(text);
+    cJSON_Delete(object);
+    return rc;
+}
+
+static bool use(struct guests *guests, struct guest *guest,
+                const char *scope_name)
+{
+    struct turn *turn = guest->store != NULL ? &guest->store->turn : NULL;
+    int rc;
+
+    if (turn != NULL) {
+        turn_move(turn, NULL); /* its scope may go */
+    }
+    rc = places_use(&guests->places, &guest->place, scope_name);
+    if (turn != NULL && guest->place.scope != NULL) {
+        turn_move(turn, &guest->place.scope->party);
+    }
+    return rc == 0;
+}
+
+/* Finds or makes the store of a group.  NULL with the reason. */
+static struct guest *find_or_add(struct guests *guests,
+                                 const struct group *group, const char *scope,
+                                 const char **detail, bool *is_wrong)
+{
+    char name[STORE_NAME + 1], scope_name[STORE_NAME + 1];
+    struct guest *guest;
+    struct guest_place *excess;
+    bool is_new;
+
+    *detail = "out of memory";
+    if (print_name(guests, group, scope, name) != 0 ||
+        store_name_print(scope_name, &guests->key, scope, strlen(scope)) !=
+            0) {
+        return NULL;
+    }
+    guest = (struct guest *)places_find(&guests->places, name);
+    is_new = guest == NULL || guest->store == NULL;
+    if (guest == NULL && (guest = add_guest(guests, name)) == NULL) {
+        return NULL;
+    }
+    if (is_new) {
+        note_scope(guest, group->base == NULL ? scope : "");
+        if (!open_guest(guests, guest, group, detail, is_wrong)) {
+            remove_guest(guests, guest, "it cannot be started");
+            return NULL;
+        }
+    }
+    if (!use(guests, guest, scope_name)) {
+        return NULL;
+    }
+    while ((excess = places_excess(&guests->places, &guest->place)) != NULL) {
+        remove_guest(guests, (struct guest *)excess,
+                     excess->scope != NULL &&
+                             excess->scope == guest->place.scope
+                         ? "the scope has more than a quarter of "
+                           "\"tenants.count\""
+                         : "there are more than \"tenants.count\"");
+    }
+    if (is_new) {
+        log_info(0, "tenant %s started, %u of %u", name, guests->places.count,
+                 guests->tenants.count);
+    }
+    return guest;
+}
+
+static void add_answer(cJSON *array, const struct guest *guest,
+                       const struct group *group)
+{
+    cJSON *item = cJSON_CreateObject(), *names;
+    const cJSON *source;
+
+    cJSON_AddItemToArray(array, item);
+    cJSON_AddStringToObject(item, "name", guest->place.name);
+    names = cJSON_AddArrayToObject(item, "sources");
+    cJSON_ArrayForEach(source, group->sources)
+    {
+        cJSON_AddItemToArray(names,
+                             cJSON_CreateString(text_of(source, "name")));
+    }
+}
+
+static bool ask_all(struct guests *guests, const struct group *groups,
+                    size_t n, const char *scope, cJSON *array, int *status,
+                    const char **detail)
+{
+    const struct guest *guest;
+    bool is_wrong = false;
+    size_t i;
+
+    places_begin(&guests->places);
+    for (i = 0; i < n; i++) {
+        guest = find_or_add(guests, &groups[i], scope, detail, &is_wrong);
+        if (guest == NULL) {
+            *status = is_wrong ? 400 : 503;
+            return false;
+        }
+        add_answer(array, guest, &groups[i]);
+    }
+    changed(guests);
+    return true;
+}
+
+cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
+                  int *status, const char **detail)
+{
+    cJSON *asked = cJSON_ParseWithLength(text, size);
+    cJSON *object = cJSON_CreateObject();
+    cJSON *array = cJSON_AddArrayToObject(object, "tenants");
+    struct group groups[SOURCES_MAX];
+    size_t i, n = split(cJSON_GetObjectItem(asked, "sources"), groups);
+
+    *status = 400;
+    *detail = "the sources cannot be used";
+    if (n == 0 || !ask_all(guests, groups, n, text_of(asked, "scope"), array,
+                           status, detail)) {
+        metrics_add(METRIC_TENANTS_REFUSED, 1);
+        guests->counts.refused++;
+        changed(guests);
+        cJSON_Delete(object);
+        object = NULL;
+    }
+    for (i = 0; i < n; i++) {
+        cJSON_Delete(groups[i].sources);
+    }
+    cJSON_Delete(asked);
+    return object;
+}
+
+struct scheduler *guests_find(const struct guests *guests, const char *name)
+{
+    const struct guest *guest =
+        (const struct guest *)places_find(&guests->places, name);
+
+    return guest != NULL && guest->store != NULL ? guest->store->scheduler
+                                                 : NULL;
+}
+
+/* what is told -------------------------------------------------------------
+ */
+
+/* Unix time of a time of clock_ms(). */
+static double unix_time(uint64_t ms)
+{
+    return (double)time(NULL) - (double)(clock_ms() - ms) / 1000;
+}
+
+/* The one behind another one, or the first: those that are open, from what was
+ * asked for last on, first of those of one scope. */
+static const struct guest *next_open(const struct guests *guests,
+                                     const struct guest *guest)
+{
+    const struct guest_place *place = guest != NULL
+                                          ? TAILQ_NEXT(&guest->place, by_use)
+                                          : TAILQ_FIRST(&guests->places.own);
+    bool is_shared = guest != NULL && guest->place.is_shared;
+
+    for (;;) {
+        if (place == NULL && is_shared) {
+            return NULL;
+        }
+        if (place == NULL) {
+            place = TAILQ_FIRST(&guests->places.shared);
+            is_shared = true;
+            continue;
+        }
+        if (((const struct guest *)place)->store != NULL) {
+            return (const struct guest *)place;
+        }
+        place = TAILQ_NEXT(place, by_use);
+    }
+}
+
+cJSON *guests_json(const struct guests *guests)
+{
+    cJSON *array = cJSON_CreateArray(), *item;
+    const struct guest *guest = NULL;
+    char address[PATH_MAX];
+    unsigned n = 0;
+
+    snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET,
+             guests->tenants.root);
+    while (n++ < SHOWN_MAX && (guest = next_open(guests, guest)) != NULL) {
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "name", guest->place.name);
+        cJSON_AddStringToObject(item, "scope", guest->scope);
+        cJSON_AddStringToObject(item, "listen", address);
+        cJSON_AddNumberToObject(item, "sources", guest->nsources);
+        cJSON_AddNumberToObject(item, "started", unix_time(guest->started));
+        cJSON_AddNumberToObject(item, "asked", unix_time(guest->place.asked));
+        cJSON_AddItemToArray(array, item);
+    }
+    return array;
+}
+
+cJSON *guests_jobs(const struct guests *guests)
+{
+    cJSON *array = cJSON_CreateArray(), *item, *jobs;
+    const struct guest *guest = NULL;
+    unsigned n = 0;
+
+    while (n < SHOWN_MAX && (guest = next_open(guests, guest)) != NULL) {
+        jobs = scheduler_json(guest->store->scheduler);
+        if (cJSON_GetArraySize(cJSON_GetObjectItem(jobs, "jobs")) == 0) {
+            cJSON_Delete(jobs);
+            continue;
+        }
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "name", guest->place.name);
+        cJSON_AddStringToObject(item, "scope", guest->scope);
+        cJSON_AddItemToObject(item, "jobs", jobs);
+        cJSON_AddItemToArray(array, item);
+        n++;
+    }
+    return array;
+}
+
+void guests_add(const struct guests *guests, cJSON *array,
+                cJSON *(*get)(const struct scheduler *scheduler))
+{
+    const struct guest *guest = NULL;
+    unsigned n = 0;
+    cJSON *more, *item;
+
+    while (n++ < SHOWN_MAX && (guest = next_open(guests, guest)) != NULL) {
+        more = get(guest->store->scheduler);
+        while ((item = cJSON_DetachItemFromArray(more, 0)) != NULL) {
+            if (!cJSON_HasObjectItem(item, "store")) {
+                cJSON_AddStringToObject(item, "store", guest->place.name);
+            }
+            cJSON_AddItemToArray(array, item);
+        }
+        cJSON_Delete(more);
+    }
+}
+
+static cJSON *report_json(void *arg)
+{
+    const struct guests *guests = arg;
+    const struct guests_counts *counts = &guests->counts;
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddItemToObject(object, "tenants", guests_json(guests));
+    cJSON_AddNumberToObject(object, "started", (double)counts->started);
+    cJSON_AddNumberToObject(object, "refused", (double)counts->refused);
+    cJSON_AddNumberToObject(object, "removed", (double)counts->removed);
+    return object;
+}
+
+int guests_report(struct guests *guests, int fd)
+{
+    guests->report =
+        guests_report_new(guests->context.base, fd, report_json, guests);
+    return guests->report != NULL ? 0 : -1;
+}
+
+/* all of them --------------------------------------------------------------
+ */
+
+static bool is_idle(const struct guests *guests,
+                    const struct guest_place *place)
+{
+    return place != NULL &&
+           clock_ms() - place->asked > (uint64_t)guests->tenants.idle * 1000;
+}
+
+/* Cleans what has had jobs, and closes what nobody asks for. */
+static void look_at(struct guests *guests, struct guest *guest)
+{
+    struct scheduler_gauges g;
+
+    scheduler_gauges(guest->store->scheduler, &g);
+    if (g.begun != guest->cleaned) {
+        guest->cleaned = g.begun;
+        cleaning_add(guests->cleaning, guest->store->config);
+    } else if (g.queued + g.downloading + g.transcoding + g.waiters == 0 &&
+               clock_ms() - guest->place.asked > OPEN_MS) {
+        close_store(guests, guest);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    static const struct timeval every = {.tv_sec = LOOK_SECONDS};
+    struct guests *guests = arg;
+    struct guest_place *place;
+    const struct guest *guest, *next;
+
+    while ((place = places_oldest(&guests->places)) != NULL &&
+           is_idle(guests, place)) {
+        remove_guest(guests, (struct guest *)place, "unused");
+    }
+    for (guest = next_open(guests, NULL); guest != NULL; guest = next) {
+        next = next_open(guests, guest);
+        look_at(guests, (struct guest *)guest);
+    }
+    event_add(guests->timer, &every);
+}
+
+/* A file had no room: each store is cleaned so that there is some. */
+static void on_space_wanted(void *arg, const struct space_request *request)
+{
+    struct guests *guests = arg;
+    const struct guest *guest = NULL;
+
+    if (guests->wanted != 0 && clock_since(guests->wanted) < WANT_PAUSE_MS) {
+        return;
+    }
+    guests->wanted = clock_ms();
+    cleaning_want(guests->cleaning, request);
+    while ((guest = next_open(guests, guest)) != NULL) {
+        cleaning_add(guests->cleaning, guest->store->config);
+    }
+}
+
+/* Finds the stores of a former process.  Without the key of their names, they
+ * are nobody's. */
+static int read_root(struct guests *guests, bool is_new)
+{
+    DIR *dir = opendir(guests->tenants.root);
+    struct dirent *entry;
+    char path[PATH_MAX];
+    bool is_one;
+    int rc = 0;
+
+    while (dir != NULL && rc == 0 && (entry = readdir(dir)) != NULL) {
+        is_one = store_name_is_one(entry->d_name);
+        if (is_one && !is_new) {
+            rc = add_guest(guests, entry->d_name) != NULL ? 0 : -1;
+        } else if (is_one || store_name_is_aside(entry->d_name)) {
+            print_folder(guests, entry->d_name, path);
+            async_unlink_add(path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return rc;
+}
+
+static int start(struct guests *guests)
+{
+    unsigned transcodes = guests->config->limits.transcodes;
+    bool is_new = false;
+
+    guests->context.turns = turns_new(TURNS * transcodes, transcodes);
+    guests->cleaning = cleaning_new(guests->context.base);
+    guests->timer = evtimer_new(guests->context.base, on_timer, guests);
+    errno = ENOMEM;
+    if (guests->context.turns == NULL || guests->cleaning == NULL ||
+        guests->timer == NULL ||
+        store_name_key(&guests->key, guests->tenants.root, &is_new) != 0 ||
+        read_root(guests, is_new) != 0) {
+        return -1;
+    }
+    disk_space_watch(on_space_wanted, guests);
+    on_timer(-1, 0, guests);
+    return 0;
+}
+
+struct guests *guests_new(struct event_base *base, struct tiers *tiers,
+                          struct config *config,
+                          const struct tenants_config *tenants)
+{
+    struct guests *guests = calloc(1, sizeof(*guests));
+    int errnum;
+
+    if (guests == NULL) {
+        return NULL;
+    }
+    guests->context.base = base;
+    guests->context.tiers = tiers;
+    guests->config = config_ref(config);
+    guests->tenants = *tenants;
+    places_init(&guests->places, tenants->count);
+    if (start(guests) != 0) {
+        errnum = errno;
+        guests_free(guests);
+        errno = errnum;
+        return NULL;
+    }
+    return guests;
+}
+
+void guests_stop(struct guests *guests)
+{
+    const struct guest *guest, *next;
+
+    for (guest = next_open(guests, NULL); guest != NULL; guest = next) {
+        next = next_open(guests, guest);
+        close_store(guests, (struct guest *)guest);
+    }
+}
+
+void guests_free(struct guests *guests)
+{
+    struct guest_place *place;
+
+    if (guests == NULL) {
+        return;
+    }
+    disk_space_watch(NULL, NULL);
+    guests_stop(guests);
+    while ((place = places_oldest(&guests->places)) != NULL) {
+        places_remove(&guests->places, place);
+        free(place);
+    }
+    places_clear(&guests->places);
+    guests_report_free(guests->report);
+    cleaning_free(guests->cleaning);
+    turns_free(guests->context.turns);
+    if (guests->timer != NULL) {
+        event_free(guests->timer);
+    }
+    config_unref(guests->config);
+    free(guests);
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The process that has the guest stores, as symcached sees it: it is started
+ * with the first one, and again when it has ended.  The socket on which it is
+ * asked is symcached's, so that who asks meanwhile waits.
+ */
+#ifndef SYMCACHED_GUEST_HELPER_H
+#define SYMCACHED_GUEST_HELPER_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "config/config.h"
+
+struct event_base;
+struct guest_helper;
+
+/*
+ * Listens on "sock" in the folder of tenants, and starts the process, which
+ * logs to a file or, with NULL, where this one does.  Like "listen", what is
+ * said of tenants takes effect at the start only.  NULL with a sentence in
+ * error.
+ */
+struct guest_helper *guest_helper_new(struct event_base *base,
+                                      const struct config *config,
+                                      const char *log, bool is_verbose,
+                                      char *error, size_t size);
+
+/* What it said last of its stores, as guests_json(), to be deleted; it may be
+ * NULL. */
+cJSON *guest_helper_json(const struct guest_helper *helper);
+
+/* It opens its log again. */
+void guest_helper_reopen_log(const struct guest_helper *helper);
+
+/* Has the process stop; done is called once, when it has or is too slow,
+ * perhaps from inside this function.  NULL is allowed. */
+void guest_helper_stop(struct guest_helper *helper, void (*done)(void *arg),
+                       void *arg);
+
+/* Ends the process. */
+void guest_helper_free(struct guest_helper *helper); /* NULL is allowed */
+
+/* The other side: what main() of "symcached --guests" is given. */
+struct guest_options {
+    struct tenants_config tenants; /* hosts are the configuration's */
+    const char *config;            /* file */
+    int report;                    /* a socket, for guests_report() */
+};
+
+/*
+ * Reads the arguments up to those that any symcached has, which are the last
+ * *argc of argv then, and takes the descriptors over.  Returns false if they
+ * are not what guest_helper_new() gives.
+ */
+bool guest_options_read(struct guest_options *options, int *argc,
+                        char ***argv);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "store_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/durable.h"
+
+#define KEY_FILE ".key"
+#define DIGITS "0123456789abcdef"
+
+/* Returns 0, 1 if there is none, or -1 with errno. */
+static int read_key(struct store_name_key *key, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd == -1) {
+        return errno == ENOENT ? 1 : -1;
+    }
+    n = read(fd, key->bytes, sizeof(key->bytes));
+    close(fd);
+    return n == (ssize_t)sizeof(key->bytes) ? 0 : n < 0 ? -1 : 1;
+}
+
+static int write_key(const struct store_name_key *key, const char *path)
+{
+    char tmp[PATH_MAX + 8];
+    FILE *f;
+    int fd;
+
+    snprintf(tmp, sizeof(tmp), "%s.new", path);
+    (void)unlink(tmp);
+    fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    f = fd != -1 ? fdopen(fd, "w") : NULL;
+    if (f == NULL) {
+        if (fd != -1) {
+            close(fd);
+        }
+        return -1;
+    }
+    (void)fwrite(key->bytes, 1, sizeof(key->bytes), f);
+    return durable_close(f, tmp, path);
+}
+
+int store_name_key(struct store_name_key *key, const char *root, bool *is_new)
+{
+    char path[PATH_MAX];
+    int rc;
+
+    snprintf(path, sizeof(path), "%s/" KEY_FILE, root);
+    rc = read_key(key, path);
+    *is_new = rc == 1;
+    if (rc != 1) {
+        return rc;
+    }
+    if (RAND_bytes(key->bytes, sizeof(key->bytes)) != 1) {
+        errno = EIO;
+        return -1;
+    }
+    return write_key(key, path);
+}
+
+int store_name_print(char name[STORE_NAME + 1],
+                     const struct store_name_key *key, const char *text,
+                     size_t size)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    size_t i;
+
+    if (HMAC(EVP_sha256(), key->bytes, sizeof(key->bytes),
+             (const unsigned char *)text, size, sum, NULL) == NULL) {
+        return -1;
+    }
+    for (i = 0; i < STORE_NAME / 2; i++) {
+        snprintf(name + 2 * i, 3, "%02x", sum[i]);
+    }
+    return 0;
+}
+
+bool store_name_is_one(const char *name)
+{
+    return strspn(name, DIGITS) == STORE_NAME && name[STORE_NAME] == '\0';
+}
+
+bool store_name_is_aside(const char *name)
+{
+    return strspn(name, DIGITS) == STORE_NAME && name[STORE_NAME] == '-';
+}

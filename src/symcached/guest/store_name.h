@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of guest stores, which are those of their folders.  What they are made
+ * of has secrets, and they are shown: so they are an HMAC with a key that only
+ * this machine has, and nobody can find out by trying whether one was made of
+ * a certain secret.  The key is in a file, so that stores are found again
+ * after a restart.
+ */
+#ifndef SYMCACHED_GUEST_STORE_NAME_H
+#define SYMCACHED_GUEST_STORE_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The beginning of an HMAC-SHA-256 in hex. */
+#define STORE_NAME 32
+
+struct store_name_key {
+    unsigned char bytes[32];
+};
+
+/*
+ * Reads the key from a folder, or makes one; *is_new tells so.  Returns 0, or
+ * -1 with errno.
+ */
+int store_name_key(struct store_name_key *key, const char *root, bool *is_new);
+
+/* Returns 0, or -1 without memory. */
+int store_name_print(char name[STORE_NAME + 1],
+                     const struct store_name_key *key, const char *text,
+                     size_t size);
+
+/* Could it be the name of such a folder, or of one that is to be removed: a
+ * name, "-" and a number? */
+bool store_name_is_one(const char *name);
+bool store_name_is_aside(const char *name);
+
+#endif
