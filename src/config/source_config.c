@@ -24,7 +24,7 @@ static int set_origin(struct config_reader *r, const cJSON *item,
     } else if (source->url == NULL) {
         return 0; /* part of a symbol path; it gets its place later */
     } else if (origin_print(origin, sizeof(origin), source->url) != 0) {
-        return config_error(r, item, "\"url\" is no URL");
+        return config_error(r, item, "\"url\" is not a URL");
     } else {
         source->origin = strdup(origin);
     }

@@ -113,10 +113,11 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
     struct macho_identity identity;
 
     if (!macho_sniff(*data, *size)) {
-        return has_choice ? failure_set(failure, FAILURE_USAGE,
-                                        "is no Mach-O file, of which an image "
-                                        "could be chosen")
-                          : 0;
+        return has_choice
+                   ? failure_set(failure, FAILURE_USAGE,
+                                 "is not a Mach-O file, of which an image "
+                                 "could be chosen")
+                   : 0;
     }
     if (macho_identity_read(*data, *size, &identity, text, sizeof(text)) !=
         0) {

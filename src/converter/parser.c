@@ -315,7 +315,7 @@ static int refuse(enum debuginfo_output wanted, struct failure *failure)
                            "portable PDBs become a SourceCache");
     case DEBUGINFO_PROGUARDCACHE:
         return failure_set(failure, FAILURE_NOT_PDB,
-                           "is no mapping of ProGuard or R8: only these "
+                           "is not a mapping of ProGuard or R8: only these "
                            "become a ProguardCache");
     default:
         return failure_set(failure, FAILURE_NOT_PDB,

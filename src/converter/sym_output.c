@@ -530,7 +530,7 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
     }
     if (maker == NULL) {
         failure_set(failure, FAILURE_PORTABLE,
-                    "is of .NET: there is no Breakpad text of it");
+                    "is a PDB of .NET, for which Breakpad has no text");
     } else if (maker->convert(data, size, &to_memory, result, failure) == 0) {
         rc = symc_reader_open(&s->reader, memory.data, memory.size, error,
                               sizeof(error)) == SYMC_OPENED &&

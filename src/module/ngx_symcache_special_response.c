@@ -146,7 +146,7 @@ ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     if (uri.data[0] != '/') {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "the value of \"symcache_accel\" is no URI: \"%V\"",
+                      "the value of \"symcache_accel\" is not a URI: \"%V\"",
                       &uri);
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

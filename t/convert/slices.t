@@ -79,7 +79,7 @@ for my $program ('pdb2symcache', 'symcachectl') {
     like($err, qr/no such image, but/, "$program: no id");
     ($code, $err) = run(@run, '--arch', 'x86',
                         $corpus->root . '/t/data/pdb/crash.pdb');
-    like($err, qr/no Mach-O file/, "$program: a PDB has one only");
+    like($err, qr/not a Mach-O file/, "$program: a PDB has one only");
 }
 
 done_testing;

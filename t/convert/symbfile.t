@@ -392,7 +392,7 @@ EOS
     # the id is a test vector of the format's description
     spew("$work/vector", pack 'C*', map { $_ % 256 } 0 .. 99_999);
     is +(symbfile('push', '--url', 'http://127.0.0.1:1', "$work/vector"))[0], 1,
-        'push of what is no debug file';
+        'push of what is not a debug file';
 
     my $server = Test::ScriptedServer->new(log => "$work/requests",
         unrecorded => 1, script =>

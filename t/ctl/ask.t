@@ -308,7 +308,7 @@ unlike $r->{out}, qr/[\x00-\x09\x0b-\x1f\x7f\xff]|\xc2\x9b|\xe2\x80\xae/,
     'in JSON, too';
 is +($ctl->json($r))[0]{sources}[0]{name},
     "a\e]0;x\a\x{9b}\x{fffd}\x{202e}b", 'and it is the same';
-$ctl->is($ctl->run('jobs', @liar), 3, undef, qr/no JSON object/,
+$ctl->is($ctl->run('jobs', @liar), 3, undef, qr/not a JSON object/,
     'an answer of somebody else');
 $ctl->is($ctl->run('why', @liar, "crash.pdb/$id"), 3, undef,
     qr/: \\x1b\[2J: x$/, 'an error');

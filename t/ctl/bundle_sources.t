@@ -106,7 +106,7 @@ like dump_of("$dir/ppdb-sourcelink-sample.src.zip"),
 
 $ctl->is($ctl->run('bundle-sources', "$dir/one"), 2, undef, qr/no -o/, 'no -o');
 $ctl->is($ctl->run('bundle-sources', '-o', "$dir/x", 'a', 'b'), 2, undef,
-    qr/-o is no folder for several bundles/, 'several into a file');
+    qr/-o is not a folder for several bundles/, 'several into a file');
 spew("$dir/text", 'no debug file');
 $ctl->is($ctl->run('bundle-sources', '-o', "$dir/x", "$dir/text"), 1, undef,
     qr/text: is text, not a PDB/, 'no debug file');

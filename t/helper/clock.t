@@ -129,7 +129,7 @@ like $t->read_file('store/.clock'), qr/^\d+ [0-9a-f]{16} \d+$/m, 'is made anew';
 # has such a name
 
 like $t->helper('GET', "/v1/symcache/default/.clock.new/$id?version=9.0.0")
-    ->{body}, qr/"bad-key"/, 'the name of the note is no key';
+    ->{body}, qr/"bad-key"/, 'the name of the note is not a key';
 ok !-e "$stamp.new", 'and gets no folder';
 mkdir "$stamp.new" or die "$stamp.new: $!";
 $t->wait_until('an error', sub { $t->helper_log =~

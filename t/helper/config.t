@@ -264,7 +264,7 @@ my @bad = (
     [18, 'limits.downloads', 'must be 1 to 1000',
         limits => '"downloads": 1.5'],
     [18, 'limits.downloads', 'must be a number from 1 to 1000', limits => '"downloads": "2"'],
-    [14, 'sources.local', '"url" is no URL',
+    [14, 'sources.local', '"url" is not a URL',
         type => '"type": "http", "url": "http://h:99999"'],
     [18, 'limits.breaker_pause', 'must be 1 to 86400 s',
         limits => '"breaker_pause": "0s"'],

@@ -134,7 +134,7 @@ my $bad = source('bad.map');
 is ask(id_of(content('terser.js'), '{"version":3,"mappings":"!"}'), $hints[0],
     "map=$bad"), '404 malformed', 'a map that is none';
 ok -e $t->path("store/$bad/127.0.0.1-v1.0.0.source"), 'stays where it is';
-is ask($id, 'script=..%2fa'), '400', 'what is no file';
+is ask($id, 'script=..%2fa'), '400', 'what is not a file';
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
 done_testing;

@@ -135,8 +135,8 @@ $t->stop_symcached;
 
 for ([{ private_key => $line, client_email => undef }, 'go together'],
      [{ client_email => $email }, 'go together'],
-     [{ private_key => 'none' }, 'is no RSA key in PEM'],
-     [{ private_key => $locked }, 'is no RSA key in PEM'],
+     [{ private_key => 'none' }, 'is not an RSA key in PEM'],
+     [{ private_key => $locked }, 'is not an RSA key in PEM'],
      [{ private_key => '{"type": "service_account"}' }, 'is JSON, but not'],
      [{ private_key => '{"private_key": ' }, 'is JSON, but not'],
      [{ private_key => '@' . $t->write_file('empty.pem', '') }, 'is too short'],

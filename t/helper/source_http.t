@@ -101,7 +101,7 @@ is $r->{status}, 503, 'file.ptr that is HTML';
 $r = $c->ask('ring.pdb');
 is $r->{status}, 503, 'file.ptr that names a file.ptr';
 like join("\n", map { $_->[2] } @{ $r->{places} }),
-    qr/^the text of a file\.ptr$/m, 'which is no PDB';
+    qr/^the text of a file\.ptr$/m, 'which is not a PDB';
 
 $r = $c->absent('never.pdb', qr/^404$/, 'no such PDB');
 my @six = asked('never.pdb');

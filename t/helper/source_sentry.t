@@ -176,7 +176,7 @@ sub refused {
 }
 refused({ url => $s->debug_files, token => 'a', cookies => 'b' },
     '"token" and "cookies" exclude each other', 'two credentials');
-refused({ url => 'ftp://a/b' }, '"url" is no URL of http or https', 'a URL');
+refused({ url => 'ftp://a/b' }, '"url" is not a URL of http or https', 'a URL');
 refused({ token => 'a' }, '"url" is missing', 'no URL');
 $t->finish;
 done_testing;

@@ -355,7 +355,7 @@ is $t->metric('symcached_jobs_started_total'), $n + 1,
 $jobs++;
 ask('loop.pdb', headers => ["X-Symcache-Via: $_"])
     for '0123456789abcdef, ' x 40, 'x', "a\tb";
-is $t->metric('symcached_jobs_started_total'), $jobs, 'nor what is no list';
+is $t->metric('symcached_jobs_started_total'), $jobs, 'nor what is not a list';
 is version(ask('found.pdb', headers => ["X-Symcache-Via: $via"])), '3.1.0',
     'what there is, is answered';
 ask('way.pdb', headers => ['X-Symcache-Via: 0123456789abcdef']);

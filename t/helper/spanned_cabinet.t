@@ -142,8 +142,8 @@ sub place {
 
 for (['gone', qr/^part 2 of the cabinet, gone[.]p2: no such file$/],
      ['short', qr/^cabinet: truncated$/],
-     ['text', qr/^part 2 of the cabinet, text[.]p2: is no cabinet$/],
-     ['empty', qr/^part 2 of the cabinet, empty[.]p2: is no cabinet$/],
+     ['text', qr/^part 2 of the cabinet, text[.]p2: is not a cabinet$/],
+     ['empty', qr/^part 2 of the cabinet, empty[.]p2: is not a cabinet$/],
      ['fifo', qr/^part 2 of the cabinet, fifo[.]p2: not a regular file$/],
      ['other', qr/^part 3 of the cabinet, other[.]p3: belongs to another set$/],
      ['stranger', qr/^part 2 .*, stranger[.]p2: is the first of its set$/],

@@ -74,9 +74,9 @@ for my $where ('accel', 'bare') {
     is h($r, 'X-Sent-By'), 'files', "$where: sent by the other location";
 }
 is $t->get(uri('var') . '?to=files')->{body}, 'content', 'a variable';
-$t->allow_log(qr/the value of "symcache_accel" is no URI: "files/);
+$t->allow_log(qr/the value of "symcache_accel" is not a URI: "files/);
 is $t->get(uri('relative') . '?to=files/')->{status}, 500,
-    'a variable that is no URI: not looked for beside the root';
+    'a variable that is not a URI: not looked for beside the root';
 is $t->get(uri('accel'), 'Range: bytes=0-2')->{body}, 'con', 'accel: range';
 my $r = $t->http($t->nginx_socket, 'HEAD', uri('accel'));
 is $r->{status}, 200, 'accel: HEAD';

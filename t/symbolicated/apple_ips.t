@@ -136,7 +136,7 @@ like report(qq({"bug_type":"7"}\n{}))->{message},
 like report(qq({"bug_type":"309"}\n))->{message},
     qr/no report behind the header/, 'a header alone';
 like report(qq({"bug_type":"309"}\n{"threads":[{]}))->{message},
-    qr/at line 1 column 14 of the report/, 'a report that is no JSON';
+    qr/at line 1 column 14 of the report/, 'a report that is not JSON';
 like report(qq({"bug_type":"309"}\nProcess: \xff\n))->{message},
     qr/not UTF-8/, 'a text that is none';
 is report(qq({"a":1}\n{}))->{status}, 'completed',

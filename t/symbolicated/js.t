@@ -134,7 +134,7 @@ for my $tool (grep { -e "$data/shop/$_.positions.json" } sort keys %$peer) {
 for (['no source', { source => undef }, qr/source/],
      ['no credentials', { source => { id => 'x', url => $s->artifact_lookup } },
         qr/missing field `token` or `cookies`/],
-     ['a source that is no URL', { source => { id => 'x', token => 't',
+     ['a source that is not a URL', { source => { id => 'x', token => 't',
         url => 'file:///etc/passwd' } }, qr/source\.url/],
      ['a token that is a file', { source => { id => 'x', token => '@/etc/passwd',
         url => $s->artifact_lookup } }, qr/source\.token/],

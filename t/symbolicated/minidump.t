@@ -171,7 +171,7 @@ is $r->{status}, 400, 'a body without the boundary';
 is $t->http($t->symbolicated_socket, 'GET', '/minidump')->{status}, 405,
     'only POST';
 $r = send_form('?timeout=x', $dump);
-is $r->{status}, 400, 'a timeout that is no number';
+is $r->{status}, 400, 'a timeout that is not a number';
 
 # in chunks, the delimiters of which lie anywhere
 my $body = form($dump);

@@ -220,7 +220,7 @@ is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
 
 # --- what is none
 
-for (['', 'empty'], ["\0\1\2", 'no profile'], ["\x0a\5\xff", 'no profile'],
+for (['', 'empty'], ["\0\1\2", 'not a profile'], ["\x0a\5\xff", 'not a profile'],
      ["text\n", 'no frames'], ['{"a": 1}', 'no "libs"'], ['{"a": ', 'damaged'],
      ["\x1f\x8b\x08damaged", 'damaged']) {
     $r = ask($_->[0]);

@@ -146,7 +146,7 @@ $r = $t->get("/alone/$attach?$named");
 is $r->{status}, 200, 'an image that is nowhere' or diag $t->helper_log;
 is scalar @{ records($r->{body}, 'STACK') }, 0, 'there are no records then';
 is $t->get("/native/$attach?code_file=..&code_id=$code_id")->{status}, 200,
-    'what is no name is passed over';
+    'what is not a name is passed over';
 
 # --- who has text, or cannot make it
 

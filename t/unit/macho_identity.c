@@ -154,7 +154,7 @@ static void test_damaged(void **state)
 
     (void)state;
     is_refused((const uint8_t *)"#!/bin/sh and so on, for 28 bytes", 33,
-               "no Mach-O");
+               "not a Mach-O");
     is_refused(file, 27, "fat header is cut off");
     file[FIRST + 16] = 0xFF; /* commands of the first slice */
     assert_int_equal(read_copy(file, file_size, &identity, error), 0);
@@ -169,7 +169,7 @@ static void test_damaged(void **state)
     is_refused(file, file_size, "without a slice");
     file[7] = 45; /* a Java class */
     assert_false(macho_sniff(file, file_size));
-    is_refused(file, file_size, "no Mach-O");
+    is_refused(file, file_size, "not a Mach-O");
 }
 
 /* Wherever the file ends, what is told of a slice is right. */

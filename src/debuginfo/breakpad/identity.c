@@ -132,7 +132,7 @@ static const char *read(const uint8_t *data, size_t size,
     struct fields fields;
 
     if (!breakpad_sniff(data, size)) {
-        return "is no MODULE record";
+        return "is not a MODULE record";
     }
     wrong = first_line(data, size, &line);
     if (wrong != NULL) {

@@ -159,7 +159,7 @@ static const char *open_header(struct elf_file *f)
     const uint8_t *p = f->data;
 
     if (f->size < IDENT || memcmp(p, MAGIC, sizeof(MAGIC) - 1) != 0) {
-        return "is no ELF file";
+        return "is not an ELF file";
     }
     if (p[AT_CLASS] < 1 || p[AT_CLASS] > 2 || p[AT_DATA] < 1 ||
         p[AT_DATA] > 2) {

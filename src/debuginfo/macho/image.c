@@ -59,7 +59,7 @@ int macho_image_open(struct macho_image *image, const uint8_t *data,
     image->size = size;
     if (size < HEADER_32 ||
         !read_magic(data, &image->is_big_endian, &image->is_64)) {
-        snprintf(error, error_size, "is no Mach-O file");
+        snprintf(error, error_size, "is not a Mach-O file");
         return -1;
     }
     image->commands = image->is_64 ? HEADER_64 : HEADER_32;

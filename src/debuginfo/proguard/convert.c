@@ -196,7 +196,7 @@ static int convert(const uint8_t *data, size_t size,
     return proguard_sniff(data, size)
                ? proguard_convert(data, size, sink, failure)
                : failure_set(failure, FAILURE_NOT_PDB,
-                             "is no mapping of ProGuard or R8: its first "
+                             "is not a mapping of ProGuard or R8: its first "
                              "lines have no class with a member");
 }
 

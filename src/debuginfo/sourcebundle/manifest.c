@@ -94,7 +94,7 @@ static const char *read_headers(const struct json *json, uint32_t object,
     uint32_t i, at = object + 1;
 
     if (json->values[object].type != JSON_OBJECT) {
-        return "the headers of a file are no object";
+        return "the headers of a file are not an object";
     }
     for (i = 0; i < json->values[object].size; i++) {
         if (!is_text(json, at + 1)) {

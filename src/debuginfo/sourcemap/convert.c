@@ -34,7 +34,7 @@ static char *take_map(const uint8_t *script, size_t script_size,
         scratch_copy(text, map, *size);
     } else if (!js_data_url_read(url, text, size)) {
         failure_set(failure, FAILURE_DAMAGED,
-                    "has a map in it that is no valid \"data:\" URL");
+                    "has a map in it that is not a valid \"data:\" URL");
         scratch_free(text);
         return NULL;
     }

@@ -64,8 +64,8 @@ static int read_source(struct sourcemap *map, uint32_t item,
                        json->values[item + 1].type == JSON_NULL
                    ? 0
                    : failure_set(failure, FAILURE_DAMAGED,
-                                 "is no source map: \"x_facebook_sources\" "
-                                 "has something that is no function map");
+                                 "is not a source map: \"x_facebook_sources\" "
+                                 "has something that is not a function map");
     }
     f->names = sourcemap_member(json, item + 1, "names", JSON_ARRAY, failure);
     mappings =

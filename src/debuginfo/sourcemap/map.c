@@ -31,7 +31,7 @@ uint32_t sourcemap_member(const struct json *json, uint32_t object,
     }
     if (json->values[value].type != (uint32_t)type) {
         failure_set(failure, FAILURE_DAMAGED,
-                    "is no source map: \"%s\" is of another type", name);
+                    "is not a source map: \"%s\" is of another type", name);
         return 0;
     }
     return value;
@@ -71,7 +71,7 @@ static int take_text(const struct json *json, uint32_t item, const char *what,
         *text = text_of(json, item);
     } else if (json->values[item].type != JSON_NULL) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: \"%s\" has something that is "
+                           "is not a source map: \"%s\" has something that is "
                            "no text",
                            what);
     }
@@ -228,7 +228,7 @@ int sourcemap_read_object(struct sourcemap *map, uint32_t object,
 
     if (map->json.values[object].type != JSON_OBJECT) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: no JSON object");
+                           "is not a source map: no JSON object");
     }
     sections =
         sourcemap_member(&map->json, object, "sections", JSON_ARRAY, failure);
@@ -281,21 +281,22 @@ int sourcemap_read(struct sourcemap *map, char *text, size_t size,
 
     if (skipped == SIZE_MAX) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: there is no JSON behind its "
+                           "is not a source map: there is no JSON behind its "
                            "first line");
     }
     used = json_read(&map->json, text + skipped, size - skipped, VALUES_MAX,
                      &error);
     if (used == 0) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: line %u, column %zu: %s",
+                           "is not a source map: line %u, column %zu: %s",
                            error.line, error.column, error.reason);
     }
     if (used != size - skipped) {
-        return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: something follows the JSON, at "
-                           "byte %zu",
-                           skipped + used);
+        return failure_set(
+            failure, FAILURE_DAMAGED,
+            "is not a source map: something follows the JSON, at "
+            "byte %zu",
+            skipped + used);
     }
     if (sourcemap_read_object(map, 0, 0, failure) != 0) {
         return -1;

@@ -60,7 +60,7 @@ static int read_section(const struct json *json, uint32_t item,
     if (offset == 0 || !read_number(json, offset, "line", &section->line) ||
         !read_number(json, offset, "column", &section->column)) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no source map: section %u has no offset",
+                           "is not a source map: section %u has no offset",
                            section->order);
     }
     section->map = sourcemap_member(json, item, "map", JSON_OBJECT, failure);

@@ -52,7 +52,7 @@ int wasm_identity_read(const uint8_t *data, size_t size,
     memset(identity, 0, sizeof(*identity));
     if (!wasm_sniff(data, size)) {
         snprintf(error, error_size,
-                 "is no WebAssembly module of version 1");
+                 "is not a WebAssembly module of version 1");
         return -1;
     }
     bytes.at += WASM_HEADER_SIZE;

@@ -249,7 +249,7 @@ int wasm_module_read(const uint8_t *data, size_t size,
     if (size < WASM_HEADER_SIZE ||
         memcmp(data, WASM_HEADER, WASM_HEADER_SIZE) != 0) {
         return failure_set(failure, FAILURE_DAMAGED,
-                           "is no WebAssembly module of version 1");
+                           "is not a WebAssembly module of version 1");
     }
     bytes.at += WASM_HEADER_SIZE;
     while (bytes.at < bytes.end) {

@@ -380,8 +380,9 @@ bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
     }
     free_document(&d);
     return is_read ||
-           profile_fail(error, "this is no profile of pprof, OTLP, perf script "
-                               "or the Firefox Profiler");
+           profile_fail(error,
+                        "this is not a profile of pprof, OTLP, perf script "
+                        "or the Firefox Profiler");
 }
 
 /* writing ------------------------------------------------------------------ */

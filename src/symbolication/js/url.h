@@ -16,7 +16,8 @@
 size_t js_join(struct symc_string base, struct symc_string reference, char *to,
                size_t room);
 
-/* The path of a URL, behind its host or "~"; a text that is no URL is one. */
+/* The path of a URL, behind its host or "~"; a text that is not a URL is one.
+ */
 struct symc_string js_path(struct symc_string url);
 
 /*

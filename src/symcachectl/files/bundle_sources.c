@@ -236,7 +236,7 @@ static const char *read_source(const char *path, struct text *text)
         return "is not there";
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        why = "is no file";
+        why = "is not a file";
     } else if (st.st_size > FILE_MAX) {
         why = "has more than 64 MiB";
     }
@@ -397,7 +397,7 @@ int bundle_sources_command(int argc, char **argv)
     }
     is_folder = stat(output, &st) == 0 && S_ISDIR(st.st_mode);
     if (argc > 1 && !is_folder) {
-        return command_usage(NAME, "-o is no folder for several bundles",
+        return command_usage(NAME, "-o is not a folder for several bundles",
                              output);
     }
     if (mkdtemp(folder) == NULL) {

@@ -350,9 +350,10 @@ static int ask(const struct client *client, CURL *request,
     if (answer->status != 200) {
         code = complain(client, answer);
     } else if (*object == NULL) {
-        snprintf(reason, sizeof(reason),
-                 "the answer is no JSON object: is it %s that listens there?",
-                 client->daemon);
+        snprintf(
+            reason, sizeof(reason),
+            "the answer is not a JSON object: is it %s that listens there?",
+            client->daemon);
         code = command_fail(COMMAND_IO, client->address, reason);
     }
     client_clear(answer);

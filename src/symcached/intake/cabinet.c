@@ -313,7 +313,7 @@ static enum body_status add_parts(struct cabinet *cabinet, int in,
     header = first;
     for (i = 0; i < n && header.flags & CABINET_HAS_NEXT; i++) {
         if (!read_header(parts->fds[i], &header)) {
-            snprintf(why, sizeof(why), "is no cabinet");
+            snprintf(why, sizeof(why), "is not a cabinet");
         } else if (!is_other(&header, &first, i + 1, why, sizeof(why))) {
             cabinet->fds[cabinet->n++] = parts->fds[i];
             continue;

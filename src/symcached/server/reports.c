@@ -138,7 +138,7 @@ const char *reports_take(struct reports *reports, const char *text,
     copy[size] = '\0';
     object = cJSON_Parse(copy);
     if (object == NULL) {
-        return "it is no JSON";
+        return "it is not JSON";
     }
     wrong = read_report(&report, object);
     cJSON_Delete(object);

@@ -423,7 +423,7 @@ static void answer_files(struct uploads *uploads, const struct config *config,
                                          sums + used, CHUNKS_MAX - used, &n)) {
             cJSON_AddArrayToObject(file, "missingChunks");
             add_state(file, "error",
-                      "the chunks are no list of SHA-1, or too many");
+                      "the chunks are not a list of SHA-1, or too many");
             continue;
         }
         request.chunks = sums + used;

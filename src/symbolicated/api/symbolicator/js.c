@@ -184,7 +184,7 @@ static const char *mistake_of_source(const struct js_request *request)
         return "source.token: is not a token";
     }
     return is_secret(request->cookies) ? NULL
-                                       : "source.cookies: are no cookies";
+                                       : "source.cookies: are not cookies";
 }
 
 /* The rest of a request whose body has been read.  Returns 0, or the status of

@@ -249,7 +249,7 @@ static const char *split_url(const struct json *json, uint32_t value,
     own->host = host;
     own->host_size = (size_t)(end - host);
     len = (size_t)(host_of(text, json->values[value].size) - text);
-    return has_origin(text, len, host, own->host_size) ? NULL : "is no URL";
+    return has_origin(text, len, host, own->host_size) ? NULL : "is not a URL";
 }
 
 /* types of sources --------------------------------------------------------- */

@@ -134,7 +134,7 @@ static void take_question(struct symbolize_call *call)
         (question->file_size == 0 ||
          !read_key(call->texts + question->file, question->file_size,
                    &key))) {
-        question->error = "this is no file id and no build id";
+        question->error = "this is neither a file id nor a build id";
     }
     if (question->error == NULL) {
         question->module = add_module(call, &key);

@@ -48,7 +48,7 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
     if (bucket->private_key != NULL) {
         if (!gcs_sign_is_key(bucket->private_key)) {
             return config_error(r, item,
-                                "\"private_key\" is no RSA key in PEM "
+                                "\"private_key\" is not an RSA key in PEM "
                                 "without a password");
         }
         source->transport.auth = TRANSPORT_SIGN;

@@ -364,7 +364,7 @@ static int check(struct config_reader *r, const cJSON *item,
                             "\"token\" and \"cookies\" exclude each other");
     }
     if (symcache_url_normalise(url, sentry->url, strlen(sentry->url)) == 0) {
-        return config_error(r, item, "\"url\" is no URL of http or https");
+        return config_error(r, item, "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
     if (source->url == NULL) {

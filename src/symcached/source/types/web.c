@@ -35,7 +35,7 @@ static int check(struct config_reader *r, const cJSON *item,
                                   "sent to everybody");
     }
     if (symcache_url_normalise(url, web->url, strlen(web->url)) == 0) {
-        return config_error(r, item, "\"url\" is no URL of http or https");
+        return config_error(r, item, "\"url\" is not a URL of http or https");
     }
     source->url = strdup(url);
     return source->url != NULL ? 0 : config_error(r, item, "out of memory");
