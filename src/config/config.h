@@ -373,6 +373,8 @@ struct symbolicator_config {
     enum symbolicator_sources sources;
     bool candidates;    /* clients may know where modules were looked for */
     bool links; /* source code that debug information links to is fetched */
+    char **debuginfod; /* URLs of servers that are asked for source code */
+    size_t ndebuginfod;
     bool tokens;        /* a function_id of .NET may be a whole token */
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */

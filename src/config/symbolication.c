@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "proto/url.h"
+
 #define DEFAULT_LISTEN "unix:/run/symcached/symbolicated.sock"
 
 #define MIB (1024ULL * 1024)
@@ -176,6 +178,48 @@ static int read_hosts(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+/* Each is asked for each file. */
+#define DEBUGINFOD_MAX 4
+
+static int read_debuginfod(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at)
+{
+    struct symbolicator_config *config = at;
+    char url[SYMCACHE_URL_MAX + 1];
+    const cJSON *child;
+    const char *text;
+    size_t n;
+
+    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > DEBUGINFOD_MAX) {
+        return config_error(r, item,
+                            "must be a list of at most %d URLs such as "
+                            "[\"https://debuginfod.debian.net\"]",
+                            DEBUGINFOD_MAX);
+    }
+    config->debuginfod = calloc(DEBUGINFOD_MAX, sizeof(char *));
+    if (config->debuginfod == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    for (child = item->child; child != NULL; child = child->next) {
+        text = config_text(r, child, "\"https://debuginfod.debian.net\"");
+        if (text == NULL) {
+            return -1;
+        }
+        n = symcache_url_normalise(url, text, strlen(text));
+        if (n == 0 || strchr(url, '?') != NULL) {
+            return config_error(r, child, "is no URL of http or https");
+        }
+        if (url[n - 1] == '/') {
+            url[n - 1] = '\0';
+        }
+        config->debuginfod[config->ndebuginfod] = strdup(url);
+        if (config->debuginfod[config->ndebuginfod++] == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+    }
+    return 0;
+}
+
 /* A limit of releases in which the sockets of tenants were below the root. */
 #define TENANTS_ROOT_MAX 64
 
@@ -285,6 +329,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, config_bool, 0, 0),
     SYMBOLICATOR(links, config_bool, 0, 0),
+    {"debuginfod", read_debuginfod, 0, 0, 0, 0},
     SYMBOLICATOR(corrections, read_corrections, 0, 0),
     SYMBOLICATOR(tokens, config_bool, 0, 0),
     SYMBOLICATOR(requests, config_count, 1, 1000000),
@@ -456,12 +501,17 @@ bool tenants_may_reach(const struct tenants_config *config, const char *url)
 
 void config_symbolication_clear(struct symbolication_config *symbolication)
 {
-    struct tenants_config *tenants = &symbolication->symbolicator.tenants;
+    struct symbolicator_config *symbolicator = &symbolication->symbolicator;
+    struct tenants_config *tenants = &symbolicator->tenants;
 
     while (tenants->nhosts > 0) {
         free(tenants->hosts[--tenants->nhosts]);
     }
     free(tenants->hosts);
+    while (symbolicator->ndebuginfod > 0) {
+        free(symbolicator->debuginfod[--symbolicator->ndebuginfod]);
+    }
+    free(symbolicator->debuginfod);
     free(tenants->root);
     free(symbolication->listen);
     free(symbolication->stores);

@@ -304,8 +304,8 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
         }
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    call->links.is_enabled =
-        call->config->symbolicator.links && api->tenant == NULL;
+    call->links.config =
+        api->tenant == NULL ? &call->config->symbolicator : NULL;
     answer(call, reply);
     rc = reply->status == 200 ? source_links_want(&call->links, api->round) : 0;
     if (rc < 0) {

@@ -519,7 +519,10 @@ static void collect_links(struct candidates *all,
         if (links->files[i].module != index) {
             continue;
         }
-        c = add(all, strdup("sourcelink"), strdup(links->files[i].url));
+        c = add(all,
+                strdup(links->files[i].is_of_server ? "debuginfod"
+                                                    : "sourcelink"),
+                strdup(links->files[i].url));
         if (c != NULL) {
             c->outcome = outcomes[links->round.modules[i].state];
             c->is_source = true;

@@ -448,7 +448,8 @@ static void write_source(struct answer *a, const struct found *found,
     const struct sourcecache_reader *sources = sources_of(a, found);
     const struct symc_string *path;
 
-    if (sources == NULL) {
+    if (sources == NULL && (a->links == NULL || a->links->config == NULL ||
+                            a->links->config->ndebuginfod == 0)) {
         return;
     }
     path = source_path(&a->path, found->reader, location->file);
@@ -464,6 +465,8 @@ static void write_source(struct answer *a, const struct found *found,
     if (path->size > 0) {
         frame_source_follow(&a->source, a->links, found->frame->module,
                             location->line);
+        frame_source_ask(&a->source, a->links, a->request,
+                         found->frame->module, *path, location->line);
     }
     frame_source_write(a->w, &a->source);
 }

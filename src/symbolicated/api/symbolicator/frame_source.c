@@ -60,6 +60,22 @@ void frame_source_follow(struct frame_source *found,
     }
 }
 
+void frame_source_ask(struct frame_source *found, struct source_links *links,
+                      const struct symbolicator_request *request,
+                      size_t module, struct symc_string path, uint32_t line)
+{
+    struct symc_string text;
+
+    if (found->has_text || found->has_lines) {
+        return;
+    }
+    text = source_links_of_servers(links, request, module, path);
+    if (text.data != NULL) {
+        found->has_lines =
+            source_context_of_text(&found->context, text, line, 0);
+    }
+}
+
 static void write_line(struct json_writer *w, const struct source_line *line)
 {
     char text[256];

@@ -38,6 +38,11 @@ void frame_source_follow(struct frame_source *found,
                          struct source_links *links, size_t module,
                          uint32_t line);
 
+/* The same of a file that a server of debuginfod has by this path. */
+void frame_source_ask(struct frame_source *found, struct source_links *links,
+                      const struct symbolicator_request *request,
+                      size_t module, struct symc_string path, uint32_t line);
+
 /* Writes what is known. */
 void frame_source_write(struct json_writer *w,
                         const struct frame_source *found);

@@ -64,6 +64,22 @@ static void fold(uint8_t guid[16], const symcache_key_t *id)
     memcpy(guid, id->build, id->build_len < 16 ? id->build_len : 16);
 }
 
+bool symbolicator_build_id(const struct symbolicator_request *request,
+                           const struct symbolicator_module *module,
+                           symcache_key_t *id)
+{
+    uint8_t guid[16], bytes[16];
+
+    if (type_of(request, module) != TYPE_ELF ||
+        !read_build_id(request, module, id)) {
+        return false;
+    }
+    fold(bytes, id);
+    le_guid(guid, bytes);
+    return !module->has_debug_id ||
+           memcmp(guid, module->guid, sizeof(guid)) == 0;
+}
+
 /* Makes the debug id of a code id.  Returns false if there is none. */
 static bool derive(const struct symbolicator_request *request,
                    const struct symbolicator_module *module, uint8_t guid[16])

@@ -3,11 +3,14 @@
  */
 #include "source_links.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/percent.h"
 #include "base/url_id.h"
 #include "base/utf8.h"
+#include "key.h"
 #include "proto/hints.h"
 
 /* What is not UTF-8 is no text. */
@@ -27,17 +30,14 @@ static struct symc_string text_of(const struct api_module *module)
     return text;
 }
 
-struct symc_string source_links_text(struct source_links *links,
-                                     const char *url, size_t size,
-                                     size_t module)
+static struct symc_string find_text(struct source_links *links,
+                                    const char *url, size_t size,
+                                    size_t module, bool is_of_server)
 {
     static const struct symc_string none = {NULL, 0};
     struct source_link_file *file;
     size_t i;
 
-    if (links == NULL || !links->is_enabled || size == 0) {
-        return none;
-    }
     for (i = 0; i < links->count; i++) {
         if (memcmp(links->files[i].url, url, size + 1) == 0) {
             return links->is_asked ? text_of(&links->round.modules[i]) : none;
@@ -47,8 +47,70 @@ struct symc_string source_links_text(struct source_links *links,
         file = &links->files[links->count++];
         memcpy(file->url, url, size + 1);
         file->module = module;
+        file->is_of_server = is_of_server;
     }
     return none;
+}
+
+struct symc_string source_links_text(struct source_links *links,
+                                     const char *url, size_t size,
+                                     size_t module)
+{
+    static const struct symc_string none = {NULL, 0};
+
+    return links == NULL || links->config == NULL || !links->config->links ||
+                   size == 0
+               ? none
+               : find_text(links, url, size, module, false);
+}
+
+/* Writes the URL of a file at a server.  Returns its size, or 0 if the path is
+ * none that a server could have, or is too long. */
+static size_t server_url(char url[SYMCACHE_URL_MAX + 1], const char *server,
+                         const symcache_key_t *build, struct symc_string path)
+{
+    char text[2 * SYMCACHE_URL_MAX], plain[SYMCACHE_URL_MAX + 1],
+        escaped[3 * SYMCACHE_URL_MAX + 1];
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    int n;
+
+    if (path.size == 0 || path.size > SYMCACHE_URL_MAX ||
+        path.data[0] != '/' || memchr(path.data, 0, path.size) != NULL) {
+        return 0;
+    }
+    memcpy(plain, path.data, path.size);
+    plain[path.size] = '\0';
+    percent_encode_path(escaped, plain);
+    symcache_id_print(id, build);
+    n = snprintf(text, sizeof(text), "%s/buildid/%s/source%s", server,
+                 id + strlen("buildid-"), escaped);
+    return n <= 0 || n > SYMCACHE_URL_MAX
+               ? 0
+               : symcache_url_normalise(url, text, (size_t)n);
+}
+
+struct symc_string
+source_links_of_servers(struct source_links *links,
+                        const struct symbolicator_request *request,
+                        size_t module, struct symc_string path)
+{
+    struct symc_string text = {NULL, 0};
+    char url[SYMCACHE_URL_MAX + 1];
+    symcache_key_t build;
+    size_t i, size;
+
+    if (links == NULL || links->config == NULL ||
+        links->config->ndebuginfod == 0 ||
+        !symbolicator_build_id(request, &request->modules[module], &build)) {
+        return text;
+    }
+    for (i = 0; i < links->config->ndebuginfod && text.data == NULL; i++) {
+        size = server_url(url, links->config->debuginfod[i], &build, path);
+        if (size > 0) {
+            text = find_text(links, url, size, module, true);
+        }
+    }
+    return text;
 }
 
 /* The host of a URL, without its port. */
@@ -88,7 +150,7 @@ int source_links_want(struct source_links *links, struct api_round *before)
     struct api_round *round = &links->round;
     size_t i;
 
-    if (!links->is_enabled || links->is_asked || links->count == 0) {
+    if (links->is_asked || links->count == 0) {
         return 0;
     }
     links->is_asked = true;
