@@ -11,17 +11,103 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "config/config.h"
+#include "symcached/job/job.h"
 #include "symcached/space/space.h"
+#include "symcached/tier/tier.h"
 #include "parts.h"
+#include "retention.h"
 #include "sharing.h"
 #include "upload_state.h"
 
-static void on_joined(void *arg, enum parts_state state, int errnum)
+static void start_join(struct upload *u);
+
+static void print_folder(char folder[PATH_MAX], const struct upload *u,
+                         bool is_try)
+{
+    snprintf(folder, PATH_MAX, "%.1024s%s/%.255s/%s", u->config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "", u->request.name, u->request.id);
+}
+
+/* parts that other machines have taken ------------------------------------- */
+
+/* Gives the part its name, unless it has come here, too, meanwhile.  Returns 0,
+ * or an errno. */
+static int keep_part(const struct upload *u, const char *got)
+{
+    char folder[PATH_MAX], name[NAME_MAX + 1], path[2 * PATH_MAX];
+    int rc = retention_set_expires(got, u->config->uploads.parts_kept);
+
+    print_folder(folder, u, u->result.is_try);
+    parts_name(name, sizeof(name), u->request.file, u->request.parts,
+               u->missing);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (rc == 0 && link(got, path) != 0 && errno != EEXIST) {
+        rc = errno;
+    }
+    (void)unlink(got);
+    return rc;
+}
+
+static void on_part(void *arg, const struct tier_result *result)
+{
+    struct upload *u = arg;
+    char got[PATH_MAX];
+    int errnum;
+
+    u->get = NULL;
+    if (result->outcome == TIER_ABSENT) {
+        upload_finish(u, 200);
+        return;
+    }
+    if (result->outcome != TIER_HIT) {
+        upload_refuse(u, 503, "the tier \"%s\" does not tell of part %u: %s",
+                      u->config->uploads.tier->name, u->missing,
+                      result->detail);
+        return;
+    }
+    close(u->got);
+    u->got = -1;
+    snprintf(got, sizeof(got), "%s/part", u->work);
+    errnum = keep_part(u, got);
+    if (errnum != 0) {
+        upload_refuse_errno(u, errnum, "a part of the tier cannot be kept");
+    } else {
+        start_join(u);
+    }
+}
+
+/* Looks for a part in the tier. */
+static void get_part(struct upload *u)
+{
+    char name[NAME_MAX + 1], path[PATH_MAX], got[PATH_MAX];
+
+    parts_name(name, sizeof(name), u->request.file, u->request.parts,
+               u->missing);
+    snprintf(path, sizeof(path), "%s%.255s/%s/%s",
+             u->result.is_try ? UPLOADS_TRY "/" : "", u->request.name,
+             u->request.id, name);
+    snprintf(got, sizeof(got), "%s/part", u->work);
+    u->got = open(got, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (u->got >= 0) {
+        u->get = tiers_get_original(scheduler_get_tiers(u->uploads->scheduler),
+                                    u->config, u->config->uploads.tier, path,
+                                    u->got, on_part, u);
+    }
+    if (u->get == NULL) {
+        upload_refuse_errno(u, errno, "a part of the tier cannot be read");
+    }
+}
+
+/* all parts ---------------------------------------------------------------- */
+
+static void on_joined(void *arg, enum parts_state state, int errnum,
+                      unsigned missing)
 {
     struct upload *u = arg;
     char path[PATH_MAX];
 
     u->join = NULL;
+    u->missing = missing;
     if (state == PARTS_FAILED && errnum == EFBIG) {
         upload_refuse(u, 413,
                       "the parts together: there is more than "
@@ -30,6 +116,10 @@ static void on_joined(void *arg, enum parts_state state, int errnum)
     }
     if (state == PARTS_FAILED) {
         upload_refuse_errno(u, errnum, "the parts cannot be joined");
+        return;
+    }
+    if (state == PARTS_MISSING && sharing_is_wanted(u->config)) {
+        get_part(u);
         return;
     }
     if (state == PARTS_MISSING) {
@@ -60,9 +150,7 @@ static void start_join(struct upload *u)
 
     u->joins = true;
     u->waits = false;
-    snprintf(folder, sizeof(folder), "%.1024s%s/%.255s/%s",
-             u->config->uploads.root, u->result.is_try ? "/" UPLOADS_TRY : "",
-             u->request.name, u->request.id);
+    print_folder(folder, u, u->result.is_try);
     snprintf(output, sizeof(output), "%s/joined", u->work);
     u->join = parts_join(u->uploads->base, folder, u->request.file,
                          u->request.parts, output,
@@ -137,10 +225,7 @@ bool joining_check(struct upload *u)
     char folder[PATH_MAX];
     unsigned other;
 
-    snprintf(folder, sizeof(folder), "%.1024s%s/%.255s/%s",
-             u->config->uploads.root,
-             u->request.only_try ? "/" UPLOADS_TRY : "", u->request.name,
-             u->request.id);
+    print_folder(folder, u, u->request.only_try);
     other = parts_other(folder, u->request.file, u->request.parts);
     other = other != 0 ? other : parts_running(u);
     if (other != 0) {

@@ -30,6 +30,7 @@ struct join {
     uint64_t keep;
     enum parts_state state;
     int errnum;
+    unsigned missing;
     parts_done_fn done;
     void *arg;
 };
@@ -114,7 +115,7 @@ static int open_part(const struct join *join, unsigned part)
 }
 
 /* Are all there?  Mostly one of the last ones is not. */
-static bool has_all(const struct join *join)
+static bool has_all(struct join *join)
 {
     char path[PATH_MAX], name[NAME_MAX + 1];
     unsigned part;
@@ -123,6 +124,7 @@ static bool has_all(const struct join *join)
         parts_name(name, sizeof(name), join->file, join->parts, part - 1);
         snprintf(path, sizeof(path), "%.2048s/%s", join->folder, name);
         if (access(path, R_OK) != 0) {
+            join->missing = part - 1;
             return false;
         }
     }
@@ -139,6 +141,7 @@ static int join_all(struct join *join, int fd_out, char *chunk)
     for (part = 0; part < join->parts && rc == 0; part++) {
         fd = open_part(join, part);
         if (fd < 0) {
+            join->missing = part;
             return errno;
         }
         rc = copy(fd, &out, chunk);
@@ -175,7 +178,7 @@ static void on_done(void *arg, bool late)
     struct join *join = arg;
 
     join->done(join->arg, late ? PARTS_FAILED : join->state,
-               late ? ETIMEDOUT : join->errnum);
+               late ? ETIMEDOUT : join->errnum, join->missing);
 }
 
 static void drop(void *arg)

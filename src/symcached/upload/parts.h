@@ -27,12 +27,14 @@ void parts_name(char *name, size_t size, const char *file, unsigned parts,
 unsigned parts_other(const char *folder, const char *file, unsigned parts);
 
 enum parts_state {
-    PARTS_MISSING, /* not all are there */
+    PARTS_MISSING, /* not all are there: at least one is not */
     PARTS_JOINED,  /* they are, in a row, in the output */
     PARTS_FAILED   /* errnum */
 };
 
-typedef void (*parts_done_fn)(void *arg, enum parts_state state, int errnum);
+/* missing: the last part that is not there, if one is. */
+typedef void (*parts_done_fn)(void *arg, enum parts_state state, int errnum,
+                              unsigned missing);
 
 /*
  * Copies all parts of a file to the output, in a thread.  That fails with EFBIG

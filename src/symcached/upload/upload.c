@@ -34,6 +34,7 @@
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
+#include "symcached/tier/tier.h"
 #include "assembly.h"
 #include "cleaner.h"
 #include "invalidation.h"
@@ -71,6 +72,12 @@ static void upload_free(struct upload *u)
     }
     if (u->telling != NULL) {
         telling_cancel(u->telling);
+    }
+    if (u->get != NULL) {
+        tiers_get_cancel(u->get);
+    }
+    if (u->got >= 0) {
+        close(u->got);
     }
     if (u->in >= 0) {
         close(u->in);
@@ -368,7 +375,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
     u->shares = sharing_is_wanted(u->config);
-    u->in = -1;
+    u->in = u->got = -1;
     unpacking_init(&u->unpacking, u->config->uploads.max_size);
     LIST_INSERT_HEAD(&uploads->running, u, entry);
     uploads->n++;

@@ -34,6 +34,9 @@ struct upload {
     char part[SYMCACHE_NAME_MAX + 1]; /* file of a part; "" where it is the
                                          whole one */
     struct task *join;
+    struct tier_get *get; /* a part that another machine has taken */
+    int got;              /* its content, once it is there; or -1 */
+    unsigned missing;     /* which one it is */
     bool joins; /* the parts of a symbfile are read, or what they make */
     bool waits; /* to do so, for another upload that does */
     struct upload_result result;
