@@ -384,7 +384,9 @@ static int convert(const struct conversion *c, struct input *input,
 static void take_supplement(const struct parser_job *job, struct input *input)
 {
     const struct conversion *c = job->conversion;
-    struct supplement supplement = {.is_like_symbolic = c->is_like_symbolic};
+    struct supplement supplement = {
+        .is_like_symbolic = c->is_like_symbolic,
+        .wanted_id = c->check != NULL ? c->check->guid : NULL};
     size_t i;
 
     if (!c->is_like_symbolic) {

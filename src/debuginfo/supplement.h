@@ -38,6 +38,10 @@ struct supplement {
      * the one in that section. */
     struct supplement_file altlink;
 
+    /* Of several ids that a file may have, the one that its result is to have,
+     * in text order; or NULL. */
+    const uint8_t *wanted_id;
+
     /* The PE image of a PDB, which has the unwind information of its functions;
      * or NULL.  It counts only if it names the PDB. */
     struct supplement_file image;

@@ -168,10 +168,15 @@ static size_t read_wasm(const struct input *in, struct file_identity *id)
                            in->error_size) != 0) {
         return 0;
     }
-    set_guid(id, got.guid, 0);
+    set_guid(id, got.id.guid, 0);
     id->features =
         features_of(got.has_debug_info, got.has_symbols, false, true);
-    return 1;
+    if (memcmp(got.id.guid, got.id.with_length, sizeof(got.id.guid)) == 0) {
+        return 1;
+    }
+    id[1].features = id->features;
+    set_guid(&id[1], got.id.with_length, 0);
+    return 2;
 }
 
 /* Only its path says of what it is. */

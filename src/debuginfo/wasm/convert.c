@@ -6,12 +6,27 @@
 #include <string.h>
 
 #include "debuginfo/dwarf/dwarf.h"
+#include "debuginfo/supplement.h"
 #include "module.h"
 #include "derived/symcache/symcache.h"
 
 static bool sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, "\0asm", 4) == 0;
+}
+
+/* The "symbolic" library takes the length for a part of the id, and so do those
+ * who ask for the file by what they have read as it does. */
+static const uint8_t *choose_id(const struct wasm_build_id *id)
+{
+    const struct supplement *given = supplement_get();
+
+    return given->is_like_symbolic ||
+                   (given->wanted_id != NULL &&
+                    memcmp(given->wanted_id, id->with_length,
+                           sizeof(id->with_length)) == 0)
+               ? id->with_length
+               : id->guid;
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -36,7 +51,7 @@ static int convert(const uint8_t *data, size_t size,
         object.sections[i] = wasm_dwarf_section(
             &module, dwarf_section_title((enum dwarf_section_name)i));
     }
-    memcpy(identity.guid, module.id, sizeof(identity.guid));
+    memcpy(identity.guid, choose_id(&module.id), sizeof(identity.guid));
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);
 }

@@ -14,6 +14,24 @@ static bool is(const struct wasm_bytes *name, const char *text)
            memcmp(name->at, text, strlen(text)) == 0;
 }
 
+static void copy(uint8_t guid[16], const uint8_t *data, size_t size)
+{
+    memset(guid, 0, 16);
+    if (size >= 16) {
+        memcpy(guid, data, 16);
+    }
+}
+
+/* A length below 128 is one byte, and no id is longer. */
+void wasm_build_id_read(const uint8_t *data, size_t size,
+                        struct wasm_build_id *id)
+{
+    size_t n = size > 1 && data[0] < 128 && data[0] == size - 1 ? 1 : 0;
+
+    copy(id->guid, data + n, size - n);
+    copy(id->with_length, data, size);
+}
+
 /* As the converter has it: the last id counts, and a short one is none. */
 static void read_custom(struct wasm_bytes *section,
                         struct wasm_identity *identity)
@@ -24,12 +42,12 @@ static void read_custom(struct wasm_bytes *section,
         return;
     }
     if (is(&name, "build_id")) {
-        memset(identity->guid, 0, sizeof(identity->guid));
-        identity->build_id_size = 0;
-        if (section->end - section->at >= (ptrdiff_t)sizeof(identity->guid)) {
-            memcpy(identity->guid, section->at, sizeof(identity->guid));
-            identity->build_id = section->at;
-            identity->build_id_size = (size_t)(section->end - section->at);
+        identity->build_id = section->at;
+        identity->build_id_size = (size_t)(section->end - section->at);
+        wasm_build_id_read(identity->build_id, identity->build_id_size,
+                           &identity->id);
+        if (identity->build_id_size < sizeof(identity->id.guid)) {
+            identity->build_id_size = 0;
         }
     } else if (is(&name, ".debug_info")) {
         identity->has_debug_info = true;

@@ -11,9 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The first bytes of an id, as they are; all zero: there is none.  Linkers
+ * write its length in front of it, other tools do not.  Who reads the section
+ * without knowing that takes the length for a byte of the id. */
+struct wasm_build_id {
+    uint8_t guid[16];
+    uint8_t with_length[16]; /* the first bytes of the section */
+};
+
+/* Reads the content of a section "build_id". */
+void wasm_build_id_read(const uint8_t *data, size_t size,
+                        struct wasm_build_id *id);
+
 struct wasm_identity {
-    uint8_t guid[16];    /* as the bytes are; all zero: there is none */
-    const uint8_t *build_id; /* all of them, in data: the code id */
+    struct wasm_build_id id;
+    const uint8_t *build_id; /* all of the section, in data: the code id */
     size_t build_id_size;    /* 0: there is none */
     bool has_debug_info; /* DWARF */
     bool has_symbols;    /* code */

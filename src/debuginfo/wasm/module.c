@@ -187,10 +187,7 @@ static int read_custom(struct reader *r, struct wasm_bytes *b)
         return damaged(r, b->at, "a custom section has no name");
     }
     if (is(&name, "build_id")) {
-        memset(m->id, 0, sizeof(m->id));
-        if (rest >= sizeof(m->id)) {
-            memcpy(m->id, b->at, sizeof(m->id));
-        }
+        wasm_build_id_read(b->at, rest, &m->id);
     } else if (is(&name, "name")) {
         return read_names(r, b);
     } else if (name.at < name.end && *name.at == '.' &&

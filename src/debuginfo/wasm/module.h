@@ -9,6 +9,7 @@
 #define DEBUGINFO_WASM_MODULE_H
 
 #include "debuginfo/dwarf/dwarf.h"
+#include "identity.h"
 
 #define WASM_SECTIONS_MAX 32 /* of debug information; DWARF has 20 */
 
@@ -20,7 +21,7 @@ struct wasm_section {
 };
 
 struct wasm_module {
-    uint8_t id[16]; /* the first bytes of build_id, or 0 */
+    struct wasm_build_id id; /* all zero: there is none */
     uint64_t code;  /* offset of the code section's content, or 0 */
     struct wasm_section sections[WASM_SECTIONS_MAX];
     unsigned num_sections;
