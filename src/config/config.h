@@ -176,6 +176,8 @@ struct source_config {
     bool ppdbcaches;               /* symcache: it has PpdbCaches, too */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
+    struct patterns_config paths; /* "<name>/<id>" of files of which nothing
+                                     else is known; none = the usual ones */
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;

@@ -4,7 +4,9 @@
 
 #include "layout.h"
 
+#include <stdio.h>
 #include <string.h>
+#include "name_pattern.h"
 #include "proto/file_id.h"
 #include "proto/symbol_path.h"
 #include "uploads.h"
@@ -135,6 +137,13 @@ unsigned config_layout_formats(enum source_layout layout)
     return FORMATS_SERVED;
 }
 
+/* Has a layout the paths of three parts that symbol servers have? */
+static bool has_paths(enum source_layout layout)
+{
+    return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
+           layout == LAYOUT_SSQP;
+}
+
 static bool is_upload_store(const struct source_config *source)
 {
     return source->layout == LAYOUT_SYMSTORE &&
@@ -190,6 +199,34 @@ static bool has_code_id(const symcache_key_t *key)
            key->kind != SYMCACHE_KIND_SOURCEBUNDLE;
 }
 
+/* Files that clients are known to ask symbol servers for: PerfView for maps of
+ * ReadyToRun images, SSQP for source files by their SHA-1. */
+static bool is_usual_path(const char *name, const char *id)
+{
+    size_t n = strlen(name);
+
+    return (strncmp(id, "sha1-", 5) == 0 && strlen(id) == 5 + 40) ||
+           (strncmp(id, "r2rmap-v1-", 10) == 0 && strlen(id) == 10 + 32 &&
+            n > 7 && strcmp(name + n - 7, ".r2rmap") == 0);
+}
+
+static bool has_path(const struct source_config *source,
+                     const symcache_key_t *key)
+{
+    char id[SYMCACHE_FILE_WORD_MAX + 2 * SYMCACHE_HASH_MAX + 1];
+    char path[SYMCACHE_NAME_MAX + sizeof(id) + 1];
+    char name[SYMCACHE_NAME_MAX + 1];
+
+    if (!has_paths(source->layout) || config_source_is_uploads(source) ||
+        !symcache_symbol_file(name, id, key)) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "%s/%s", name, id);
+    return source->paths.n == 0
+               ? is_usual_path(name, id)
+               : config_patterns_match(&source->paths, path, true);
+}
+
 bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key)
 {
@@ -207,6 +244,9 @@ bool config_source_has_key(const struct source_config *source,
         return key->id_type != SYMCACHE_ID_HASH &&
                key->kind != SYMCACHE_KIND_SOURCE &&
                key->kind != SYMCACHE_KIND_SECTION;
+    }
+    if (key->kind == SYMCACHE_KIND_FILE) {
+        return has_path(source, key);
     }
     if (layout == LAYOUT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH &&

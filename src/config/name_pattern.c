@@ -8,6 +8,7 @@
 
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A pattern that needs more steps for a name of 255 bytes is a mistake. */
 #define PATTERN_MATCH_LIMIT 100000
@@ -62,8 +63,8 @@ int config_patterns(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool match(const struct pattern_config *pattern,
-                  const symcache_key_t *key, bool doubt)
+static bool match(const struct pattern_config *pattern, const char *text,
+                  bool doubt)
 {
     pcre2_match_context *context = pcre2_match_context_create(NULL);
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
@@ -71,8 +72,8 @@ static bool match(const struct pattern_config *pattern,
 
     if (context != NULL && data != NULL) {
         pcre2_set_match_limit(context, PATTERN_MATCH_LIMIT);
-        rc = pcre2_match(pattern->code, (PCRE2_SPTR)key->name, key->name_len,
-                         0, 0, data, context);
+        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, strlen(text), 0, 0,
+                         data, context);
     }
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
@@ -81,12 +82,12 @@ static bool match(const struct pattern_config *pattern,
 }
 
 bool config_patterns_match(const struct patterns_config *patterns,
-                           const symcache_key_t *key, bool doubt)
+                           const char *text, bool doubt)
 {
     size_t i;
 
     for (i = 0; i < patterns->n; i++) {
-        if (match(&patterns->list[i], key, doubt)) {
+        if (match(&patterns->list[i], text, doubt)) {
             return true;
         }
     }

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The keys "only" and "except" of a source, which are patterns for names.
+ * The keys "only" and "except" of a source, which are patterns for names, and
+ * "paths", which are such for names and ids.
  */
 #ifndef CONFIG_NAME_PATTERN_H
 #define CONFIG_NAME_PATTERN_H
@@ -15,11 +16,11 @@ int config_patterns(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at);
 
 /*
- * Returns whether any of the patterns matches the key's name, ignoring case.  A
- * pattern that fails, such as by needing too many steps, counts as doubt says.
+ * Returns whether any of the patterns matches a text, ignoring case.  A pattern
+ * that fails, such as by needing too many steps, counts as doubt says.
  */
 bool config_patterns_match(const struct patterns_config *patterns,
-                           const symcache_key_t *key, bool doubt);
+                           const char *text, bool doubt);
 
 void config_patterns_clear(struct patterns_config *patterns);
 

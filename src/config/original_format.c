@@ -124,6 +124,7 @@ unsigned config_format_originals(symcache_kind_e kind)
     case SYMCACHE_KIND_MAPPING:
         return 1u << FORMAT_PROGUARD;
     case SYMCACHE_KIND_SOURCE:
+    case SYMCACHE_KIND_FILE:
         return 1u << FORMAT_ANY;
     case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */
         return 1u << FORMAT_ANY | 1u << FORMAT_ELF;

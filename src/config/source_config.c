@@ -238,6 +238,7 @@ void config_source_clear(struct source_config *source)
     }
     config_patterns_clear(&source->only);
     config_patterns_clear(&source->except);
+    config_patterns_clear(&source->paths);
     free(source->settings);
     free(source->map);
     free(source->path);
@@ -253,6 +254,6 @@ bool config_source_serves(const struct source_config *source,
     /* When in doubt, ask: if a source that has the file were left out, the
      * answer would be a final 404. */
     return (source->only.n == 0 ||
-            config_patterns_match(&source->only, key, true)) &&
-           !config_patterns_match(&source->except, key, false);
+            config_patterns_match(&source->only, key->name, true)) &&
+           !config_patterns_match(&source->except, key->name, false);
 }

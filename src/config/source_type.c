@@ -102,6 +102,7 @@ static const struct config_field layout_keys[] = {
     KEY("layout", config_layout, 0, 0),
     KEY("casing", config_casing, 0, 0),
     KEY("forms", config_forms, 0, 0),
+    KEY("paths", config_patterns, OF(paths), 0),
 };
 static const struct config_field map_keys[] = {
     KEY("map", read_map, 0, 0),

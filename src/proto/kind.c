@@ -61,7 +61,9 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("mapping"), SYMCACHE_DEBUG, ".mapping",
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("proguardcache"), SYMCACHE_DEBUG, NULL,
-      { SYMCACHE_KIND_MAPPING, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 0 }
+      { SYMCACHE_KIND_MAPPING, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 0 },
+    { SYMCACHE_KIND_TEXT("file"), SYMCACHE_HASH, ".file",
+      SYMCACHE_NO_SLOTS, 0, 0 }
 };
 
 const symcache_kind_t *

@@ -59,6 +59,8 @@ typedef enum {
                                     original; "sym" is one that a source has */
     SYMCACHE_KIND_MAPPING,       /* "mapping": of ProGuard or R8 */
     SYMCACHE_KIND_PROGUARDCACHE, /* "proguardcache": of a mapping */
+    SYMCACHE_KIND_FILE,          /* "file": of which a symbol server's path is
+                                    all that is known (symbol_path.h) */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

@@ -31,6 +31,12 @@ static const struct {
     { SYMCACHE_PART("mach-uuid-"), { NULL, 0 } }
 };
 
+/* Words that only our own keys have. */
+
+static const symcache_part_t  symcache_own_words[] = {
+    SYMCACHE_PART("buildid-"), SYMCACHE_PART("hash-")
+};
+
 #define SYMCACHE_SSQP_IDS                                                     \
     (sizeof(symcache_ssqp_ids) / sizeof(symcache_ssqp_ids[0]))
 
@@ -247,6 +253,9 @@ symcache_symbol_ssqp(const symcache_part_t *parts, symcache_request_t *req)
     return 1;
 }
 
+static int symcache_symbol_word(const symcache_part_t *parts,
+    symcache_request_t *req);
+
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
 
 static int
@@ -271,7 +280,7 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
 
     key = &req->key;
 
-    if (symcache_symbol_ssqp(parts, req)) {
+    if (symcache_symbol_ssqp(parts, req) || symcache_symbol_word(parts, req)) {
         return 1;
     }
 
@@ -463,12 +472,119 @@ symcache_hex_digit(char c)
            : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int
-symcache_symbol_unescape(char *buf, const symcache_key_t *key)
+/* The length of "<word>-", of lower-case letters, digits and "-"; or 0. */
+
+static size_t
+symcache_file_word(const char *p, size_t len)
 {
-    int                  high, low;
-    size_t               i, n;
-    symcache_request_t   req;
+    size_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < len && i < SYMCACHE_FILE_WORD_MAX; i++) {
+
+        if (p[i] == '-' && i > 0) {
+            n = i + 1;
+
+        } else if (!((p[i] >= 'a' && p[i] <= 'z')
+                     || (p[i] >= '0' && p[i] <= '9')))
+        {
+            break;
+        }
+    }
+
+    return n;
+}
+
+/* Sets the name of the key of a file, "<word>-" and "/<name>", escaped. */
+
+static int
+symcache_file_name(const symcache_part_t *word, const symcache_part_t *file,
+    symcache_request_t *req)
+{
+    char             lower[SYMCACHE_NAME_MAX], name[SYMCACHE_NAME_MAX];
+    size_t           i, n;
+    symcache_part_t  part;
+
+    if (file->len > sizeof(lower)) {
+        return 0;
+    }
+
+    for (i = 0; i < file->len; i++) {
+        lower[i] = symcache_lower(file->data[i]);
+    }
+
+    part.data = lower;
+    part.len = file->len;
+
+    if (symcache_name_parse(lower, file->len, &req->key) != SYMCACHE_OK) {
+        return 0;
+    }
+
+    n = symcache_name_escape(name, 0, word, 0);
+    n = n ? symcache_name_escape(name, n, &part, 1) : 0;
+
+    req->name = req->key.name;
+
+    return n && symcache_name_parse(name, n, &req->key) == SYMCACHE_OK;
+}
+
+/* "sha1-<hex>" of "<name>/sha1-<hex>/<name>", for sources that may have it */
+
+static int
+symcache_symbol_word(const symcache_part_t *parts, symcache_request_t *req)
+{
+    char             text[SYMCACHE_ID_TEXT_MAX], id[SYMCACHE_ID_TEXT_MAX];
+    size_t           i, digits;
+    symcache_part_t  word;
+
+    if (!symcache_part_equal(&parts[2], &parts[0])
+        || parts[1].len > sizeof(text))
+    {
+        return 0;
+    }
+
+    for (i = 0; i < SYMCACHE_SSQP_IDS; i++) {
+        if (symcache_part_begins(&parts[1], &symcache_ssqp_ids[i].prefix)) {
+            return 0;
+        }
+    }
+
+    for (i = 0; i < 2; i++) {
+        if (symcache_part_begins(&parts[1], &symcache_own_words[i])) {
+            return 0;
+        }
+    }
+
+    for (i = 0; i < parts[1].len; i++) {
+        text[i] = symcache_lower(parts[1].data[i]);
+    }
+
+    word.data = text;
+    word.len = symcache_file_word(text, parts[1].len);
+    digits = parts[1].len - word.len;
+
+    if (word.len == 0 || digits > 2 * SYMCACHE_HASH_MAX
+        || !symcache_file_name(&word, &parts[0], req))
+    {
+        return 0;
+    }
+
+    memcpy(id, "hash-", 5);
+    memcpy(id + 5, text + word.len, digits);
+    req->key.kind = SYMCACHE_KIND_FILE;
+
+    return symcache_id_parse(id, 5 + digits, &req->key) == SYMCACHE_OK
+           && req->key.id_type == SYMCACHE_ID_HASH;
+}
+
+/* Writes what the name of a key stands for, and a NUL; the length, or 0. */
+
+static size_t
+symcache_name_unescape(char *buf, const symcache_key_t *key)
+{
+    int     high, low;
+    size_t  i, n;
 
     n = 0;
 
@@ -497,11 +613,53 @@ symcache_symbol_unescape(char *buf, const symcache_key_t *key)
 
     buf[n] = '\0';
 
-    return (buf[0] == '/') == (key->kind == SYMCACHE_KIND_SOURCE)
+    return n;
+}
+
+int
+symcache_symbol_unescape(char *buf, const symcache_key_t *key)
+{
+    size_t              n;
+    symcache_request_t  req;
+
+    n = symcache_name_unescape(buf, key);
+
+    return n > 0 && (buf[0] == '/') == (key->kind == SYMCACHE_KIND_SOURCE)
            && symcache_symbol_escaped(buf, buf + n,
                                       (symcache_kind_e) key->kind, &req)
            && req.key.name_len == key->name_len
            && memcmp(req.key.name, key->name, key->name_len) == 0;
+}
+
+int
+symcache_symbol_file(char *name, char *id, const symcache_key_t *key)
+{
+    char                path[SYMCACHE_NAME_MAX + 1];
+    size_t              n, word;
+    symcache_part_t     parts[3];
+    symcache_request_t  req;
+
+    n = symcache_name_unescape(path, key);
+    word = symcache_file_word(path, n);
+
+    if (word == 0 || path[word] != '/' || key->id_type != SYMCACHE_ID_HASH) {
+        return 0;
+    }
+
+    memcpy(name, path + word + 1, n - word);
+
+    symcache_id_print(id, key);
+    memmove(id + word, id + 5, strlen(id + 5) + 1);
+    memcpy(id, path, word);
+
+    parts[0].data = name;
+    parts[0].len = n - word - 1;
+    parts[1].data = id;
+    parts[1].len = strlen(id);
+    parts[2] = parts[0];
+
+    return symcache_symbol_word(parts, &req)
+           && symcache_key_equal(&req.key, key);
 }
 
 symcache_symbol_e

@@ -12,6 +12,8 @@
  *   <name>/mach-uuid-<hex>/<name>           executable: Mach-O
  *   _.debug/elf-buildid-sym-<hex>/_.debug   debuginfo: ELF
  *   _.dwarf/mach-uuid-sym-<hex>/_.dwarf     debuginfo: Mach-O
+ *   <name>/<word>-<hex>/<name>              file: "r2rmap-v1-", "sha1-" and
+ *                                           what else sources have
  *   buildid/<hex>/debuginfo                 debuginfo, in debuginfod's way
  *   buildid/<hex>/executable                executable, in debuginfod's way
  *   buildid/<hex>/source/<path>             source, in debuginfod's way
@@ -60,10 +62,11 @@ symcache_symbol_e symcache_symbol_parse(const char *p, size_t len,
 
 /*
  * The name of a key of the kinds "source" and "section" is a path, "/usr/a.c",
- * or the name of a section, ".text".  All bytes are written as "%" and two
- * lower-case digits but lower-case letters, digits, "-", "+", "~", and "_" and
- * "." that are not the first.  So it keeps its case, and is one part of a path
- * anywhere.
+ * or the name of a section, ".text".  That of the kind "file" is "<word>-", a
+ * slash and the name in lower case; its id is the hash.  All bytes are written
+ * as "%" and two lower-case digits but lower-case letters, digits, "-", "+",
+ * "~", and "_" and "." that are not the first.  So it keeps its case, and is
+ * one part of a path anywhere.
  *
  * Writes what it stands for and a NUL into buf, which has room for
  * SYMCACHE_NAME_MAX + 1 bytes.  Returns 1, or 0 if the name is not as it is
@@ -71,6 +74,17 @@ symcache_symbol_e symcache_symbol_parse(const char *p, size_t len,
  * with control characters.
  */
 int symcache_symbol_unescape(char *buf, const symcache_key_t *key);
+
+/* The most bytes of "<word>-" of a file. */
+#define SYMCACHE_FILE_WORD_MAX  32
+
+/*
+ * Writes what the key of a file stands for, "<name>" and "<word>-<hex>", each
+ * with a NUL, into name, which has room for SYMCACHE_NAME_MAX + 1 bytes, and
+ * id, for SYMCACHE_FILE_WORD_MAX + 2 * SYMCACHE_HASH_MAX + 1.  Returns 1, or 0
+ * if the name of the key is not as it is written here.
+ */
+int symcache_symbol_file(char *name, char *id, const symcache_key_t *key);
 
 
 #endif /* _SYMCACHE_SYMBOL_PATH_H_INCLUDED_ */

@@ -270,6 +270,26 @@ static const struct walk_case executable_cases[] = {
      {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40"}},
 };
 
+/* the same for files of which only the path is known */
+static const struct walk_case file_cases[] = {
+    {{.name = "a", .layout = LAYOUT_SYMSTORE}, "sha1-%2ffoo.cs", "hash-" BUILD,
+     {"foo.cs/sha1-" BUILD "/foo.cs", "foo.cs/sha1-" BUILD "/file.ptr",
+      "index2.txt"}},
+    {{.name = "a", .layout = LAYOUT_TWO_TIER, .forms = {FORM_PLAIN},
+      .nforms = 1},
+     "r2rmap-v1-%2fa.r2rmap", "hash-67e9247c814e392ba027dbde6748fcbf",
+     {"a/a.r2rmap/r2rmap-v1-67e9247c814e392ba027dbde6748fcbf/a.r2rmap"}},
+    {{.name = "a", .layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "r2rmap-v1-%2fa.r2rmap", "hash-67e9247c814e392ba027dbde6748fcbf",
+     {"a.r2rmap/r2rmap-v1-67e9247c814e392ba027dbde6748fcbf/a.r2rmap"}},
+    /* of no usual path, and layouts that have no such paths */
+    {{.name = "a", .layout = LAYOUT_SSQP}, "r2rmap-v1-%2fa.map",
+     "hash-67e9247c814e392ba027dbde6748fcbf", {NULL}},
+    {{.name = "a", .layout = LAYOUT_SSQP}, "md5-%2fa.cs",
+     "hash-67e9247c814e392ba027dbde6748fcbf", {NULL}},
+    {{.layout = LAYOUT_FLAT}, "sha1-%2ffoo.cs", "hash-" BUILD, {NULL}},
+};
+
 static void key_of(symcache_key_t *key, const char *name, const char *id)
 {
     assert_int_equal(symcache_name_parse(name, strlen(name), key),
@@ -310,6 +330,8 @@ static void test_places_of_a_miss(void **state)
     check_places(executable_cases,
                  sizeof(executable_cases) / sizeof(executable_cases[0]),
                  SYMCACHE_KIND_EXECUTABLE);
+    check_places(file_cases, sizeof(file_cases) / sizeof(file_cases[0]),
+                 SYMCACHE_KIND_FILE);
 }
 
 static bool has_place(const struct source_config *source,

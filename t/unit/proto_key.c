@@ -155,7 +155,7 @@ static void texts_of_kinds(void **state)
                                   "sourcebundle", "source", "section",
                                   "symbfile", "jscache", "msfz",
                                   "sourcecache", "breakpad", "mapping",
-                                  "proguardcache"};
+                                  "proguardcache", "file"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

@@ -80,6 +80,17 @@ static void asked(void **state)
          "sym:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb.sym"},
         {"libc.so.6/" GUID "0/libc.so.6.sym", SYMCACHE_SYMBOL_STORE,
          "sym:libc.so.6/" GUID "0", "libc.so.6/" GUID "0/libc.so.6.sym"},
+        /* files of which only the path is known: PerfView's maps of ReadyToRun
+         * images, SSQP's source files */
+        {"a.r2rmap/r2rmap-v1-" LOWER "/a.r2rmap", SYMCACHE_SYMBOL_STORE,
+         "file:r2rmap-v1-%2fa.r2rmap/hash-" LOWER,
+         "r2rmap-v1-%2fa.r2rmap/hash-" LOWER "/r2rmap-v1-%2fa.r2rmap.file"},
+        {"Foo.cs/SHA1-" BUILD "/foo.cs", SYMCACHE_SYMBOL_STORE,
+         "file:sha1-%2ffoo.cs/hash-" BUILD,
+         "sha1-%2ffoo.cs/hash-" BUILD "/sha1-%2ffoo.cs.file"},
+        {"fo/foo.cs/sha1-" BUILD "/foo.cs", SYMCACHE_SYMBOL_TWO_TIER,
+         "file:sha1-%2ffoo.cs/hash-" BUILD,
+         "sha1-%2ffoo.cs/hash-" BUILD "/sha1-%2ffoo.cs.file"},
         /* two tiers */
         {"cr/crash.pdb/" GUID "1/crash.pdb", SYMCACHE_SYMBOL_TWO_TIER,
          "debuginfo:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb"},
@@ -202,7 +213,13 @@ static void refused(void **state)
         "a.exe/buildid-" BUILD "/a.exe",
         "a.so/elf-buildid-/a.so", "a.so/elf-buildid-abc/a.so",
         "a.so/elf-buildid-sym-" BUILD "/a.so",
-        "a.so/sha1-" BUILD "/a.so",
+        "a.so/sha1-" BUILD "/b.so", ".a/sha1-" BUILD "/.a",
+        "a.so/sha1-" BUILD "0/a.so", "a.so/sha1-abcd/a.so",
+        "a.so/sha1_" BUILD "/a.so", "a.so/-" BUILD "/a.so",
+        "a.so/sha1-" BUILD BUILD "/a.so", "../sha1-" BUILD "/..",
+        "a.so/a23456789-123456789-123456789-12345-" BUILD "/a.so",
+        "b.so/elf-buildid-" BUILD "/a.so", "a\n/sha1-" BUILD "/a\n",
+        "x.debug/elf-buildid-sym-" BUILD "/x.debug",
         "buildid//debuginfo", "buildid/abc/debuginfo",
         "buildid/xy/debuginfo", "buildid/../debuginfo",
         "buildid/" UUID UUID UUID UUID "00/debuginfo",
@@ -216,9 +233,48 @@ static void refused(void **state)
     size_t i;
 
     for (i = 0; i < N(rows); i++) {
+        print_message("# %s\n", rows[i]);
         memset(&req, 0, sizeof(req));
         assert_int_equal(symcache_symbol_parse(rows[i], strlen(rows[i]), &req),
                          SYMCACHE_SYMBOL_NONE);
+    }
+}
+
+/* What the key of a file stands for, and keys that are none. */
+static void names_of_files(void **state)
+{
+    static const char *const good[][3] = {
+        {"sha1-%2ffoo.cs", "foo.cs", "sha1-"},
+        {"r2rmap-v1-%2fa%20b.r2rmap", "a b.r2rmap", "r2rmap-v1-"},
+    };
+    static const char *const bad[] = {
+        "foo.cs",          "sha1-",           "sha1-%2f",  "%2ffoo.cs",
+        "sha1%2ffoo.cs",   "sha1-%2fa%2fb",   "-%2fa",     "sha1-%2f%2e%2e",
+        "sha1-%2f%46oo.cs", "sha1-foo.cs%2fa", "sha1-%2f%0a", "sha1-%2fa%"};
+    char name[SYMCACHE_NAME_MAX + 1], wanted[128];
+    char id[SYMCACHE_FILE_WORD_MAX + 2 * SYMCACHE_HASH_MAX + 1];
+    symcache_key_t key;
+    size_t i;
+
+    for (i = 0; i < N(good); i++) {
+        assert_int_equal(symcache_name_parse(good[i][0], strlen(good[i][0]),
+                                             &key),
+                         SYMCACHE_OK);
+        assert_int_equal(symcache_id_parse("hash-" LOWER, 37, &key),
+                         SYMCACHE_OK);
+        key.kind = SYMCACHE_KIND_FILE;
+        assert_true(symcache_symbol_file(name, id, &key));
+        assert_string_equal(name, good[i][1]);
+        snprintf(wanted, sizeof(wanted), "%s%s", good[i][2], LOWER);
+        assert_string_equal(id, wanted);
+    }
+    for (i = 0; i < N(bad); i++) {
+        assert_int_equal(symcache_name_parse(bad[i], strlen(bad[i]), &key),
+                         SYMCACHE_OK);
+        assert_int_equal(symcache_id_parse("hash-" LOWER, 37, &key),
+                         SYMCACHE_OK);
+        key.kind = SYMCACHE_KIND_FILE;
+        assert_false(symcache_symbol_file(name, id, &key));
     }
 }
 
@@ -228,6 +284,7 @@ static void cut(void **state)
 {
     static const char *const paths[] = {
         "cr/crash.pdb/" GUID "1/crash.sym",
+        "a.cs/sha1-" BUILD "/a.cs",
         "_.debug/elf-buildid-sym-" BUILD "/_.debug",
         "buildid/" BUILD "/executable",
     };
@@ -252,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asked),
         cmocka_unit_test(names_of_paths), cmocka_unit_test(refused),
+        cmocka_unit_test(names_of_files),
         cmocka_unit_test(cut),
     };
 

@@ -106,6 +106,9 @@ static unsigned formats_of(const struct source_config *source,
 {
     unsigned formats = config_source_formats(source);
 
+    if (key->kind == SYMCACHE_KIND_FILE) {
+        return config_source_has_key(source, key) ? 1u << FORMAT_ANY : 0;
+    }
     if (key->kind == SYMCACHE_KIND_SYMCACHE &&
         key->id_type == SYMCACHE_ID_HASH &&
         !(formats & 1u << FORMAT_SYMBFILE)) {

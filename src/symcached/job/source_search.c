@@ -433,6 +433,7 @@ static bool may_link_original(const struct job *job)
 {
     return job->target.transcoder == &order_original && !job->original.copies &&
            job->key.kind != SYMCACHE_KIND_SOURCE &&
+           job->key.kind != SYMCACHE_KIND_FILE &&
            job->key.kind != SYMCACHE_KIND_SECTION;
 }
 

@@ -211,6 +211,10 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
 {
     enum source_layout layout = walk->source->layout;
 
+    if (walk->key->kind == SYMCACHE_KIND_FILE) {
+        (void)symcache_symbol_file(name, id, walk->key);
+        return;
+    }
     if (layout == LAYOUT_SLASHSYMBOLS) {
         spell_slashsymbols(walk, variant, name, id);
         return;
@@ -312,7 +316,10 @@ static void layout_path(char *path, const struct layout_walk *walk,
     const char *word = unified_word(walk->key);
 
     snprintf(file, sizeof(file), "%s%s", name,
-             walk->key->id_type == SYMCACHE_ID_HASH ? ".symbfile" : "");
+             walk->key->id_type == SYMCACHE_ID_HASH &&
+                     kind != SYMCACHE_KIND_FILE
+                 ? ".symbfile"
+                 : "");
     if (kind == SYMCACHE_KIND_SOURCEBUNDLE) {
         snprintf(file, sizeof(file), "%.*s%s", stem_size(name), name,
                  bundle_end(walk->key));
@@ -398,6 +405,9 @@ static bool has_form(const struct layout_walk *walk, enum layout_form form)
 {
     if (walk->key->kind == SYMCACHE_KIND_SOURCEBUNDLE) {
         return form == FORM_PLAIN; /* an archive is packed */
+    }
+    if (walk->key->kind == SYMCACHE_KIND_FILE) {
+        return form != FORM_PACKED; /* nothing tells what is unpacked */
     }
     return config_layout_has_form(walk->source->layout, form) &&
            (form == FORM_PLAIN || walk->source->layout != LAYOUT_NATIVE ||

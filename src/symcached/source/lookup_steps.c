@@ -203,7 +203,8 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
 
     request->key = &key;
     request->formats =
-        symcache_key_is_url(&lookup->key)
+        symcache_key_is_url(&lookup->key) ||
+                lookup->key.kind == SYMCACHE_KIND_FILE
             ? 1u << FORMAT_ANY
             : lookup->formats & config_source_formats(lookup->source);
     request->checksum = lookup->checksum[0] != '\0' ? lookup->checksum : NULL;
