@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a request of Mozilla's protocol.  The first byte of the input
+ * Fuzz target: a request of Mozilla's protocol, or for a source file, whose
+ * text is missing.  The first byte of the input
  * selects the variant.  Every request must get an answer, which is JSON.  All
  * modules are the same SymCache, or are missing.
  */
@@ -11,7 +12,7 @@
 #include "symbolicated/api/protocols.h"
 #include "../t/unit/symc_example.h"
 
-enum { V4 = 1, LENIENT = 2, DEBUG = 4, ORIGIN = 8, BUSY = 16 };
+enum { V4 = 1, LENIENT = 2, DEBUG = 4, ORIGIN = 8, BUSY = 16, SOURCE = 32 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,7 +35,9 @@ static void find_modules(struct api_round *round,
     for (i = 0; i < round->nmodules; i++) {
         if (round->modules[i].state == API_MODULE_UNKNOWN) {
             round->modules[i].state =
-                i % 4 == 3 ? API_MODULE_FAILED : API_MODULE_FOUND;
+                round->modules[i].key.kind != SYMCACHE_KIND_SYMCACHE
+                    ? API_MODULE_MISSING
+                : i % 4 == 3 ? API_MODULE_FAILED : API_MODULE_FOUND;
             round->modules[i].reader = reader;
             round->modules[i].missed = i % 2 == 1;
         }
@@ -89,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                      sizeof(error));
 
     reply.protocol = (flags & V4) != 0 ? API_MOZILLA_V4 : API_MOZILLA_V5;
-    call = mozilla_begin(&request, &reply);
+    call = (flags & SOURCE) != 0 ? mozilla_source_begin(&request, &reply)
+                                 : mozilla_begin(&request, &reply);
     if (call != NULL) {
         find_modules(call->round, &reader);
         json_write_reset(&w);

@@ -319,6 +319,7 @@ enum mozilla_on_failure {
 struct mozilla_config {
     bool enabled;
     bool lenient; /* a bad name of a module fails that module only */
+    bool source;  /* texts of source files are given to who asks */
     enum mozilla_on_failure on_failure;
     unsigned wait; /* seconds that an answer waits for conversions */
     unsigned requests; /* that may run */

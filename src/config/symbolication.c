@@ -117,6 +117,7 @@ static int read_on_failure(struct config_reader *r, const cJSON *item,
 static const struct config_field mozilla_fields[] = {
     MOZILLA(enabled, config_bool, 0, 0),
     MOZILLA(lenient, config_bool, 0, 0),
+    MOZILLA(source, config_bool, 0, 0),
     MOZILLA(on_failure, read_on_failure, 0, 0),
     MOZILLA(wait, config_duration, 0, DAY),
     MOZILLA(requests, config_count, 1, 1000000),

@@ -20,6 +20,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_APPLE] = "apple",
         [API_JVM] = "jvm",
         [API_JS] = "js",
+        [API_SOURCE] = "source",
     };
 
     return names[protocol];
@@ -66,6 +67,12 @@ struct api_call *api_begin(const struct api_request *request,
             reply->protocol = paths[i].protocol;
             return mozilla_begin(request, reply);
         }
+    }
+    if (request->config->mozilla.enabled &&
+        request->config->mozilla.source &&
+        strcmp(request->path, "/source/v1") == 0) {
+        reply->protocol = API_SOURCE;
+        return mozilla_source_begin(request, reply);
     }
     if (request->config->symbolicator.enabled &&
         symbolicator_owns(request->config, request->path)) {

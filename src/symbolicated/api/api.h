@@ -34,6 +34,7 @@ enum api_protocol {
     API_APPLE,
     API_JVM,
     API_JS,
+    API_SOURCE,
     API_PROTOCOLS
 };
 

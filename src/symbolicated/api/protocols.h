@@ -13,6 +13,10 @@
 struct api_call *mozilla_begin(const struct api_request *request,
                                struct api_reply *reply);
 
+/* POST /source/v1: the text of a source file. */
+struct api_call *mozilla_source_begin(const struct api_request *request,
+                                      struct api_reply *reply);
+
 /*
  * Answers what is the same for all pages of Mozilla's service: CORS, OPTIONS,
  * and a method that is not method ("POST" or "GET").  Returns true when it

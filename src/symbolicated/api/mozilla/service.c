@@ -172,7 +172,7 @@ static bool looks_like_ours(const struct api_request *request)
 }
 
 /*
- * A web page asks other services than these (/source/v1, /asm/v1) and has to
+ * A web page asks other services than these (/asm/v1) and has to
  * see that there are none.  Without these headers its browser reports a network
  * error, and after a preflight that fails as well.
  */
