@@ -196,6 +196,22 @@ static bool next_line(const char **at, const char *end,
     return true;
 }
 
+/* Is this in the parentheses of a frame?  .NET has parameters there, with
+ * their types, or nothing. */
+static bool is_place(const struct jvm_line *line)
+{
+    static const char *const words[] = {"Unknown Source", "Native Method"};
+    const char *begin = line->method.data + line->method.size + 1;
+    size_t i, size = (size_t)(line->behind.data - 1 - begin);
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (size == strlen(words[i]) && memcmp(begin, words[i], size) == 0) {
+            return true;
+        }
+    }
+    return size > 0 && memchr(begin, ' ', size) == NULL;
+}
+
 bool jvm_is_trace(const char *text, size_t size)
 {
     const char *at = text;
@@ -206,7 +222,7 @@ bool jvm_is_trace(const char *text, size_t size)
 
     for (i = 0; i < SNIFFED && next_line(&at, text + size, &whole, &n); i++) {
         jvm_line_read(&line, (struct symc_string){whole.data, n});
-        if (line.kind == JVM_LINE_FRAME) {
+        if (line.kind == JVM_LINE_FRAME && is_place(&line)) {
             return true;
         }
     }

@@ -125,7 +125,7 @@ int crash_report_show(struct settings *settings, const char *file,
     if (request == NULL) {
         command_no_memory();
     }
-    code = report_names(settings, file, request,
+    code = report_names(settings, "/symbolicate", file, request,
                         "frames have no names but the report's own",
                         print_answer);
     free(request);

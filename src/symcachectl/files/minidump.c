@@ -145,7 +145,7 @@ int minidump_show(struct settings *settings, const char *file)
         return code;
     }
     text = make_request();
-    code = report_names(settings, file, text,
+    code = report_names(settings, "/symbolicate", file, text,
                         "the dump is walked without symbols, and frames have "
                         "no names", print_answer);
     free(text);

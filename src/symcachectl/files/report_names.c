@@ -40,23 +40,23 @@ static bool is_running(const struct settings *settings)
     return is_there;
 }
 
-int report_names(const struct settings *settings, const char *file, char *text,
-                 const char *without, void (*print)(const cJSON *answer))
+int report_names(const struct settings *settings, const char *path,
+                 const char *file, char *text, const char *without,
+                 void (*print)(const cJSON *answer))
 {
     int code = COMMAND_OK;
     cJSON *answer;
 
     if (settings->socket != NULL ||
         (settings->root == NULL && is_running(settings))) {
-        return client_send(settings, "/symbolicate", text, SECONDS, print,
+        return client_send(settings, path, text, SECONDS, print,
                            NULL);
     }
     if (settings->root == NULL) {
         fprintf(stderr, "symcachectl: symbolicated is not reached: %s\n",
                 without);
     }
-    answer =
-        store_reader_answer(settings->root, "/symbolicate", file, text, &code);
+    answer = store_reader_answer(settings->root, path, file, text, &code);
     if (answer != NULL) {
         print(answer);
         code = command_finish(COMMAND_OK);

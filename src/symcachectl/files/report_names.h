@@ -11,13 +11,14 @@
 #include "symcachectl/settings.h"
 
 /*
- * Sends a request of POST /symbolicate to the daemon or the server of the
- * settings, or answers it from the files of their store; and where none of them
- * is named, and none runs, without files: then a line says what that means
- * ("without").  Has the answer printed.  The text is changed; file is what
- * messages call it.  Returns an exit code.
+ * Sends a request that is posted to path, such as "/symbolicate", to the daemon
+ * or the server of the settings, or answers it from the files of their store;
+ * and where none of them is named, and none runs, without files: then a line
+ * says what that means ("without").  Has the answer printed.  The text is
+ * changed; file is what messages call it.  Returns an exit code.
  */
-int report_names(const struct settings *settings, const char *file, char *text,
-                 const char *without, void (*print)(const cJSON *answer));
+int report_names(const struct settings *settings, const char *path,
+                 const char *file, char *text, const char *without,
+                 void (*print)(const cJSON *answer));
 
 #endif

@@ -10,13 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "addresses.h"
 #include "crash_report.h"
+#include "jvm_trace.h"
 #include "minidump.h"
 #include "retrace.h"
 #include "reports/apple/apple.h"
 #include "reports/jstrace/jstrace.h"
+#include "symbolication/jvm/jvm.h"
 #include "script_trace.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/command.h"
@@ -306,10 +309,18 @@ static int answer(const struct settings *settings, const char *path,
     return command_finish(code);
 }
 
+/* What options say of a trace; NULL: nothing. */
+struct hints {
+    const char *images; /* of .NET */
+    const char *maps;   /* of JavaScript */
+    const char *uuid;   /* of a mapping of the JVM */
+};
+
 /* Prints the frames of a file that is a crash report, or a profile with names,
  * and sets *code.  Returns false if it is none. */
 static bool show_report(struct settings *settings, const char *file,
-                        const char *maps, char *text, size_t size, int *code)
+                        const struct hints *hints, char *text, size_t size,
+                        int *code)
 {
     if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
                       memcmp(text, "PMDM", 4) == 0)) {
@@ -324,8 +335,15 @@ static bool show_report(struct settings *settings, const char *file,
         *code = profile_show(settings, file, text, size);
         return true;
     }
-    if (jstrace_is_trace(text, size) && path_of(text) == NULL) {
-        *code = script_trace_show(settings, maps, text, size);
+    if (path_of(text) != NULL) {
+        return false;
+    }
+    if (jvm_is_trace(text, size)) {
+        *code = jvm_trace_show(settings, hints->uuid, file, text, size);
+        return true;
+    }
+    if (jstrace_is_trace(text, size)) {
+        *code = script_trace_show(settings, hints->maps, text, size);
         return true;
     }
     return false;
@@ -335,8 +353,8 @@ static bool show_report(struct settings *settings, const char *file,
  * to that of its protocol.  Returns NULL after printing what is wrong, or what
  * a crash report has. */
 static char *ask_file(struct settings *settings, const char *file,
-                      const char *images, const char *maps,
-                      const char **path, int *code)
+                      const struct hints *hints, const char **path,
+                      int *code)
 {
     size_t size;
     char *text = read_request(file, &size);
@@ -345,14 +363,14 @@ static char *ask_file(struct settings *settings, const char *file,
     if (text == NULL) {
         return NULL;
     }
-    if (images == NULL &&
-        show_report(settings, file, maps, text, size, code)) {
+    if (hints->images == NULL &&
+        show_report(settings, file, hints, text, size, code)) {
         free(text);
         return NULL;
     }
-    if (images != NULL) {
+    if (hints->images != NULL) {
         trace_read(&trace, text);
-        return trace_request(&trace, images);
+        return trace_request(&trace, hints->images);
     }
     *path = path_of(text);
     if (*path == NULL) {
@@ -360,8 +378,8 @@ static char *ask_file(struct settings *settings, const char *file,
         *code = command_fail(COMMAND_USAGE, file,
                              "not a request (\"stacktraces\", \"jobs\" or "
                              "\"memoryMap\"), crash report, profile or trace "
-                             "of JavaScript; a trace of .NET needs --images, "
-                             "one of the JVM --mapping");
+                             "of JavaScript or the JVM; a trace of .NET needs "
+                             "--images");
         return NULL;
     }
     return text;
@@ -389,13 +407,13 @@ static char *ask_module(int argc, char **argv, int *code)
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
-    const char *images = NULL, *maps = NULL, *path = "/symbolicate";
-    const char *url = NULL, *mapping = NULL;
+    struct hints hints = {0};
+    const char *path = "/symbolicate", *url = NULL, *mapping = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
                                         {"--url", NULL, &url},
-                                        {"--maps", NULL, &maps},
-                                        {"--images", NULL, &images},
+                                        {"--maps", NULL, &hints.maps},
+                                        {"--images", NULL, &hints.images},
                                         {"--mapping", NULL, &mapping}};
     char *text;
     int code;
@@ -413,14 +431,17 @@ int symbolicate_command(int argc, char **argv)
         return usage("no URL", url);
     }
     settings.socket = url != NULL ? url : settings.socket;
-    if (mapping != NULL) {
+    if (mapping != NULL && strlen(mapping) == JVM_UUID &&
+        jvm_trace_is_uuid(mapping) && access(mapping, F_OK) != 0) {
+        hints.uuid = mapping;
+    } else if (mapping != NULL) {
         return argc == 1 ? retrace_show(mapping, argv[0])
                          : usage("more than one TRACE", argv[1]);
     }
-    if (images != NULL && argc > 1) {
+    if ((hints.images != NULL || hints.uuid != NULL) && argc > 1) {
         return usage("more than one TRACE", argv[1]);
     }
-    text = argc == 1 ? ask_file(&settings, argv[0], images, maps, &path, &code)
+    text = argc == 1 ? ask_file(&settings, argv[0], &hints, &path, &code)
                      : ask_module(argc, argv, &code);
     if (text == NULL) {
         return code;

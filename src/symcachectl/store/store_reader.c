@@ -30,6 +30,7 @@ static const struct symbolication_config config = {
     .symbolicator = {.enabled = true,
                      .sources = SYMBOLICATOR_SOURCES_IGNORE,
                      .tokens = true,
+                     .jvm = {.enabled = true, .requests = 1},
                      .requests = 1},
 };
 

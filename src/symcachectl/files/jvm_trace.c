@@ -1,0 +1,311 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbolicate, with a stack trace of the JVM and without a mapping
+ * at hand: a mapping has no id in the program, so the trace is asked for one by
+ * the UUID that build plugins give it, as a request of POST /symbolicate-jvm.
+ */
+#include "jvm_trace.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_names.h"
+#include "symbolication/jvm/jvm.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+/* The text that is printed; an answer has the numbers of its lines. */
+static struct symc_string trace;
+static const char *mapping; /* its UUID */
+static bool is_json;
+
+bool jvm_trace_is_uuid(const char *text)
+{
+    size_t i;
+
+    for (i = 0; i < JVM_UUID; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
+                                                    : !isxdigit(
+                                                          (unsigned char)
+                                                              text[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds a UUID in a line that says what it is of, as in Sentry's entry of a
+ * manifest, "io.sentry.proguard-uuids".  Returns it, or NULL. */
+static const char *find_uuid(const char *text)
+{
+    static const char *const words[] = {"proguard", "ProGuard", "mapping"};
+    const char *p, *end;
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        for (p = strstr(text, words[i]); p != NULL; p = strstr(p, words[i])) {
+            end = p + strcspn(p, "\n");
+            for (p += strlen(words[i]); p < end; p++) {
+                if (!isxdigit((unsigned char)p[-1]) && jvm_trace_is_uuid(p) &&
+                    !isxdigit((unsigned char)p[JVM_UUID])) {
+                    return p;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Gets the next line of a text with its end. */
+static bool next_line(struct symc_string *rest, struct symc_string *whole,
+                      struct jvm_line *line)
+{
+    const char *lf = memchr(rest->data, '\n', rest->size);
+    size_t size = lf != NULL ? (size_t)(lf - rest->data) : rest->size;
+    struct symc_string bare = {rest->data, size};
+
+    if (rest->size == 0) {
+        return false;
+    }
+    bare.size -= size > 0 && bare.data[size - 1] == '\r';
+    jvm_line_read(line, bare);
+    *whole = (struct symc_string){rest->data, size + (lf != NULL)};
+    rest->data += whole->size;
+    rest->size -= whole->size;
+    return true;
+}
+
+/* the request ---------------------------------------------------------------
+ */
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+static void add_text(cJSON *object, const char *key, struct symc_string text)
+{
+    char *copy = strndup(text.data, text.size);
+
+    if (copy == NULL) {
+        command_no_memory();
+    }
+    add(object, key, cJSON_CreateString(copy));
+    free(copy);
+}
+
+static cJSON *add_list(cJSON *object, const char *key)
+{
+    cJSON *list = cJSON_CreateArray();
+
+    add(object, key, list);
+    return list;
+}
+
+static cJSON *append(cJSON *list)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    if (object == NULL || !cJSON_AddItemToArray(list, object)) {
+        command_no_memory();
+    }
+    return object;
+}
+
+/* Returns its frames. */
+static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
+{
+    cJSON *stack = append(stacks), *exception;
+    struct symc_string type, package = {"", 0};
+    const char *dot;
+
+    if (thrown != NULL) {
+        type = thrown->class;
+        dot = memrchr(type.data, '.', type.size);
+        if (dot != NULL) {
+            package = (struct symc_string){type.data,
+                                           (size_t)(dot - type.data)};
+            type.data += package.size + 1;
+            type.size -= package.size + 1;
+        }
+        exception = cJSON_CreateObject();
+        add(stack, "exception", exception);
+        add_text(exception, "type", type);
+        add_text(exception, "module", package);
+    }
+    return add_list(stack, "frames");
+}
+
+static char *make_request(void)
+{
+    cJSON *root = cJSON_CreateObject(), *stacks, *frames = NULL, *object;
+    struct symc_string rest = trace, whole;
+    struct jvm_line line;
+    unsigned number;
+    char *request;
+
+    add_list(root, "sources");
+    add(root, "options", object = cJSON_CreateObject());
+    add(object, "frame_order", cJSON_CreateString("callee_first"));
+    object = append(add_list(root, "modules"));
+    add(object, "type", cJSON_CreateString("proguard"));
+    add_text(object, "uuid", (struct symc_string){mapping, JVM_UUID});
+    stacks = add_list(root, "stacktraces");
+    for (number = 0; next_line(&rest, &whole, &line); number++) {
+        if (line.kind == JVM_LINE_EXCEPTION) {
+            frames = add_trace(stacks, &line);
+        } else if (line.kind == JVM_LINE_FRAME) {
+            frames = frames != NULL ? frames : add_trace(stacks, NULL);
+            object = append(frames);
+            add_text(object, "module", line.class);
+            add_text(object, "function", line.method);
+            add(object, "index", cJSON_CreateNumber(number));
+            if (line.line > 0) {
+                add(object, "lineno", cJSON_CreateNumber(line.line));
+            }
+        }
+    }
+    request = cJSON_PrintUnformatted(root);
+    if (request == NULL) {
+        command_no_memory();
+    }
+    cJSON_Delete(root);
+    return request;
+}
+
+/* the answer ----------------------------------------------------------------
+ */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* Tabs and ends of lines stay. */
+static void put(struct symc_string text)
+{
+    size_t n;
+    char *safe;
+
+    while (text.size > 0) {
+        for (n = 0; n < text.size && strchr("\t\r\n", text.data[n]) == NULL;
+             n++) {
+        }
+        safe = printable(text.data, n);
+        fputs(safe, stdout);
+        free(safe);
+        if (n < text.size) {
+            putchar(text.data[n++]);
+        }
+        text.data += n;
+        text.size -= n;
+    }
+}
+
+static void put_end(const struct jvm_line *line, struct symc_string whole)
+{
+    const char *end = line->behind.data;
+
+    put((struct symc_string){end, whole.size - (size_t)(end - whole.data)});
+}
+
+/* Prints the frames that come of a line, and returns the first other one. */
+static const cJSON *print_frames(const cJSON *frame, unsigned number,
+                                 const struct jvm_line *line,
+                                 struct symc_string whole)
+{
+    for (; frame != NULL && printable_number(frame, "index") == number;
+         frame = frame->next) {
+        if (get(frame, "filename") == NULL) {
+            put(whole); /* it is not in the mapping */
+            continue;
+        }
+        put(line->before);
+        printable_put_field(stdout, frame, "module");
+        putchar('.');
+        printable_put_field(stdout, frame, "function");
+        putchar('(');
+        printable_put_field(stdout, frame, "filename");
+        if (printable_number(frame, "lineno") > 0) {
+            printf(":%.0f", printable_number(frame, "lineno"));
+        }
+        putchar(')');
+        put_end(line, whole);
+    }
+    return frame;
+}
+
+static void print_exception(const cJSON *exception,
+                            const struct jvm_line *line,
+                            struct symc_string whole)
+{
+    const char *package = printable_field(exception, "module");
+
+    put(line->before);
+    printable_put(stdout, package);
+    fputs(package[0] != '\0' ? "." : "", stdout);
+    printable_put_field(stdout, exception, "type");
+    put_end(line, whole);
+}
+
+static void print_answer(const cJSON *answer)
+{
+    const cJSON *stack = NULL, *frame = NULL, *error;
+    struct symc_string rest = trace, whole;
+    struct jvm_line line;
+    unsigned number;
+
+    if (is_json) {
+        printable_json(stdout, answer);
+        return;
+    }
+    cJSON_ArrayForEach(error, get(answer, "errors"))
+    {
+        fprintf(stderr, "symcachectl: mapping %s: %s\n",
+                printable_field(error, "uuid"),
+                printable_field(error, "type"));
+    }
+    for (number = 0; next_line(&rest, &whole, &line); number++) {
+        if (line.kind != JVM_LINE_OTHER &&
+            (stack == NULL || line.kind == JVM_LINE_EXCEPTION)) {
+            stack = stack != NULL ? stack->next
+                                  : get(answer, "stacktraces")->child;
+            frame = stack != NULL ? get(stack, "frames")->child : NULL;
+        }
+        if (line.kind == JVM_LINE_EXCEPTION) {
+            print_exception(get(stack, "exception"), &line, whole);
+        } else if (line.kind == JVM_LINE_FRAME) {
+            frame = print_frames(frame, number, &line, whole);
+        } else {
+            put(whole);
+        }
+    }
+}
+
+int jvm_trace_show(struct settings *settings, const char *uuid,
+                   const char *file, const char *text, size_t size)
+{
+    char *request;
+    int code;
+
+    trace = (struct symc_string){text, size};
+    mapping = uuid != NULL ? uuid : find_uuid(text);
+    if (mapping == NULL) {
+        fprintf(stderr, "symcachectl: nothing names a mapping (--mapping): "
+                        "the trace is printed as it is\n");
+        put(trace);
+        return command_finish(COMMAND_OK);
+    }
+    is_json = settings->is_json != 0;
+    settings->is_json = 0; /* an answer of a server is printed as ours is */
+    request = make_request();
+    code = report_names(settings, "/symbolicate-jvm", file, request,
+                        "the trace is printed as it is", print_answer);
+    free(request);
+    return code;
+}
