@@ -23,22 +23,21 @@ my $data = $t->data('javascript');
 my $s = Test::Sentry->new($t, token => 's3cret');
 plan skip_all => 'no extended attributes here, so files have no digest'
     if !$t->has_attributes;
-$t->start_symcached({
+my $config = {
     stores => { default => { root => $t->path('store') } },
     limits => { attempts => 1 },
     symbolication => {
         symbolicator => { sources => 'allow', tenants => {
             root => $t->path('tenants'), count => 40, hosts => [$s->host] } },
     },
-});
+};
+$t->start_symcached($config);
 $t->start_symbolicated;
-
-my $scope = 0;
 
 sub request {
     my ($body, %o) = @_;
     my $r = $t->post($t->symbolicated_socket,
-        '/symbolicate-js?scope=' . ($o{scope} // 'a'),
+        '/symbolicate-js?scope=' . ($o{scope} // 'a') . ($o{query} // ''),
         $json->encode({ source => { id => 'x', token => 's3cret',
             url => $s->artifact_lookup }, %$body }),
         'Content-Type: application/json');
@@ -162,6 +161,56 @@ is file_of('url', 2 => $right, 1 => bundle({ a => [{ type => 'minified_source',
     type => 'source_map', url => '~/js/other.map' }, $other] })), 'other.js',
     'the URL itself comes before its path';
 
+# --- why
+
+sub why {
+    my ($body, %o) = @_;
+    my $r = request($body, %o, query => '&why=1');
+    return map { $_->{why} } @{ $r->{stacktraces}[0]{frames} };
+}
+sub asked {
+    my ($why, $type) = @_;
+    my ($file) = grep { $_->{type} eq $type } @$why;
+    return [map { "$_->{what}: $_->{answer}" } @{ $file->{asked} }];
+}
+$s->store('artifacts', []);
+$s->artifact('', $right, id => 4, bundle => 1);
+$s->artifact('', 'what?', id => 5, bundle => 1);
+my ($why) = why({ @frames }, scope => 'why');
+is_deeply asked($why, 'minified_source'), ['list: found', 'bundle: failed',
+    'entry: not found', 'entry: found'], 'what was asked for a script, in order'
+    or diag explain $why;
+is_deeply [map { $_->{key} } grep { $_->{what} eq 'entry' }
+    map { @{ $_->{asked} // [] } } $why->[0]],
+    ['https://cdn.example.com/js/terser.js', '~/js/terser.js'], '... by which keys';
+is_deeply asked($why, 'source_map'), ['bundle: failed', 'entry: not found',
+    'entry: found'], '... for its map, without another list';
+is_deeply [map { "$_->{type} $_->{answer}" } @$why], ['minified_source found',
+    'source_map found', 'jscache found'], '... and what has become of all';
+ok !request({ @frames }, scope => 'why')->{stacktraces}[0]{frames}[0]{why},
+    'nobody is told who does not ask';
+
+($why) = why({ @frames, source => { id => 'x', token => 'wrong',
+    url => $s->artifact_lookup } }, scope => 'wrong');
+my ($list) = grep { $_->{what} eq 'list' } @{ $why->[0]{asked} };
+is $list->{answer}, 'failed', 'a source that refuses the token';
+like $list->{attempts}[0]{detail}, qr/\b401\b/, '... says so: 401'
+    or diag explain $why;
+unlike $json->encode($why), qr/\Q@{[$t->path('')]}\E/,
+    '... and nothing of the folders here';
+is asked($why, 'minified_source')->[-1], 'web: disabled', '... and then the web';
+
+# --- a source that gets no store is no absence
+
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+$config->{symbolication}{symbolicator}{tenants}{count} = 1;
+$t->start_symcached($config);
+$t->start_symbolicated;
+is file_of('why', 4 => $right), 'src/money.js', 'a source has the only store';
+my $refused = request({ @frames }, scope => 'another');
+is $refused->{status}, 503, 'another one is refused' or diag explain $refused;
+like $refused->{body}, qr/no store/, '... loudly';
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;

@@ -41,6 +41,23 @@ void api_reply_header(struct api_reply *reply, const char *name,
     }
 }
 
+bool api_query_has(const struct api_request *request, const char *name,
+                   const char *value)
+{
+    const char *p = request->query != NULL ? request->query : "";
+    size_t n, size = strlen(name);
+
+    for (; *p != '\0'; p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        if (n == size + 1 + strlen(value) && strncmp(p, name, size) == 0 &&
+            p[size] == '=' &&
+            strncmp(p + size + 1, value, n - size - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool api_is_encoded(const struct api_request *request)
 {
     const char *coding = request->header(request, "Content-Encoding");

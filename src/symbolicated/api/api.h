@@ -237,6 +237,8 @@ struct api_call {
     const struct api_walk *walk; /* that its work has come to; or NULL */
     const char *left_out; /* of which the answer has not all, as there is too
                              much; static; or NULL */
+    bool lacks_tenant; /* its store could not be had, so that nothing was asked
+                          of its source */
     bool is_stopped; /* modules are late as the process stops */
     size_t parts; /* that have gone out; a step may not count on one before */
     uint64_t wait; /* milliseconds until those that are missing are late */
@@ -274,6 +276,10 @@ const char *api_protocol_name(enum api_protocol protocol);
 
 /* Whether the body has a Content-Encoding, which no protocol reads. */
 bool api_is_encoded(const struct api_request *request);
+
+/* Has the query of a request this value of a parameter? */
+bool api_query_has(const struct api_request *request, const char *name,
+                   const char *value);
 
 /* Adds a header, whose texts are static or of the request: when the reply is
  * sent, the call is gone. */

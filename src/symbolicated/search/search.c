@@ -537,6 +537,7 @@ static void on_tenant(void *arg, enum exchange_news news,
     if (news == EXCHANGE_ENDED) {
         set_tenant(search, tenant_open(search->settings, body));
     }
+    search->call->lacks_tenant = search->tenant == NULL;
     exchange_free(search->exchange);
     search->exchange = NULL;
     for (i = 0; i < search->round->nmodules; i++) {

@@ -57,7 +57,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     bool has_all_lines = (call->config->symbolicator.corrections &
                           1u << CORRECTION_MAP_LINES) != 0;
 
-    if (!is_late(call)) {
+    if (!is_late(call) && !api->lacks_tenant) {
         js_files_begin(&call->files);
         if (!js_frames_find(&call->files, call->modules, call->places,
                             has_all_lines) &&
@@ -68,6 +68,10 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     api_reply_header(reply, "Cache-Control", "no-store");
     if (is_late(call)) {
         answer_late(call, reply);
+        return API_FINISHED;
+    }
+    if (api->lacks_tenant) {
+        answer_later(reply, "the source has no store here for now");
         return API_FINISHED;
     }
     reply->status = 200;
@@ -213,6 +217,7 @@ static int prepare(struct js_call *call, const char *scope, const char **error)
     call->files.has_source = is_allowed;
     call->files.has_scraping =
         request->has_scraping && call->config->javascript.scraping;
+    call->files.tells_why = call->api.attempts != API_ATTEMPTS_OF_NONE;
     call->files.now = (uint64_t)time(NULL);
     call->files.most = call->config->limits.answer_size;
     call->api.nframes = request->nframes;
@@ -262,6 +267,9 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
     call->api.round = &call->api.first;
     call->api.step = step;
     call->api.free = release;
+    if (api_query_has(request, "why", "1")) {
+        call->api.attempts = API_ATTEMPTS_OF_ALL;
+    }
     if (!request_limit_begin(&running,
                              request->config->symbolicator.js.requests,
                              request->size,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frame_source.h"
+#include "js_why.h"
 
 static void write_member(struct json_writer *w, const char *name,
                          struct symc_string text)
@@ -117,7 +118,7 @@ static void write_data(struct json_writer *w, const struct js_place *place)
 /* A frame as it came, with the lines of its script. */
 static void write_raw(struct json_writer *w, const struct js_files *files,
                       const struct js_frame *frame,
-                      const struct js_place *place)
+                      const struct js_place *place, bool tells_why)
 {
     const struct json *json = &files->request->json;
     const uint32_t *members = frame->members;
@@ -141,6 +142,9 @@ static void write_raw(struct json_writer *w, const struct js_files *files,
     pass(w, json, "colno", members[JS_COLNO]);
     write_lines(w, json, frame, &raw.lines);
     write_data(w, &raw);
+    if (tells_why) {
+        js_why_write(w, place);
+    }
     json_write_close(w, '}');
 }
 
@@ -157,7 +161,7 @@ static void write_frame(struct json_writer *w, const struct js_files *files,
     const struct json *json = &files->request->json;
 
     if (!place->is_found) {
-        write_raw(w, files, frame, place);
+        write_raw(w, files, frame, place, files->tells_why);
         return;
     }
     json_write_open(w, '{');
@@ -170,6 +174,9 @@ static void write_frame(struct json_writer *w, const struct js_files *files,
     write_number(w, "colno", place->token.column);
     write_lines(w, json, frame, &place->lines);
     write_data(w, place);
+    if (files->tells_why) {
+        js_why_write(w, place);
+    }
     json_write_close(w, '}');
 }
 
@@ -189,8 +196,11 @@ static void write_stacks(struct json_writer *w, const struct js_files *files,
         json_write_open(w, '[');
         for (k = stack->first;
              k < stack->first + stack->count && w->size <= files->most; k++) {
-            (is_raw ? write_raw : write_frame)(w, files, &request->frames[k],
-                                               &places[k]);
+            if (is_raw) {
+                write_raw(w, files, &request->frames[k], &places[k], false);
+            } else {
+                write_frame(w, files, &request->frames[k], &places[k]);
+            }
         }
         json_write_close(w, ']');
         json_write_close(w, '}');

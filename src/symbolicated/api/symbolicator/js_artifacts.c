@@ -292,12 +292,29 @@ static bool add_value(char *url, const char *name, struct symc_string value)
                             encoded) < URL_ROOM - used;
 }
 
+/* The key is copied: lists are printed where they are asked for. */
+static void note_list(struct js_files *files, struct js_file *file,
+                      struct symc_string key, const struct js_want *want)
+{
+    char *copy = files->tells_why ? js_take(files, key.size + 1) : NULL;
+
+    if (copy != NULL) {
+        memcpy(copy, key.data, key.size);
+        js_files_note(files, file,
+                      &(struct js_asked){
+                          .what = "list",
+                          .key = {copy, key.size},
+                          .answer = want == NULL ? "refused: too long" : NULL,
+                          .module = js_want_module(want)});
+    }
+}
+
 /* our own uploads ----------------------------------------------------------
  */
 
 /* Adds the bundles of a list.  Returns false while it is pending. */
 static bool read_list(struct js_files *files, const char *name,
-                      const char *how, size_t *n)
+                      const char *how, size_t *n, struct js_file *file)
 {
     struct js_want *want = js_want_list(files, name);
     struct js_file list = {0};
@@ -305,6 +322,7 @@ static bool read_list(struct js_files *files, const char *name,
     const char *p, *end, *line;
 
     js_want_take(&list, want);
+    note_list(files, file, (struct symc_string){name, strlen(name)}, want);
     if (list.state != JS_FILE_FOUND) {
         return list.state != JS_FILE_PENDING;
     }
@@ -324,14 +342,15 @@ static bool read_list(struct js_files *files, const char *name,
 
 /* Those with the debug id; or if there are none, those of the release. Returns
  * false while a list is pending. */
-static bool ask_uploads(struct js_files *files, const char *debug_id)
+static bool ask_uploads(struct js_files *files, const char *debug_id,
+                        struct js_file *file)
 {
     const struct js_request *request = files->request;
     char name[ARTIFACT_LIST_SIZE];
     size_t n = 0;
 
     if (artifact_list_of_id(name, debug_id) &&
-        !read_list(files, name, "debug-id", &n)) {
+        !read_list(files, name, "debug-id", &n, file)) {
         return false;
     }
     if (n > 0 || request->release.data == NULL) {
@@ -340,7 +359,7 @@ static bool ask_uploads(struct js_files *files, const char *debug_id)
     artifact_list_of_release(name, request->release.data,
                              request->release.size, request->dist.data,
                              request->dist.size);
-    return read_list(files, name, "release", &n);
+    return read_list(files, name, "release", &n, file);
 }
 
 /* the source ---------------------------------------------------------------
@@ -349,7 +368,7 @@ static bool ask_uploads(struct js_files *files, const char *debug_id)
 /* Asks which artifacts it has for a file.  Returns false while that is
  * pending. */
 static bool ask_source(struct js_files *files, struct symc_string url,
-                       const char *debug_id)
+                       const char *debug_id, struct js_file *file)
 {
     const struct js_request *request = files->request;
     char list[URL_ROOM] = "", stem[SYMCACHE_URL_MAX];
@@ -382,6 +401,7 @@ static bool ask_source(struct js_files *files, struct symc_string url,
                            true, false, &since);
     }
     js_want_take(&answer, want);
+    note_list(files, file, (struct symc_string){list, strlen(list)}, want);
     if (answer.state == JS_FILE_FOUND) {
         add_list(files, answer.text);
     }
@@ -389,10 +409,10 @@ static bool ask_source(struct js_files *files, struct symc_string url,
 }
 
 bool js_artifacts_ask(struct js_files *files, struct symc_string url,
-                      const char *debug_id)
+                      const char *debug_id, struct js_file *file)
 {
-    return files->has_source ? ask_source(files, url, debug_id)
-                             : ask_uploads(files, debug_id);
+    return files->has_source ? ask_source(files, url, debug_id, file)
+                             : ask_uploads(files, debug_id, file);
 }
 
 /* A file of its own.  An empty one counts if it has a header. */
@@ -400,13 +420,20 @@ static void fetch_artifact(struct js_files *files,
                            const struct js_artifact *artifact,
                            struct js_file *file)
 {
+    struct js_want *want;
     uint64_t since;
 
     file->reference = artifact->reference;
     file->uri = artifact->uri;
     file->resolved_with = artifact->resolved_with;
-    js_want_take(file,
-                 js_want_url(files, artifact->url, false, false, &since));
+    want = js_want_url(files, artifact->url, false, false, &since);
+    js_want_take(file, want);
+    js_files_note(
+        files, file,
+        &(struct js_asked){.what = "file",
+                           .key = artifact->url,
+                           .answer = want == NULL ? "refused: its URL" : NULL,
+                           .module = js_want_module(want)});
     if (file->state == JS_FILE_FOUND && file->text.size == 0 &&
         !artifact->has_headers) {
         file->state = JS_FILE_MISSING;
@@ -416,14 +443,11 @@ static void fetch_artifact(struct js_files *files,
 /* bundles ------------------------------------------------------------------
  */
 
-/* Takes an entry of a bundle.  Returns false if nothing can be read there. */
-static bool take_entry(const struct js_bundle *bundle,
+/* Takes an entry of a bundle. */
+static void take_entry(const struct js_bundle *bundle,
                        const struct sourcecache_entry *entry,
                        const char *resolved_with, struct js_file *file)
 {
-    if (entry->status != SOURCECACHE_TEXT) {
-        return false;
-    }
     file->state = JS_FILE_FOUND;
     file->text = (struct symc_string){
         entry->text.data != NULL ? entry->text.data : "", entry->text.size};
@@ -438,26 +462,71 @@ static bool take_entry(const struct js_bundle *bundle,
                              ? (uint64_t)((const uint8_t *)entry->text.data -
                                           bundle->reader->data)
                              : 0;
-    return true;
 }
 
-static bool find_by_id(const struct js_files *files,
-                       enum sourcecache_type type, const char *debug_id,
-                       struct js_file *file)
+/* Notes what a bundle says of an entry.  Returns false if there is none with a
+ * text. */
+static bool is_there(struct js_files *files, struct js_file *file,
+                     const struct js_bundle *bundle, struct symc_string key,
+                     bool is_found, const struct sourcecache_entry *entry)
 {
+    static const char *const words[] = {
+        [SOURCECACHE_TEXT] = "found",
+        [SOURCECACHE_MISSING] = "named, but not in the archive",
+        [SOURCECACHE_DAMAGED] = "damaged",
+        [SOURCECACHE_NOT_UTF8] = "not UTF-8",
+        [SOURCECACHE_TOO_LARGE] = "too large",
+    };
+
+    js_files_note(files, file,
+                  &(struct js_asked){.what = "entry",
+                                     .key = key,
+                                     .bundle = bundle->uri,
+                                     .answer = is_found ? words[entry->status]
+                                                        : "not found"});
+    return is_found && entry->status == SOURCECACHE_TEXT;
+}
+
+/* Those that cannot be read are passed over. */
+static void note_bundles(struct js_files *files, struct js_file *file)
+{
+    const struct js_bundle *bundle;
+
+    for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
+        if (bundle->reader == NULL) {
+            js_files_note(files, file,
+                          &(struct js_asked){.what = "bundle",
+                                             .key = bundle->uri,
+                                             .answer = bundle->module == NULL
+                                                           ? "refused: its URL"
+                                                           : NULL,
+                                             .module = bundle->module});
+        }
+    }
+}
+
+static bool find_by_id(struct js_files *files, enum sourcecache_type type,
+                       const char *debug_id, struct js_file *file)
+{
+    const struct symc_string key = {debug_id, strlen(debug_id)};
     const struct js_bundle *bundle;
     struct sourcecache_entry entry;
     uint8_t guid[16];
     uint32_t age;
+    bool is_found;
 
     if (type == SOURCECACHE_SOURCE ||
-        !symcache_debug_id_read(debug_id, strlen(debug_id), guid, &age)) {
+        !symcache_debug_id_read(key.data, key.size, guid, &age)) {
         return false;
     }
     for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
-        if (bundle->reader != NULL &&
-            sourcecache_find_id(bundle->reader, guid, age, type, &entry) &&
-            take_entry(bundle, &entry, "debug-id", file)) {
+        if (bundle->reader == NULL) {
+            continue;
+        }
+        is_found =
+            sourcecache_find_id(bundle->reader, guid, age, type, &entry);
+        if (is_there(files, file, bundle, key, is_found, &entry)) {
+            take_entry(bundle, &entry, "debug-id", file);
             return true;
         }
     }
@@ -472,13 +541,17 @@ static bool find_by_url(struct js_files *files, struct symc_string url,
     struct symc_string names[4];
     char *room = js_take(files, 2 * url.size + 2);
     unsigned i, n = room != NULL ? js_candidates(url, room, names) : 0;
+    bool is_found;
 
     for (i = 0; i < n; i++) {
         for (bundle = files->bundles; bundle != NULL; bundle = bundle->next) {
-            if (bundle->reader != NULL &&
-                sourcecache_find_url(bundle->reader, names[i].data,
-                                     names[i].size, &entry) &&
-                take_entry(bundle, &entry, bundle->resolved_with, file)) {
+            if (bundle->reader == NULL) {
+                continue;
+            }
+            is_found = sourcecache_find_url(bundle->reader, names[i].data,
+                                            names[i].size, &entry);
+            if (is_there(files, file, bundle, names[i], is_found, &entry)) {
+                take_entry(bundle, &entry, bundle->resolved_with, file);
                 return true;
             }
         }
@@ -513,6 +586,7 @@ bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
         file->state = JS_FILE_PENDING;
         return true;
     }
+    note_bundles(files, file);
     if (files->bundles != NULL &&
         (find_by_id(files, type, debug_id, file) ||
          (url.data != NULL && find_by_url(files, url, file)))) {

@@ -9,10 +9,10 @@
 
 #include "js_files.h"
 
-/* Asks which artifacts there are for a file.  Returns false while that is
- * pending. */
+/* Asks which artifacts there are for a file, in which that is noted.  Returns
+ * false while it is pending. */
 bool js_artifacts_ask(struct js_files *files, struct symc_string url,
-                      const char *debug_id);
+                      const char *debug_id, struct js_file *file);
 
 /*
  * Looks for a file among those that are known: in the bundles by its debug id

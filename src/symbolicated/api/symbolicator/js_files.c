@@ -50,6 +50,40 @@ void js_table_add(struct js_files *files, struct table *table, uint64_t hash,
     }
 }
 
+const char *js_state_word(const struct api_module *module)
+{
+    static const char *const words[] = {
+        [API_MODULE_UNKNOWN] = "pending",
+        [API_MODULE_FOUND] = "found",
+        [API_MODULE_MISSING] = "not found",
+        [API_MODULE_UNSUPPORTED] = "unsupported",
+        [API_MODULE_MALFORMED] = "malformed",
+        [API_MODULE_FAILED] = "failed",
+        [API_MODULE_LATE] = "timeout",
+    };
+
+    return words[module != NULL ? module->state : API_MODULE_UNKNOWN];
+}
+
+void js_files_note(struct js_files *files, struct js_file *file,
+                   const struct js_asked *asked)
+{
+    struct js_asked *own =
+        files->tells_why ? js_take(files, sizeof(*own)) : NULL;
+    struct js_asked **at = &file->asked;
+
+    if (own != NULL) {
+        *own = *asked;
+        while (*at != NULL) {
+            at = &(*at)->next;
+        }
+        *at = own;
+        if (own->answer == NULL) {
+            own->answer = js_state_word(own->module);
+        }
+    }
+}
+
 void js_files_begin(struct js_files *files)
 {
     arena_reset(&files->arena);
@@ -95,6 +129,16 @@ static const char *reason_of(const struct api_module *module)
                                                    : "download_error";
 }
 
+static void note_web(struct js_files *files, struct js_file *file,
+                     struct symc_string url, const char *answer,
+                     const struct api_module *module)
+{
+    js_files_note(
+        files, file,
+        &(struct js_asked){
+            .what = "web", .key = url, .answer = answer, .module = module});
+}
+
 static void scrape(struct js_files *files, struct symc_string url,
                    struct js_file *file)
 {
@@ -111,17 +155,22 @@ static void scrape(struct js_files *files, struct symc_string url,
     }
     if (!files->has_scraping) {
         file->is_disabled = true;
+        note_web(files, file, url, "disabled", NULL);
         add_attempt(files, url, "disabled", NULL, false);
         return;
     }
     refused = js_origin_refuses(files->request, url);
     if (refused != NULL) {
+        note_web(files, file, url, "refused: no such origin", NULL);
         add_attempt(files, url, "invalid_host",
                     refused[0] != '\0' ? refused : NULL, false);
         return;
     }
     want = js_want_url(files, url, true, true, &since);
     js_want_take(file, want);
+    note_web(files, file, url,
+             want == NULL ? "refused: too long, or no such URL" : NULL,
+             js_want_module(want));
     if (file->state == JS_FILE_FOUND) {
         uri = js_take(files, size + 24);
         if (uri != NULL) {
@@ -144,7 +193,7 @@ static void find(struct js_files *files, enum sourcecache_type type,
                  struct js_file *file)
 {
     if (!js_artifacts_find(files, type, url, debug_id, file)) {
-        if (!js_artifacts_ask(files, url, debug_id)) {
+        if (!js_artifacts_ask(files, url, debug_id, file)) {
             file->state = JS_FILE_PENDING;
             return;
         }

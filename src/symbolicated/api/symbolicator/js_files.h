@@ -20,8 +20,19 @@
 
 enum js_file_state { JS_FILE_PENDING, JS_FILE_FOUND, JS_FILE_MISSING };
 
+/* A place that was asked for a file, for those who want to know why. */
+struct js_asked {
+    struct js_asked *next;
+    const char *what;          /* "list", "bundle", "entry", "file" or "web" */
+    struct symc_string key;    /* what it was asked for */
+    struct symc_string bundle; /* in which an entry was looked for */
+    const char *answer;
+    const struct api_module *module; /* whose attempts tell more; or NULL */
+};
+
 struct js_file {
     enum js_file_state state;
+    struct js_asked *asked; /* the first one; or NULL */
     bool is_disabled; /* MISSING: it may not be fetched from the web */
     struct symc_string text;      /* FOUND */
     struct symc_string reference; /* to its map, by a header; or absent */
@@ -48,6 +59,7 @@ struct js_files {
     const struct js_request *request;
     bool has_source;   /* the request's source is asked, not our uploads */
     bool has_scraping; /* files may be fetched from the web */
+    bool tells_why;    /* what was asked is noted */
     uint64_t now;      /* seconds since 1970, as the call began */
     size_t most;       /* bytes of an answer */
     struct js_want *wants;
@@ -86,6 +98,14 @@ const struct api_module *js_files_cache(struct js_files *files,
 bool js_files_round(struct js_files *files, struct api_call *call);
 
 void js_files_free(struct js_files *files);
+
+/* Notes a place, if that is wanted; answer may be NULL: what has become of the
+ * module tells it. */
+void js_files_note(struct js_files *files, struct js_file *file,
+                   const struct js_asked *asked);
+
+/* What has become of a module, in words; NULL: it is pending. */
+const char *js_state_word(const struct api_module *module);
 
 /* For the files beside this one.  js_take() gives zeroed memory of the step,
  * or NULL; clients choose texts, so the seed of js_hash() is an address. */

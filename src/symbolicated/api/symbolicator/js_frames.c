@@ -51,6 +51,7 @@ static bool take_cache(struct js_module *module,
     if (cache == NULL) {
         return false;
     }
+    module->cache = cache;
     if (cache->state == API_MODULE_FOUND) {
         module->reader = &cache->reader->jscache;
     } else {
@@ -242,7 +243,8 @@ static bool find_lines(struct js_files *files, struct js_place *place,
                        place->token.line, column);
         return true;
     }
-    source = js_files_find(files, SOURCECACHE_SOURCE, name, "");
+    source = place->source =
+        js_files_find(files, SOURCECACHE_SOURCE, name, "");
     if (source->state == JS_FILE_FOUND) {
         js_lines_read(&place->lines, source->text,
                       one_more(place->token.line), column);

@@ -28,6 +28,7 @@ struct js_module {
     const struct js_file *script;
     const struct js_file *map;           /* NULL: embedded, or none */
     const struct jscache_reader *reader; /* NULL: there is none */
+    const struct api_module *cache;      /* that has it; or NULL */
     bool is_embedded;
     enum js_error_type error;
     struct symc_string map_url; /* absolute; or the script's */
@@ -49,6 +50,7 @@ struct js_place {
     struct jscache_token token;
     struct symc_string function, filename, name_module, abs_path;
     struct js_lines lines;
+    const struct js_file *source; /* whose text was looked for; or NULL */
     struct symc_string missing; /* the file whose text is not to be had */
 };
 
