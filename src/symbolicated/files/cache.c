@@ -12,7 +12,7 @@
 #define EMPTY_MAX 10000
 
 struct entry {
-    int root;
+    int store;
     struct folder_state folder; /* inode 0: there is none */
     struct module *module;      /* or NULL: nothing for us in the folder */
     uint64_t absent_until;      /* milliseconds */
@@ -24,7 +24,7 @@ struct entry {
 /* A folder as a call has just seen it. */
 struct glance {
     struct module_asker asker;
-    int root;
+    int store;
     int error; /* errno; 0: st is set */
     struct stat st;
     char path[SYMCACHE_PATH_MAX + 1];
@@ -100,14 +100,14 @@ void module_cache_free(struct module_cache *cache)
 }
 
 static struct entry *find(const struct module_cache *cache, uint64_t hash,
-                          int root, const symcache_key_t *key)
+                          int store, const symcache_key_t *key)
 {
     struct entry *entry;
     size_t at = 0;
 
     while ((entry = (struct entry *)table_next(&cache->entries, hash, &at)) !=
            NULL) {
-        if (entry->root == root && symcache_key_equal(&entry->key, key)) {
+        if (entry->store == store && symcache_key_equal(&entry->key, key)) {
             break;
         }
     }
@@ -115,7 +115,7 @@ static struct entry *find(const struct module_cache *cache, uint64_t hash,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct entry *add(struct module_cache *cache, uint64_t hash, int root,
+static struct entry *add(struct module_cache *cache, uint64_t hash, int store,
                          const symcache_key_t *key, struct module *module)
 {
     struct entry *entry;
@@ -131,7 +131,7 @@ static struct entry *add(struct module_cache *cache, uint64_t hash, int root,
         free(entry);
         return NULL;
     }
-    entry->root = root;
+    entry->store = store;
     entry->module = module != NULL ? module_ref(module) : NULL;
     cache->empty += module == NULL;
     symcache_key_copy(&entry->key, key);
@@ -191,7 +191,8 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
  * were these questions.
  */
 static const struct glance *glance(struct module_cache *cache, uint64_t hash,
-                                   int root, const symcache_key_t *key,
+                                   int store, int root,
+                                   const symcache_key_t *key,
                                    const struct module_asker *asker)
 {
     struct glance *seen = &cache->glances[hash % GLANCES];
@@ -199,25 +200,25 @@ static const struct glance *glance(struct module_cache *cache, uint64_t hash,
     size_t size = symcache_path_dir(path, key) + 1;
 
     if (seen->asker.call != asker->call ||
-        asker->now - seen->asker.now > GLANCE_MS || seen->root != root ||
+        asker->now - seen->asker.now > GLANCE_MS || seen->store != store ||
         strcmp(seen->path, path) != 0) {
         seen->asker = *asker;
-        seen->root = root;
+        seen->store = store;
         memcpy(seen->path, path, size);
         seen->error = fstatat(root, path, &seen->st, 0) != 0 ? errno : 0;
     }
     return seen;
 }
 
-enum module_find module_cache_find(struct module_cache *cache, int root,
-                                   const symcache_key_t *key,
+enum module_find module_cache_find(struct module_cache *cache, int store,
+                                   int root, const symcache_key_t *key,
                                    const char *hints,
                                    const struct module_asker *asker,
                                    struct module **module, unsigned *reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, root, key);
-    const struct glance *seen = glance(cache, hash, root, key, asker);
+    struct entry *entry = find(cache, hash, store, key);
+    const struct glance *seen = glance(cache, hash, store, root, key, asker);
 
     if (seen->error != 0) {
         if (seen->error != ENOENT && seen->error != ENOTDIR) {
@@ -237,35 +238,35 @@ enum module_find module_cache_find(struct module_cache *cache, int root,
                : find_empty(entry, hints, asker->now, reason);
 }
 
-void module_cache_add(struct module_cache *cache, int root,
+void module_cache_add(struct module_cache *cache, int store,
                       const symcache_key_t *key,
                       const struct module_sight *sight)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, root, key);
+    struct entry *entry = find(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
         drop(cache, hash, entry);
     }
     if (sight->error == 0 && sight->folder.inode != 0) {
-        entry = add(cache, hash, root, key, sight->module);
+        entry = add(cache, hash, store, key, sight->module);
         if (entry != NULL) {
             entry->folder = sight->folder;
         }
     }
 }
 
-void module_cache_absent(struct module_cache *cache, int root,
+void module_cache_absent(struct module_cache *cache, int store,
                          const symcache_key_t *key, const char *hints,
                          uint64_t until, unsigned reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, root, key);
+    struct entry *entry = find(cache, hash, store, key);
     char *copy = hints != NULL ? strdup(hints) : NULL;
 
     if (entry == NULL) {
-        entry = add(cache, hash, root, key, NULL);
+        entry = add(cache, hash, store, key, NULL);
     }
     if (entry == NULL || !is_same(copy, hints)) {
         free(copy);

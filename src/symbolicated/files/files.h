@@ -64,16 +64,20 @@ struct module_asker {
     uint64_t now;  /* of clock_ms() */
 };
 
-/* hints: see proto/hints.h; or NULL.  *reason: as it was given, of what is
- * absent. */
-enum module_find module_cache_find(struct module_cache *cache, int root,
-                                   const symcache_key_t *key,
+/*
+ * root is the folder of a store, open, and store the number of that folder: of
+ * one that stays open the same, of others a negative one, which two of them
+ * may share.  hints: see proto/hints.h; or NULL.  *reason: as it was given, of
+ * what is absent.
+ */
+enum module_find module_cache_find(struct module_cache *cache, int store,
+                                   int root, const symcache_key_t *key,
                                    const char *hints,
                                    const struct module_asker *asker,
                                    struct module **module, unsigned *reason);
 
 /* Remembers what was seen; the reference stays the caller's. */
-void module_cache_add(struct module_cache *cache, int root,
+void module_cache_add(struct module_cache *cache, int store,
                       const symcache_key_t *key,
                       const struct module_sight *sight);
 
@@ -82,7 +86,7 @@ void module_cache_add(struct module_cache *cache, int root,
  * or comes, as happens when something is published or forgotten.  Only the
  * newest hints of a key are remembered.
  */
-void module_cache_absent(struct module_cache *cache, int root,
+void module_cache_absent(struct module_cache *cache, int store,
                          const symcache_key_t *key, const char *hints,
                          uint64_t until, unsigned reason);
 

@@ -185,10 +185,12 @@ static void looks_drop(void *arg)
 
 static void seek_seen(struct seek *seek, const struct look *look)
 {
-    if (seek->search->call->tenant == NULL) {
-        module_cache_add(seek->search->searcher->cache, look->root,
-                         &look->key, &look->sight);
-    }
+    const struct tenant *tenant = seek->search->tenant;
+
+    module_cache_add(seek->search->searcher->cache,
+                     tenant != NULL ? tenant->numbers[seek->store]
+                                    : look->root,
+                     &look->key, &look->sight);
     if (look->sight.module != NULL) {
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
@@ -393,6 +395,7 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
 
     *absent = false;
     switch (module_cache_find(search->searcher->cache,
+                              search->roots[seek->store],
                               search->roots[seek->store], &seek->wanted->key,
                               seek->wanted->hints, &asker, &module, &reason)) {
     case MODULE_FIND_HERE:
@@ -422,6 +425,31 @@ static void seek_ask(struct seek *seek)
     seek->search->to_ask++;
 }
 
+/* Looks into a store of a tenant.  What it has not is not remembered, as other
+ * stores may have its number. */
+static void seek_in_store(struct seek *seek, int number, int root)
+{
+    struct search *search = seek->search;
+    const struct module_asker asker = {search->begun, search->started / 1000};
+    struct module *module;
+    unsigned reason;
+
+    switch (module_cache_find(search->searcher->cache, number, root,
+                              &seek->wanted->key, seek->hints, &asker, &module,
+                              &reason)) {
+    case MODULE_FIND_HERE:
+        seek_found(seek, module);
+        break;
+    case MODULE_FIND_LOOK:
+        seek->to_look = true;
+        search->to_look++;
+        break;
+    default:
+        seek_ask(seek);
+        break;
+    }
+}
+
 /* The same among the stores of a tenant; those that are not asked for the
  * module are passed over. */
 static void seek_in_tenant(struct seek *seek)
@@ -444,8 +472,8 @@ static void seek_in_tenant(struct seek *seek)
         return;
     }
     seek->step = SEEK_DISK;
-    seek->to_look = true;
-    seek->search->to_look++;
+    seek_in_store(seek, tenant->numbers[seek->store],
+                  tenant->roots[seek->store]);
 }
 
 /* From the store at which it is now. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/hash_table.h"
 #include "json/json.h"
 
 #define NAME_SIZE 32 /* hex digits */
@@ -106,6 +107,8 @@ static bool read_store(struct tenant *tenant, const struct settings *settings,
         !read_sources(tenant, json, json_member(json, store, "sources"), at)) {
         return false;
     }
+    tenant->numbers[n] =
+        -2 - (int)(table_hash(0, tenant->names[n], NAME_SIZE) & 0x3FFFFFFF);
     snprintf(path, sizeof(path), "%s/store", tenant->names[n]);
     tenant->roots[n] =
         openat(settings->tenants, path, O_PATH | O_DIRECTORY | O_CLOEXEC);

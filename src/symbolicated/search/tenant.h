@@ -23,6 +23,7 @@ struct tenant {
     size_t nstores;
     const char *names[TENANT_STORES_MAX];
     int roots[TENANT_STORES_MAX];           /* of the stores, open */
+    int numbers[TENANT_STORES_MAX]; /* of these, for module_cache_find() */
     const char *sources[TENANT_STORES_MAX]; /* their names, each behind "," */
     char *texts;
 };
