@@ -38,7 +38,7 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    convert)            words='-o --kind --text --arch --id --altlink --dwp --image --like-symbolic --strict' ;;
+    convert)            words='-o --kind --text --arch --id --altlink --dwp --image --symbol-map --line-mapping --like-symbolic --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root --url --images --maps --mapping" ;;

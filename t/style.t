@@ -66,6 +66,7 @@ my %may = (    # room => rooms that it may include from
     'symbolication/swift' => 'base',
     'symbolication/js' => 'base derived/jscache derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',
+    'debuginfo/auxiliary' => 'base debuginfo derived/symcache json',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',
@@ -91,7 +92,8 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/proguard debuginfo/sourcebundle'
         . ' debuginfo/wasm derived/symcache',
-    converter => 'base proto sandbox symbolication debuginfo debuginfo/breakpad'
+    converter => 'base proto sandbox symbolication debuginfo debuginfo/auxiliary'
+        . ' debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
         . ' debuginfo/pe debuginfo/portablepdb debuginfo/proguard'
         . ' debuginfo/sourcebundle'

@@ -40,6 +40,11 @@ static const char help[] =
     "  --dwp PATH     the package of split DWARF, or the folder of its .dwo "
     "files;\n"
     "                 else FILE.dwp, or those below the folder of FILE\n"
+    "  --symbol-map FILE\n"
+    "                 the BCSymbolMap of a Mach-O file whose names are "
+    "hidden\n"
+    "  --line-mapping FILE\n"
+    "                 that of il2cpp, by which lines are those of C#\n"
     "  --like-symbolic\n"
     "                 names as the \"symbolic\" library has them, and not as "
     "debuggers\n"
@@ -86,10 +91,37 @@ static int usage(const char *what)
     return FAILURE_USAGE;
 }
 
+/* Takes an option that has a text. */
+static bool take_text(struct conversion *c, char **arg)
+{
+    const struct {
+        const char *name;
+        const char **text;
+    } options[] = {{"--arch", &c->choice.arch},
+                   {"--id", &c->choice.id},
+                   {"--altlink", &c->altlink},
+                   {"--image", &c->image},
+                   {"--dwp", &c->dwp},
+                   {"--symbol-map", &c->symbol_map},
+                   {"--line-mapping", &c->line_mapping}};
+    size_t i;
+
+    for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (strcmp(arg[0], options[i].name) == 0) {
+            *options[i].text = arg[1];
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Takes up one option and returns how many arguments it has, or 0 if it is
  * none. */
 static int take_option(struct conversion *c, char **arg, int left)
 {
+    if (left > 1 && take_text(c, arg)) {
+        return 2;
+    }
     if (strcmp(arg[0], "-pdb") == 0 && left > 1) {
         c->input = arg[1];
         c->makes_tree = true;
@@ -107,29 +139,9 @@ static int take_option(struct conversion *c, char **arg, int left)
         c->is_text = true;
         return 1;
     }
-    if (strcmp(arg[0], "--arch") == 0 && left > 1) {
-        c->choice.arch = arg[1];
-        return 2;
-    }
-    if (strcmp(arg[0], "--id") == 0 && left > 1) {
-        c->choice.id = arg[1];
-        return 2;
-    }
     if (strcmp(arg[0], "--like-symbolic") == 0) {
         c->is_like_symbolic = true;
         return 1;
-    }
-    if (strcmp(arg[0], "--altlink") == 0 && left > 1) {
-        c->altlink = arg[1];
-        return 2;
-    }
-    if (strcmp(arg[0], "--image") == 0 && left > 1) {
-        c->image = arg[1];
-        return 2;
-    }
-    if (strcmp(arg[0], "--dwp") == 0 && left > 1) {
-        c->dwp = arg[1];
-        return 2;
     }
     if (strcmp(arg[0], "--strict") == 0) {
         c->is_strict = true;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/background.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
@@ -32,6 +33,10 @@
 #include "derived/symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
+
+/* Bytes of memory for one of a symbol map or line mapping: its values, and
+ * what is made of them. */
+#define TEXT_FACTOR 8
 
 /* Files of this size get room for data in between, this many times theirs. */
 #define SCRATCH_LEAST (2 * MIB)
@@ -380,25 +385,24 @@ static int convert(const struct conversion *c, struct input *input,
     return rc;
 }
 
-/* Sets what the conversion uses beside the file. */
-static void take_supplement(const struct parser_job *job, struct input *input)
+/* Finds what the conversion uses beside the file. */
+static void map_supplement(const struct parser_job *job, struct input *input,
+                           struct supplement *supplement)
 {
     const struct conversion *c = job->conversion;
-    struct supplement supplement = {
-        .is_like_symbolic = c->is_like_symbolic,
-        .wanted_id = c->check != NULL ? c->check->guid : NULL};
     size_t i;
 
-    if (!c->is_like_symbolic) {
-        supplement_map(c, input->data, input->size, &supplement);
-    }
+    supplement->is_like_symbolic = c->is_like_symbolic;
+    supplement->wanted_id = c->check != NULL ? c->check->guid : NULL;
+    supplement_map(c, input->data, input->size, supplement);
     if (job->reads_dwo) {
-        supplement_map_dwo(c, input->data, input->size, &supplement);
+        supplement_map_dwo(c, input->data, input->size, supplement);
     }
-    supplement_set(&supplement);
-    input->beside = supplement.altlink.size + supplement.image.size;
-    for (i = 0; i < supplement.num_split; i++) {
-        input->beside += supplement.split[i].size;
+    input->beside = supplement->altlink.size + supplement->image.size +
+                    TEXT_FACTOR * supplement->symbol_map.size +
+                    TEXT_FACTOR * supplement->line_mapping.size;
+    for (i = 0; i < supplement->num_split; i++) {
+        input->beside += supplement->split[i].size;
     }
 }
 
@@ -410,6 +414,8 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     struct input input = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
+    struct supplement supplement = {0};
+    char note[sizeof(result.note)] = "";
     struct symc_sink sink;
     const struct conversion *c = job->conversion;
     bool failed;
@@ -426,14 +432,20 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);
     if (!failed) {
-        take_supplement(job, &input);
+        map_supplement(job, &input, &supplement);
     }
-    if (failed ||
-        enter_sandbox(c, &input, scratch, &failure) != 0 ||
-        convert(c, &input, &sink, &result, &failure) != 0) {
+    failed = failed || enter_sandbox(c, &input, scratch, &failure) != 0;
+    if (!failed) { /* a bad map keeps nothing else from being read */
+        (void)transform_take(&supplement, note, sizeof(note));
+        supplement_set(&supplement);
+    }
+    if (failed || convert(c, &input, &sink, &result, &failure) != 0) {
         dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
                 failure.text);
         return failure.code;
+    }
+    if (result.note[0] == '\0') {
+        memcpy(result.note, note, sizeof(note));
     }
     return write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE
                                                              : FAILURE_IO;

@@ -281,6 +281,15 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
 {
     struct elf_altlink link;
 
+    if (c->symbol_map != NULL) {
+        (void)map_file(c->symbol_map, &s->symbol_map);
+    }
+    if (c->line_mapping != NULL) {
+        (void)map_file(c->line_mapping, &s->line_mapping);
+    }
+    if (c->is_like_symbolic) {
+        return;
+    }
     if (c->has_wanted && c->wanted == DEBUGINFO_BREAKPAD &&
         !elf_sniff(data, size)) {
         if (c->image == NULL) {

@@ -22,6 +22,8 @@
  * --image, or one beside the input with the same name and the extension of an
  * image.
  *
+ * Of any file, a symbol map and a line mapping are those that are named.
+ *
  * Whether it is the right one, the reader of the file finds out.
  */
 void supplement_map(const struct conversion *conversion, const uint8_t *data,

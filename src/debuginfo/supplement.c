@@ -3,6 +3,8 @@
  */
 #include "supplement.h"
 
+#include "derived/symcache/symcache.h"
+
 static struct supplement current;
 
 void supplement_set(const struct supplement *supplement)
@@ -13,4 +15,10 @@ void supplement_set(const struct supplement *supplement)
 const struct supplement *supplement_get(void)
 {
     return &current;
+}
+
+void supplement_begin_writer(struct symc_writer *writer)
+{
+    symc_writer_init(writer);
+    writer->transform = current.transform;
 }

@@ -27,6 +27,8 @@ struct supplement_file {
     const uint8_t *data; /* or NULL */
     size_t size;
 };
+struct symc_transform;
+struct symc_writer;
 
 struct supplement {
     /* Names are those that the "symbolic" library finds, even where a debugger
@@ -42,6 +44,11 @@ struct supplement {
      * in text order; or NULL. */
     const uint8_t *wanted_id;
 
+    /* A BCSymbolMap and a line mapping of il2cpp, or NULL; what they do. */
+    struct supplement_file symbol_map;
+    struct supplement_file line_mapping;
+    const struct symc_transform *transform;
+
     /* The PE image of a PDB, which has the unwind information of its functions;
      * or NULL.  It counts only if it names the PDB. */
     struct supplement_file image;
@@ -54,5 +61,8 @@ struct supplement {
 
 void supplement_set(const struct supplement *supplement);
 const struct supplement *supplement_get(void);
+
+/* As symc_writer_init(), with the transform of this conversion. */
+void supplement_begin_writer(struct symc_writer *writer);
 
 #endif

@@ -19,6 +19,7 @@
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
 #include "identity.h"
+#include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
 #include "text.h"
 
@@ -422,7 +423,7 @@ static int convert(const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     c->failure = failure;
-    symc_writer_init(&c->writer);
+    supplement_begin_writer(&c->writer);
     rc = read_all(c, data, size);
     free_readers(c);
     if (rc == 0) {

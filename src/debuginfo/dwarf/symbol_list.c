@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/utf8.h"
+#include "debuginfo/supplement.h"
 #include "dwarf.h"
 
 #define AHEAD 8 /* symbols whose names are hashed before they are written */
@@ -22,7 +23,7 @@ void symbol_list_init(struct symbol_list *symbols,
                       const struct dwarf_object *object, size_t file_size)
 {
     memset(symbols, 0, sizeof(*symbols));
-    symc_writer_init(&symbols->writer);
+    supplement_begin_writer(&symbols->writer);
     symbols->writer.strings.refers = true;
     symbols->is_kept =
         object == NULL || object->sections[DWARF_INFO].size > 0;

@@ -29,6 +29,7 @@
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
+#include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
 
 /* Limits how often line records, types and so on may be looked at, in total.
@@ -224,7 +225,7 @@ static int convert(const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     memset(result, 0, sizeof(*result));
-    symc_writer_init(&c->writer);
+    supplement_begin_writer(&c->writer);
     c->writer.undecorates = true;
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {

@@ -50,11 +50,16 @@ void symc_writer_free(struct symc_writer *w)
 static int insert_text(struct symc_writer *w, const struct symc_text *text,
                        uint32_t *offset)
 {
-    if (text->data == NULL) {
+    struct symc_text t = *text;
+
+    if (t.data == NULL) {
         *offset = SYMC_NONE;
         return 0;
     }
-    return symc_strings_insert(&w->strings, text->data, text->size, offset);
+    if (w->transform != NULL && w->transform->text != NULL) {
+        w->transform->text(w->transform->arg, &t.data, &t.size);
+    }
+    return symc_strings_insert(&w->strings, t.data, t.size, offset);
 }
 
 static int insert_name(struct symc_writer *w, struct symc_name *name,
@@ -258,6 +263,16 @@ static int add_line(struct symc_writer *w, uint32_t start, uint32_t end,
     return 0;
 }
 
+static struct symc_source *other_source(const struct symc_writer *w,
+                                        struct symc_source *source,
+                                        uint32_t *line)
+{
+    struct symc_source *other =
+        w->transform->line(w->transform->arg, source, line);
+
+    return other != NULL ? other : source;
+}
+
 static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
                      const struct symc_function *f, uint32_t function,
                      const struct calls *calls, size_t inl)
@@ -287,11 +302,14 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
             location.inlined_into = w->callees[call].location;
         }
         source = &tree->sources[lines[i].source];
+        location.line = lines[i].line;
+        if (w->transform != NULL && w->transform->line != NULL) {
+            source = other_source(w, source, &location.line);
+        }
         if (source->file == SYMC_NONE && insert_file(w, source) != 0) {
             return -1;
         }
         location.file = source->file;
-        location.line = lines[i].line;
         if (add_line(w, start, end, &location, &inl, last_inl, &cur) != 0) {
             return -1;
         }
@@ -432,8 +450,12 @@ enum symc_status symc_writer_function(struct symc_writer *w,
 
 void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
 {
-    size_t size = name->size;
+    size_t size;
 
+    if (w->transform != NULL && w->transform->text != NULL) {
+        w->transform->text(w->transform->arg, &name->data, &name->size);
+    }
+    size = name->size;
     if (w->undecorates) {
         symc_undecorate(&name->data, &size);
         name->size = (uint32_t)size;

@@ -88,7 +88,21 @@ enum symc_status {
     SYMC_NO_WRITE = -3   /* the sink failed */
 };
 
+/* Changes what is written; each function may be NULL. */
+struct symc_transform {
+    void *arg;
+
+    /* Replaces a name, or a part of a path. */
+    void (*text)(void *arg, const char **text, uint32_t *size);
+
+    /* Returns the source that a line of this one is of, and that line; or
+     * NULL: it stays as it is. */
+    struct symc_source *(*line)(void *arg, const struct symc_source *source,
+                                uint32_t *line);
+};
+
 struct symc_writer {
+    const struct symc_transform *transform; /* or NULL */
     bool undecorates; /* names have the decorations of Windows linkers */
     struct symc_strings strings;
     struct symc_set files;

@@ -18,16 +18,19 @@ int convert_command(int argc, char **argv)
     struct conversion c = {
         .program = "symcachectl", .folder = ".", .has_sandbox = true,
         .is_durable = true};
-    const struct option_spec specs[] = {{"-o", NULL, &c.output},
-                                        {"--arch", NULL, &c.choice.arch},
-                                        {"--id", NULL, &c.choice.id},
-                                        {"--kind", NULL, &kind},
-                                        {"--text", &is_text, NULL},
-                                        {"--altlink", NULL, &c.altlink},
-                                        {"--dwp", NULL, &c.dwp},
-                                        {"--image", NULL, &c.image},
-                                        {"--like-symbolic", &is_like, NULL},
-                                        {"--strict", &is_strict, NULL}};
+    const struct option_spec specs[] = {
+        {"-o", NULL, &c.output},
+        {"--arch", NULL, &c.choice.arch},
+        {"--id", NULL, &c.choice.id},
+        {"--kind", NULL, &kind},
+        {"--text", &is_text, NULL},
+        {"--altlink", NULL, &c.altlink},
+        {"--dwp", NULL, &c.dwp},
+        {"--image", NULL, &c.image},
+        {"--symbol-map", NULL, &c.symbol_map},
+        {"--line-mapping", NULL, &c.line_mapping},
+        {"--like-symbolic", &is_like, NULL},
+        {"--strict", &is_strict, NULL}};
 
     argc = options_parse("convert", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);

@@ -1,0 +1,261 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "line_mapping.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "json/json.h"
+
+#define FAR 50 /* lines below a mark that it still counts for */
+#define VALUES_MAX 100000000
+
+struct mark {
+    uint32_t cpp_line;
+    uint32_t line;
+    uint32_t source;
+};
+
+struct file {
+    const char *path;
+    size_t size;
+    size_t first, count; /* marks */
+};
+
+struct line_mapping {
+    char *text;
+    struct json json;
+    struct file *files; /* by path */
+    size_t num_files, file_room;
+    struct mark *marks; /* of a file by line */
+    size_t num_marks, mark_room;
+    struct symc_source *sources;
+    size_t num_sources, source_room;
+};
+
+void line_mapping_close(struct line_mapping *mapping)
+{
+    if (mapping != NULL) {
+        json_free(&mapping->json);
+        free(mapping->text);
+        free(mapping->files);
+        free(mapping->marks);
+        free(mapping->sources);
+        free(mapping);
+    }
+}
+
+static struct line_mapping *fail(struct line_mapping *mapping, char *error,
+                                 size_t size, const char *what)
+{
+    snprintf(error, size, "%s", what);
+    line_mapping_close(mapping);
+    return NULL;
+}
+
+/* Reads a line that is the name of a member. */
+static bool read_line(const struct json *json, uint32_t value, uint32_t *line)
+{
+    const char *p = json_text(json, value);
+    size_t i, size = json->values[value].size;
+    uint64_t n = 0;
+
+    i = size > 0 && p[0] == '+';
+    if (i == size) {
+        return false;
+    }
+    for (; i < size && n <= UINT32_MAX; i++) {
+        if (p[i] < '0' || p[i] > '9') {
+            return false;
+        }
+        n = n * 10 + (uint64_t)(p[i] - '0');
+    }
+    *line = (uint32_t)n;
+    return n <= UINT32_MAX;
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+
+    return x->cpp_line != y->cpp_line ? (x->cpp_line < y->cpp_line ? -1 : 1)
+           : x->source != y->source   ? (x->source < y->source ? -1 : 1)
+                                      : 0;
+}
+
+static int compare_paths(const char *a, size_t a_size, const char *b,
+                         size_t b_size)
+{
+    int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+
+    return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+
+    return compare_paths(x->path, x->size, y->path, y->size);
+}
+
+/* Adds the marks of a C# file.  Returns NULL, or what is wrong. */
+static const char *add_source(struct line_mapping *m, uint32_t name)
+{
+    const struct json *json = &m->json;
+    uint32_t lines = name + 1, i;
+    struct symc_source *source;
+    struct mark *mark;
+    uint64_t line;
+
+    if (json->values[lines].type != JSON_OBJECT) {
+        return NULL;
+    }
+    if (m->num_sources >= SYMC_NONE ||
+        symc_array_need(&m->sources, &m->source_room, m->num_sources + 1,
+                        sizeof(m->sources[0])) != 0 ||
+        symc_array_need(&m->marks, &m->mark_room,
+                        m->num_marks + json->values[lines].size,
+                        sizeof(m->marks[0])) != 0) {
+        return "needs more memory than there is";
+    }
+    source = &m->sources[m->num_sources++];
+    memset(source, 0, sizeof(*source));
+    source->name.data = json_text(json, name);
+    source->name.size = json->values[name].size;
+    source->file = SYMC_NONE;
+    for (i = lines + 1; i < json->values[lines].end;
+         i = json->values[i + 1].end) {
+        mark = &m->marks[m->num_marks++];
+        mark->source = (uint32_t)m->num_sources - 1;
+        if (!read_line(json, i, &mark->cpp_line) ||
+            json_integer(json, i + 1, &line) != JSON_INTEGER_POSITIVE ||
+            line > UINT32_MAX) {
+            return "has a line that is no number of 32 bits";
+        }
+        mark->line = (uint32_t)line;
+    }
+    return NULL;
+}
+
+static const char *add_file(struct line_mapping *m, uint32_t name)
+{
+    const struct json *json = &m->json;
+    uint32_t sources = name + 1, i;
+    const char *wrong = NULL;
+    struct file *file;
+
+    if (json_is(json, name, "__debug-id__") ||
+        json->values[sources].type != JSON_OBJECT) {
+        return NULL;
+    }
+    if (symc_array_need(&m->files, &m->file_room, m->num_files + 1,
+                        sizeof(m->files[0])) != 0) {
+        return "needs more memory than there is";
+    }
+    file = &m->files[m->num_files++];
+    *file = (struct file){json_text(json, name), json->values[name].size,
+                          m->num_marks, 0};
+    for (i = sources + 1; i < json->values[sources].end && wrong == NULL;
+         i = json->values[i + 1].end) {
+        wrong = add_source(m, i);
+    }
+    if (wrong == NULL && m->num_marks > file->first) {
+        file->count = m->num_marks - file->first;
+        qsort(m->marks + file->first, file->count, sizeof(m->marks[0]),
+              compare_marks);
+    }
+    return wrong;
+}
+
+struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
+                                       char *error, size_t error_size)
+{
+    struct line_mapping *m = calloc(1, sizeof(*m));
+    struct json_error wrong = {"empty", 0, 0, 0};
+    const char *what = NULL;
+    char text[100];
+    uint32_t i;
+
+    if (size > LINE_MAPPING_SIZE_MAX) {
+        return fail(m, error, error_size, "has more than 512 MiB");
+    }
+    if (m == NULL || (m->text = malloc(size + 1)) == NULL) {
+        return fail(m, error, error_size, "needs more memory than there is");
+    }
+    memcpy(m->text, data, size);
+    if (json_read(&m->json, m->text, size, VALUES_MAX, &wrong) != size ||
+        size == 0) {
+        snprintf(text, sizeof(text), "is no JSON: %s at line %u", wrong.reason,
+                 wrong.line);
+        return fail(m, error, error_size, text);
+    }
+    if (m->json.values[0].type == JSON_OBJECT) {
+        for (i = 1; i < m->json.values[0].end && what == NULL;
+             i = m->json.values[i + 1].end) {
+            what = add_file(m, i);
+        }
+    }
+    if (what != NULL) {
+        return fail(m, error, error_size, what);
+    }
+    if (m->num_files > 1) {
+        qsort(m->files, m->num_files, sizeof(m->files[0]), compare_files);
+    }
+    return m;
+}
+
+static const struct file *find_file(const struct line_mapping *m,
+                                    const char *path, size_t size)
+{
+    size_t low = 0, high = m->num_files, middle;
+    int order;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        order = compare_paths(m->files[middle].path, m->files[middle].size,
+                              path, size);
+        if (order == 0) {
+            return &m->files[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+struct symc_source *line_mapping_find(struct line_mapping *m, const char *path,
+                                      size_t path_size, uint32_t *line)
+{
+    const struct file *file = find_file(m, path, path_size);
+    size_t low, high, middle;
+    const struct mark *mark;
+
+    if (file == NULL || file->count == 0) {
+        return NULL;
+    }
+    low = file->first;
+    high = file->first + file->count;
+    while (low < high) { /* the first mark behind the line */
+        middle = low + (high - low) / 2;
+        if (m->marks[middle].cpp_line <= *line) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == file->first) {
+        return NULL;
+    }
+    mark = &m->marks[low - 1];
+    if (*line - mark->cpp_line > FAR) {
+        return NULL;
+    }
+    *line = mark->line;
+    return &m->sources[mark->source];
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What auxiliary files do with the names and lines of a SymCache while it is
+ * written.
+ */
+#ifndef DEBUGINFO_AUXILIARY_TRANSFORM_H
+#define DEBUGINFO_AUXILIARY_TRANSFORM_H
+
+#include "debuginfo/supplement.h"
+#include "derived/symcache/symcache.h"
+
+/*
+ * Reads the symbol map and the line mapping of a conversion, and sets its
+ * transform, until the process ends.  Returns false with a sentence in error
+ * if one of them cannot be read; the other one counts.
+ */
+bool transform_take(struct supplement *supplement, char *error, size_t size);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "uuid_map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SIZE_MAX_PLIST (1u << 20)
+#define DEPTH_MAX 64
+#define KEY "DBGOriginalUUID"
+
+/* A position in the text.  An element has its name in front of its text. */
+struct scan {
+    const char *at;
+    const char *end;
+    const char *name; /* of the tag that was read last */
+    size_t name_size;
+    const char *attributes;
+    size_t attributes_size;
+    const char *text; /* between the tag before and this one */
+    size_t text_size;
+    bool is_end;   /* </name> */
+    bool is_empty; /* <name/> */
+};
+
+static int fail(char *error, size_t size, const char *what)
+{
+    snprintf(error, size, "%s", what);
+    return -1;
+}
+
+static bool begins(const struct scan *s, const char *text)
+{
+    size_t size = strlen(text);
+
+    return (size_t)(s->end - s->at) >= size && memcmp(s->at, text, size) == 0;
+}
+
+/* Goes behind a text.  Returns false if it does not come. */
+static bool pass(struct scan *s, const char *text)
+{
+    const char *found =
+        memmem(s->at, (size_t)(s->end - s->at), text, strlen(text));
+
+    s->at = found != NULL ? found + strlen(text) : s->end;
+    return found != NULL;
+}
+
+static bool is(const char *text, size_t size, const char *word)
+{
+    return size == strlen(word) && memcmp(text, word, size) == 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void read_tag(struct scan *s, const char *tag, size_t size)
+{
+    s->is_end = size > 0 && tag[0] == '/';
+    s->is_empty = size > 0 && tag[size - 1] == '/';
+    tag += s->is_end;
+    size -= s->is_end;
+    size -= s->is_empty && size > 0;
+    s->name = tag;
+    for (s->name_size = 0; s->name_size < size && !is_blank(tag[s->name_size]);
+         s->name_size++) {
+    }
+    s->attributes = tag + s->name_size;
+    s->attributes_size = size - s->name_size;
+}
+
+/* Reads the next tag, behind comments, the declaration and the like.  Returns
+ * false at the end, or where the text is no XML. */
+static bool next_tag(struct scan *s)
+{
+    const char *begin;
+
+    for (;;) {
+        s->text = s->at;
+        s->at = memchr(s->at, '<', (size_t)(s->end - s->at));
+        if (s->at == NULL) {
+            s->at = s->end;
+            return false;
+        }
+        s->text_size = (size_t)(s->at - s->text);
+        if (begins(s, "<!--")) {
+            if (!pass(s, "-->")) {
+                return false;
+            }
+        } else if (begins(s, "<?") || begins(s, "<!")) {
+            if (!pass(s, ">")) {
+                return false;
+            }
+        } else {
+            begin = s->at + 1;
+            if (!pass(s, ">")) {
+                return false;
+            }
+            read_tag(s, begin, (size_t)(s->at - 1 - begin));
+            return true;
+        }
+    }
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* With or without hyphens. */
+static bool read_uuid(const char *text, size_t size, uint8_t uuid[16])
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < size && is_blank(text[i]); i++) {
+    }
+    for (; size > i && is_blank(text[size - 1]); size--) {
+    }
+    for (; i < size; i++) {
+        if (text[i] == '-') {
+            continue;
+        }
+        if (digit(text[i]) < 0 || n == 32) {
+            return false;
+        }
+        uuid[n / 2] = (uint8_t)(n % 2 == 0 ? digit(text[i]) << 4
+                                           : uuid[n / 2] | digit(text[i]));
+        n++;
+    }
+    return n == 32;
+}
+
+bool uuid_map_sniff(const uint8_t *data, size_t size)
+{
+    static const char head[] = "<?xml ";
+
+    return size >= sizeof(head) - 1 &&
+           memcmp(data, head, sizeof(head) - 1) == 0 &&
+           memmem(data, size < 1024 ? size : 1024, "<plist", 6) != NULL;
+}
+
+/* The text of the element behind the key, whatever its type. */
+static int find_value(struct scan *s, uint8_t uuid[16], char *error,
+                      size_t size)
+{
+    unsigned depth = 1;
+    bool is_key = false, is_value = false;
+
+    while (depth > 0 && next_tag(s)) {
+        if (!s->is_end) {
+            depth += !s->is_empty;
+            is_value = is_key && !s->is_empty;
+            is_key = false;
+        } else {
+            depth--;
+            if (is_value) {
+                return read_uuid(s->text, s->text_size, uuid)
+                           ? 0
+                           : fail(error, size,
+                                  "has a " KEY " that is no UUID");
+            }
+            is_key = is(s->name, s->name_size, "key") &&
+                     is(s->text, s->text_size, KEY);
+        }
+        if (depth > DEPTH_MAX) {
+            return fail(error, size, "has too many elements inside others");
+        }
+    }
+    return fail(error, size, "has no " KEY);
+}
+
+int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
+                  char *error, size_t error_size)
+{
+    struct scan s = {.at = (const char *)data,
+                     .end = (const char *)data + size};
+
+    if (size > SIZE_MAX_PLIST) {
+        return fail(error, error_size, "has more than 1 MiB");
+    }
+    if (!next_tag(&s) || s.is_end || !is(s.name, s.name_size, "plist") ||
+        (memmem(s.attributes, s.attributes_size, "version=\"1.0\"", 13) ==
+             NULL &&
+         memmem(s.attributes, s.attributes_size, "version='1.0'", 13) ==
+             NULL)) {
+        return fail(error, error_size, "is no property list of version 1.0");
+    }
+    if (!next_tag(&s) || s.is_end || s.is_empty ||
+        !is(s.name, s.name_size, "dict")) {
+        return fail(error, error_size, "has no dictionary");
+    }
+    return find_value(&s, uuid, error, error_size);
+}
