@@ -50,8 +50,8 @@ LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lz
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
-LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lisal -lminizip -lnettle \
+LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle \
                     -lz -lzstd -lseccomp
 
 # libraries that symcachectl loads when it needs them, by their names at run time
@@ -170,7 +170,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libsymbolication.a \
                    $(B)/libjson.a $(B)/libderived.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -liberty -lprotobuf-nanopb -lisal -lminizip -lnettle -lz -lzstd
+	    $@ $^ -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 
@@ -189,7 +189,7 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
-	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lisal -liberty -lpthread
+	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lisal -llzma -liberty -lpthread
 
 # fuzz targets -------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/reports/*/*.c \
                src/stackwalk/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
-             $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c profiler_id.c sort.c spool.c hash_table.c js_id.c percent.c thread.c url_id.c utf8.c) \
+             $(addprefix src/base/,address.c arena.c artifact_list.c clock.c glob.c origin.c profiler_id.c sort.c spool.c hash_table.c js_id.c percent.c thread.c url_id.c utf8.c) \
              $(addprefix src/config/,location_map.c sympath.c tokens.c) src/base/secret.c \
              $(addprefix src/http/,chunked.c request_head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/limited_writer.c \
@@ -223,7 +223,8 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \
-	    -lmspack -lminizip -lnettle -lprotobuf-nanopb -lcapstone -lisal -lz -lzstd $(FUZZLIBS)
+	    -lmspack -lminizip -lnettle -lprotobuf-nanopb -lcapstone -lisal -llzma -lz \
+	    -lzstd $(FUZZLIBS)
 
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c)

@@ -483,6 +483,7 @@ int image_check(const struct debuginfo_maker *maker, const uint8_t *data,
         }
     }
     written = 0;
+    memset(result, 0, sizeof(*result)); /* the converter's part of it */
     memset(&failure, 0, sizeof(failure));
     rc = maker->convert(data, size, &sink, result, &failure);
     if (rc == 0) {
