@@ -30,11 +30,14 @@
 /* May the file have the section?  Most have not, and need no process. */
 static bool may_have(const uint8_t *data, size_t size)
 {
-    static const char name[] = ".gnu_debugaltlink";
+    static const char gnu[] = ".gnu_debugaltlink", sup[] = ".debug_sup";
+    const uint8_t *from;
     size_t tail = size < TAIL ? size : TAIL;
 
+    from = data + size - tail;
     return elf_sniff(data, size) &&
-           memmem(data + size - tail, tail, name, sizeof(name)) != NULL;
+           (memmem(from, tail, gnu, sizeof(gnu)) != NULL ||
+            memmem(from, tail, sup, sizeof(sup)) != NULL);
 }
 
 /* Reads something of a file into memory.  Returns its bytes. */

@@ -2,7 +2,8 @@
 
 # Names of functions are those that addr2line tells, of programs that are
 # compiled here: a function of which gcc has put a part that runs rarely
-# elsewhere has one name, and what dwz has put into a common file has names.
+# elsewhere has one name, what dwz has put into a common file has names, and so
+# has a stripped program with .gnu_debugdata.
 # --like-symbolic has the reference library's names.
 
 use strict;
@@ -164,6 +165,71 @@ my $evil = slurp("$dir/a") =~ s{common\.debug\0}{other/name\0\0\0}r;
 spew("$dir/evil", $evil);
 is_deeply ours('evil', '', @some), $missing, 'another folder is not looked into';
 run('cp other/name common.debug');
+
+# --- dwz of DWARF 5 has another section, and its file no build id.  Neither gdb
+# 13 nor addr2line 2.40 reads that, so the same program without dwz is asked for
+
+sub everything {
+    my ($file, @options) = @_;
+    run("$build/pdb2symcache @options -o out $file");
+    my ($head, @text) = split /\n/, run("$build/symcachectl dump out");
+    return join "\n", grep { !/^(?:id|debug|guid|name)/i } @text[1 .. $#text];
+}
+
+SKIP: {
+    run("g++ -O2 -g -gdwarf-5 -Wl,--build-id -o five.$_ $_.cc"
+        . " && cp five.$_ five.$_.whole") for 'a', 'b';
+    skip 'this dwz does not write DWARF 5', 4
+        if system("cd $dir && dwz --dwarf-5 -m five.common five.a five.b"
+                  . ' >/dev/null 2>&1') != 0
+           || run('readelf -SW five.a') !~ /debug_sup/;
+    is everything('five.a'), everything('five.a.whole'),
+        'DWARF 5: the file of .debug_sup beside it';
+    run('mv five.common other/five');
+    isnt everything('five.a'), everything('five.a.whole'),
+        'without it, names are missing';
+    is everything('five.a', '--altlink other/five'),
+        everything('five.a.whole'), '--altlink names it';
+    my $without = everything('five.a', '--altlink /nowhere');
+    my $bytes = slurp("$dir/other/five");
+    my $at = rindex $bytes, substr(slurp("$dir/five.a"),
+        index(slurp("$dir/five.a"), "five.common\0") + 13, 20);
+    substr($bytes, $at, 1) ^= "\x01" if $at >= 0;
+    spew("$dir/five.common", $bytes);
+    is everything('five.a'), $without, 'one with another checksum is none';
+}
+
+# --- .gnu_debugdata: made as gdb's manual says; the names are those of nm
+
+SKIP: {
+    skip 'no xz', 4 if system('xz --version >/dev/null 2>&1') != 0;
+    run(q{nm -D --format=posix --defined-only a.whole | cut -d' ' -f1 | sort >dyn
+          nm --format=posix --defined-only a.whole |
+              awk '$2 ~ /[TtD]/ {print $1}' | sort | comm -13 dyn - >keep
+          objcopy --only-keep-debug a.whole mini.full
+          objcopy -S --keep-symbols=keep mini.full mini 2>/dev/null
+          xz -kf mini
+          strip -o stripped a.whole
+          objcopy --add-section .gnu_debugdata=mini.xz stripped packed});
+    my %at = reverse run('nm a.whole') =~ /^0*([0-9a-f]+) [Tt] (\S+)$/mg;
+    my %code = map { $_ => "0x$at{$_}" } grep { /^(?:main|_Z)/ } keys %at;
+    my $named = sub {
+        my ($got) = @_;
+        return [grep { index($got->{$code{$_}} // '', base(
+            run("c++filt $_") =~ s/\n//r)) >= 0 } sort keys %code];
+    };
+    is_deeply $named->(ours('stripped', '', sort values %code)), [],
+        'a stripped program has no names of its own';
+    is_deeply $named->(ours('packed', '', sort values %code)),
+        [sort keys %code], '.gnu_debugdata has the names of nm';
+    is_deeply $named->(ours('packed', '--like-symbolic', sort values %code)),
+        [], '--like-symbolic does not read it';
+    my $whole = slurp("$dir/mini.xz");
+    spew("$dir/mini.cut", substr $whole, 0, length($whole) / 2);
+    run('objcopy --add-section .gnu_debugdata=mini.cut stripped cut');
+    is_deeply $named->(ours('cut', '', sort values %code)), [],
+        'one that is damaged does not fail the file';
+}
 
 # --- the reference library's names
 

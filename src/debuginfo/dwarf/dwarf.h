@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cursor.h"
 #include "frames.h"
 #include "section.h"
 #include "symbol_list.h"

@@ -4,6 +4,7 @@
 #include "convert.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cfi.h"
@@ -14,6 +15,7 @@
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
+#include "minidebug.h"
 #include "split.h"
 #include "derived/symcache/symcache.h"
 
@@ -29,6 +31,7 @@ struct conversion {
     uint64_t load_address;
     struct symbol_list symbols;
     struct dwarf_missing missing; /* of split DWARF */
+    uint8_t *packed;              /* the file of .gnu_debugdata, or NULL */
 };
 
 /* sections -------------------------------------------------------------------
@@ -86,8 +89,9 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
 /* symbols --------------------------------------------------------------------
  */
 
-/* Adds the functions of a table. */
-static int add_symbols(struct conversion *c, const struct elf_symbols *table)
+/* Adds the functions of a table of a file. */
+static int add_symbols(struct conversion *c, const struct elf_file *file,
+                       const struct elf_symbols *table)
 {
     size_t size;
     uint64_t i;
@@ -97,12 +101,12 @@ static int add_symbols(struct conversion *c, const struct elf_symbols *table)
     const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
 
     for (i = 0; i < table->count && c->symbols.work > 0; i++) {
-        s = elf_file_symbol(&c->file, table, i);
+        s = elf_file_symbol(file, table, i);
         if (s.type != STT_FUNC || s.address < c->load_address ||
-            s.section == 0 || s.section >= c->file.num_sections) {
+            s.section == 0 || s.section >= file->num_sections) {
             continue;
         }
-        section = elf_file_section(&c->file, s.section);
+        section = elf_file_section(file, s.section);
         if ((section.flags & code) != code) {
             continue;
         }
@@ -123,11 +127,29 @@ static int add_symbols(struct conversion *c, const struct elf_symbols *table)
     return 0;
 }
 
+/* Adds the functions of .gnu_debugdata, which counts where a file is stripped
+ * of better ones. */
+static int add_packed_symbols(struct conversion *c)
+{
+    int rc;
+    struct elf_file mini;
+
+    if (supplement_get()->is_like_symbolic || c->file.symtab.count > 0 ||
+        c->object.sections[DWARF_INFO].size > 0) {
+        return 0;
+    }
+    rc = elf_minidebug_open(&c->file, &mini, &c->packed);
+    return rc < 0   ? failure_memory(c->failure)
+           : rc > 0 ? add_symbols(c, &mini, &mini.symtab)
+                    : 0;
+}
+
 static int read_symbols(struct conversion *c)
 {
     symbol_list_init(&c->symbols, &c->object, c->file.size);
-    return add_symbols(c, &c->file.symtab) != 0 ||
-                   add_symbols(c, &c->file.dynsym) != 0
+    return add_symbols(c, &c->file, &c->file.symtab) != 0 ||
+                   add_packed_symbols(c) != 0 ||
+                   add_symbols(c, &c->file, &c->file.dynsym) != 0
                ? -1
                : symbol_list_end(&c->symbols, c->failure);
 }
@@ -163,11 +185,16 @@ static bool is_linked(const struct elf_altlink *link,
                       const struct supplement *given, struct elf_file *file)
 {
     struct elf_bytes id;
+    struct elf_altlink own;
 
     if (given->altlink.data == NULL ||
         elf_file_open(file, given->altlink.data, given->altlink.size) !=
             NULL) {
         return false;
+    }
+    if (elf_altlink_own(file, &own)) {
+        return own.id_size == link->id_size &&
+               memcmp(own.id, link->id, own.id_size) == 0;
     }
     id = elf_file_build_id(file);
     return id.data != NULL && id.size == link->id_size &&
@@ -253,6 +280,7 @@ static int convert_file(struct conversion *c,
     symbol_list_free(&c->symbols);
     note_missing(&c->missing, result);
     elf_split_free(&split);
+    free(c->packed);
     if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
         rc = 1;
     }
