@@ -7,9 +7,12 @@ package Test::Zip;
 #
 # Options of a member: method (8, or 0 for stored), flags, mode (of Unix), size,
 # crc, packed (bytes in the archive), zip64 (1: sizes in an extra field).
+# $base bytes are in front of the archive, and counted.
 
 use strict;
 use warnings;
+
+our $base = 0;
 
 use Compress::Raw::Zlib qw(crc32 Z_OK WANT_GZIP MAX_WBITS);
 
@@ -41,11 +44,20 @@ sub zip {
             $long, $short, length $name, length $extra;
         $directory .= "PK\1\2" . pack('v', 3 << 8 | 20) . $head
             . pack('v v v V V', 0, 0, 0, ($o{mode} // 0100644) << 16,
-                   length $body) . $name . $extra;
+                   $base + length $body) . $name . $extra;
         $body .= "PK\3\4$head$name$extra$packed";
     }
-    return $body . $directory . "PK\5\6" . pack 'v v v v V V v', 0, 0,
-        scalar @members, scalar @members, length $directory, length $body, 0;
+    my $n = @members;
+    my $end = '';
+    if ($n > 0xfffe) { # the end record of ZIP64, and where that is
+        $end = "PK\6\6" . pack('Q< v v V V Q< Q< Q< Q<', 44, 45, 45, 0, 0, $n, $n,
+                length $directory, $base + length $body)
+            . "PK\6\7" . pack 'V Q< V', 0,
+                $base + length($body) + length $directory, 1;
+        $n = 0xffff;
+    }
+    return $body . $directory . $end . "PK\5\6" . pack 'v v v v V V v', 0, 0, $n,
+        $n, length $directory, $base + length $body, 0;
 }
 
 # The body of a form with an archive, and its Content-Type.
