@@ -70,7 +70,9 @@ struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
     struct stats_sums sums = {
         .frames = sum(&p, offsetof(struct stats, frames)),
         .dumps = sum(&p, offsetof(struct stats, dumps)),
-        .apple_reports = sum(&p, offsetof(struct stats, apple_read))};
+        .apple_reports = sum(&p, offsetof(struct stats, apple_read)),
+        .sources =
+            sum(&p, offsetof(struct stats, sources[API_MODULE_FOUND]))};
     unsigned i, j;
 
     for (i = 0; i < API_PROTOCOLS; i++) {

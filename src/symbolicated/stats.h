@@ -66,6 +66,7 @@ struct stats_sums {
     uint64_t frames;
     uint64_t dumps;
     uint64_t apple_reports;
+    uint64_t sources; /* source code of modules that was found */
 };
 
 struct stats_sums stats_sums(const struct stats *const *stats, unsigned n);

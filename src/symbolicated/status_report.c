@@ -65,6 +65,7 @@ static char *print(const struct reporter *r)
         cJSON_AddNumberToObject(object, "dumps", (double)sums.dumps);
         cJSON_AddNumberToObject(object, "apple_reports",
                                 (double)sums.apple_reports);
+        cJSON_AddNumberToObject(object, "sources", (double)sums.sources);
         cJSON_AddBoolToObject(object, "config_stale",
                               atomic_load(&r->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);

@@ -63,6 +63,18 @@ for (@{ $json->decode(slurp("$data/ring/answers.json")) }) {
     is_deeply $got, $want, "ring: $name" or diag $json->pretty->encode($got);
 }
 
+# --- has_sources does not depend on whether candidates are wanted
+
+for (@{ $json->decode(slurp("$data/ring/answers.json")) }) {
+    my ($name, $request) = @$_{qw(name request)};
+    my @told = map {
+        my $got = post({ %$request, options => { %{ $request->{options} },
+            dif_candidates => $_ ? JSON::PP::true : JSON::PP::false } });
+        [map { $_->{features}{has_sources} ? 1 : 0 } @{ $got->{modules} }];
+    } 0, 1;
+    is_deeply $told[0], $told[1], "ring: $name: has_sources";
+}
+
 # --- on the command line: from the daemon, and of the store alone
 
 my ($asked) = grep { $_->{name} eq 'given' }

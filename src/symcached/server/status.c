@@ -38,8 +38,8 @@ static const struct fields tiers_fields = {
 
 static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
-    {"started", "requests", "frames", "dumps", "apple_reports", "reported",
-     "config_stale", NULL}};
+    {"started", "requests", "frames", "dumps", "apple_reports", "sources",
+     "reported", "config_stale", NULL}};
 
 static const struct fields tenants_fields = {
     {"name", "scope", "listen", NULL}, {"sources", "started", "asked", NULL}};
