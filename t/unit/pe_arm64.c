@@ -212,11 +212,85 @@ static void test_codes(void **state)
     }
 }
 
+/* The function's 16 instructions, and codes:
+ *
+ *    0  stp x19, x20, [sp, -32]!
+ *    1  stp x29, lr, [sp, 16]
+ *    2  add x29, sp, 16
+ *   ..
+ *    6  mov sp, x29 (less 16)        an epilog
+ *    7  ldp x29, lr, [sp, 16]
+ *    8  ldp x19, x20, [sp], 32
+ *    9  ret
+ *   10  the function goes on
+ *   ..
+ *   13  ldp x29, lr, [sp, 16]        another one, with codes of its own
+ *   14  ldp x19, x20, [sp], 32
+ *   15  ret
+ */
+static void test_epilogs(void **state)
+{
+    static const char body[] = "x29+16 .cfa-8^ x19: .cfa-32^ x20: .cfa-24^ "
+                               "x29: .cfa-16^ x30: .cfa-8^";
+    static const char no_frame[] = "sp+32 .cfa-8^ x19: .cfa-32^ "
+                                   "x20: .cfa-24^ x29: .cfa-16^ x30: .cfa-8^";
+    static const char no_lr[] = "sp+32 x30+0 x19: .cfa-32^ x20: .cfa-24^ "
+                                "x29: x29+0 x30: x30+0";
+    static const char nothing[] = "sp+0 x30+0 x19: x19+0 x20: x20+0 "
+                                  "x29: x29+0 x30: x30+0";
+    /* set_fp with an offset, save_fplr, save_r19r20_x, end */
+    static const uint8_t codes[8] = {0xE2, 0x02, 0x42, 0x24, 0xE4};
+    static const struct {
+        unsigned at;
+        const char *rules;
+    } cases[] = {{0, "sp+0 x30+0"},
+                 {1, "sp+32 x30+0 x19: .cfa-32^ x20: .cfa-24^"},
+                 {2, no_frame},
+                 {3, body},
+                 {6, body},
+                 {7, no_frame},
+                 {8, no_lr},
+                 {9, nothing},
+                 {10, body},
+                 {13, body},
+                 {14, no_lr},
+                 {15, nothing}};
+    uint8_t data[FILE_SIZE];
+    size_t i, at = PDATA_AT + XDATA - PDATA;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        make(data, XDATA);
+        put(data, at, 16 | 2u << 22 | 2u << 27, 4);
+        put(data, at + 4, 6, 4);
+        put(data, at + 8, 13 | 2u << 22, 4);
+        memcpy(data + at + 12, codes, 8);
+        assert_rules(data, cases[i].at, cases[i].rules);
+    }
+    /* the second alone, at the end of the function */
+    make(data, XDATA);
+    put(data, at, 16 | 1u << 21 | 2u << 22 | 2u << 27, 4);
+    memcpy(data + at + 4, codes, 8);
+    assert_rules(data, 7, body);
+    assert_rules(data, 14, no_lr);
+    assert_rules(data, 15, nothing);
+    /* epilogs that are not sorted, lie behind the function or have no codes */
+    make(data, XDATA);
+    put(data, at, 16 | 3u << 22 | 2u << 27, 4);
+    put(data, at + 4, 13 | 2u << 22, 4);
+    put(data, at + 8, 6, 4);
+    put(data, at + 12, 100 | 900u << 22, 4);
+    memcpy(data + at + 16, codes, 8);
+    assert_rules(data, 7, body);
+    assert_rules(data, 14, no_lr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packed),
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_epilogs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

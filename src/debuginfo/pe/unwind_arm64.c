@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The "symbolic" library writes records that no reader can use: it takes the
- * address of the codes for the length of a function, and names registers with a
- * dot.  They are written all the same, as the text has to be the library's, and
- * what is right is added as corrections.
+ * address of the codes for the length of a function, and names registers with
+ * a dot.  They are written all the same, as the text has to be the library's,
+ * and what is right is added as corrections.
  */
 #include "unwind_arm64.h"
 
@@ -18,7 +18,8 @@
 #define FUNCTION 8 /* bytes: start, and where the codes are */
 #define CODES 1024 /* bytes of codes at most: 255 words */
 #define PACKED_CODES 24
-#define REGISTERS 36 /* that codes can name */
+#define EPILOG_ROWS (1u << 22) /* more are left out */
+#define REGISTERS 36           /* that codes can name */
 #define FLOATS 17
 #define FP 29
 #define LR 30
@@ -50,6 +51,7 @@ struct reader {
     struct failure *failure;
     struct cfi_register cfa;
     struct cfi_register ra;
+    uint32_t epilog_rows; /* of all functions */
     /* as the library names them, and as they are called */
     struct cfi_register sp[2];
     struct cfi_register general[2][REGISTERS];
@@ -62,7 +64,10 @@ struct function {
     uint32_t length;
     const uint8_t *codes;
     unsigned size;
-    bool is_fragment; /* its prolog is elsewhere */
+    bool is_fragment;       /* its prolog is elsewhere */
+    const uint8_t *epilogs; /* a word each; NULL: there is one, at the end */
+    unsigned num_epilogs;
+    unsigned last_epilog; /* the byte of its codes, if it is the only one */
 };
 
 /* What the codes up to one have done. */
@@ -299,10 +304,9 @@ static void apply(struct frame *frame, const struct code *code)
 
 static int write_cfa(struct reader *r, const struct frame *frame)
 {
-    return cfi_rule(r->cfi, &r->cfa,
-                    frame->is_set ? &r->general[1][FP] : &r->sp[1],
-                    frame->is_set ? frame->base : frame->stack, CFI_PLUS,
-                    false);
+    return cfi_rule(
+        r->cfi, &r->cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
+        frame->is_set ? frame->base : frame->stack, CFI_PLUS, false);
 }
 
 /* Adds what is right of a part without a prolog: that of the function has been
@@ -333,6 +337,115 @@ static int correct_fragment(struct reader *r, const struct function *f,
     return 0;
 }
 
+/* Says that a code is undone: its registers are what they were. */
+static int write_restored(struct reader *r, const struct code *code)
+{
+    const struct cfi_register *reg;
+    unsigned i, numbers[2] = {code->first, code->second};
+
+    for (i = 0; i < 2 && code->effect == SAVE; i++) {
+        if (numbers[i] < (code->is_float ? FLOATS : REGISTERS)) {
+            reg = code->is_float ? &r->floats[1][numbers[i]]
+                                 : &r->general[1][numbers[i]];
+            if (cfi_rule(r->cfi, reg, reg, 0, CFI_BARE, false) != 0) {
+                return -1;
+            }
+        }
+    }
+    return saves_return_address(code, 1)
+               ? cfi_rule(r->cfi, &r->ra, &r->general[1][LR], 0, CFI_BARE,
+                          false)
+               : 0;
+}
+
+/* Writes what so many codes have done, and where they have saved registers. */
+static int write_frame(struct reader *r, const struct code *codes,
+                       unsigned count, bool has_saves)
+{
+    struct frame frame = {0}, last = {0};
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        apply(&last, &codes[i]);
+    }
+    if (write_cfa(r, &last) != 0) {
+        return -1;
+    }
+    for (i = 0; i < count && has_saves; i++) {
+        apply(&frame, &codes[i]);
+        if (write_saves(r, 1, &codes[i], frame.stack) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Adds a row behind each instruction of an epilog, which undoes n codes, and
+ * one behind its "ret", where the function goes on.  Returns the address
+ * there, 0 if it does not fit, or -1.
+ */
+static int64_t correct_epilog(struct reader *r, const struct function *f,
+                              const struct code *codes, unsigned count,
+                              uint64_t start, const struct code *undone,
+                              unsigned n)
+{
+    uint64_t end = start + 4 * ((uint64_t)n + 1);
+    uint64_t behind = f->start + (uint64_t)f->length;
+    unsigned k;
+
+    if (end > behind || n >= EPILOG_ROWS - r->epilog_rows) {
+        return 0;
+    }
+    r->epilog_rows += n + 1;
+    for (k = n; k > 0; k--) {
+        if (cfi_correction_row(r->cfi, start + 4 * (uint64_t)(n - k + 1)) !=
+                0 ||
+            write_frame(r, undone, k - 1, false) != 0 ||
+            write_restored(r, &undone[k - 1]) != 0) {
+            return -1;
+        }
+    }
+    return end < behind && (cfi_correction_row(r->cfi, end) != 0 ||
+                            write_frame(r, codes, count, true) != 0)
+               ? -1
+               : (int64_t)end;
+}
+
+/* Epilogs are sorted by where they begin; one that is not, or whose codes are
+ * not there, ends it. */
+static int correct_epilogs(struct reader *r, const struct function *f,
+                           const struct code *codes, unsigned count)
+{
+    uint64_t start, from = f->start + 4 * (uint64_t)count;
+    struct code undone[CODES];
+    struct function rest;
+    uint32_t word;
+    unsigned i, at, n;
+    int64_t end = 1;
+
+    for (i = 0; i < f->num_epilogs && end > 0; i++) {
+        word = f->epilogs != NULL ? le32(f->epilogs + 4 * (size_t)i) : 0;
+        at = f->epilogs != NULL ? word >> 22 : f->last_epilog;
+        if (at >= f->size) {
+            break;
+        }
+        rest.codes = f->codes + at;
+        rest.size = f->size - at;
+        n = read_codes(&rest, undone);
+        resolve_codes(undone, n);
+        start = f->epilogs != NULL
+                    ? f->start + 4 * (uint64_t)(word & 0x3ffff)
+                    : f->start + (uint64_t)f->length - 4 * ((uint64_t)n + 1);
+        if (start < from) {
+            break;
+        }
+        end = correct_epilog(r, f, codes, count, start, undone, n);
+        from = (uint64_t)end;
+    }
+    return end < 0 ? -1 : 0;
+}
+
 /* Adds what is right: a row behind each instruction of the prolog. */
 static int correct_function(struct reader *r, const struct function *f,
                             const struct code *codes, unsigned count)
@@ -361,7 +474,7 @@ static int correct_function(struct reader *r, const struct function *f,
             return -1;
         }
     }
-    return 0;
+    return correct_epilogs(r, f, codes, count);
 }
 
 /* Finds the codes of a function. */
@@ -388,7 +501,15 @@ static bool read_info(const struct reader *r, struct function *f)
         words = p[2];
         address += 4;
     }
+    f->num_epilogs = 1;
+    f->last_epilog = epilogs;
+    f->epilogs = NULL;
     if ((word >> 21 & 1) == 0) {
+        f->num_epilogs = epilogs;
+        f->epilogs = pe_pdata_at(r->image, address, (size_t)epilogs * 4);
+        if (f->epilogs == NULL) {
+            f->num_epilogs = 0;
+        }
         address += (uint64_t)epilogs * 4;
     }
     f->size = words * 4;
@@ -447,7 +568,9 @@ static unsigned add_saves(struct code *codes, unsigned n, uint32_t word,
             room = 0;
         }
         set_pair(&codes[n++], room, i * 8, 19 + i,
-                 i + 1 < general ? 20 + i : has_lr ? LR : REGISTERS);
+                 i + 1 < general ? 20 + i
+                 : has_lr        ? LR
+                                 : REGISTERS);
     }
     if (has_lr && general % 2 == 0) {
         set_pair(&codes[n++], room, general * 8, LR, REGISTERS);
@@ -504,6 +627,7 @@ static int take_packed(struct reader *r, struct function *f)
 
     f->length = (f->info >> 2 & 0x7ff) * 4;
     f->is_fragment = (f->info & 3) == 2;
+    f->num_epilogs = 0; /* where they are is not told */
     return count >= 0 ? correct_function(r, f, codes, (unsigned)count) : 0;
 }
 
