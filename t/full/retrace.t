@@ -1,0 +1,106 @@
+#!/usr/bin/env perl
+
+# symcachectl retrace beside ProGuard's own retrace: the mappings of five
+# libraries, which ProGuard makes here, and ten traces by each, of frames that
+# chance takes from the mapping.  R8's retrace cannot be had in a package.
+#
+# One difference is by intent, as R8 and Symbolicator do it: where a method
+# name has lines of its own in a class, ProGuard also prints methods of that
+# name that have none.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $java = '/usr/share/java';
+for (qw(proguard retrace commons-cli commons-io commons-lang3 guice guava)) {
+    -e "$java/$_.jar" or plan skip_all => "no $java/$_.jar (packages "
+        . 'libproguard-java, libcommons-cli-java, libcommons-io-java, '
+        . 'libcommons-lang3-java, libguice-java, libguava-java)';
+}
+my $t = Test::Symcache->new;
+my $ctl = $t->program('symcachectl');
+my $log = $t->path('log');
+
+sub output {
+    open my $p, '-|', @_ or die "@_: $!";
+    local $/;
+    return scalar <$p> // '';
+}
+
+# Only with the classes of one library can ProGuard inline: it reads no JDK
+# that is as new as its users'.
+sub shrink {
+    my ($library) = @_;
+    my $mapping = $t->path("$library.txt");
+    my @optimize = $library eq 'commons-cli' ? () : ('-dontoptimize');
+    return $mapping if system('sh', '-c', '"$@" >' . $log . ' 2>&1', 'sh',
+        'java', '-cp', "$java/proguard.jar", 'proguard.ProGuard', '-injars',
+        "$java/$library.jar(!META-INF/versions/**,!module-info.class)",
+        '-outjars', $t->path("$library.jar"), '-dontshrink', @optimize,
+        '-dontpreverify', '-ignorewarnings', '-dontwarn', '**', '-dontnote',
+        '**', '-forceprocessing', '-keepattributes',
+        'SourceFile,LineNumberTable', '-printmapping', $mapping) == 0;
+    diag($t->read_file('log'));
+    return;
+}
+
+# Its methods with lines, [class, from, to, name], its classes, and the
+# original methods that have none.
+sub read_mapping {
+    my ($file) = @_;
+    my (@methods, @classes, %bare, $from, $to);
+    for (split /\n/, $t->read_file($file)) {
+        if (/^(\S+) -> (\S+):$/) {
+            ($from, $to) = ($1, $2);
+            push @classes, $to;
+        } elsif (/^\s+(\d+):(\d+):\S+ \S+\(.*\)\S* -> (\S+)$/) {
+            push @methods, [$to, $1, $2, $3];
+        } elsif (/^\s+[^:\s]+ (\S+)\(.*\) -> \S+$/) {
+            $bare{"$from.$1"} = 1;
+        }
+    }
+    return (\@methods, \@classes, \%bare);
+}
+
+sub make_trace {
+    my ($methods, $classes) = @_;
+    my $any = sub { $_[0][int rand @{ $_[0] }] };
+    my $text = '';
+    for my $head ('Exception in thread "main" %s: text', 'Caused by: %s') {
+        $text .= sprintf "$head\n", $any->($classes);
+        for (1 .. 8) {
+            my ($class, $from, $to, $name) = @{ $any->($methods) };
+            $text .= sprintf "\tat %s.%s(SourceFile:%d)\n", $class, $name,
+                $from + int rand($to - $from + 1);
+        }
+        $text .= "\tat java.lang.Thread.run(Thread.java:748)\n";
+    }
+    return "$text\t... 3 more\n";
+}
+
+srand 36;
+my $same = 0;
+for my $library (qw(commons-cli commons-io commons-lang3 guice guava)) {
+    my $mapping = shrink($library);
+    ok $mapping, "$library: ProGuard makes a mapping" or next;
+    my ($methods, $classes, $bare) = read_mapping("$library.txt");
+    for my $n (1 .. 10) {
+        $t->write_file('trace', make_trace($methods, $classes));
+        my $want = output('java', '-cp', "$java/proguard.jar:$java/retrace.jar",
+            'proguard.retrace.ReTrace', $mapping, $t->path('trace'));
+        my $got = output($ctl, 'retrace', $mapping, $t->path('trace'));
+        $same += $want eq $got;
+        $want = join '', grep { !/at ([^(]+)\(/ || !$bare->{$1}
+            || index($got, $_) >= 0 } $want =~ /^.*\n/mg;
+        is $got, $want, "$library: trace $n";
+    }
+}
+note "$same of 50 are the same without that difference";
+
+$t->finish;
+done_testing;
