@@ -39,6 +39,10 @@ ok -f $t->path("uploads/ring/$id/ring.src.zip"), 'where it belongs';
 is lookup('ring', $id)->{status}, 200, 'from now on there is a SourceCache';
 is lookup('other', $id)->{status}, 200, 'by another name, too';
 
+my $file = $t->helper('GET', '/v1/source/default/%252fbuild%252fring%252fmain.c/'
+    . 'buildid-d11f4ac8ee483d6e69b18b9de238d72346637b94?version=1.0.0&wait=60');
+is $file->{status}, 200, 'a file of it, by the build id' or diag $file->{raw};
+
 # --- what is refused
 
 my $r = $u->put("ring/${id}1/ring.src.zip", $bundle);

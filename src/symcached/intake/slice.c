@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
+#include "derived/derived.h"
 #include "proto/symbol_path.h"
 
 #define CHUNK (256 * 1024)
@@ -41,12 +42,47 @@ static bool find_image(const uint8_t *data, uint64_t size,
     return false;
 }
 
+bool slice_is_of_sources(const symcache_key_t *key, unsigned formats)
+{
+    return key->kind == SYMCACHE_KIND_SOURCE &&
+           formats == 1u << FORMAT_SOURCEBUNDLE;
+}
+
+/* Looks for the text of a source file in a SourceCache. */
+static const char *find_text(const symcache_key_t *key, const uint8_t *data,
+                             uint64_t size, uint64_t *offset,
+                             uint64_t *length)
+{
+    char path[SYMCACHE_NAME_MAX + 1], error[200];
+    struct sourcecache_reader reader;
+    struct sourcecache_entry entry;
+
+    if (!symcache_symbol_unescape(path, key)) {
+        return "no path of a source file";
+    }
+    if (sourcecache_reader_open(&reader, data, (size_t)size, error,
+                                sizeof(error)) != SYMC_OPENED) {
+        return "no SourceCache that can be read";
+    }
+    if (!sourcecache_find_path(&reader, path, strlen(path), &entry) ||
+        entry.status != SOURCECACHE_TEXT) {
+        return "the bundle has no such file";
+    }
+    *offset = (uint64_t)((const uint8_t *)entry.text.data - data);
+    *length = entry.text.size;
+    return NULL;
+}
+
 enum slice slice_find(const symcache_key_t *key, unsigned formats,
                       const uint8_t *data, uint64_t size, uint64_t *offset,
                       uint64_t *length, const char **why)
 {
     char name[SYMCACHE_NAME_MAX + 1];
 
+    if (slice_is_of_sources(key, formats)) {
+        *why = find_text(key, data, size, offset, length);
+        return *why == NULL ? SLICE_PART : SLICE_NONE;
+    }
     if (!(formats & (1u << FORMAT_MACHO | 1u << FORMAT_ELF))) {
         return SLICE_WHOLE;
     }

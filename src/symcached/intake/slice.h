@@ -20,6 +20,9 @@ enum slice {
     SLICE_NONE   /* only a part is wanted, which it does not have */
 };
 
+/* Is the file a SourceCache, of which a source file is wanted? */
+bool slice_is_of_sources(const symcache_key_t *key, unsigned formats);
+
 /*
  * Tells what of a file a key asks for; of one that may be any, it is all of it.
  * *offset and *length say where a part lies; *why gets the reason why there is

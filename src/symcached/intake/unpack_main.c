@@ -200,7 +200,7 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
         snprintf(detail, size, "the part of it cannot be written: %s",
                  strerror(writer.error != 0 ? writer.error : errno));
         *letter = 'M';
-    } else if (part == SLICE_PART && job->key.kind == SYMCACHE_KIND_SECTION) {
+    } else if (part == SLICE_PART && job->key.kind != SYMCACHE_KIND_SYMCACHE) {
         snprintf(detail, size, "%" PRIu64 " bytes", length);
     } else if (part == SLICE_PART) {
         *letter = finish_file(job, UNPACK_OUT_FD, detail, size);
@@ -339,6 +339,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     uint8_t head[BODY_HEAD];
     const char *what;
     enum body_kind kind;
+    char letter = 'F';
     ssize_t n;
 
     n = pread(fd, head, sizeof(head), 0);
@@ -350,6 +351,9 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     kind = job->coded ? body_sniff(head, (size_t)n, &what)
                       : sniff(job, head, (size_t)n, &what);
 
+    if (slice_is_of_sources(&job->key, job->formats)) {
+        return narrow(job, fd, &letter, detail, size) ? letter : 'U';
+    }
     if (job->coded && kind >= BODY_OTHER) {
         snprintf(detail, size, "its Content-Encoding is none that is read");
         return 'U';

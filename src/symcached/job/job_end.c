@@ -28,6 +28,7 @@
 #include "prefetch.h"
 #include "proto/header.h"
 #include "second_original.h"
+#include "source_member.h"
 #include "scheduler.h"
 #include "sibling.h"
 #include "waiter.h"
@@ -469,6 +470,7 @@ static void cancel(struct job *job)
     job_leave_second(job);
     job_leave_inputs(job);
     section_free(job);
+    source_member_leave(job);
     if (job->publish != NULL) {
         publish_cancel(job->publish);
         job->publish = NULL;

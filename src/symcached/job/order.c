@@ -4,6 +4,7 @@
 #include "order.h"
 
 #include "inputs.h"
+#include "source_member.h"
 #include "symcached/store/store.h"
 
 #define ORDER_PASSES 2
@@ -165,9 +166,14 @@ bool order_has_way(const struct store_config *store,
     symcache_kind_e kind = (symcache_kind_e)key->kind;
     const struct source_config *source;
     const symcache_version_t *version;
+    symcache_key_t cache;
     unsigned formats;
     size_t i;
 
+    if (source_member_key(key, &cache) &&
+        order_has_way(store, &cache, &order_original.version)) {
+        return true;
+    }
     if (kind_has_inputs(kind)) {
         return best_transcoder(store, kind, target, FORMAT_ANY) != NULL;
     }

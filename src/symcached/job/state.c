@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "scheduler.h"
 #include "source_code.h"
+#include "source_member.h"
 
 const char ORIGINAL_DOWNLOADS[] = "downloads";
 
@@ -158,6 +159,9 @@ void job_set_state(struct job *job, enum job_state state)
 
 void job_seek_original(struct job *job)
 {
+    if (source_member_begin(job)) {
+        return;
+    }
     if (kind_has_inputs((symcache_kind_e)job->key.kind)) {
         job->original.format = FORMAT_ANY;
         job_set_state(job, JOB_WAITS_TRANSCODER);

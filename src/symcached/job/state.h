@@ -20,6 +20,7 @@
  *   second_original.c     gets the second original of ELF files and PDBs
  *   inputs.c              takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
+ *   source_member.c       copies a source file out of a SourceCache
  *   ask_tier.c            asks the tier of its store, before all that
  *   run_diagnosis.c       tells failures of the transcoder from those of the
  *                         original
@@ -202,6 +203,7 @@ struct job {
     struct source_symcache symcache;
     struct lookup *lookup;     /* at its end; or with an unverified original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
+    struct source_member *member; /* of a source file; or NULL */
     struct section
         *section; /* of a job for one, see section_search.c; or NULL */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
