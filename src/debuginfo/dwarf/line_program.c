@@ -46,6 +46,7 @@ struct machine {
     uint64_t file;
     uint64_t line;
     bool is_removed; /* the code is not there: its addresses mean nothing */
+    bool is_like_symbolic;
     /* the sequence that is being collected */
     size_t first;
     uint64_t previous;
@@ -227,6 +228,25 @@ static int define_file(struct machine *m, struct cursor *c)
     return dwarf_lines_add_file(m->lines, &name, directory) == 0 ? 1 : -1;
 }
 
+/*
+ * Ends a sequence whose address was set to one of code that is not there.  The
+ * "symbolic" library takes no notice of that end: it adds what follows to the
+ * rows that were there before, and then functions between both have no lines.
+ * gcc sets the address again and again in a sequence, of a function that the
+ * linker has removed too.
+ */
+static int end_removed(struct machine *m)
+{
+    int rc;
+
+    if (m->is_like_symbolic) {
+        return 0;
+    }
+    rc = end_sequence(m, m->previous + 1);
+    m->previous = 0;
+    return rc;
+}
+
 static int run_extended(struct machine *m)
 {
     int rc = 1;
@@ -240,7 +260,8 @@ static int run_extended(struct machine *m)
     c.end = m->c.at;
     switch (cursor_8(&c)) {
     case DW_LNE_end_sequence:
-        rc = m->is_removed || take_row(m, true) == 0 ? 1 : -1;
+        rc =
+            (m->is_removed ? end_removed(m) : take_row(m, true)) == 0 ? 1 : -1;
         reset(m);
         break;
     case DW_LNE_set_address:
@@ -475,7 +496,8 @@ static int run(struct machine *m)
 int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
 {
     unsigned i;
-    struct machine m = {.lines = l};
+    struct machine m = {.lines = l,
+                        .is_like_symbolic = d->object->is_like_symbolic};
 
     if (l->has_rows) {
         return 0;
