@@ -170,9 +170,10 @@ run('cp other/name common.debug');
 # does it: in a package of Debian, 7 of 100 addresses had none
 
 spew("$dir/twice.s", <<'EOF');
-        .globl f, g
+        .globl f, g, h
         .text
-g:      nop; nop; nop; nop; nop; nop; nop; ret
+g:      nop; nop; nop; ret
+h:      nop; nop; nop; ret              # in the middle of a row
 f:      nop; nop; nop; nop; nop; nop; nop; ret
         .section .debug_abbrev
         .uleb128 1, 0x11
@@ -196,7 +197,10 @@ f:      nop; nop; nop; nop; nop; nop; nop; ret
         .quad f, 8
         .uleb128 2
         .asciz "g"
-        .quad g, 8
+        .quad g, 4
+        .uleb128 2
+        .asciz "h"
+        .quad h, 4
         .byte 0
 2:      .section .debug_line
         .long 4f - 3f
@@ -220,8 +224,8 @@ f:      nop; nop; nop; nop; nop; nop; nop; ret
 4:
 EOF
 run('gcc -shared -nostdlib -Wl,--build-id -o twice twice.s');
-my %twice = reverse run('nm twice') =~ /^0*([0-9a-f]+) T ([fg])$/mg;
-for my $name ('f', 'g') {
+my %twice = reverse run('nm twice') =~ /^0*([0-9a-f]+) T ([fgh])$/mg;
+for my $name ('f', 'g', 'h') {
     my ($line) = run("addr2line -e twice 0x$twice{$name}") =~ /:(\d+)/;
     run("$build/pdb2symcache -o out twice");
     like run("$build/symcachectl lookup out 0x$twice{$name}"),

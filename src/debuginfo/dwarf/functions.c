@@ -403,6 +403,20 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
 /* closing functions ----------------------------------------------------------
  */
 
+/* A row goes on from one function into the next one if both have the same line
+ * there.  The "symbolic" library drops it in the second. */
+static void clip_line(const struct dwarf_walk *w, struct symc_line *line,
+                      uint64_t before)
+{
+    if (w->reader->object->is_like_symbolic) {
+        return;
+    }
+    line->address += before;
+    if (line->size != SYMC_NO_SIZE) {
+        line->size -= before < line->size ? before : line->size;
+    }
+}
+
 static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
 {
     size_t i, n, first;
@@ -424,6 +438,9 @@ static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
         line.size = first + i + 1 < s->first + s->count
                         ? row[1].address - row->address
                         : s->last_size;
+        if (row->address < range->begin) {
+            clip_line(w, &line, range->begin - row->address);
+        }
         if (find_source(w, row->file, &line.source) != 0) {
             return -1;
         }
