@@ -52,7 +52,7 @@ static int convert(cfi_read *read, bool is_text, const uint8_t *data,
 {
     int rc;
     struct symc_sink sink = {write_output, output};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {FAILURE_NONE, ""};
 
     memset(&result, 0, sizeof(result));

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200];
     static uint8_t text[sizeof(SOUND) + ROOM];
     struct breakpad_identity identity;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
 
     if (size > ROOM) {
         return 0;

@@ -66,7 +66,7 @@ static int convert(const uint8_t *data, size_t size,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     static const struct debuginfo_maker maker = {.convert = convert};
 
     image_check(&maker, data, size, &result);

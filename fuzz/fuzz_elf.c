@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t offset, length;
     char error[200] = "";
     struct elf_identity identity;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
 
     rc = elf_identity_read(data, size, &identity, error, sizeof(error));
     if ((rc == 0) != (error[0] == '\0')) {

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200] = "";
     struct macho_identity identity;
     const struct macho_slice *slice;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     unsigned i;
 
     if (macho_identity_read(data, size, &identity, error, sizeof(error)) !=

@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buffer file = {NULL, 0};
     struct symc_sink sink = {append, &file};
     struct failure failure = {0};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct cficache_reader cfi;
     struct minidump dump;
     size_t i, text = size < 2 ? 0 : (size_t)data[0] | (size_t)data[1] << 8;

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200];
     struct failure failure;
     struct pdb_identity identity;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct symc_sink sink = {count_output, &written};
 
     written = 0;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200] = "";
     struct pe_identity id;
     struct pe_code code;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     bool has_code =
         pe_code_read(data, size, &code, error, sizeof(error)) == 0;
 

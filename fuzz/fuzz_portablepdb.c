@@ -65,7 +65,7 @@ convert(int (*function)(const uint8_t *, size_t, const struct symc_sink *,
         const uint8_t *data, size_t size, struct written *w)
 {
     struct failure failure = {FAILURE_NONE, ""};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct symc_sink sink = {keep, w};
 
     if (w->data == NULL) {

@@ -64,7 +64,7 @@ static void convert(const uint8_t *script, size_t script_size,
     char error[200] = "";
     struct memory memory = {NULL, 0, 0};
     const struct symc_sink sink = {append, &memory};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {FAILURE_NONE, ""};
     struct jscache_reader reader;
 

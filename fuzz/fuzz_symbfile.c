@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct bytes symcache;
     const struct symc_sink sink = {write_bytes, &symcache};
     struct failure failure = {FAILURE_NONE, ""};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     int rc;
 
     if (size > ROOM) {

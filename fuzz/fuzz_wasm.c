@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t module[sizeof(HEADER) + ROOM];
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct wasm_identity identity;
     char error[200];
 

@@ -498,7 +498,7 @@ void image_convert(const struct image *image)
 {
     size_t size;
     const uint8_t *data;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
 
     data = image_build(image, &size);
     (void)image_check(pdb_format.makes, data, size, &result);

@@ -204,10 +204,10 @@ static const char *read_request(struct source_call *call,
     struct symc_string name, id, offset;
     struct json_error error;
 
-    if (request->size > BODY_MAX ||
+    if (request->size == 0 || request->size > BODY_MAX ||
         json_read(request->json, request->body, request->size, VALUES_MAX,
                   &error) != request->size) {
-        return "the body is no JSON, or too large";
+        return "the body is not JSON, or too large";
     }
     if (!read_text(request->json, "debugName", &name) ||
         !read_text(request->json, "debugId", &id) ||
@@ -217,7 +217,7 @@ static const char *read_request(struct source_call *call,
                "are texts";
     }
     if (!read_offset(&offset, &call->offset)) {
-        return "moduleOffset is no hexadecimal number with 0x";
+        return "moduleOffset is not a hexadecimal number with 0x";
     }
     return set_module(&call->modules[NAMES], SYMCACHE_KIND_SYMCACHE, &name,
                       &id) &&
