@@ -32,7 +32,8 @@ _symcachectl() {
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
     --malformed-since | --unused-for | --older-than | --kind | --url | --token | --expires | \
-    --after | --api-key | --parts | --bundle-id)
+    --after | --api-key | --parts | --bundle-id | --org | \
+    --project)
             return ;;
     esac
 
@@ -41,7 +42,8 @@ _symcachectl() {
     convert)            words='-o --kind --text --arch --id --altlink --dwp --image --symbol-map --line-mapping --like-symbolic --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
-    symbolicate)        words="$asks --root --url --images --maps --mapping" ;;
+    symbolicate)        words="$asks --root --url --images --maps --mapping
+                               --org --project --token" ;;
     retrace)            words="--quiet --info" ;;
     minidump)           words="$asks --root --url --schema" ;;
     warm)               words="$asks --kind --version --concurrency --attempts" ;;

@@ -94,24 +94,11 @@ static void print_lines(const char *text)
     }
 }
 
-void report_print(const cJSON *object)
+void report_print_stacks(const cJSON *object)
 {
-    const cJSON *stack, *module, *system = get(object, "system_info");
+    const cJSON *stack, *module;
     const char *status;
 
-    printable_put_field(stdout, system, "os_name");
-    fputs(" ", stdout);
-    printable_put_field(stdout, system, "os_version");
-    fputs(", ", stdout);
-    printable_put_field(stdout, system, "cpu_arch");
-    fputs("\n", stdout);
-    if (cJSON_IsTrue(get(object, "crashed"))) {
-        printable_put_field(stdout, object, "crash_reason");
-        fputs("\n", stdout);
-    }
-    if (printable_field(object, "crash_details")[0] != '\0') {
-        print_lines(printable_field(object, "crash_details"));
-    }
     cJSON_ArrayForEach(stack, get(object, "stacktraces"))
     {
         print_thread(stack);
@@ -126,4 +113,24 @@ void report_print(const cJSON *object)
             fputs("\n", stdout);
         }
     }
+}
+
+void report_print(const cJSON *object)
+{
+    const cJSON *system = get(object, "system_info");
+
+    printable_put_field(stdout, system, "os_name");
+    fputs(" ", stdout);
+    printable_put_field(stdout, system, "os_version");
+    fputs(", ", stdout);
+    printable_put_field(stdout, system, "cpu_arch");
+    fputs("\n", stdout);
+    if (cJSON_IsTrue(get(object, "crashed"))) {
+        printable_put_field(stdout, object, "crash_reason");
+        fputs("\n", stdout);
+    }
+    if (printable_field(object, "crash_details")[0] != '\0') {
+        print_lines(printable_field(object, "crash_details"));
+    }
+    report_print_stacks(object);
 }

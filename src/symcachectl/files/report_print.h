@@ -9,4 +9,7 @@
 /* Prints the answer to a crash report for people. */
 void report_print(const cJSON *answer);
 
+/* Prints threads, and the modules that are not found, only. */
+void report_print_stacks(const cJSON *answer);
+
 #endif

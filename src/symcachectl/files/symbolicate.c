@@ -14,6 +14,7 @@
 
 #include "addresses.h"
 #include "crash_report.h"
+#include "event.h"
 #include "jvm_trace.h"
 #include "minidump.h"
 #include "retrace.h"
@@ -21,6 +22,7 @@
 #include "reports/jstrace/jstrace.h"
 #include "symbolication/jvm/jvm.h"
 #include "script_trace.h"
+#include "sentry_event.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
@@ -338,6 +340,10 @@ static bool show_report(struct settings *settings, const char *file,
     if (path_of(text) != NULL) {
         return false;
     }
+    if (event_is_one(text)) {
+        *code = event_show(settings, file, text);
+        return true;
+    }
     if (jvm_is_trace(text, size)) {
         *code = jvm_trace_show(settings, hints->uuid, file, text, size);
         return true;
@@ -378,7 +384,8 @@ static char *ask_file(struct settings *settings, const char *file,
         *code = command_fail(COMMAND_USAGE, file,
                              "not a request (\"stacktraces\", \"jobs\" or "
                              "\"memoryMap\"), crash report, profile or trace "
-                             "of JavaScript or the JVM; a trace of .NET needs "
+                             "of JavaScript or the JVM, or event of Sentry; a "
+                             "trace of .NET needs "
                              "--images");
         return NULL;
     }
@@ -404,17 +411,44 @@ static char *ask_module(int argc, char **argv, int *code)
     return ask_addresses(&identity, argc - 1, argv + 1);
 }
 
+/* An event by its id becomes a file, whose descriptor is never closed. Returns
+ * NULL with *code set. */
+static char *fetch_event(const struct sentry_event *event, int argc,
+                         char **argv, int *code)
+{
+    static char path[40];
+    FILE *file;
+
+    if (event->url == NULL || event->org == NULL || event->project == NULL ||
+        argc > 1) {
+        *code = usage(argc > 1 ? "more than one EVENT"
+                               : "an EVENT needs --url, --org and --project",
+                      NULL);
+        return NULL;
+    }
+    file = sentry_event_fetch(event, argv[0], code);
+    if (file == NULL) {
+        return NULL;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+    return path;
+}
+
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
     struct hints hints = {0};
+    struct sentry_event event = {0};
     const char *path = "/symbolicate", *url = NULL, *mapping = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
                                         {"--root", NULL, &settings.root},
                                         {"--url", NULL, &url},
                                         {"--maps", NULL, &hints.maps},
                                         {"--images", NULL, &hints.images},
-                                        {"--mapping", NULL, &mapping}};
+                                        {"--mapping", NULL, &mapping},
+                                        {"--org", NULL, &event.org},
+                                        {"--project", NULL, &event.project},
+                                        {"--token", NULL, &event.token}};
     char *text;
     int code;
 
@@ -423,12 +457,20 @@ int symbolicate_command(int argc, char **argv)
     if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE : usage("no REQUEST", NULL);
     }
+    if (url != NULL && strstr(url, "://") == NULL) {
+        return usage("no URL", url);
+    }
+    if (event.org != NULL || event.project != NULL) {
+        event.url = url;
+        url = NULL; /* names come from elsewhere */
+        argv[0] = fetch_event(&event, argc, argv, &code);
+        if (argv[0] == NULL) {
+            return code;
+        }
+    }
     if ((settings.root != NULL) + (settings.socket != NULL) + (url != NULL) >
         1) {
         return usage("more than one of --root, --socket and --url", NULL);
-    }
-    if (url != NULL && strstr(url, "://") == NULL) {
-        return usage("no URL", url);
     }
     settings.socket = url != NULL ? url : settings.socket;
     if (mapping != NULL && strlen(mapping) == JVM_UUID &&

@@ -1,0 +1,290 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "event.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_names.h"
+#include "report_print.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+static bool is_json;
+static size_t nameless; /* frames */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+static void append(cJSON *list, cJSON *item)
+{
+    if (item == NULL || !cJSON_AddItemToArray(list, item)) {
+        command_no_memory();
+    }
+}
+
+/* Copies a text under another name, unless there is one by that. */
+static void copy_text(cJSON *to, const cJSON *from, const char *key,
+                      const char *as)
+{
+    const cJSON *value = get(from, key);
+
+    if (cJSON_IsString(value) && get(to, as) == NULL) {
+        add(to, as, cJSON_CreateString(value->valuestring));
+    }
+}
+
+static void copy_texts(cJSON *to, const cJSON *from, const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        copy_text(to, from, *keys, *keys);
+    }
+}
+
+static void copy_number(cJSON *to, const cJSON *from, const char *key)
+{
+    const cJSON *value = get(from, key);
+
+    if (cJSON_IsNumber(value) && value->valuedouble >= 0 &&
+        floor(value->valuedouble) == value->valuedouble) {
+        add(to, key, cJSON_CreateNumber(value->valuedouble));
+    }
+}
+
+/* images ------------------------------------------------------------------ */
+
+/* Images as of today, and of "apple" as Sentry once had them. */
+static cJSON *read_image(const cJSON *image)
+{
+    static const char *const keys[] = {
+        "code_id",        "code_file",  "debug_id", "debug_file",
+        "debug_checksum", "image_addr", NULL};
+    const char *type = printable_field(image, "type");
+    cJSON *module = cJSON_CreateObject();
+
+    add(module, "type",
+        cJSON_CreateString(strcmp(type, "apple") == 0 ? "macho" : type));
+    copy_texts(module, image, keys);
+    copy_text(module, image, "uuid", "debug_id");
+    copy_text(module, image, "id", "debug_id");
+    copy_text(module, image, "name", "code_file");
+    copy_number(module, image, "image_size");
+    return module;
+}
+
+static cJSON *read_images(const cJSON *event)
+{
+    cJSON *modules = cJSON_CreateArray();
+    const cJSON *image;
+
+    cJSON_ArrayForEach(image, get(get(event, "debug_meta"), "images"))
+    {
+        if (printable_field(image, "image_addr")[0] != '\0' ||
+            printable_field(image, "debug_id")[0] != '\0') {
+            append(modules, read_image(image));
+        }
+    }
+    return modules;
+}
+
+/* stacks ------------------------------------------------------------------ */
+
+static bool has_address(const cJSON *frame)
+{
+    const cJSON *address = get(frame, "instruction_addr");
+
+    return cJSON_IsString(address) || cJSON_IsNumber(address);
+}
+
+static cJSON *read_frame(const cJSON *frame)
+{
+    static const char *const keys[] = {
+        "instruction_addr", "addr_mode", "package",  "function_id", "function",
+        "symbol",           "sym_addr",  "filename", "abs_path",    NULL};
+    cJSON *item = cJSON_CreateObject();
+
+    copy_texts(item, frame, keys);
+    copy_number(item, frame, "instruction_addr");
+    copy_number(item, frame, "lineno");
+    return item;
+}
+
+/* Events have the caller first.  NULL: no frame has an address. */
+static cJSON *read_frames(const cJSON *stack)
+{
+    const cJSON *list = get(stack, "frames");
+    cJSON *frames = cJSON_CreateArray();
+    const cJSON *frame;
+
+    cJSON_ArrayForEach(frame, list)
+    {
+        if (has_address(frame) &&
+            !cJSON_InsertItemInArray(frames, 0, read_frame(frame))) {
+            command_no_memory();
+        }
+    }
+    if (cJSON_GetArraySize(frames) == 0) {
+        cJSON_Delete(frames);
+        frames = NULL;
+    }
+    return frames;
+}
+
+static void read_registers(cJSON *item, const cJSON *stack)
+{
+    const cJSON *list = get(stack, "registers"), *value;
+    cJSON *registers = cJSON_CreateObject();
+
+    cJSON_ArrayForEach(value, list)
+    {
+        if (cJSON_IsString(value)) {
+            add(registers, value->string,
+                cJSON_CreateString(value->valuestring));
+        }
+    }
+    add(item, "registers", registers);
+}
+
+/* That of an exception is what the event is about. */
+static void read_stack(cJSON *stacks, const cJSON *thread, bool is_exception)
+{
+    const cJSON *stack = get(thread, "raw_stacktrace");
+    cJSON *frames, *item;
+
+    stack = cJSON_IsObject(stack) ? stack : get(thread, "stacktrace");
+    frames = read_frames(stack);
+    if (frames == NULL) {
+        return;
+    }
+    item = cJSON_CreateObject();
+    copy_number(item, thread, is_exception ? "thread_id" : "id");
+    if (get(item, "id") != NULL) {
+        add(item, "thread_id", cJSON_DetachItemFromObject(item, "id"));
+    }
+    copy_text(item, thread, is_exception ? "type" : "name", "thread_name");
+    add(item, "is_requesting",
+        cJSON_CreateBool(is_exception ||
+                         cJSON_IsTrue(get(thread, "crashed"))));
+    read_registers(item, stack);
+    add(item, "frames", frames);
+    append(stacks, item);
+}
+
+/* {"values": [...]}, or the list alone */
+static const cJSON *values(const cJSON *event, const char *key)
+{
+    const cJSON *member = get(event, key);
+
+    return cJSON_IsArray(member) ? member : get(member, "values");
+}
+
+static cJSON *read_stacks(const cJSON *event)
+{
+    cJSON *stacks = cJSON_CreateArray();
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, values(event, "exception"))
+    {
+        read_stack(stacks, item, true);
+    }
+    cJSON_ArrayForEach(item, values(event, "threads"))
+    {
+        read_stack(stacks, item, false);
+    }
+    if (cJSON_GetArraySize(stacks) == 0) {
+        read_stack(stacks, event, true);
+    }
+    return stacks;
+}
+
+bool event_is_one(const char *text)
+{
+    cJSON *event = cJSON_Parse(text);
+    bool is_one = cJSON_IsObject(event) && get(event, "stacktraces") == NULL &&
+                  (cJSON_IsArray(values(event, "exception")) ||
+                   cJSON_IsArray(values(event, "threads")) ||
+                   cJSON_IsArray(get(get(event, "debug_meta"), "images")));
+
+    cJSON_Delete(event);
+    return is_one;
+}
+
+/* the answer -------------------------------------------------------------- */
+
+static void count(const cJSON *answer)
+{
+    const cJSON *stack, *frame;
+
+    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        {
+            nameless += printable_field(frame, "function")[0] == '\0';
+        }
+    }
+}
+
+static void print_answer(const cJSON *answer)
+{
+    count(answer);
+    if (is_json) {
+        printable_json(stdout, answer);
+    } else {
+        report_print_stacks(answer);
+    }
+}
+
+/* A request for all stacks of an event; NULL after saying what is wrong. */
+static char *make_request(const char *file, const char *text)
+{
+    cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
+    char *request = NULL;
+
+    add(root, "stacktraces", read_stacks(event));
+    add(root, "modules", read_images(event));
+    if (cJSON_GetArraySize(get(root, "stacktraces")) == 0) {
+        (void)command_fail(COMMAND_FOREIGN, file,
+                           "no frame of the event has an address: it is not "
+                           "a native one");
+    } else if (cJSON_GetArraySize(get(root, "modules")) == 0) {
+        (void)command_fail(COMMAND_FOREIGN, file,
+                           "the event has no images of its modules");
+    } else {
+        request = cJSON_PrintUnformatted(root);
+        if (request == NULL) {
+            command_no_memory();
+        }
+    }
+    cJSON_Delete(event);
+    cJSON_Delete(root);
+    return request;
+}
+
+int event_show(struct settings *settings, const char *file, const char *text)
+{
+    char *request = make_request(file, text);
+    int code;
+
+    if (request == NULL) {
+        return COMMAND_FOREIGN;
+    }
+    is_json = settings->is_json != 0;
+    settings->is_json = 0; /* what is printed is counted, too */
+    code =
+        report_names(settings, "/symbolicate", file, request,
+                     "frames have no names but the event's own", print_answer);
+    free(request);
+    return code == COMMAND_OK && nameless > 0 ? COMMAND_INCOMPLETE : code;
+}
