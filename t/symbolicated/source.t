@@ -101,6 +101,7 @@ for (['no file', file => undef], ['a number', file => 1],
 }
 like error($t->post($front, '/source/v1', '', @firefox)), qr/^400 /, 'no body';
 like error($t->post($front, '/source/v1', '{', @firefox)), qr/^400 /, 'half of JSON';
+like error($t->post($front, '/source/v1', '', @firefox)), qr/^400 /, 'an empty body';
 like error($t->post($front, '/source/v1', '[]', @firefox)), qr/^400 /, 'a list';
 like error($t->post($front, '/source/v1', '{"file":"' . 'x' x 70000 . '"}', @firefox)),
     qr/^400 /, 'a large body';
