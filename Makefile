@@ -233,6 +233,10 @@ $(B)/fuzz/fuzz_page: FUZZLIBS = -levent -lexpat
 $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/page.c)
 
+$(B)/fuzz/fuzz_metadata: FUZZLIBS = -lcjson
+$(B)/fuzz/fuzz_metadata: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
+             src/symcached/metadata/results.c)
+
 $(B)/fuzz/fuzz_sentry_list: FUZZLIBS = -lcjson
 $(B)/fuzz/fuzz_sentry_list: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/source/sentry_list.c)

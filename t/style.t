@@ -146,9 +146,10 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/sourcebundle debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
-    server => 'guest index job negcache once space store upload',
+    server => 'guest index job metadata negcache once space store upload',
     upload => 'job fetch index tier intake space',
     guest => 'job source space store',
+    metadata => 'fetch',
     once => 'fetch',
     job => 'index source negcache transcode intake store space tier',
     tier => 'fetch store transcode',

@@ -30,6 +30,8 @@
 #include "status.h"
 #include "symbfile_page.h"
 #include "symbfile_store_page.h"
+#include "metadata_page.h"
+#include "symcached/metadata/metadata.h"
 #include "symupload_page.h"
 #include "url_path.h"
 #include "tenant_page.h"
@@ -62,6 +64,7 @@ struct server {
     struct ready *ready;
     struct uploads *uploads;
     struct symuploads *symuploads;
+    struct metadata *metadata;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
@@ -437,6 +440,12 @@ static void page_symbfiles(struct server *s, struct url_path *t,
     symbfile_store_page(s->base, scheduler_config(s->scheduler), t, req);
 }
 
+static void page_metadata(struct server *s, struct url_path *t,
+                          const char *query, struct evhttp_request *req)
+{
+    metadata_page(s->metadata, scheduler_config(s->scheduler), query, req);
+}
+
 static void page_discard(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
@@ -482,6 +491,7 @@ static const struct page {
     {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
     {2, "symupload", RIGHT_UPLOAD, GET | POST | PUT, true, true,
      page_symupload},
+    {2, "metadata", RIGHT_LOOKUP, GET, true, false, page_metadata},
     {2, "discard", RIGHT_ADMIN, POST, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, POST, true, true, page_changed},
     {2, "tenants", RIGHT_READ, POST, false, false, page_tenants},
@@ -702,9 +712,10 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
     s->symuploads = symuploads_new(s->uploads);
+    s->metadata = metadata_new(base);
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->symuploads == NULL || s->drain == NULL ||
+        s->symuploads == NULL || s->metadata == NULL || s->drain == NULL ||
         (helper != NULL && !(s->once = once_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
@@ -737,6 +748,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
         reply_error(server->forgetting, 503, SYMCACHE_REASON_STOPPING,
                     "not all of it: the helper stops");
     }
+    metadata_stop(server->metadata);
     uploads_stop(server->uploads);
     endpoint_stop(server->lookups);
     endpoint_stop(server->admin);
@@ -759,6 +771,7 @@ void server_free(struct server *server)
     once_free(server->once);
     uploads_free(server->uploads);
     symuploads_free(server->symuploads);
+    metadata_free(server->metadata);
     reports_free(server->reports);
     ready_free(server->ready);
     free(server);

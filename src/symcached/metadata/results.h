@@ -1,0 +1,34 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The list of what was found, each file once.
+ */
+#ifndef SYMCACHED_METADATA_RESULTS_H
+#define SYMCACHED_METADATA_RESULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <cjson/cJSON.h>
+
+#define RESULTS_MAX 1000
+
+struct results {
+    cJSON *list; /* an array */
+    int n;
+    bool is_cut;
+};
+
+/* Adds a file; file and archive may be NULL.  More than RESULTS_MAX are left
+ * out, which is noted. */
+void results_add(struct results *results, const char *type,
+                 const char *build_id, const char *file, const char *archive);
+
+/*
+ * Adds what a server of debuginfod has answered.  What is not as its page
+ * describes it is left out.  Returns false if it is no answer, or says itself
+ * that it is not complete.
+ */
+bool results_add_answer(struct results *results, const char *text,
+                        size_t size);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/perl
+
+# What debuginfod tells of files beside their bytes: of those that are here, and
+# of what servers of debuginfod say that are sources.  Requests and answers are
+# those of debuginfod(8), "WEBAPI", /metadata, as nginx passes them on
+# (conf-examples/symbols.conf).
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->utf8->canonical;
+my $so = qx(zstd -qdc @{[$t->data('convert/elf/gcc-5.so.zst')]});
+my ($build) = qx(readelf -n @{[$t->write_file('so', $so)]}) =~ /Build ID: (\w+)/
+    or die 'no build id';
+my $other = 'ab' x 20;
+my ($file, $archive) = ('/usr/lib/debug/libshapes.so.debug', '/m/shapes-debuginfo.rpm');
+my %said = (type => 'debuginfo', buildid => $other, file => '/usr/lib/debug/other.debug',
+    archive => '/m/other.rpm');
+my @asked;
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(200, { 'X-DEBUGINFOD-FILE' => $file,
+        'X-DEBUGINFOD-ARCHIVE' => $archive }, $so) if $req->{path} =~ m{/debuginfo$};
+    return $c->reply(404, {}, '') if $req->{path} ne "/metadata";
+    my ($what) = -e $t->path('what') ? $t->read_file('what') : 'results';
+    return $c->reply(404, {}, '') if $what eq 'old';
+    return $c->reply(200, {}, $what) if $what ne 'results';
+    $c->reply(200, { 'Content-Type' => 'application/json' }, $json->encode({
+        complete => JSON::PP::true(), results => [\%said,
+            { type => 'debuginfo', buildid => $build, file => $file, archive => $archive },
+            { type => 'malice', buildid => $other }, { type => 'debuginfo', buildid => '../x' },
+            'text', {}] }));
+});
+
+my $config = $t->default_config($web->url);
+$config->{sources}{upstream}{layout} = 'debuginfod';
+$config->{downloads} = $t->path('downloads');
+$t->start_symcached($config);
+$t->start_nginx('location /symbols/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/h.sock;
+    }
+    location = /symbols/metadata {
+        limit_except GET { deny all; }
+        proxy_pass http://unix:%%DIR%%/h.sock:/v1/metadata;
+    }');
+
+sub ask {
+    my ($key, $value) = @_;
+    my $r = $t->get("/symbols/metadata?key=$key&value=$value");
+    return $r->{status} if $r->{status} != 200;
+    my $answer = $json->decode($r->{body});
+    # in the order in which they came
+    @{ $answer->{results} } = sort { $a->{buildid} cmp $b->{buildid} } @{ $answer->{results} };
+    return $answer;
+}
+sub answer {
+    my ($complete, @results) = @_;
+    return { complete => $complete ? JSON::PP::true() : JSON::PP::false(),
+             results => [@results] };
+}
+my %here = (type => 'debuginfo', buildid => $build, file => $file, archive => $archive);
+
+is $t->get("/symbols/buildid/$build/debuginfo")->{status}, 200, 'a file comes here';
+for (['buildid', $build], ['buildid', uc $build], ['file', $file],
+     ['glob', '/usr/lib/debug/*shapes*'], ['glob', '/usr/*.debug']) {
+    is_deeply ask(@$_), answer(1, \%here, \%said), "by $_->[0] $_->[1]"
+        or diag $t->helper_log;
+}
+is_deeply ask('file', '/usr/lib/debug/other'), answer(1, \%here, \%said),
+    'what is not here, the source tells';
+my ($question) = grep { m{key=glob} } map { $_->{uri} } $web->requests;
+is $question, '/metadata?key=glob&value=%2Fusr%2Flib%2Fdebug%2F%2Ashapes%2A',
+    'it is asked in the same way';
+
+# --- sources that do not tell
+
+$t->write_file('what', 'old');
+is_deeply ask('buildid', $build), answer(0, \%here), 'a source without this page';
+for my $what ('no JSON', '{"results": 1}', '[]', '{"results": [], "complete": false}', '[' x 5000) {
+    $t->write_file('what', $what);
+    is_deeply ask('buildid', $build), answer(0, \%here), 'one that sends ' . substr $what, 0, 40;
+}
+$t->write_file('what', '{"results": []}');
+is_deeply ask('buildid', $build), answer(1, \%here), 'one that knows of none';
+is_deeply ask('glob', '*'), answer(1, \%here), 'all that is here';
+is_deeply ask('file', '/usr/lib'), answer(1), 'nothing';
+
+# --- what is refused
+
+is ask(@$_), 400, "key=$_->[0] value=" . substr $_->[1], 0, 20
+    for ['archive', 'x'], ['buildid', 'xyz'], ['buildid', 'abc'], ['buildid', 'ab' x 65],
+    ['file', ''], ['glob', '[a'], ['file', 'x' x 1025];
+is $t->get('/symbols/metadata')->{status}, 400, 'no query';
+
+# --- the sanity of a process that stops meanwhile
+
+$t->stop_nginx;
+$t->stop_symcached;
+done_testing;
