@@ -33,6 +33,12 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
         'X-DEBUGINFOD-ARCHIVE' => $archive }, $so) if $req->{path} =~ m{/debuginfo$};
     return $c->reply(404, {}, '') if $req->{path} ne "/metadata";
     my ($what) = -e $t->path('what') ? $t->read_file('what') : 'results';
+    if ($what eq 'slow') {
+        until (-e $t->path('go')) {
+            return $c->close if $c->wait_for_peer(0.01);
+        }
+        $what = 'results';
+    }
     return $c->reply(404, {}, '') if $what eq 'old';
     return $c->reply(200, {}, $what) if $what ne 'results';
     $c->reply(200, { 'Content-Type' => 'application/json' }, $json->encode({
@@ -103,8 +109,28 @@ is ask(@$_), 400, "key=$_->[0] value=" . substr $_->[1], 0, 20
     ['file', ''], ['glob', '[a'], ['file', 'x' x 1025];
 is $t->get('/symbols/metadata')->{status}, 400, 'no query';
 
-# --- the sanity of a process that stops meanwhile
+# --- clients that go away, and a helper that stops, while a source is silent
 
+$t->write_file('what', 'slow');
+sub begin {
+    my $n = grep { $_->{path} eq '/metadata' } $web->requests;
+    my $s = Test::Symcache::connect_to($t->helper_socket) or die $!;
+    print $s Test::Symcache::request_text('GET', "/v1/metadata?key=buildid&value=$build");
+    $s->flush;
+    $t->wait_until('the source is asked',
+        sub { $n < grep { $_->{path} eq '/metadata' } $web->requests });
+    return $s;
+}
+close begin();
+my $waits = begin();
+$t->write_file('go', '');
+is $t->read_response($waits)->{status}, 200, 'another client is answered';
+unlink $t->path('go');
+$waits = begin();
 $t->stop_nginx;
+kill TERM => $t->{helper};
+my $r = $t->read_response($waits);
+is join(' ', $r->{status}, Test::Symcache::header($r, 'Retry-After') // '-'), '503 1',
+    'a helper that stops says so';
 $t->stop_symcached;
 done_testing;
