@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,8 +31,13 @@
 #define WANT_PAUSE_MS 60000 /* between two times that all make room */
 
 /* A store that nobody has asked for so long is closed; it is opened again when
- * somebody does.  No call lasts longer. */
+ * somebody does.  No call lasts longer.  Where they take more than a part of
+ * the descriptors of the process, that is sooner, and a call that takes longer
+ * between two of its rounds misses what it asks for then. */
 #define OPEN_MS (20 * 60 * 1000)
+#define OPEN_SHORT_MS (60 * 1000)
+#define OPEN_DESCRIPTORS 6 /* of one, with a connection */
+#define OPEN_PART 2
 
 /* Conversions at a time, as a multiple of "limits.transcodes", of which those
  * for one scope are as many as that. */
@@ -44,7 +50,7 @@ struct guest {
     char scope[SCOPE_SHOWN + 1]; /* to be shown, of who asked first */
     unsigned nsources;
     uint64_t started;      /* clock_ms() when that was */
-    unsigned long cleaned; /* the jobs that had begun then */
+    unsigned long cleaned; /* the jobs that had begun when it was cleaned */
 };
 
 struct guests {
@@ -57,6 +63,8 @@ struct guests {
     struct guests_report *report; /* or NULL */
     struct guests_counts counts;
     struct places places;
+    unsigned open;   /* stores that are not closed */
+    unsigned most_open; /* of them, until they are closed sooner */
     uint64_t wanted; /* clock_ms() when last all were to make room; or 0 */
 };
 
@@ -89,6 +97,7 @@ static void close_store(struct guests *guests, struct guest *guest)
         cleaning_drop(guests->cleaning, guest->store->config);
         guest_store_close(guest->store);
         guest->store = NULL;
+        guests->open--;
     }
 }
 
@@ -150,6 +159,7 @@ static bool open_guest(struct guests *guests, struct guest *guest,
                  error);
         return false;
     }
+    guests->open++;
     guest->started = clock_ms();
     guest->nsources = (unsigned)cJSON_GetArraySize(group->sources);
     guest->cleaned = 0;
@@ -518,7 +528,9 @@ static void look_at(struct guests *guests, struct guest *guest)
         guest->cleaned = g.begun;
         cleaning_add(guests->cleaning, guest->store->config);
     } else if (g.queued + g.downloading + g.transcoding + g.waiters == 0 &&
-               clock_ms() - guest->place.asked > OPEN_MS) {
+               clock_ms() - guest->place.asked >
+                   (guests->open > guests->most_open ? OPEN_SHORT_MS
+                                                     : OPEN_MS)) {
         close_store(guests, guest);
     }
 }
@@ -585,8 +597,15 @@ static int read_root(struct guests *guests, bool is_new)
 static int start(struct guests *guests)
 {
     unsigned transcodes = guests->config->limits.transcodes;
+    struct rlimit limit;
     bool is_new = false;
 
+    guests->most_open = UINT_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur / (OPEN_PART * OPEN_DESCRIPTORS) < UINT_MAX) {
+        guests->most_open =
+            (unsigned)(limit.rlim_cur / (OPEN_PART * OPEN_DESCRIPTORS));
+    }
     guests->context.turns = turns_new(TURNS * transcodes, transcodes);
     guests->cleaning = cleaning_new(guests->context.base);
     guests->timer = evtimer_new(guests->context.base, on_timer, guests);

@@ -11,10 +11,10 @@
  *
  * There are at most so many stores as the configuration says; for another one
  * the one goes that was not asked for the longest.  It takes a place of the
- * scope that asked for it, until another scope asks for it as well; a scope
- * has at most a quarter, and drives out its own stores when it has more.  What
- * more than one scope has asked for goes last.  So nobody can drive out the
- * stores of others by making up lists.
+ * scope that asked for it, until another scope asks for it as well; a scope has
+ * at most a quarter, and drives out its own stores when it has more.  What more
+ * than one scope has asked for is counted by itself.  So nobody can drive out
+ * the stores of others by making up lists.
  */
 #ifndef SYMCACHED_GUESTS_H
 #define SYMCACHED_GUESTS_H

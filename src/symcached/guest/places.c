@@ -11,6 +11,10 @@
 
 #define SCOPE_SHARE 4 /* one scope has at most this part of all places */
 
+/* Places that many have asked for are not counted up to as many, or this
+ * number: lists name the same ten servers. */
+#define SHARED_LEAST 64
+
 void places_init(struct places *places, unsigned most)
 {
     memset(places, 0, sizeof(*places));
@@ -108,6 +112,7 @@ static void leave_scope(struct places *places, struct guest_place *place)
 void places_remove(struct places *places, struct guest_place *place)
 {
     leave_scope(places, place);
+    places->nshared -= place->is_shared;
     TAILQ_REMOVE(list_of(places, place), place, by_use);
     table_remove(&places->by_name,
                  table_hash_text(&places->by_name, place->name),
@@ -124,6 +129,7 @@ int places_use(struct places *places, struct guest_place *place,
     if (scope != NULL && strcmp(scope->name, name) != 0) {
         leave_scope(places, place);
         place->is_shared = true;
+        places->nshared++;
     } else if (scope != NULL) {
         TAILQ_REMOVE(&scope->places, place, of_scope);
         TAILQ_INSERT_HEAD(&scope->places, place, of_scope);
@@ -155,17 +161,18 @@ struct guest_place *places_excess(const struct places *places,
 {
     const struct places_scope *scope = place->scope;
     unsigned share = places->most / SCOPE_SHARE;
+    unsigned most_shared =
+        places->most > SHARED_LEAST ? places->most : SHARED_LEAST;
     struct guest_place *last = NULL;
 
     if (scope != NULL && scope->count > (share > 0 ? share : 1)) {
         last = unless_asked(places, TAILQ_LAST(&scope->places, places_list));
     }
-    if (last == NULL && places->count > places->most) {
+    if (last == NULL && places->count - places->nshared > places->most) {
         last = unless_asked(places, TAILQ_LAST(&places->own, places_list));
-        if (last == NULL) {
-            last =
-                unless_asked(places, TAILQ_LAST(&places->shared, places_list));
-        }
+    }
+    if (last == NULL && places->nshared > most_shared) {
+        last = unless_asked(places, TAILQ_LAST(&places->shared, places_list));
     }
     return last;
 }

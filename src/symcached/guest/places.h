@@ -39,6 +39,7 @@ struct guest_place {
 struct places {
     unsigned most;
     unsigned count;
+    unsigned nshared; /* of these */
     unsigned long round;
     struct table by_name;
     struct table by_scope;
