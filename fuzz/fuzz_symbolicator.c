@@ -61,7 +61,7 @@ static void answer(const struct symbolicator_request *request)
 }
 
 /* What a tenant is asked for with is JSON, or nothing. */
-static void tenant(const struct symbolicator_request *request)
+static void tenant(struct symbolicator_request *request)
 {
     char error[256] = "";
     struct json json = {0};
@@ -95,11 +95,13 @@ static void tenant(const struct symbolicator_request *request)
             }
         }
     }
-    free(list);
+    request->own = list;
     source = own_source_find(request, "s1");
     if (source != 0) {
         free(own_source_location(request, source, "https://h/b/p%41/x"));
     }
+    request->own = NULL;
+    free(list);
     if (w.size > 0 && !w.has_failed &&
         json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
         abort();

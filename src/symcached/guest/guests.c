@@ -280,7 +280,7 @@ static struct guest *find_or_add(struct guests *guests,
     char name[STORE_NAME + 1], scope_name[STORE_NAME + 1];
     struct guest *guest;
     struct guest_place *excess;
-    bool is_new;
+    bool is_new, is_added = false;
 
     *detail = "out of memory";
     if (print_name(guests, group, scope, name) != 0 ||
@@ -290,13 +290,19 @@ static struct guest *find_or_add(struct guests *guests,
     }
     guest = (struct guest *)places_find(&guests->places, name);
     is_new = guest == NULL || guest->store == NULL;
-    if (guest == NULL && (guest = add_guest(guests, name)) == NULL) {
+    if (guest == NULL) {
+        guest = add_guest(guests, name);
+        is_added = guest != NULL;
+    }
+    if (guest == NULL) {
         return NULL;
     }
     if (is_new) {
         note_scope(guest, group->base == NULL ? scope : "");
         if (!open_guest(guests, guest, group, detail, is_wrong)) {
-            remove_guest(guests, guest, "it cannot be started");
+            if (is_added) { /* else its files wait for the next time */
+                remove_guest(guests, guest, "it cannot be started");
+            }
             return NULL;
         }
     }
@@ -381,13 +387,15 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
     return object;
 }
 
-struct scheduler *guests_find(const struct guests *guests, const char *name)
+struct scheduler *guests_find(struct guests *guests, const char *name)
 {
-    const struct guest *guest =
-        (const struct guest *)places_find(&guests->places, name);
+    struct guest *guest = (struct guest *)places_find(&guests->places, name);
 
-    return guest != NULL && guest->store != NULL ? guest->store->scheduler
-                                                 : NULL;
+    if (guest == NULL || guest->store == NULL) {
+        return NULL;
+    }
+    places_touch(&guests->places, &guest->place);
+    return guest->store->scheduler;
 }
 
 /* what is told -------------------------------------------------------------

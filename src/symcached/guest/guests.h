@@ -50,8 +50,9 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
 cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
                   int *status, const char **detail);
 
-/* The scheduler of the store of that name, or NULL. */
-struct scheduler *guests_find(const struct guests *guests, const char *name);
+/* The scheduler of the store of that name, which is in use thereby; or NULL.
+ */
+struct scheduler *guests_find(struct guests *guests, const char *name);
 
 /*
  * Of the stores that were asked for last, to be deleted: {"name", "scope",

@@ -120,6 +120,19 @@ void places_remove(struct places *places, struct guest_place *place)
     places->count--;
 }
 
+void places_touch(struct places *places, struct guest_place *place)
+{
+    struct places_scope *scope = place->scope;
+
+    if (scope != NULL) {
+        TAILQ_REMOVE(&scope->places, place, of_scope);
+        TAILQ_INSERT_HEAD(&scope->places, place, of_scope);
+    }
+    TAILQ_REMOVE(list_of(places, place), place, by_use);
+    TAILQ_INSERT_HEAD(list_of(places, place), place, by_use);
+    place->asked = clock_ms();
+}
+
 int places_use(struct places *places, struct guest_place *place,
                const char *name)
 {

@@ -60,6 +60,9 @@ int places_add(struct places *places, struct guest_place *place,
                const char *name);
 void places_remove(struct places *places, struct guest_place *place);
 
+/* It is asked for a file. */
+void places_touch(struct places *places, struct guest_place *place);
+
 /* Somebody of a scope asks for it.  Returns 0, or -1 without memory. */
 int places_use(struct places *places, struct guest_place *place,
                const char *scope);
