@@ -77,7 +77,7 @@ ROOM_symbolicated-worker = symbolicated_worker
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
-USES_symcached-sandboxed = symcached config debuginfo json reports derived sandbox base proto
+USES_symcached-sandboxed = symcached config debuginfo symbolication json reports derived sandbox base proto
 USES_symbolicated = http metrics config symbolication json derived worker_pool \
                     sandbox base proto
 USES_symbolicated-worker = worker_pool reports stackwalk symbolication json derived \

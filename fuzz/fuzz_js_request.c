@@ -14,15 +14,27 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What becomes of what a round wants: a file, or nothing of every third. */
+/* What becomes of what a round wants: a file, or nothing of every third; it is
+ * a bundle, too, if it can be read as one. */
 static void find(struct api_round *round, const union derived_reader *reader)
 {
     static const uint8_t digest[32] = {1};
+    static union derived_reader bundle;
+    char error[200];
+    bool is_bundle =
+        sourcecache_reader_open(&bundle.sourcecache, reader->bytes.data,
+                                reader->bytes.size, error,
+                                sizeof(error)) == SYMC_OPENED;
     struct api_module *module;
     size_t i;
 
     for (i = 0; i < round->nmodules; i++) {
         module = &round->modules[i];
+        if (module->key.kind == SYMCACHE_KIND_SOURCECACHE && is_bundle) {
+            module->state = API_MODULE_FOUND;
+            module->reader = &bundle;
+            continue;
+        }
         if (module->key.kind != SYMCACHE_KIND_SOURCE || i % 3 == 2) {
             module->state = i % 2 ? API_MODULE_MALFORMED : API_MODULE_MISSING;
             continue;
@@ -70,16 +82,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *file = memchr(data, '\0', size);
     const struct symbolication_config config = {
-        .limits = {.body_size = SIZE_MAX / 2, .frames = 100, .modules = 50,
-                   .answer_size = 1 << 20, .running_size = SIZE_MAX / 2},
-        .symbolicator = {.sources = SYMBOLICATOR_SOURCES_ALLOW,
+        .limits = {.body_size = SIZE_MAX / 2,
+                   .frames = 100,
+                   .modules = 50,
+                   .answer_size = 1 << 20,
+                   .running_size = SIZE_MAX / 2},
+        .symbolicator = {.sources = size % 5 == 0
+                                        ? SYMBOLICATOR_SOURCES_CONFIGURED
+                                        : SYMBOLICATOR_SOURCES_ALLOW,
                          .js = {.enabled = true, .requests = 1}},
         .javascript.scraping = size % 2,
     };
     union derived_reader reader = {.bytes = {"", 0}};
     struct json_writer w = {0};
     struct api_reply reply = {.body = &w};
-    struct api_request request = {.header = no_header, .config = &config};
+    struct api_request request = {.header = no_header,
+                                  .config = &config,
+                                  .query = size % 3 == 0 ? "why=1" : NULL};
     struct api_call *call;
     char *body;
 

@@ -147,6 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         use(&reader);
     }
+    (void)sourcebundle_scripts_check(bundle.data, bundle.size, error,
+                                     sizeof(error));
     free(bundle.data);
     free(cache.data);
     return 0;

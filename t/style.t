@@ -79,8 +79,9 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe debuginfo/sourcelink'
         . ' derived/ppdbcache derived/sourcecache derived/symcache',
     'debuginfo/zip' => '',
-    'debuginfo/sourcebundle' => 'base proto json debuginfo debuginfo/zip'
-        . ' derived/sourcecache derived/symcache',
+    'debuginfo/sourcebundle' => 'base proto json debuginfo debuginfo/sourcemap'
+        . ' debuginfo/zip derived/jscache derived/sourcecache derived/symcache'
+        . ' symbolication/js',
     'debuginfo/jsscopes' => 'base',
     'debuginfo/sourcemap' => 'base debuginfo debuginfo/jsscopes'
         . ' derived/jscache json symbolication/js',

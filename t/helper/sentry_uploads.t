@@ -257,6 +257,41 @@ for (['a release', version => 'x' x 251], ['a dist', dist => 'x' x 251]) {
 }
 is bundled($bundle, version => 'x' x 250)->{state}, 'ok', 'the longest one';
 
+# --- whether its files can be used is told, and costs no other file
+
+my $pair_id = '11111111-b6dc-5376-ae84-ab686148470d';
+my %good = (script => 'f()', map => '{"version":3,"sources":["a"],"names":[],'
+    . '"mappings":"AAAA"}', ids => [$pair_id, $pair_id]);
+for (['a good pair'],
+     ['a map that is no JSON', qr{^1 file cannot be used: ~/a\.js\.map: .}, map => 'x'],
+     ['a map whose mappings lead nowhere', qr{~/a\.js\.map: .*mappings},
+        map => '{"version":3,"sources":[],"names":[],"mappings":"AAAA"}'],
+     ['a script without its map', qr{~/a\.js: no source map has its debug id},
+        ids => [$pair_id, undef]],
+     ['a map without its script', qr{~/a\.js\.map: no script has its debug id},
+        ids => [undef, $pair_id]],
+     ['both with ids that differ', qr{^2 files cannot be used: },
+        ids => [$pair_id, $pair_id =~ s/0d$/0e/r]],
+     ['a map with another id in it', qr{~/a\.js\.map: has another debug id in it},
+        map => '{"version":3,"sources":["a"],"names":[],"mappings":"AAAA",'
+            . '"debugId":"00000000-0000-4000-8000-000000000000"}'],
+     ['a script with another id in it', qr{~/a\.js: has another debug id in it},
+        script => "f()\n//# debugId=00000000-0000-4000-8000-000000000000\n"]) {
+    my ($name, $detail, %o) = @$_;
+    %o = (%good, %o);
+    my @of = map { { $_ ? (headers => { 'debug-id' => $_ }) : () } } @{ $o{ids} };
+    my $body = "SYSB\2\0\0\0" . Test::Zip::zip(['a', $o{script}], ['b', $o{map}],
+        ['manifest.json', encode_json({ name => $name, files => {
+            a => { type => 'minified_source', url => '~/a.js', %{ $of[0] } },
+            b => { type => 'source_map', url => '~/a.js.map', %{ $of[1] } } } })]);
+    chunks(packed($body));
+    my $state = bundled($body);
+    is $state->{state}, 'ok', "$name is taken";
+    $detail ? like $state->{detail}, $detail, '... and what is wrong is told'
+        : is $state->{detail}, undef, '... and nothing is wrong';
+}
+like $t->helper_log, qr/the bundle \w{40} is taken, but 1 file cannot/, '... and logged';
+
 my $broken = "SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json', '{"files":']);
 chunks(packed($broken));
 my $json = bundled($broken);
@@ -327,7 +362,7 @@ $t->start_symcached($u->config);
 my $gone = "$dir/uploads/.artifacts/*/$bundle_sum";
 $t->wait_until('a pass has cleaned', sub { !(() = glob $gone) });
 is join(' ', map { m{([^/]*)/[^/]*$} ? $1 =~ s/-.*//r : $_ }
-    glob "$dir/uploads/.artifacts/*/*"), 'release', '... leaves nothing behind';
+    glob "$dir/uploads/.artifacts/{ecabd945,release}*/*"), 'release', '... leaves nothing behind';
 is found('release=web%402'), 'bundle ' . sha1_hex($more) . ' release',
     '... and the other is still found';
 

@@ -10,5 +10,6 @@
 #include "convert.h"
 #include "identity.h"
 #include "manifest.h"
+#include "scripts.h"
 
 #endif

@@ -401,6 +401,19 @@ static int take_chunks(struct work *w, const char *boundary)
 
 /* artifacts --------------------------------------------------------------- */
 
+/* What is wrong with some of its files is no reason to refuse the others. */
+static void say_doubts(const struct work *w)
+{
+    char text[UPLOAD_TEXT_SIZE], number[24];
+    const char *const fields[] = {"doubts", number, text};
+    size_t n = sourcebundle_scripts_check(w->in, w->size, text, sizeof(text));
+
+    if (n > 0) {
+        snprintf(number, sizeof(number), "%zu", n);
+        say(fields, COUNT(fields));
+    }
+}
+
 /* A bundle of scripts and maps, whose path is believed. */
 static int take_artifacts(struct work *w, const char *const path[3])
 {
@@ -424,6 +437,7 @@ static int take_artifacts(struct work *w, const char *const path[3])
         say(fields, COUNT(fields));
     }
     sourcebundle_ids_free(&ids);
+    say_doubts(w);
     start_writer(w, w->out);
     return body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail)) ==
                    BODY_OK

@@ -231,6 +231,20 @@ static bool read_debug_id(struct report *report, char **parts, size_t n,
     return true;
 }
 
+static bool read_doubts(struct report *report, char **parts, size_t n)
+{
+    uint64_t files;
+
+    if (n != 3 || !read_number(parts[1], &files)) {
+        return false;
+    }
+    snprintf(report->doubts, sizeof(report->doubts), "%llu %s: %s",
+             (unsigned long long)files,
+             files == 1 ? "file cannot be used" : "files cannot be used",
+             parts[2]);
+    return true;
+}
+
 static bool read_next(struct report *report, char **parts, size_t n)
 {
     if (n != 2 || strlen(parts[1]) >= sizeof(report->next) ||
@@ -275,6 +289,9 @@ static bool read_line(struct report *report, char *line, size_t most,
     }
     if (strcmp(parts[0], "debugid") == 0) {
         return read_debug_id(report, parts, n, most);
+    }
+    if (strcmp(parts[0], "doubts") == 0) {
+        return read_doubts(report, parts, n);
     }
     *ended = true;
     if (strcmp(parts[0], "next") == 0) {

@@ -61,6 +61,7 @@ struct report {
     size_t nfiles;
     char *debug_ids; /* a line each, to be freed; or NULL */
     size_t debug_ids_size;
+    char doubts[UPLOAD_TEXT_SIZE + 64]; /* about files of artifacts; or "" */
     char next[48]; /* "" if there is no more */
     int status;    /* 0, or what the answer is */
     char text[UPLOAD_TEXT_SIZE];

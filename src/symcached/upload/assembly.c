@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 #include "base/hash_table.h"
+#include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "symcached/intake/upload_report.h"
@@ -371,7 +372,10 @@ static void end(struct entry *entry, const char *failure)
     assemblies->running = NULL;
     entry->noting = NULL;
     entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
-    entry->text = failure != NULL ? strdup(failure) : NULL;
+    if (failure != NULL) {
+        free(entry->text);
+        entry->text = strdup(failure);
+    }
     drop_chunks(entry);
 }
 
@@ -405,6 +409,19 @@ static bool note_bundle(struct entry *entry, const char *debug_ids)
     return entry->noting != NULL;
 }
 
+/* The client is told, and whoever reads the log. */
+static void take_doubts(struct entry *entry, const char *doubts)
+{
+    char sum[ARTIFACTS_SUM + 1];
+
+    if (doubts != NULL) {
+        print_sum(sum, &entry->sum);
+        log_warn(0, "upload: the bundle %s is taken, but %s", sum, doubts);
+        free(entry->text);
+        entry->text = strdup(doubts);
+    }
+}
+
 static void on_done(void *arg, const struct upload_result *result)
 {
     struct entry *entry = arg;
@@ -416,7 +433,10 @@ static void on_done(void *arg, const struct upload_result *result)
     entry->place = result->files[0].place;
     if (!entry->is_artifacts) {
         end(entry, NULL);
-    } else if (!note_bundle(entry, result->debug_ids)) {
+        return;
+    }
+    take_doubts(entry, result->doubts);
+    if (!note_bundle(entry, result->debug_ids)) {
         end(entry, "out of memory");
     }
 }
@@ -518,6 +538,7 @@ static void answer_entry(struct entry *entry, struct assembly_answer *answer)
     answer->state = entry->state;
     if (entry->state == ASSEMBLY_DONE) {
         answer->place = &entry->place;
+        answer->text = entry->text;
     } else if (entry->state == ASSEMBLY_FAILED) {
         free(entry->assemblies->text);
         answer->text = entry->assemblies->text = entry->text;

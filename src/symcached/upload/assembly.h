@@ -52,7 +52,8 @@ struct assembly_request {
 struct assembly_answer {
     enum assembly_state state;
     bool *missing;    /* of each chunk; to be freed; or NULL */
-    const char *text; /* why it failed; or NULL */
+    const char *text; /* why it failed, or what is wrong with some of its
+                         files; or NULL */
     const struct symstore_path *place; /* of what is done; or NULL */
 };
 

@@ -163,8 +163,14 @@ static void on_child(void *arg, struct child_result *child)
     u->unpacking.child = NULL;
     read_report(u, &report);
     free(u->debug_ids);
+    free(u->doubts);
+    u->doubts = NULL;
     u->debug_ids = report.debug_ids;
     u->result.debug_ids = u->debug_ids;
+    if (report.doubts[0] != '\0') {
+        u->doubts = strdup(report.doubts);
+    }
+    u->result.doubts = u->doubts;
     if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0) {
         log_error(child->error, "upload: the process that looks at it ended "

@@ -90,6 +90,7 @@ static void upload_free(struct upload *u)
     config_unref(u->config);
     free(u->texts);
     free(u->debug_ids);
+    free(u->doubts);
     free(u);
     joining_next(uploads);
     assemblies_next(uploads->assemblies);

@@ -74,6 +74,7 @@ struct upload_result {
     uint64_t archive_size;
     const char *archive; /* its name, or NULL */
     const char *debug_ids; /* of artifacts, a line each; or NULL */
+    const char *doubts;    /* about files of these, a sentence; or NULL */
 };
 
 typedef void (*upload_done_fn)(void *arg, const struct upload_result *result);

@@ -21,6 +21,7 @@ struct upload {
     struct upload_request request;
     char *texts; /* of the request */
     char *debug_ids; /* of artifacts; or NULL */
+    char *doubts;    /* about files of these; or NULL */
     char work[WORKDIR_PATH_MAX];
     int in; /* the body */
     struct unpacking unpacking;

@@ -1,0 +1,190 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "scripts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfo/sourcemap/sourcemap.h"
+#include "manifest.h"
+#include "proto/key.h"
+#include "symbolication/js/js.h"
+#include "text.h"
+
+/* All texts that are looked at. */
+#define TEXTS_MAX ((uint64_t)256 << 20)
+
+struct check {
+    const struct manifest *manifest;
+    struct member_text text;
+    uint64_t left; /* bytes of texts */
+    char *out;
+    size_t room, used; /* of out */
+    size_t wrong;
+};
+
+static void say(struct check *c, const struct sourcecache_file *file,
+                const char *what)
+{
+    const struct symc_text *name =
+        file->url.size > 0 ? &file->url : &file->name;
+    int n =
+        snprintf(c->out + c->used, c->room - c->used, "%s%.*s: %s",
+                 c->wrong > 0 ? "; " : "", (int)name->size, name->data, what);
+
+    c->wrong++;
+    if (n > 0 && (size_t)n < c->room - c->used) {
+        c->used += (size_t)n;
+    } else {
+        c->out[c->used] = '\0'; /* whole sentences only */
+    }
+}
+
+static bool has_same_id(const struct sourcecache_file *a,
+                        const struct sourcecache_file *b)
+{
+    return b->has_id && b->age == a->age &&
+           memcmp(a->guid, b->guid, sizeof(a->guid)) == 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct sourcecache_file *x =
+        *(const struct sourcecache_file *const *)a;
+    const struct sourcecache_file *y =
+        *(const struct sourcecache_file *const *)b;
+    int n = memcmp(x->guid, y->guid, sizeof(x->guid));
+
+    return n != 0 ? n : (x->age > y->age) - (x->age < y->age);
+}
+
+/* Which types the files with one id have, a set. */
+static unsigned types_of(const struct sourcecache_file *const *files, size_t n,
+                         size_t first, size_t *end)
+{
+    unsigned types = 0;
+
+    for (*end = first; *end < n && has_same_id(files[first], files[*end]);
+         ++*end) {
+        types |= 1u << files[*end]->type;
+    }
+    return types;
+}
+
+/* Files of pairs of which the other half is not there. */
+static void check_pairs(struct check *c)
+{
+    const unsigned pair = 1u << SOURCECACHE_MINIFIED | 1u << SOURCECACHE_MAP;
+    const struct manifest *m = c->manifest;
+    const struct sourcecache_file **files =
+        calloc(m->num_files + 1, sizeof(*files));
+    size_t i, end, n = 0;
+    unsigned types;
+
+    for (i = 0; files != NULL && i < m->num_files; i++) {
+        if (m->files[i].has_id && (pair & 1u << m->files[i].type) != 0) {
+            files[n++] = &m->files[i];
+        }
+    }
+    if (n > 0) {
+        qsort(files, n, sizeof(*files), by_id);
+    }
+    for (i = 0; i < n; i = end) {
+        types = types_of(files, n, i, &end);
+        if (types == 1u << SOURCECACHE_MINIFIED) {
+            say(c, files[i], "no source map has its debug id");
+        } else if (types == 1u << SOURCECACHE_MAP) {
+            say(c, files[i], "no script has its debug id");
+        }
+    }
+    free(files);
+}
+
+/* Does a file say in itself that it has another debug id? */
+static void check_id(struct check *c, const struct sourcecache_file *file,
+                     struct symc_string id)
+{
+    struct sourcecache_file own = {.has_id = false};
+
+    own.has_id =
+        id.data != NULL &&
+        symcache_debug_id_read(id.data, id.size, own.guid, &own.age) != 0;
+    if (own.has_id && file->has_id && !has_same_id(file, &own)) {
+        say(c, file, "has another debug id in it than the bundle says");
+    }
+}
+
+static void check_map(struct check *c, const struct sourcecache_file *file)
+{
+    struct failure failure = {FAILURE_NONE, ""};
+    struct sourcemap map = {.num_tokens = 0};
+
+    if (sourcemap_read(&map, c->text.data, c->text.size, &failure) != 0) {
+        say(c, file, failure.text);
+    } else {
+        check_id(c, file, map.debug_id);
+    }
+    sourcemap_free(&map);
+}
+
+static void check_member(struct check *c, struct zip *zip,
+                         const struct zip_member *member)
+{
+    ptrdiff_t at = manifest_find(c->manifest, member->name);
+    const struct sourcecache_file *file =
+        at >= 0 ? &c->manifest->files[at] : NULL;
+    size_t most =
+        c->left < SOURCECACHE_TEXT_MAX ? c->left : SOURCECACHE_TEXT_MAX;
+
+    if (file == NULL || (file->type != SOURCECACHE_MINIFIED &&
+                         file->type != SOURCECACHE_MAP)) {
+        return;
+    }
+    switch (member_text_read(&c->text, zip, member, most)) {
+    case SOURCECACHE_TEXT:
+        c->left -= c->text.size;
+        if (file->type == SOURCECACHE_MAP) {
+            check_map(c, file);
+        } else {
+            check_id(c, file, js_debug_id(c->text.data, c->text.size));
+        }
+        break;
+    case SOURCECACHE_DAMAGED:
+        say(c, file, "is damaged in the archive");
+        break;
+    default:
+        break;
+    }
+}
+
+size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
+                                  size_t text_size)
+{
+    struct manifest manifest = {0};
+    struct failure failure = {FAILURE_NONE, ""};
+    struct check c = {.manifest = &manifest,
+                      .left = TEXTS_MAX,
+                      .out = text,
+                      .room = text_size};
+    struct zip *zip = zip_open(data, size);
+    struct zip_member member;
+    uint64_t i, n;
+
+    text[0] = '\0';
+    if (zip == NULL) {
+        return 0;
+    }
+    if (manifest_read(&manifest, zip, &failure) == 0) {
+        n = zip_count(zip);
+        for (i = 0; i < n && zip_next(zip, &member) == 1; i++) {
+            check_member(&c, zip, &member);
+        }
+        check_pairs(&c);
+    }
+    manifest_free(&manifest);
+    free(c.text.data);
+    zip_close(zip);
+    return c.wrong;
+}

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Whether the scripts and source maps of a bundle can be used.
+ */
+#ifndef DEBUGINFO_SOURCEBUNDLE_SCRIPTS_H
+#define DEBUGINFO_SOURCEBUNDLE_SCRIPTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Looks for maps that cannot be read, for scripts with a debug id whose map is
+ * not in the bundle, and the other way round, and for files that have another
+ * debug id in them than the bundle says.  Returns how many files have
+ * something wrong, with the first ones and their reasons in text; 0 also of
+ * what is no bundle, or too large to be looked at.
+ */
+size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
+                                  size_t text_size);
+
+#endif
