@@ -272,6 +272,20 @@ static void print_apple(const struct printer *p)
         sum(p, offsetof(struct stats, apple_unreadable)));
 }
 
+static void print_scripts(const struct printer *p)
+{
+    unsigned i;
+
+    print_help(p, "symbolicated_script_frames_total", "counter",
+               "Frames of scripts by what became of them.");
+    for (i = 0; i < API_SCRIPTS; i++) {
+        evbuffer_add_printf(
+            p->buf,
+            "symbolicated_script_frames_total{outcome=\"%s\"} %" PRIu64 "\n",
+            api_script_names[i], sum(p, offsetof(struct stats, scripts[i])));
+    }
+}
+
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  unsigned n, const struct mapped_sizes *sizes, time_t started,
                  bool config_stale)
@@ -305,6 +319,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
     print_workers(&p);
     print_walks(&p);
     print_apple(&p);
+    print_scripts(&p);
     print_number(&p, "symbolicated_files_mapped", "gauge",
                  "SymCache files that are mapped.", sizes->files);
     print_number(&p, "symbolicated_bytes_mapped", "gauge", "Their bytes.",

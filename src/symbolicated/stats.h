@@ -44,6 +44,7 @@ struct stats {
     stats_count walk_usec;
     stats_count trusts[API_TRUSTS];
     stats_count without_cfi;
+    stats_count scripts[API_SCRIPTS];
 };
 
 static inline void stats_add(stats_count *count, uint64_t n)

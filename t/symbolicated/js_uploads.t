@@ -121,6 +121,19 @@ $place = place_of('esbuild');
 is file_of(request(release => 'web@2')), wanted('release'),
     '... which is used instead';
 
+# What became of frames is counted: mapped ones, and such without a script.
+sub frames_of {
+    my ($outcome) = @_;
+    my $page = $t->http($t->symbolicated_socket, 'GET', '/metrics')->{body};
+    return $page =~ /^symbolicated_script_frames_total\{outcome="$outcome"\} (\d+)$/m
+        ? $1 : undef;
+}
+my %before = map { $_ => frames_of($_) } qw(mapped missing_source);
+cmp_ok $before{mapped}, '>', 0, 'frames were mapped';
+request(release => 'web@2');
+request(release => 'web@9');
+is frames_of($_), $before{$_} + 1, "another one: $_" for sort keys %before;
+
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 done_testing;

@@ -26,6 +26,15 @@ const char *api_protocol_name(enum api_protocol protocol)
     return names[protocol];
 }
 
+const char *const api_script_names[API_SCRIPTS] = {
+    [API_SCRIPT_MAPPED] = "mapped",
+    [API_SCRIPT_NO_PLACE] = "no_place",
+    [API_SCRIPT_NO_SCRIPT] = "missing_source",
+    [API_SCRIPT_NO_MAP] = "missing_sourcemap",
+    [API_SCRIPT_MALFORMED] = "malformed_sourcemap",
+    [API_SCRIPT_PLAIN] = "no_sourcemap",
+};
+
 const char *const api_trust_names[API_TRUSTS] = {
     [API_TRUST_OTHER] = "other", [API_TRUST_CONTEXT] = "context",
     [API_TRUST_CFI] = "cfi",     [API_TRUST_FP] = "fp",

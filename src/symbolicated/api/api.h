@@ -217,6 +217,19 @@ enum api_trust {
 
 extern const char *const api_trust_names[API_TRUSTS];
 
+/* What becomes of frames of scripts; api_script_names has the words. */
+enum api_script {
+    API_SCRIPT_MAPPED,
+    API_SCRIPT_NO_PLACE,  /* the map has none for its position */
+    API_SCRIPT_NO_SCRIPT, /* the script is not to be had */
+    API_SCRIPT_NO_MAP,    /* its map is not */
+    API_SCRIPT_MALFORMED, /* its map cannot be read */
+    API_SCRIPT_PLAIN,     /* the script refers to no map */
+    API_SCRIPTS
+};
+
+extern const char *const api_script_names[API_SCRIPTS];
+
 /* What came of the stacks of a crash report. */
 struct api_walk {
     size_t frames[API_TRUSTS];
@@ -235,6 +248,8 @@ struct api_call {
     struct api_work *work; /* or NULL: it has none */
     struct api_poll *poll; /* the same */
     const struct api_walk *walk; /* that its work has come to; or NULL */
+    const size_t
+        *scripts; /* how many frames of scripts came to what; or NULL */
     const char *left_out; /* of which the answer has not all, as there is too
                              much; static; or NULL */
     bool lacks_tenant; /* its store could not be had, so that nothing was asked

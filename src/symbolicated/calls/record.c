@@ -141,6 +141,9 @@ static void count_call(struct stats *stats, const struct record *record,
             stats_add(&stats->sources[i], counts->sources[i]);
         }
         count_report(stats, call, reply);
+        for (i = 0; call->scripts != NULL && i < API_SCRIPTS; i++) {
+            stats_add(&stats->scripts[i], call->scripts[i]);
+        }
         stats_add(&stats->frames, call->nframes);
         stats_add(&stats->search_usec, record->searched - record->parsed);
         stats_add(&stats->answer_usec, now - record->searched);

@@ -25,6 +25,7 @@ struct js_call {
     struct js_files files;
     struct js_module *modules; /* of each script */
     struct js_place *places;   /* of each frame */
+    size_t scripts[API_SCRIPTS]; /* api.scripts */
 };
 
 static request_count running; /* requests that are posted */
@@ -49,6 +50,39 @@ static void answer_late(const struct js_call *call, struct api_reply *reply)
     } else {
         answer_status(reply, "timeout", NULL);
     }
+}
+
+/* What became of a frame.  Where fetching is off, what is missing is so all
+ * the same. */
+static enum api_script outcome_of(const struct js_place *place)
+{
+    const struct js_module *module = place->module;
+
+    if (place->is_found) {
+        return API_SCRIPT_MAPPED;
+    }
+    switch (place->error) {
+    case JS_ERROR_LOCATION:
+        return API_SCRIPT_NO_PLACE;
+    case JS_ERROR_MALFORMED:
+        return API_SCRIPT_MALFORMED;
+    case JS_NO_ERROR:
+        return API_SCRIPT_PLAIN;
+    default:
+        return module->script->state == JS_FILE_FOUND ? API_SCRIPT_NO_MAP
+                                                      : API_SCRIPT_NO_SCRIPT;
+    }
+}
+
+static void count_frames(struct js_call *call)
+{
+    size_t i;
+
+    memset(call->scripts, 0, sizeof(call->scripts));
+    for (i = 0; i < call->request.nframes; i++) {
+        call->scripts[outcome_of(&call->places[i])]++;
+    }
+    call->api.scripts = call->scripts;
 }
 
 static enum api_next step(struct api_call *api, struct api_reply *reply)
@@ -85,6 +119,8 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
                reply->body->size > call->files.most) {
         json_write_reset(reply->body);
         answer_text(reply, 422, "the answer is too large: ask for less");
+    } else {
+        count_frames(call);
     }
     return API_FINISHED;
 }
