@@ -121,6 +121,20 @@ $place = place_of('esbuild');
 is file_of(request(release => 'web@2')), wanted('release'),
     '... which is used instead';
 
+# symcachectl asks for the files of a release, and why there are none.
+my $trace = $t->write_file('trace', "    at f ($page:" . ($place->[0] + 1) . ':'
+    . ($place->[1] + 1) . ")\n");
+my @command = ($t->program('symcachectl'), 'symbolicate', '--socket',
+    'unix:' . $t->symbolicated_socket);
+like qx(@command --release web\@2 '$trace'), qr/\Q$place->[2]\E:\d+:\d+\)$/,
+    'symcachectl --release';
+my $said = qx(@command --release web\@9 --why '$trace' 2>&1);
+like $said, qr/^\s+minified_source: not found\n\s+list release-\w{64}: not found\n/m,
+    '--why' or diag $said;
+my ($row) = map { $json->decode($_) }
+    qx(@command --release web\@2 --why --json '$trace');
+is $row->{why}[0]{answer}, 'found', '--why --json';
+
 # What became of frames is counted: mapped ones, and such without a script.
 sub frames_of {
     my ($outcome) = @_;

@@ -33,6 +33,7 @@ struct line {
     struct symc_string file;
     uint64_t line;
     uint64_t column;
+    const cJSON *why; /* of a server; or NULL */
 };
 
 struct trace_lines {
@@ -198,6 +199,18 @@ static void print_line(struct output *output, const struct line *line)
     output_text(output, frame->has_at && is_named(line) ? ")\n" : "\n");
 }
 
+static void print_why_json(struct output *output, const cJSON *why)
+{
+    char *text = cJSON_PrintUnformatted(why);
+
+    if (text == NULL) {
+        command_no_memory();
+    }
+    output_text(output, ", \"why\": ");
+    output_text(output, text);
+    cJSON_free(text);
+}
+
 /* A frame as an object of JSON, with the names of Symbolicator's members. */
 static void print_json(struct output *output, const struct line *line)
 {
@@ -229,7 +242,45 @@ static void print_json(struct output *output, const struct line *line)
         output_text(output, line->is_ignored ? ", \"in_app\": false"
                                              : ", \"in_app\": true");
     }
+    if (line->why != NULL) {
+        print_why_json(output, line->why);
+    }
     output_text(output, "}\n");
+}
+
+/* What was asked for a file of a frame, and what was answered. */
+static void print_why_file(const cJSON *file)
+{
+    const cJSON *asked, *attempt, *attempts;
+
+    fprintf(stderr, "    %s: %s\n", printable_field(file, "type"),
+            printable_field(file, "answer"));
+    cJSON_ArrayForEach(asked, cJSON_GetObjectItemCaseSensitive(file, "asked"))
+    {
+        fprintf(stderr, "        %s %s: %s\n", printable_field(asked, "what"),
+                printable_field(asked, "key"),
+                printable_field(asked, "answer"));
+        attempts = cJSON_GetObjectItemCaseSensitive(asked, "attempts");
+        cJSON_ArrayForEach(attempt, attempts)
+        {
+            fprintf(stderr, "            %s: %s\n",
+                    printable_field(attempt, "source"),
+                    printable_field(attempt, "detail"));
+        }
+    }
+}
+
+static void print_why(const struct line *line)
+{
+    const cJSON *file;
+
+    fprintf(stderr, "%.*s:%llu:%llu\n", (int)line->frame.url.size,
+            line->frame.url.data, (unsigned long long)line->frame.line,
+            (unsigned long long)line->frame.column);
+    cJSON_ArrayForEach(file, line->why)
+    {
+        print_why_file(file);
+    }
 }
 
 /* Prints all lines, and why nothing was found if so. */
@@ -246,6 +297,9 @@ static int print(const struct trace_lines *lines, bool is_json,
             print_line(&output, &lines->list[i]);
         } else if (lines->list[i].is_frame) {
             print_json(&output, &lines->list[i]);
+        }
+        if (!is_json && lines->list[i].why != NULL) {
+            print_why(&lines->list[i]);
         }
     }
     if (found == 0) {
@@ -297,7 +351,8 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
 
 /* The request for all frames; a trace ends with a line that is none.  It names
  * no artifacts, so that the server's own files are all that there is. */
-static char *make_request(const struct trace_lines *lines)
+static char *make_request(const struct trace_lines *lines,
+                          const struct script_options *of)
 {
     size_t i;
     char *text;
@@ -324,6 +379,12 @@ static char *make_request(const struct trace_lines *lines)
     add(source, "url", cJSON_CreateString("https://symcachectl.invalid/"));
     add(source, "token", cJSON_CreateString("none"));
     add(root, "source", source);
+    if (of->release != NULL) {
+        add(root, "release", cJSON_CreateString(of->release));
+    }
+    if (of->dist != NULL) {
+        add(root, "dist", cJSON_CreateString(of->dist));
+    }
     add(root, "options", options);
     add(root, "stacktraces", stacks);
     text = cJSON_PrintUnformatted(root);
@@ -352,6 +413,7 @@ static void take_frame(const cJSON *frame, struct line *line)
     line->file = text_of(frame, "filename");
     line->line = (uint64_t)printable_number(frame, "lineno");
     line->column = (uint64_t)printable_number(frame, "colno");
+    line->why = cJSON_GetObjectItemCaseSensitive(frame, "why");
 }
 
 static void print_answer(const cJSON *answer)
@@ -383,28 +445,32 @@ static int judge(const cJSON *answer)
     return asked.code;
 }
 
-static int ask(const struct settings *settings)
+static int ask(const struct settings *settings,
+               const struct script_options *options)
 {
     int code;
-    char *request = make_request(&asked.lines);
+    char *request = make_request(&asked.lines, options);
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
     plain.is_json = 0; /* what is printed is not what was answered */
-    code = client_send(&plain, "/symbolicate-js", request, SECONDS,
-                       print_answer, judge);
+    code = client_send(
+        &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
+        request, SECONDS, print_answer, judge);
     free(request);
     return code;
 }
 
-int script_trace_show(const struct settings *settings, const char *maps,
-                      const char *text, size_t size)
+int script_trace_show(const struct settings *settings,
+                      const struct script_options *options, const char *text,
+                      size_t size)
 {
+    const char *maps = options->maps;
     int code;
 
     read_lines(&asked.lines, text, size);
     if (settings->socket != NULL) {
-        code = ask(settings);
+        code = ask(settings, options);
     } else {
         find_all(&asked.lines, maps);
         code = maps != NULL

@@ -314,7 +314,7 @@ static int answer(const struct settings *settings, const char *path,
 /* What options say of a trace; NULL: nothing. */
 struct hints {
     const char *images; /* of .NET */
-    const char *maps;   /* of JavaScript */
+    struct script_options scripts;
     const char *uuid;   /* of a mapping of the JVM */
 };
 
@@ -349,7 +349,7 @@ static bool show_report(struct settings *settings, const char *file,
         return true;
     }
     if (jstrace_is_trace(text, size)) {
-        *code = script_trace_show(settings, hints->maps, text, size);
+        *code = script_trace_show(settings, &hints->scripts, text, size);
         return true;
     }
     return false;
@@ -440,15 +440,19 @@ int symbolicate_command(int argc, char **argv)
     struct hints hints = {0};
     struct sentry_event event = {0};
     const char *path = "/symbolicate", *url = NULL, *mapping = NULL;
-    const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
-                                        {"--root", NULL, &settings.root},
-                                        {"--url", NULL, &url},
-                                        {"--maps", NULL, &hints.maps},
-                                        {"--images", NULL, &hints.images},
-                                        {"--mapping", NULL, &mapping},
-                                        {"--org", NULL, &event.org},
-                                        {"--project", NULL, &event.project},
-                                        {"--token", NULL, &event.token}};
+    const struct option_spec specs[] = {
+        CLIENT_OPTIONS(settings),
+        {"--root", NULL, &settings.root},
+        {"--url", NULL, &url},
+        {"--maps", NULL, &hints.scripts.maps},
+        {"--release", NULL, &hints.scripts.release},
+        {"--dist", NULL, &hints.scripts.dist},
+        {"--why", &hints.scripts.why, NULL},
+        {"--images", NULL, &hints.images},
+        {"--mapping", NULL, &mapping},
+        {"--org", NULL, &event.org},
+        {"--project", NULL, &event.project},
+        {"--token", NULL, &event.token}};
     char *text;
     int code;
 
@@ -485,10 +489,9 @@ int symbolicate_command(int argc, char **argv)
     }
     text = argc == 1 ? ask_file(&settings, argv[0], &hints, &path, &code)
                      : ask_module(argc, argv, &code);
-    if (text == NULL) {
-        return code;
+    if (text != NULL) {
+        code = answer(&settings, path, argv[0], text);
     }
-    code = answer(&settings, path, argv[0], text);
     free(text);
     free(trace.text);
     trace_free(&trace);
