@@ -108,6 +108,16 @@ is_deeply $got->{errors}, [{ uuid => $html->{uuid}, type => 'invalid' },
 is_deeply $got->{stacktraces}, expected($case)->{stacktraces},
     'other mappings answer';
 
+# --- why
+
+$got = $json->decode(post({ sources => [], %{ $case->{request} }, modules =>
+    [$html, $missing, @{ $case->{modules} }] }, '?why=1')->{body});
+is_deeply [map { "$_->{type} $_->{answer}" } @{ $got->{why} }[0, 1, 2]],
+    ['proguard malformed', 'proguard not found', 'proguard found'],
+    'what has become of each file' or diag explain $got->{why};
+is $got->{why}[1]{uuid}, $missing->{uuid}, '... by its UUID';
+is $got->{why}[1]{attempts}[0]{source}, 'local', '... and who was asked';
+
 for (['{"sources":[]', 400, qr/^Failed to parse the request body as JSON: /],
     ['{}', 422, qr/missing field `sources`/],
     ['{"sources":[],"modules":[{"uuid":"x","type":"proguard"}]}', 422,

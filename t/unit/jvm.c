@@ -99,7 +99,7 @@ static cJSON *answer(const cJSON *json,
                                       error, sizeof(error)),
                      0);
     assert_int_equal(jvm_answer_write(&request, &traces, &sources, errors,
-                                      SIZE_MAX, &w),
+                                      NULL, SIZE_MAX, &w),
                      0);
     got = cJSON_ParseWithLength(w.data, w.size);
     assert_non_null(got);

@@ -128,16 +128,17 @@ static bool send_question(struct attempts_question *q)
     const symcache_key_t *key = &q->module->key;
     char name[3 * SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     char line[sizeof(name) + sizeof(id) + 160];
-    /* of one hash there may be files of several kinds */
-    bool is_hash = key->id_type == SYMCACHE_ID_HASH;
+    /* of those that are no debug information each kind has a job of its own */
+    symcache_kind_e kind = (symcache_kind_e)key->kind;
+    bool has_own = !symcache_kind_is_debuginfo(kind);
 
     percent_encode(name, key->name);
     symcache_id_print(id, key);
     snprintf(line, sizeof(line), "GET /v1/why/%s/%s/%s%s%s",
              queue->stores != NULL ? queue->stores[q->store]->name
                                    : queue->names[q->store],
-             name, id, is_hash ? "?kind=" : "",
-             is_hash ? symcache_kind_text((symcache_kind_e)key->kind) : "");
+             name, id, has_own ? "?kind=" : "",
+             has_own ? symcache_kind_text(kind) : "");
     q->exchange = exchange_start(queue->base, queue->helper, line, NULL,
                                  PATIENCE_SECONDS, on_news, q);
     return q->exchange != NULL;

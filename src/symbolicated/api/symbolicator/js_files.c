@@ -10,6 +10,7 @@
 #include "js_origin.h"
 #include "js_wants.h"
 #include "symbolication/js/js.h"
+#include "why.h"
 
 /* A file that was looked for in this step. */
 struct js_entry {
@@ -50,21 +51,6 @@ void js_table_add(struct js_files *files, struct table *table, uint64_t hash,
     }
 }
 
-const char *js_state_word(const struct api_module *module)
-{
-    static const char *const words[] = {
-        [API_MODULE_UNKNOWN] = "pending",
-        [API_MODULE_FOUND] = "found",
-        [API_MODULE_MISSING] = "not found",
-        [API_MODULE_UNSUPPORTED] = "unsupported",
-        [API_MODULE_MALFORMED] = "malformed",
-        [API_MODULE_FAILED] = "failed",
-        [API_MODULE_LATE] = "timeout",
-    };
-
-    return words[module != NULL ? module->state : API_MODULE_UNKNOWN];
-}
-
 void js_files_note(struct js_files *files, struct js_file *file,
                    const struct js_asked *asked)
 {
@@ -79,7 +65,7 @@ void js_files_note(struct js_files *files, struct js_file *file,
         }
         *at = own;
         if (own->answer == NULL) {
-            own->answer = js_state_word(own->module);
+            own->answer = why_state(own->module);
         }
     }
 }

@@ -104,9 +104,6 @@ void js_files_free(struct js_files *files);
 void js_files_note(struct js_files *files, struct js_file *file,
                    const struct js_asked *asked);
 
-/* What has become of a module, in words; NULL: it is pending. */
-const char *js_state_word(const struct api_module *module);
-
 /* For the files beside this one.  js_take() gives zeroed memory of the step,
  * or NULL; clients choose texts, so the seed of js_hash() is an address. */
 void *js_take(struct js_files *files, size_t size);

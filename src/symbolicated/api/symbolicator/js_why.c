@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "why.h"
+
 static void write_text(struct json_writer *w, const char *name,
                        const char *text)
 {
@@ -21,45 +23,6 @@ static void write_string(struct json_writer *w, const char *name,
     }
 }
 
-/* A member of an attempt, if it has it. */
-static void pass(struct json_writer *w, const struct json *json, uint32_t item,
-                 const char *name)
-{
-    uint32_t value = json_member(json, item, name);
-
-    if (value != 0) {
-        json_write_key(w, name);
-        json_write_value(w, json, value);
-    }
-}
-
-/* What the sources said, an HTTP status for example, and not where they are:
- * that is the operator's. */
-static void write_attempts(struct json_writer *w,
-                           const struct api_module *module)
-{
-    const struct api_attempts *attempts;
-    const struct json *json;
-    uint32_t i;
-
-    json_write_key(w, "attempts");
-    json_write_open(w, '[');
-    for (attempts = module->attempts; attempts != NULL;
-         attempts = attempts->next) {
-        json = attempts->json;
-        for (i = attempts->list + 1; i < json->values[attempts->list].end;
-             i = json->values[i].end) {
-            json_write_open(w, '{');
-            pass(w, json, i, "source");
-            pass(w, json, i, "outcome");
-            pass(w, json, i, "status");
-            pass(w, json, i, "detail");
-            json_write_close(w, '}');
-        }
-    }
-    json_write_close(w, ']');
-}
-
 static void write_asked(struct json_writer *w, const struct js_asked *asked)
 {
     json_write_open(w, '{');
@@ -68,7 +31,7 @@ static void write_asked(struct json_writer *w, const struct js_asked *asked)
     write_string(w, "bundle", asked->bundle);
     write_text(w, "answer", asked->answer);
     if (asked->module != NULL && asked->module->attempts != NULL) {
-        write_attempts(w, asked->module);
+        why_attempts_write(w, asked->module);
     }
     json_write_close(w, '}');
 }
@@ -102,9 +65,9 @@ static void write_cache(struct json_writer *w, const struct api_module *cache)
 {
     json_write_open(w, '{');
     write_text(w, "type", "jscache");
-    write_text(w, "answer", js_state_word(cache));
+    write_text(w, "answer", why_state(cache));
     if (cache->attempts != NULL) {
-        write_attempts(w, cache);
+        why_attempts_write(w, cache);
     }
     json_write_close(w, '}');
 }

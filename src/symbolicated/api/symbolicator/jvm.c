@@ -77,6 +77,9 @@ static int write_answer(struct jvm_call *call, struct json_writer *w)
     if (mappings != NULL && errors != NULL && sources.list != NULL) {
         take_files(call, mappings, &traces.num_mappings, &sources, errors);
         rc = jvm_answer_write(&call->request, &traces, &sources, errors,
+                              call->api.attempts != API_ATTEMPTS_OF_NONE
+                                  ? &call->api.first
+                                  : NULL,
                               call->config->limits.answer_size, w);
         call->api.left_out = traces.left_out > 0 ? "frames" : NULL;
     }
@@ -277,6 +280,9 @@ struct api_call *jvm_begin(const struct api_request *request,
     if (call == NULL) {
         answer_text(reply, 503, "out of memory");
         return NULL;
+    }
+    if (api_query_has(request, "why", "1")) {
+        call->api.attempts = API_ATTEMPTS_OF_ALL;
     }
     if (!request_limit_begin(&running,
                              request->config->symbolicator.jvm.requests,

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/hash_table.h"
 #include "frame_source.h"
+#include "why.h"
 
 struct answer {
     const struct jvm_request *request;
@@ -440,11 +441,38 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
     json_write_close(a->w, ']');
 }
 
+/* What was asked for each file, and what was answered. */
+static void write_why(struct json_writer *w, const struct api_round *round)
+{
+    const struct api_module *module;
+    char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
+    size_t i;
+
+    json_write_key(w, "why");
+    json_write_open(w, '[');
+    for (i = 0; i < round->nmodules; i++) {
+        module = &round->modules[i];
+        symcache_debug_id_write(id, module->key.guid, module->key.age);
+        json_write_open(w, '{');
+        json_write_key(w, "type");
+        json_write_text(w, module->key.kind == SYMCACHE_KIND_SOURCECACHE
+                               ? "source"
+                               : "proguard");
+        json_write_key(w, "uuid");
+        json_write_text(w, id);
+        json_write_key(w, "answer");
+        json_write_text(w, why_state(module));
+        why_attempts_write(w, module);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
 int jvm_answer_write(const struct jvm_request *request,
                      struct jvm_traces *traces,
                      const struct jvm_sources *sources,
-                     const enum jvm_error *errors, size_t most,
-                     struct json_writer *w)
+                     const enum jvm_error *errors, const struct api_round *why,
+                     size_t most, struct json_writer *w)
 {
     struct answer a;
     size_t i;
@@ -472,6 +500,9 @@ int jvm_answer_write(const struct jvm_request *request,
         rc = write_classes(&a);
     }
     write_errors(&a, errors);
+    if (why != NULL) {
+        write_why(w, why);
+    }
     json_write_close(w, '}');
     free(a.file);
     free(a.url);

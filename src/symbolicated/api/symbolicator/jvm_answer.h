@@ -7,6 +7,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
 
 #include "json/json.h"
+#include "symbolicated/api/api.h"
 #include "symbolication/symbolication.h"
 #include "jvm_request.h"
 
@@ -20,15 +21,16 @@ struct jvm_sources {
 };
 
 /*
- * Remaps what the request has by the mappings of traces, and writes the answer.
- * errors has one for each module; those of sources are not told.  Beyond most
- * bytes it is not written to its end, and is no JSON then.  Returns 0, or -1
- * when out of memory; w->has_failed says the same.
+ * Remaps what the request has by the mappings of traces, and writes the
+ * answer. errors has one for each module; those of sources are not told.  why
+ * has the files, if what was asked for them is to be told; or is NULL.  Beyond
+ * most bytes it is not written to its end, and is no JSON then.  Returns 0, or
+ * -1 when out of memory; w->has_failed says the same.
  */
 int jvm_answer_write(const struct jvm_request *request,
                      struct jvm_traces *traces,
                      const struct jvm_sources *sources,
-                     const enum jvm_error *errors, size_t most,
-                     struct json_writer *w);
+                     const enum jvm_error *errors, const struct api_round *why,
+                     size_t most, struct json_writer *w);
 
 #endif
