@@ -135,6 +135,13 @@ for my $compiler (@compilers) {
             }
         }
 
+        # nothing in them says whose they are
+        my ($one) = grep { -e "$dir/$_" } 'pack.dwp', 'a.dwo', 'prog-a.dwo';
+        my $upload = "$build/symcachectl upload --url http://localhost:9/";
+        like scalar qx($upload $dir/$one 2>&1),
+            qr/refused: .* without a build id/,
+            "$what: no upload takes $one";
+
         # a tree of builds that was moved
         run('rm -rf moved && mkdir -p moved/deep/part && mv *.dwo moved/deep &&'
             . ' mv part/*.dwo moved/deep/part');
