@@ -61,7 +61,8 @@ static void identify(const uint8_t *data, size_t size)
     struct unified_path unified;
     char error[512] = "";
 
-    if (unified_path_read(data, size, &unified, error, sizeof(error)) < 0 &&
+    if (unified_path_read(data, size, parts[0], &unified, error,
+                          sizeof(error)) < 0 &&
         error[0] == '\0') {
         abort();
     }

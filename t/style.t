@@ -89,7 +89,8 @@ my %may = (    # room => rooms that it may include from
         . ' derived/symcache',
     'debuginfo/symbfile' => 'base debuginfo derived/symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
-    'debuginfo/identity' => 'base config proto debuginfo/breakpad debuginfo/elf'
+    'debuginfo/identity' => 'base config proto debuginfo/auxiliary debuginfo/breakpad'
+        . ' debuginfo/elf'
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/proguard debuginfo/sourcebundle'
         . ' debuginfo/wasm derived/symcache',

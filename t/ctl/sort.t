@@ -52,6 +52,12 @@ put('in/web/module.wasm', $wasm);
 put('in/ring.src.zip', slurp("$data/sourcebundle/ring/ring.src.zip"));
 put('in/ring.zip', Test::Zip::zip(['bin/ring', slurp("$data/sourcebundle/ring/ring")],
     ['README', 'none']));
+my $aux = "$data/sourcebundle/aux";
+my @maps = ('c0ffee00-1111-2222-3333-444455556666.bcsymbolmap',
+            'd00dfeed-1111-2222-3333-444455556666.plist');
+put("in/BCSymbolMaps/\U$maps[0]" =~ s/BCSYMBOLMAP$/bcsymbolmap/r, slurp("$aux/$maps[0]"));
+put("in/App.dSYM/Contents/Resources/$maps[1]", slurp("$aux/$maps[1]"));
+put('in/App.dSYM/Contents/Info.plist', slurp("$aux/$maps[1]") =~ s/DBGOriginalUUID/Name/r);
 put('in/notes.txt', 'nothing of interest');
 
 my $elf = '1c/173970c5036d4f995668e6b9d8b69be6f25277';
@@ -68,13 +74,15 @@ my %want = (
     '34/060d222dbb44e5aa72243ce8326c2f2/executable' => slurp("$data/pdb/basic32.dll"),
     '87/8e82e5e282481b88fcbba2cff8c7f12/debuginfo' => slurp("$data/pdb/basic32-min.pdb"),
     '01/' . substr(unpack('H*', $wasm_id), 2) . '/executable' => $wasm,
+    'c0/ffee00111122223333444455556666/bcsymbolmap' => slurp("$aux/$maps[0]"),
+    'd0/0dfeed111122223333444455556666/uuidmap' => slurp("$aux/$maps[1]"),
     "$ring/executable" => slurp("$data/sourcebundle/ring/ring"),
     "$ring/sourcebundle" => slurp("$data/sourcebundle/ring/ring.src.zip"),
 );
 my %modules = map { s{/[^/]+$}{}r => 1 } keys %want;
 
 my @said = (qr/^(?:[0-9a-f]{2}\/[0-9a-f]+\/\w+\t.+\t\w+, \w+\n)+\z/,
-    qr/^symcachectl sort: 14 files read, 13 sorted, 0 bundles of sources made, 0 left out$/m);
+    qr/^symcachectl sort: 17 files read, 15 sorted, 0 bundles of sources made, 0 left out$/m);
 $ctl->is($ctl->run('sort', '-o', "$dir/out", '--bundle-id', '1.0_A', "$dir/in"),
     0, @said, 'a folder');
 is_deeply [files('out')], [sort keys %want, 'bundles/1.0_A',

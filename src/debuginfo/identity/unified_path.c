@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pdb/pdb.h"
@@ -196,12 +197,37 @@ const char *unified_word(enum unified_type type)
         [UNIFIED_DEBUGINFO] = "debuginfo",
         [UNIFIED_EXECUTABLE] = "executable",
         [UNIFIED_SOURCEBUNDLE] = "sourcebundle",
+        [UNIFIED_UUIDMAP] = "uuidmap",
+        [UNIFIED_BCSYMBOLMAP] = "bcsymbolmap",
     };
 
     return words[type];
 }
 
-int unified_path_read(const uint8_t *data, size_t size,
+/* <UUID>.plist and <UUID>.bcsymbolmap.  A property list without a UUID in it
+ * is one of many others. */
+static int read_map(const struct input *in, const char *name,
+                    enum unified_type type)
+{
+    const char *dot = strrchr(name, '.');
+    uint8_t uuid[16];
+
+    if (type == UNIFIED_UUIDMAP &&
+        uuid_map_read(in->data, in->size, uuid, in->error, in->error_size) !=
+            0) {
+        return 0;
+    }
+    if (dot == NULL ||
+        symcache_guid_parse(name, (size_t)(dot - name), uuid) != SYMCACHE_OK) {
+        return type == UNIFIED_UUIDMAP
+                   ? 0
+                   : fail(in, "is a symbol map whose name is no UUID");
+    }
+    (void)set_format(in, unified_word(type), symc_arch_name(0), type);
+    return set_code_id(in, uuid, sizeof(uuid));
+}
+
+int unified_path_read(const uint8_t *data, size_t size, const char *name,
                       struct unified_path *path, char *error,
                       size_t error_size)
 {
@@ -210,6 +236,12 @@ int unified_path_read(const uint8_t *data, size_t size,
     memset(path, 0, sizeof(*path));
     if (wasm_sniff(data, size)) {
         return read_wasm(&in);
+    }
+    if (symbol_map_sniff(data, size)) {
+        return read_map(&in, name, UNIFIED_BCSYMBOLMAP);
+    }
+    if (uuid_map_sniff(data, size)) {
+        return read_map(&in, name, UNIFIED_UUIDMAP);
     }
     switch (identity_format(data, size)) {
     case FORMAT_ELF:

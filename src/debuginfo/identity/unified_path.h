@@ -19,6 +19,8 @@ enum unified_type {
     UNIFIED_DEBUGINFO,
     UNIFIED_EXECUTABLE,
     UNIFIED_SOURCEBUNDLE,
+    UNIFIED_UUIDMAP,
+    UNIFIED_BCSYMBOLMAP,
     UNIFIED_TYPES
 };
 
@@ -39,11 +41,12 @@ struct unified_path {
 };
 
 /*
- * Reads a whole file with one image.  Returns 1; 0 if it is of a format or a
- * kind that has no place there, such as an object of a linker; or -1 with a
- * sentence in error.
+ * Reads a whole file with one image.  Symbol maps and UUID maps of Apple's
+ * have their UUID in their name only, which is one without a folder.  Returns
+ * 1; 0 if it is of a format or a kind that has no place there, such as an
+ * object of a linker; or -1 with a sentence in error.
  */
-int unified_path_read(const uint8_t *data, size_t size,
+int unified_path_read(const uint8_t *data, size_t size, const char *name,
                       struct unified_path *path, char *error,
                       size_t error_size);
 

@@ -136,6 +136,7 @@ static void find_place(const uint8_t *data, size_t size, void *result)
 
 struct unified_result {
     int status;
+    char name[SYMCACHE_NAME_MAX + 1];
     char error[512];
     struct unified_path path;
 };
@@ -144,8 +145,8 @@ static void find_unified(const uint8_t *data, size_t size, void *result)
 {
     struct unified_result *r = result;
 
-    r->status =
-        unified_path_read(data, size, &r->path, r->error, sizeof(r->error));
+    r->status = unified_path_read(data, size, r->name, &r->path, r->error,
+                                  sizeof(r->error));
 }
 
 /* What the child does: look fills result, which begins with what is known. */
@@ -274,8 +275,8 @@ static bool is_unified(struct unified_path *path)
            path->type < UNIFIED_TYPES;
 }
 
-int examine_unified(int fd, struct unified_path *path, char *error,
-                    size_t size)
+int examine_unified(int fd, const char *name, struct unified_path *path,
+                    char *error, size_t size)
 {
     struct unified_result result = {.status = -1};
     struct task task = {.fd = fd,
@@ -289,6 +290,7 @@ int examine_unified(int fd, struct unified_path *path, char *error,
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         return 0;
     }
+    snprintf(result.name, sizeof(result.name), "%s", name);
     task.size = (size_t)st.st_size;
     snprintf(error, size, "no process to look at it");
     if (in_child(&task, error, size) != 0) {

@@ -49,7 +49,7 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
 
 /* Tells the same for the layout "unified", and returns as unified_path_read()
  * does. */
-int examine_unified(int fd, struct unified_path *path, char *error,
-                    size_t size);
+int examine_unified(int fd, const char *name, struct unified_path *path,
+                    char *error, size_t size);
 
 #endif

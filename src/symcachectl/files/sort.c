@@ -122,7 +122,7 @@ static void put_sources(struct sort *s, int fd, const char *name,
     }
     made = open(to, O_RDONLY | O_CLOEXEC);
     if (made >= 0 &&
-        examine_unified(made, &bundle, error, sizeof(error)) == 1) {
+        examine_unified(made, name, &bundle, error, sizeof(error)) == 1) {
         memcpy(bundle.id, path->id, sizeof(bundle.id));
         put(s, made, name, part, true, &bundle);
         s->bundles++;
@@ -177,7 +177,7 @@ static void take(struct sort *s, int fd, const char *name, const char *part)
         s->is_inside = was_inside;
         return;
     }
-    rc = examine_unified(fd, &path, error, sizeof(error));
+    rc = examine_unified(fd, name, &path, error, sizeof(error));
     if (rc < 0) {
         refuse(s, s->file, part, error);
     } else if (rc > 0) {
