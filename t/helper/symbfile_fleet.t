@@ -80,8 +80,9 @@ sub names {
 }
 sub cut {
     my ($parts) = @_;
-    my @at = (0, (sort { $a <=> $b } map { 1 + int rand(length($ranges) - 1) }
-                  2 .. $parts), length $ranges);
+    my %inner; # a part has a byte at least
+    $inner{ 1 + int rand(length($ranges) - 1) } = 1 while keys %inner < $parts - 1;
+    my @at = (0, (sort { $a <=> $b } keys %inner), length $ranges);
     return map { substr $ranges, $at[$_], $at[$_ + 1] - $at[$_] } 0 .. $parts - 1;
 }
 
