@@ -72,7 +72,9 @@ struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
         .dumps = sum(&p, offsetof(struct stats, dumps)),
         .apple_reports = sum(&p, offsetof(struct stats, apple_read)),
         .sources =
-            sum(&p, offsetof(struct stats, sources[API_MODULE_FOUND]))};
+            sum(&p, offsetof(struct stats, sources[API_MODULE_FOUND])),
+        .mappings =
+            sum(&p, offsetof(struct stats, mappings[API_MODULE_FOUND]))};
     unsigned i, j;
 
     for (i = 0; i < API_PROTOCOLS; i++) {
@@ -158,6 +160,9 @@ static void print_modules(const struct printer *p)
     print_outcomes(p, "symbolicated_sources_total",
                    "The same of their source code.",
                    offsetof(struct stats, sources));
+    print_outcomes(p, "symbolicated_mappings_total",
+                   "Of the modules, mappings of ProGuard and R8.",
+                   offsetof(struct stats, mappings));
 }
 
 static void print_number(const struct printer *p, const char *name,

@@ -82,6 +82,8 @@ is((run($trace . $named, 'symbolicate', @root, '-'))[1], $want . $named,
     'by the UUID in the trace');
 is((run("at d.a(X:1)", 'symbolicate', @root, '--mapping', $uuid, '-'))[1],
     'at Top.main(Top.java:7)', 'a last line without an end');
+is((run("at d.a(Unknown Source:1)\n", 'symbolicate', @root, '--mapping', $uuid,
+    '-'))[1], "at Top.main(Top.java:7)\n", 'as Android prints a place');
 is((run("at a.a.z\e[1m(X:2)\n", 'symbolicate', @root, '--mapping', $uuid,
     '-'))[1] =~ /\e/, '', 'no control characters reach the terminal');
 my ($frame) = @{ JSON::PP->new->utf8->decode((run("at d.a(X:1)\n",

@@ -200,6 +200,8 @@ spew($t->path('gate'), '');
 is_deeply $json->decode($t->http($t->symbolicated_socket, 'GET',
     "/requests/$pending->{request_id}?timeout=30")->{body}),
     expected($cases[0]), 'and completed later';
+cmp_ok $t->symbolicated_metric('symbolicated_mappings_total{outcome="found"}'),
+    '>', 0, 'mappings are counted';
 $t->stop_symbolicated;
 $t->stop_symcached;
 

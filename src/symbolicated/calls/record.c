@@ -49,6 +49,9 @@ static void count(struct record_counts *counts, const struct api_call *call)
                 counts->sources[module->state]++;
                 continue;
             }
+            if (module->key.kind == SYMCACHE_KIND_PROGUARDCACHE) {
+                counts->mappings[module->state]++;
+            }
             counts->states[module->state]++;
             counts->asked += module->asked;
             counts->modules++;
@@ -139,6 +142,7 @@ static void count_call(struct stats *stats, const struct record *record,
         for (i = 0; i <= API_MODULE_LATE; i++) {
             stats_add(&stats->modules[i], counts->states[i]);
             stats_add(&stats->sources[i], counts->sources[i]);
+            stats_add(&stats->mappings[i], counts->mappings[i]);
         }
         count_report(stats, call, reply);
         for (i = 0; call->scripts != NULL && i < API_SCRIPTS; i++) {

@@ -14,6 +14,7 @@ struct record_counts {
     size_t asked;
     size_t states[API_MODULE_LATE + 1];
     size_t sources[API_MODULE_LATE + 1];
+    size_t mappings[API_MODULE_LATE + 1]; /* of modules */
 };
 
 /* Times in microseconds. */

@@ -205,8 +205,9 @@ static bool is_place(const struct jvm_line *line)
     size_t i, size = (size_t)(line->behind.data - 1 - begin);
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (size == strlen(words[i]) && memcmp(begin, words[i], size) == 0) {
-            return true;
+        if (size >= strlen(words[i]) &&
+            memcmp(begin, words[i], strlen(words[i])) == 0) {
+            return true; /* Android has a number behind it */
         }
     }
     return size > 0 && memchr(begin, ' ', size) == NULL;

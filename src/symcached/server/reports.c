@@ -17,11 +17,12 @@
 #define NUMBER_MAX (1e15) /* a double counts to 2^53 */
 
 enum { NAME, VERSION, LISTEN, TEXTS };
-enum { STARTED, REQUESTS, FRAMES, DUMPS, APPLE, SOURCES, NUMBERS };
+enum { STARTED, REQUESTS, FRAMES, DUMPS, APPLE, SOURCES, MAPPINGS, NUMBERS };
 
 static const char *const texts[TEXTS] = {"name", "version", "listen"};
 static const char *const numbers[NUMBERS] = {
-    "started", "requests", "frames", "dumps", "apple_reports", "sources"};
+    "started", "requests", "frames", "dumps", "apple_reports", "sources",
+    "mappings"};
 
 struct report {
     char texts[TEXTS][TEXT_SIZE];
@@ -86,8 +87,8 @@ static const char *read_report(struct report *report, const cJSON *object)
             report->numbers[i] = 0; /* an older release does not send it */
         } else if (!read_number(object, numbers[i], 0, NUMBER_MAX,
                                 &report->numbers[i])) {
-            return "started, requests, frames, dumps, apple_reports and "
-                   "sources must be numbers";
+            return "started, requests, frames, dumps, apple_reports, "
+                   "sources and mappings must be numbers";
         }
     }
     if (!read_number(object, "valid", 1, VALID_MAX, &valid)) {

@@ -39,6 +39,7 @@ static const struct fields tiers_fields = {
 static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
     {"started", "requests", "frames", "dumps", "apple_reports", "sources",
+     "mappings",
      "reported", "config_stale", NULL}};
 
 static const struct fields tenants_fields = {
