@@ -240,6 +240,10 @@ swift_ref swift_member(struct swift *s)
         return swift_make_text(s, SWIFT_FOR,
                                "variable initialization expression of ",
                                swift_pop_context(s));
+    case 'P':
+        return swift_make_text(s, SWIFT_FOR,
+                               "property wrapper backing initializer of ",
+                               swift_pop_context(s));
     case 'A':
         number = swift_index(s);
         ref = swift_make(s, SWIFT_DEFAULT_ARGUMENT, 1, swift_pop_context(s));
@@ -464,6 +468,7 @@ swift_ref swift_metadata(struct swift *s)
 {
     switch (swift_next(s)) {
     case 'a': return of_type(s, "type metadata accessor for ");
+    case 'c': return of_conformance(s, "protocol conformance descriptor for ");
     case 'i': return of_type(s, "type metadata instantiation function for ");
     case 'm': return of_type(s, "metaclass for ");
     case 'n': return of_type(s, "nominal type descriptor for ");
