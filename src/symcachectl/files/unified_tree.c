@@ -394,7 +394,9 @@ int unified_tree_close(struct unified_tree *tree)
     int rc = 0, error;
     size_t i;
 
-    qsort(tree->entries, tree->count, sizeof(tree->entries[0]), compare);
+    if (tree->count > 0) {
+        qsort(tree->entries, tree->count, sizeof(tree->entries[0]), compare);
+    }
     for (i = 0; i < tree->count && rc == 0; i++) {
         if (is_first(tree, i)) {
             rc = write_meta(tree, &tree->entries[i]);
