@@ -151,6 +151,16 @@ static int add_functions(struct symbol_list *symbols,
     return rc;
 }
 
+static int add_segments(struct symbol_list *symbols, struct failure *failure)
+{
+    size_t size =
+        symc_segments_print(symbols->segments_text, &symbols->segments);
+
+    return failure_writer(failure,
+                          symc_writer_string(&symbols->writer,
+                                             symbols->segments_text, size));
+}
+
 int symbol_list_convert(struct symbol_list *symbols,
                         struct dwarf_object *object,
                         const struct symc_identity *identity,
@@ -168,6 +178,9 @@ int symbol_list_convert(struct symbol_list *symbols,
     }
     free(symbols->list);
     symbols->list = NULL;
+    if (rc == 0 && symbols->segments.n > 0) {
+        rc = add_segments(symbols, failure);
+    }
     if (rc == 0) {
         rc = format_finish(&symbols->writer, identity, sink, result, failure);
     }

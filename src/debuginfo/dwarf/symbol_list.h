@@ -32,6 +32,8 @@ struct symbol_list {
     struct debuginfo_symbol *list;
     size_t count;
     size_t room;
+    struct symc_segments segments; /* of the image; set by who has the list */
+    char segments_text[SYMC_SEGMENTS_TEXT];
     uint64_t work; /* that is still allowed: bytes of names, and steps */
 };
 

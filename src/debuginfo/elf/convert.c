@@ -20,6 +20,9 @@
 #include "derived/symcache/symcache.h"
 
 #define STT_FUNC 2
+#define PT_LOAD 1
+#define PF_X 1
+#define PF_W 2
 
 struct conversion {
     struct elf_file file;
@@ -144,9 +147,46 @@ static int add_packed_symbols(struct conversion *c)
                     : 0;
 }
 
+/*
+ * Finds where code lies in the file, if that is not where it lies in memory.
+ * Of a debug file, segments are empty: then it is at the next place that can be
+ * mapped to the address, as linkers put one segment behind the other.
+ */
+static void find_code(struct conversion *c)
+{
+    struct symc_segments *found = &c->symbols.segments;
+    uint64_t end = 0, address, size;
+    struct elf_segment s;
+    uint32_t i;
+
+    for (i = 0; i < c->file.num_segments && found->n < SYMC_SEGMENTS; i++) {
+        s = elf_file_segment(&c->file, i);
+        if (s.type != PT_LOAD || s.address < c->load_address) {
+            continue;
+        }
+        address = s.address - c->load_address;
+        size = s.file_size;
+        if (size == 0 && s.align > 0) {
+            s.offset = end + (s.address - end) % s.align;
+            size = s.memory_size;
+        }
+        if ((s.flags & PF_X) && size > 0 && s.offset != address) {
+            found->list[found->n++] =
+                (struct symc_segment){s.offset, size, address};
+        }
+        end = s.offset + (s.file_size > 0 && s.memory_size > s.file_size &&
+                                  !(s.flags & PF_W)
+                              ? s.memory_size
+                              : size);
+    }
+}
+
 static int read_symbols(struct conversion *c)
 {
     symbol_list_init(&c->symbols, &c->object, c->file.size);
+    if (!c->object.is_like_symbolic) {
+        find_code(c);
+    }
     return add_symbols(c, &c->file, &c->file.symtab) != 0 ||
                    add_packed_symbols(c) != 0 ||
                    add_symbols(c, &c->file, &c->file.dynsym) != 0

@@ -70,6 +70,7 @@ struct elf_segment elf_file_segment(const struct elf_file *f, uint32_t i)
 
     s.type = byte_order_32(p, big);
     if (f->is_64) {
+        s.flags = byte_order_32(p + 4, big);
         s.offset = byte_order_64(p + 8, big);
         s.address = byte_order_64(p + 16, big);
         s.file_size = byte_order_64(p + 32, big);
@@ -80,6 +81,7 @@ struct elf_segment elf_file_segment(const struct elf_file *f, uint32_t i)
         s.address = byte_order_32(p + 8, big);
         s.file_size = byte_order_32(p + 16, big);
         s.memory_size = byte_order_32(p + 20, big);
+        s.flags = byte_order_32(p + 24, big);
         s.align = byte_order_32(p + 28, big);
     }
     return s;

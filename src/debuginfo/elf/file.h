@@ -73,6 +73,7 @@ struct elf_file {
 
 struct elf_segment {
     uint32_t type;
+    uint32_t flags;
     uint64_t offset;
     uint64_t address;
     uint64_t file_size;

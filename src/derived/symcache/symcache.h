@@ -10,6 +10,7 @@
 #include "format.h"
 #include "path.h"
 #include "reader.h"
+#include "segments.h"
 #include "string.h"
 #include "string_table.h"
 #include "unstable_sort.h"

@@ -463,6 +463,16 @@ void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
     symc_strings_expect(&w->strings, name);
 }
 
+enum symc_status symc_writer_string(struct symc_writer *w, const char *text,
+                                    size_t size)
+{
+    uint32_t offset;
+
+    return symc_strings_insert(&w->strings, text, size, &offset) == 0
+               ? SYMC_OK
+               : SYMC_NO_MEMORY;
+}
+
 enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
                                     uint64_t size, struct symc_name *name)
 {

@@ -151,6 +151,11 @@ enum symc_status symc_writer_function(struct symc_writer *writer,
 void symc_writer_expect(const struct symc_writer *writer,
                         struct symc_name *name);
 
+/* Adds a string to which nothing refers, behind all others if it is added last.
+ * The text must stay until the end. */
+enum symc_status symc_writer_string(struct symc_writer *writer,
+                                    const char *text, size_t size);
+
 /*
  * Adds one public symbol.  Nothing is found behind its end, unless something
  * else begins there; without a size, which is 0, it extends to what comes next.

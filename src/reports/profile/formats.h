@@ -31,7 +31,7 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
                             const struct symc_string *code);
 
 void profile_add_place(struct profile *profile, uint32_t module,
-                       uint64_t address);
+                       uint64_t address, bool is_offset);
 
 /* Is it hexadecimal digits, of min to max bytes? */
 bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
@@ -50,12 +50,12 @@ struct profile_mapping {
 };
 
 /*
- * An address in a file, relative to its first segment.  That begins where the
- * file's beginning is mapped, or else where it would be: the segments of most
- * files are as far from each other in memory as in the file.
+ * An address relative to the first segment of its file, which begins where the
+ * file's beginning is mapped; or if that is not in the profile, an offset in
+ * the file: the SymCache tells where that is mapped.
  */
 uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
                           const struct profile_mapping *mapping,
-                          uint64_t address);
+                          uint64_t address, bool *is_offset);
 
 #endif

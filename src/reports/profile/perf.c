@@ -37,6 +37,7 @@ struct text {
 /* A frame without a name. */
 struct frame {
     uint64_t address;
+    bool is_offset; /* in the file: what perf prints of code that is mapped */
     const char *begin; /* of the address */
     const char *name;  /* "[unknown]" */
     struct symc_string path;
@@ -273,11 +274,12 @@ static uint32_t place_frame(struct profile *profile, const struct text *text,
 {
     const struct profile_mapping *mapping = find_mapping(text, frame);
 
+    frame->is_offset = mapping == NULL;
     if (mapping == NULL) {
         return find_module(profile, text, frame);
     }
     frame->address = profile_relative(text->mappings, text->n, mapping,
-                                      frame->address);
+                                      frame->address, &frame->is_offset);
     return mapping->module;
 }
 
@@ -322,7 +324,8 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
                      find(line.data, line.data + line.size, " (") != NULL;
         module = take_line(profile, &text, &line, &frame);
         if (module != PROFILE_NONE) {
-            profile_add_place(profile, module, frame.address);
+            profile_add_place(profile, module, frame.address,
+                              frame.is_offset);
         }
     }
     free_text(&text);

@@ -324,12 +324,14 @@ static size_t read_location(const struct document *d, struct wire wire,
 
 /* Addresses that are not where the module is mapped are in its file. */
 static uint64_t relative_of(const struct document *d, size_t mapping,
-                            uint64_t address)
+                            uint64_t address, bool *is_offset)
 {
     const struct profile_mapping *m = &d->mappings[mapping];
 
+    *is_offset = false;
     return address >= m->start && m->limit > m->start && address < m->limit
-               ? profile_relative(d->mappings, d->nmappings, m, address)
+               ? profile_relative(d->mappings, d->nmappings, m, address,
+                                  is_offset)
                : address;
 }
 
@@ -339,6 +341,7 @@ static void read_locations(struct profile *profile, struct document *d)
     struct wire_field f;
     uint64_t address;
     size_t mapping;
+    bool is_offset;
 
     while (wire_next(&wire, &f)) {
         if (f.number != d->layout->locations || !f.is_bytes) {
@@ -346,8 +349,9 @@ static void read_locations(struct profile *profile, struct document *d)
         }
         mapping = read_location(d, f.bytes, &address);
         if (mapping != SIZE_MAX) {
-            profile_add_place(profile, d->mappings[mapping].module,
-                              relative_of(d, mapping, address));
+            address = relative_of(d, mapping, address, &is_offset);
+            profile_add_place(profile, d->mappings[mapping].module, address,
+                              is_offset);
         }
     }
 }

@@ -104,7 +104,7 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
 }
 
 void profile_add_place(struct profile *profile, uint32_t module,
-                       uint64_t address)
+                       uint64_t address, bool is_offset)
 {
     if (symc_array_need(&profile->places, &profile->places_room,
                         profile->nplaces + 1,
@@ -113,7 +113,9 @@ void profile_add_place(struct profile *profile, uint32_t module,
         return;
     }
     profile->places[profile->nplaces++] =
-        (struct profile_place){.module = module, .address = address};
+        (struct profile_place){.module = module,
+                               .address = address,
+                               .is_offset = is_offset};
     if (module != PROFILE_NONE) {
         profile->modules[module].is_wanted = true;
     }
@@ -139,7 +141,7 @@ void profile_put(struct profile_output *out, const void *data, size_t size)
 
 uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
                           const struct profile_mapping *mapping,
-                          uint64_t address)
+                          uint64_t address, bool *is_offset)
 {
     const struct profile_mapping *first = NULL;
     size_t i;
@@ -152,6 +154,7 @@ uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
             first = &mappings[i];
         }
     }
+    *is_offset = first == NULL;
     return first != NULL ? address - first->start
                          : address - mapping->start + mapping->offset;
 }
@@ -204,11 +207,16 @@ static void find_names(struct profile *profile,
 {
     struct resolver *resolver = profile->resolver;
     uint64_t addresses[RESOLVER_ADDRESSES_MAX];
+    struct symc_segments segments;
     struct profile_place *place;
     uint32_t i;
 
+    symc_segments_read(&segments, reader);
     for (i = 0; i < count; i++) {
-        addresses[i] = profile->places[places[i]].address;
+        place = &profile->places[places[i]];
+        addresses[i] = place->is_offset
+                           ? symc_segments_address(&segments, place->address)
+                           : place->address;
     }
     resolver_run(resolver, reader, addresses, count);
     if (symc_array_need(&profile->frames, &profile->frames_room,

@@ -44,7 +44,8 @@ struct profile_module {
 /* A place in the profile that wants names. */
 struct profile_place {
     uint32_t module;
-    uint64_t address; /* in the module, as its SymCache has it */
+    uint64_t address; /* in the module, as its SymCache has it; */
+    bool is_offset;   /* or in its file */
     uint32_t first;   /* in frames: numbers in threes, of name, file and line,
                          the outermost first */
     uint32_t count;   /* functions; 0: none is known */
