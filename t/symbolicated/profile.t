@@ -196,6 +196,38 @@ is_deeply \@locations,
      'run_loop /src/app.c:24', 'kept :3'],
     '... names by build id and by the hash of the file';
 
+# One that the project's own library has written; of what comes back it reads
+# these frames, see t/data/profile.
+my $written = $t->read_file($t->data('profile/app.otlp'));
+$r = ask($written);
+is $r->{status}, 200, 'profiles of the library of OTLP' or diag $r->{raw};
+is_deeply [otlp_frames($r->{body})],
+    ['7f0000002024 vec_push /src/vec.h:44 run_loop /src/app.c:21',
+     '203b run_loop /src/app.c:24', '7f0000002000 kept :3', '7f0000002050'],
+    '... have names';
+my @before = fields($written);
+my @after = fields($r->{body});
+is_deeply [grep { $_->[0] != 2 } @after], [grep { $_->[0] != 2 } @before],
+    '... and the profiles themselves as they were';
+
+# The frames of the dictionary, by the numbers of fields of version 1.11.
+sub otlp_frames {
+    my ($dictionary) = map { $_->[1] } grep { $_->[0] == 2 } fields($_[0]);
+    my @d = fields($dictionary);
+    my @text = map { $_->[1] } grep { $_->[0] == 5 } @d;
+    my @function = map { { map { @$_ } fields($_->[1]) } } grep { $_->[0] == 3 } @d;
+    my @frames = map {
+        my @l = fields($_->[1]);
+        my ($address) = map { $_->[1] } grep { $_->[0] == 2 } @l;
+        join ' ', sprintf('%x', $address // 0), map {
+            my %line = map { @$_ } fields($_->[1]);
+            my $f = $function[$line{1}];
+            $text[$f->{1}] . ' ' . $text[$f->{3} // 0] . ":$line{2}"
+        } grep { $_->[0] == 3 } @l
+    } grep { $_->[0] == 2 } @d;
+    return @frames[1 .. $#frames];
+}
+
 # --- the Firefox Profiler
 
 sub firefox {
