@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t i, start;
     char error[200];
     struct symc_reader reader;
+    struct symc_segments segments;
 
     error[0] = '\0';
     if (symc_reader_open(&reader, data, size, error, sizeof(error)) !=
@@ -44,6 +45,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start = symc_reader_range(&reader, i);
         look_up(&reader, start);
         look_up(&reader, (uint64_t)start + 1);
+    }
+    symc_segments_read(&segments, &reader);
+    for (i = 0; i < segments.n; i++) {
+        look_up(&reader, symc_segments_address(&segments,
+                                               segments.list[i].offset));
     }
     look_up(&reader, 0);
     look_up(&reader, UINT64_MAX);

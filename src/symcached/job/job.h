@@ -174,6 +174,7 @@ struct scheduler_gauges {
     unsigned transcoding;
     unsigned waiters;
     unsigned failures; /* remembered in memory */
+    unsigned missing;  /* modules without symbols */
     bool draining;
 };
 

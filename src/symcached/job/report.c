@@ -26,6 +26,7 @@ void scheduler_gauges(const struct scheduler *scheduler,
     gauges->transcoding = scheduler->transcoding;
     gauges->waiters = scheduler->waiters;
     gauges->failures = negcache_errors(scheduler->negcache);
+    gauges->missing = missing_count(scheduler->missing);
     gauges->draining = scheduler->draining;
 }
 

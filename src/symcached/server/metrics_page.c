@@ -36,6 +36,9 @@ void metrics_page(const struct scheduler *scheduler,
     metrics_print_gauge(buf, "symcached_failures_remembered",
                         "Keys not tried again yet because of a failure.",
                         g.failures);
+    metrics_print_gauge(buf, "symcached_modules_missing",
+                        "Modules that were asked for and had no symbols.",
+                        g.missing);
     metrics_print_gauge(buf, "symcached_draining",
                         "Are lookups refused that need a new job?",
                         g.draining);
