@@ -139,6 +139,9 @@ like "@{ $wanted{fixed} }", qr/work \S+a\.c:5; step \S+a\.c:2/,
     'addr2line has names';
 cmp_ok $addresses{fixed}[0], '>', 0x400000, '... of addresses of the file';
 is ask(base64url($id{fixed}), 1), 'missing', 'a profiler\'s id is unknown';
+my $why = $t->program('symcachectl') . " why --socket $dir/a.sock _ hash-$id{fixed}";
+$t->wait_until('the job has ended', sub { qx{$why} =~ /notfound/ });
+pass '... and symcachectl why tells why';
 for my $name ('fixed', 'anywhere') {
     send_file($name, $name, $build{$name});
     send_file("$name.debug", '_.debug', $build{$name});

@@ -194,7 +194,10 @@ int why_command(int argc, char **argv)
         client_path(path, "why", settings_store(&settings), identity.name,
                     identity.id);
     }
-    if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
+    if (kind == NULL && identity.key.id_type == SYMCACHE_ID_HASH &&
+        strcmp(identity.name, SYMCACHE_NAME_NONE) == 0) {
+        kind = symcache_kind_text(SYMCACHE_KIND_SYMCACHE); /* of a profiler */
+    } else if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
         kind = symcache_kind_text(kind_of_id[identity.key.id_type]);
     } else if (kind == NULL && identity.key.age == UINT32_MAX) {
         kind = symcache_kind_text(SYMCACHE_KIND_PPDBCACHE); /* as .NET says */
