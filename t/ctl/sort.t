@@ -113,6 +113,11 @@ $ctl->is($ctl->run('sort', '-o', "$dir/out2", '--bundle-id', '1.0_A', "$dir/agai
     0, @said, 'a copy');
 is system("diff -r '$dir/out' '$dir/out2'"), 0, 'makes the same folder';
 for my $n (1, 2) {
+    $ctl->is($ctl->run('sort', '-o', "$dir/again/a", '--bundle-id', '1.0_A', "$dir/again"),
+        0, @said, "into a folder inside, run $n");
+    is system("diff -r '$dir/out' '$dir/again/a'"), 0, 'of which nothing is taken';
+}
+for my $n (1, 2) {
     $ctl->is($ctl->run('sort', '-zz', '-o', "$dir/zstd$n", "$dir/in"), 0, @said, 'packed');
 }
 is system("diff -r '$dir/zstd1' '$dir/zstd2'"), 0, 'equal bytes, too';

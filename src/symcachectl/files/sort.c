@@ -35,6 +35,7 @@ struct sort {
     uint64_t began;
     const char *file; /* that is taken now */
     bool is_inside;   /* a part of an archive */
+    struct stat output;
     size_t looked, written, bundles, refused;
     int rc; /* of what ends it */
 };
@@ -208,6 +209,13 @@ static int compare(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* What is laid down there, also by an earlier run, is nothing to take: its
+ * files have lost their names. */
+static bool is_output(const struct sort *s, const struct stat *st)
+{
+    return st->st_dev == s->output.st_dev && st->st_ino == s->output.st_ino;
+}
+
 static void walk(struct sort *s, char **operands)
 {
     FTS *fts = fts_open(operands, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
@@ -220,6 +228,12 @@ static void walk(struct sort *s, char **operands)
     }
     while (s->rc == COMMAND_OK && (entry = fts_read(fts)) != NULL) {
         switch (entry->fts_info) {
+        case FTS_D:
+            if (entry->fts_level > FTS_ROOTLEVEL &&
+                is_output(s, entry->fts_statp)) {
+                (void)fts_set(fts, entry, FTS_SKIP);
+            }
+            break;
         case FTS_F:
             take_file(s, entry->fts_path);
             break;
@@ -285,7 +299,7 @@ int sort_command(int argc, char **argv)
                               : fast ? 3
                                      : 0,
                               bundle_id);
-    if (s.tree == NULL) {
+    if (s.tree == NULL || stat(output, &s.output) != 0) {
         return command_fail(COMMAND_IO, output, strerror(errno));
     }
     if (with_sources) {
