@@ -97,6 +97,12 @@ for my $what ('no JSON', '{"results": 1}', '[]', '{"results": [], "complete": fa
     $t->write_file('what', $what);
     is_deeply ask('buildid', $build), answer(0, \%here), 'one that sends ' . substr $what, 0, 40;
 }
+my $copy = $json->encode({ type => 'debuginfo', buildid => $build, file => $file,
+    archive => $archive });
+$t->write_file('what', '{"results": [' . join(',', ($copy) x 2000) . ']}');
+is_deeply ask('buildid', $build), answer(1, \%here), 'one that repeats itself';
+$t->write_file('what', '{"results": [' . join(',', ($copy) x 2001) . ']}');
+is_deeply ask('buildid', $build), answer(0, \%here), 'one that does so too often';
 $t->write_file('what', '{"results": []}');
 is_deeply ask('buildid', $build), answer(1, \%here), 'one that knows of none';
 is_deeply ask('glob', '*'), answer(1, \%here), 'all that is here';

@@ -8,6 +8,9 @@
 
 #define TEXT_MAX 4096
 
+/* Of one answer.  Each is compared with those before, in the event loop. */
+#define ENTRIES_MAX (2 * RESULTS_MAX)
+
 static bool is_hex(const char *text)
 {
     size_t n = strlen(text);
@@ -81,12 +84,17 @@ bool results_add_answer(struct results *results, const char *text,
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(answer, "results");
     const cJSON *entry;
     const char *type, *build_id;
+    int n = 0;
     bool is_complete =
         cJSON_IsArray(list) &&
         !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(answer, "complete"));
 
     cJSON_ArrayForEach(entry, list)
     {
+        if (n++ == ENTRIES_MAX) {
+            is_complete = false;
+            break;
+        }
         type = text_of(entry, "type");
         build_id = text_of(entry, "buildid");
         if (build_id != NULL && is_hex(build_id) && type != NULL &&
