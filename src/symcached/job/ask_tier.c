@@ -32,8 +32,8 @@ static void note_answer(struct job *job, const struct tier_result *result)
     attempt_log_tier(job->attempt_log, &attempt);
 }
 
-/* What was made of an upload goes when that does, by whatever name it was asked
- * for.  Returns false if that cannot be noted. */
+/* A file made from an upload is removed together with it, under every name
+ * that clients asked for.  Returns false if that cannot be noted. */
 static bool note_asked(const struct job *job, const char *file)
 {
     struct provenance provenance;

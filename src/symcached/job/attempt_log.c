@@ -200,7 +200,8 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
     }
 }
 
-/* Writes behind the first *len bytes of buf; what has no room is cut off. */
+/* Appends to the first *len bytes of buf and cuts off text that does not
+ * fit. */
 __attribute__((format(printf, 4, 5))) static void
 append(char *buf, size_t size, size_t *len, const char *format, ...)
 {

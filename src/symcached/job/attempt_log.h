@@ -32,8 +32,8 @@ void attempt_log_tier(struct attempt_log *attempt_log,
 cJSON *attempt_log_tier_json(const struct attempt_log *attempt_log);
 
 /*
- * What the latest attempt found turned out to be unusable.  If that attempt
- * found nothing, one is added for this source and place.
+ * The file found by the latest attempt turned out to be unusable.  If that
+ * attempt found nothing, one is added for this source and place.
  */
 void attempt_log_mark_unusable(struct attempt_log *attempt_log,
                                const char *source, const char *place,

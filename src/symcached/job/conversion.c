@@ -140,10 +140,10 @@ static void on_kept(void *arg, long long result, int errnum)
 }
 
 /*
- * Was the original received and not put among the downloads yet?  Then it is
- * now that its file is published: those who want that do not wait for a disk
- * that takes its time with a large original.  Returns false if there is nothing
- * to wait for.
+ * If the original was received but is not among the downloads yet, puts it
+ * there.  The waiters of the converted file are answered at once: they do not
+ * wait while a slow disk writes a large original.  Returns false if there is
+ * nothing to wait for.
  */
 static bool keep_original(struct job *job)
 {
@@ -215,8 +215,8 @@ static void on_published(void *arg, long long size, int errnum)
     }
 }
 
-/* Does somebody wait who serves the file at once, or does the digest say what
- * is made of it? */
+/* Is the digest needed now?  It is if a waiter serves the file at once, or if
+ * the digest identifies files made from this one. */
 static bool wants_digest(const struct job *job)
 {
     const struct waiter *w;

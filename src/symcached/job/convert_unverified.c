@@ -1,12 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How a job has a PDB converted that nobody has read yet, see source/lookup.h.
- * If our converter says that it is the one of the key, the job goes on as if a
- * source had said so before.  Whatever else comes of the run, it has told
- * nothing: not of the PDB, of its source, or of the transcoder.  The source
- * then looks at it in a process, and the transcoder runs again on what that
- * finds.
+ * How a job converts a PDB before its id was checked, see source/lookup.h.  If
+ * our converter confirms that the PDB is the one of the key, the job continues
+ * as if the source had checked it.  Any other result of the run proves nothing
+ * about the PDB, its source or the transcoder: the source then checks the PDB
+ * in a process, and the transcoder runs again on the result.
  */
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include <unistd.h>
 #include "scheduler.h"
 
-/* Does what the job runs on it say whether it is the right one? */
+/* Does the job's converter report whether it is the right PDB? */
 static bool can_verify(const struct job *job)
 {
     const struct transcoder_config *transcoder =

@@ -41,7 +41,7 @@ enum finding {
 
 /* What a job is for. */
 enum job_purpose {
-    JOB_FOR_LOOKUP, /* somebody asks for what is not on disk */
+    JOB_FOR_LOOKUP, /* the requested file is not on disk */
     JOB_FOR_NEWER,  /* an older version is served meanwhile */
     JOB_FOR_BETTER, /* a better PDB; its version is on disk from a worse one */
     JOB_FOR_DEBUG_FILE, /* the same, on disk from a program with symbols only */

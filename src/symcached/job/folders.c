@@ -85,11 +85,11 @@ enum original_format job_format_of(const struct job *job, const char *path)
 }
 
 /*
- * Is a download known to lack what the kind needs?  Of old ones, nothing is
- * known, and then they are as good as they were before.  What has symbols only
- * is taken from the best slot, which a source has filled for this kind; from
- * others it would take the place of a file with debug information, unless no
- * source has one.
+ * Is a download known to lack what the kind needs?  Nothing is known about old
+ * downloads, so they count as usable.  A file with symbols only is used from
+ * the best slot, because a source has filled that for this kind; one from
+ * another slot would replace a file with debug information, so it is used only
+ * if no source has such a file.
  */
 static bool is_useless(const struct job *job, const char *path)
 {
@@ -427,8 +427,8 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         if (open_root(scheduler, config->stores[i].root, error, size) != 0) {
             return -1;
         }
-        /* where nginx is told what was forgotten, before there is a download;
-         * on a full disk it is made with the first one */
+        /* nginx learns in this folder which keys were forgotten, so it is made
+         * before the first download; on a full disk, with that */
         store_download_root(path, config->downloads, config->stores[i].name);
         (void)workdir_make_path(path);
     }

@@ -22,7 +22,7 @@
 
 #define PIECE 65536 /* bytes that are copied at a time */
 
-/* What is noted as the source of what is made of them. */
+/* The name noted as the source of files made from inputs. */
 static const char from_store[] = "store";
 
 enum { SCRIPT, MAP, INPUTS };

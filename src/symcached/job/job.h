@@ -3,7 +3,8 @@
  *
  * Jobs, as seen from other rooms.  A lookup is answered from what is on disk
  * and what is known to be absent.  If neither is an answer, a job makes the
- * file; there is one for each key of a store, however many ask for it.
+ * file; each key of a store has at most one job, however many clients ask for
+ * it.
  *
  * Knows nothing of connections.  state.h describes what a job does;
  * scheduler_ask() is in ask.c, scheduler_leave() in waiter.c.
@@ -67,9 +68,9 @@ void scheduler_keep_stores(struct scheduler *scheduler);
 
 /*
  * What a lookup asks for; read by scheduler_ask() only.  A request that has
- * come through this helper before starts no job and waits for none.  A job has
- * the hints of the first who asked, and if it makes no file, each who waits
- * with others gets a job of his own.
+ * already passed through this helper starts no job and waits for none.  A job
+ * uses the hints of the first request; if it makes no file, each waiter with
+ * other hints gets a job of its own.
  */
 struct scheduler_lookup {
     const struct store_config *store;
@@ -99,9 +100,9 @@ struct tier_redirect *scheduler_redirect(struct scheduler *scheduler,
 void scheduler_leave(struct waiter *waiter);
 
 /*
- * Begins or ends a drain, during which lookups that need a new job are refused.
- * Jobs that run go on, for those who wait and for those who ask meanwhile, and
- * what is on disk or remembered is answered as ever.
+ * Begins or ends a drain, during which lookups that need a new job are
+ * refused. Running jobs continue, for their waiters and for new requests, and
+ * answers from disk or memory are still given.
  */
 void scheduler_drain(struct scheduler *scheduler, bool drain);
 

@@ -87,9 +87,9 @@ static bool explained_by_attempts(const struct job *job,
 }
 
 /*
- * What is to be said before the places of an outcome that they explain: if all
- * of them answered, but by a configuration that is not in force any more, the
- * outcome is an error all the same.
+ * The sentence before an outcome's list of places.  Even if all of them
+ * answered, the outcome is an error when they were asked by a configuration
+ * that is no longer in force.
  */
 static const char *preface(const struct job *job)
 {
@@ -207,7 +207,8 @@ static void remember(struct job *job, enum job_outcome outcome)
         if (is_as_wanted(target)) {
             return;
         }
-        /* not what was asked for: do not make it again at each request */
+        /* another file than the requested one: do not make it again at each
+         * request */
         seconds = cache->retry_misses_after;
         if (target->published.major <= version->major) {
             reason = NEGCACHE_UNCHANGED;
@@ -247,7 +248,7 @@ static void record(struct job *job, enum job_outcome outcome)
     metrics_add(outcome_metrics[outcome], 1);
     metrics_observe(METRICS_JOB, clock_since(job->began));
     if (purpose_has_file(job->purpose)) {
-        /* what is on disk stays valid, whatever this job found out */
+        /* the file on disk stays valid, whatever this job found out */
         metrics_add(METRIC_BETTER_FOUND,
                     purpose_is_better(job->purpose) &&
                         outcome == JOB_PUBLISHED);
@@ -284,8 +285,9 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
     a->seconds = negcache_life(reason, &job->config->cache);
 }
 
-/* Did this waiter ask for something that the job did not look for, does it
- * matter no more what it found, or is what it has published gone again? */
+/* Does this waiter need another decision: because it asked for something that
+ * the job did not look for, because the findings no longer matter, or because
+ * the published file is gone again? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
@@ -297,8 +299,8 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
             strcmp(w->name, job->name) != 0);
 }
 
-/* Are there places for this SymCache that are not looked at for other kinds:
- * those of modules that are no PDBs, by their own ids? */
+/* Does this SymCache have places that other kinds do not use: those of modules
+ * other than PDBs, by their own ids? */
 static bool looks_further(const struct job *job)
 {
     return (job->order.formats &
@@ -306,10 +308,10 @@ static bool looks_further(const struct job *job)
 }
 
 /*
- * The next job goes on where this one has ended: sources that had no such
- * original are not asked again, and what was answered is its to tell.  But only
- * if it is for a SymCache: of other kinds, more places are asked for a portable
- * PDB, which has a second age, and may lie in an image.
+ * The next job continues where this one ended: it does not ask sources again
+ * that had no such original, and it reports their answers.  This holds only if
+ * it is for a SymCache: jobs for other kinds look for a portable PDB at more
+ * places, because that has a second age and can lie in an image.
  */
 static void hand_over(struct job *job, struct job *next)
 {
@@ -356,7 +358,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
         }
         hand_over(job, next);
     }
-    /* any of those who waited for the ended job may wait for the next one */
+    /* each waiter of the ended job may wait for the next one */
     job_join_via(next, job->via != NULL ? job->via : "");
     waiter_join(w, next);
     return true;
@@ -412,7 +414,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     waiter_answer(w, &a);
 }
 
-/* Answers those who wait for this key, if it is on disk as they want it. */
+/* Answers the waiters of this key whose file is on disk as they want it. */
 static void answer_hits(struct job *job, const symcache_key_t *key)
 {
     struct scheduler *scheduler = job->scheduler;

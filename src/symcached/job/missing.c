@@ -126,7 +126,7 @@ static struct entry *add(struct missing *missing, const symcache_key_t *id,
     return e;
 }
 
-/* Not everybody who asks knows a name. */
+/* Some clients ask without a name. */
 static void name_entry(struct entry *e, const char *name)
 {
     if (e->name == NULL && strcmp(name, SYMCACHE_NAME_NONE) != 0) {

@@ -19,9 +19,10 @@ struct missing *missing_new(void);
 void missing_free(struct missing *missing);
 
 /*
- * Somebody was told that the file is absent.  Of a debug id, the hints may have
- * the build id; what has no such id is not noted.  name: of the module.  The
- * one that was asked for longest ago is dropped if there are too many.
+ * Notes that a client was told that the file is absent.  For a debug id, the
+ * hints can have the build id; modules without such an id are not noted. name:
+ * of the module.  If the list is full, the module with the oldest request is
+ * dropped.
  */
 void missing_note(struct missing *missing, const symcache_key_t *key,
                   const char *name, const char *hints);

@@ -99,9 +99,9 @@ void order_begin(struct order *order, const struct store_config *store,
     order_rewind(order);
 }
 
-/* What a source has for a kind.  The debug files beside Breakpad's text are
- * there to be converted: nobody asks for them by their own ids.  The ids of
- * profilers are known where symbfiles are. */
+/* The formats that a source has for a kind.  The debug files next to
+ * Breakpad's text are there to be converted: clients do not ask for them by
+ * their own ids.  The ids of profilers are known where symbfiles are. */
 static unsigned formats_of(const struct source_config *source,
                            const symcache_key_t *key)
 {

@@ -32,7 +32,7 @@ struct order {
     unsigned next;
     unsigned end; /* how many sources, the first ones, are asked */
     unsigned pass;
-    bool debug_files; /* no SymCaches: of them it is not known what is in */
+    bool debug_files; /* no SymCaches: their contents are not known */
 };
 
 /* All of them must live as long as the order. */

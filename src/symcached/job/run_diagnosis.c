@@ -38,7 +38,7 @@ static struct trust *trust_in(const struct job *job,
     return trusts_get(job->scheduler->trusts, job->store, transcoder);
 }
 
-/* What is made of several files says nothing of a transcoder: the canary is
+/* A conversion of several files cannot show a faulty transcoder: the canary is
  * one file. */
 static struct trust *trust_of(const struct job *job)
 {
@@ -169,8 +169,9 @@ static bool choose(const struct job *job, const struct trust *trust,
 }
 
 /*
- * Drops the negative entries of what the transcoder called malformed in this
- * row, as that is no longer believed.  Returns how many they were.
+ * Drops the negative entries of files that the transcoder called malformed in
+ * this row, because these reports are no longer believed.  Returns the number
+ * of entries.
  */
 static unsigned take_back(const struct job *job, const struct trust *trust)
 {

@@ -105,8 +105,8 @@ static void look_at_hosts(struct scheduler *scheduler)
     scheduler->host_freed = false;
 }
 
-/* Of so many jobs that get a download slot, one is for a key that was absent
- * the last time, if there is one.  All others go first. */
+/* One in so many download slots goes to a job whose key was absent the last
+ * time, if such a job waits.  All other jobs go first. */
 #define AGAIN_EACH 8
 
 /* Has jobs of a queue ask their sources, as long as there are slots, but no
@@ -438,8 +438,8 @@ static void discard_in_tier(struct scheduler *scheduler,
     }
 }
 
-/* Removes what was downloaded of a key, of every kind, and with a build id what
- * was cut out of that. */
+/* Removes the downloads of a key, of every kind, and with a build id also the
+ * sections that were cut out of them. */
 static void discard_downloads(const struct scheduler *scheduler,
                               const struct store_config *store,
                               const symcache_key_t *key)
@@ -476,7 +476,7 @@ bool scheduler_discard(struct scheduler *scheduler,
         discard_in_tier(scheduler, store, key);
     }
     missing_drop(scheduler->missing, key);
-    /* First the files: whoever waits for a job that ends begins another. */
+    /* Files first: a waiter of a job that ends begins another job. */
     store_discard(store->root, key);
     discard_downloads(scheduler, store, key);
     for (i = 0; i < n; i++) {

@@ -82,7 +82,7 @@ void scheduler_deregister(struct job *job);
 
 /*
  * A job is about to be freed.  If it is the last one of former configurations,
- * what is known of sources that only these had is forgotten.
+ * drops the state of sources that only these had.
  */
 void scheduler_leave_config(struct job *job);
 
@@ -115,7 +115,7 @@ struct workdir *scheduler_workdir(struct scheduler *scheduler,
 void scheduler_keep_transcoders(struct scheduler *scheduler,
                                 const struct store_config *store);
 
-/* Forgets what is known of sources that the configuration does not have. */
+/* Drops the state of sources that the configuration does not have. */
 void scheduler_forget_former(struct scheduler *scheduler);
 
 #endif

@@ -11,9 +11,9 @@
 #include "proto/hints.h"
 #include "scheduler.h"
 
-/* Reads the key from what the converter has said, which may have been taken
- * over by its file: it can name any file of debug information, as any client
- * can. */
+/* Reads the key from the converter's output. Its input may have taken the
+ * converter over, but then it can only name a file of debug information, as
+ * any client can. */
 static bool read_altlink(symcache_key_t *key, const char *output)
 {
     static const char prefix[] = "buildid-";
@@ -41,7 +41,7 @@ static bool read_altlink(symcache_key_t *key, const char *output)
     return true;
 }
 
-/* Reads the key of the image from what the client says of the module. */
+/* Reads the key of the image from the client's hints about the module. */
 static bool read_image(symcache_key_t *key, const char *hints,
                        const char *output)
 {
@@ -73,7 +73,7 @@ static bool read_key(const struct job *job, symcache_key_t *key,
     }
 }
 
-/* The file is there, or nobody has it: then what it has stays away. */
+/* The search has ended. If no source has the file, convert without it. */
 static void on_second(void *arg, const struct scheduler_answer *answer)
 {
     struct job *job = arg;

@@ -1,20 +1,21 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The second original of what is made.  Of ELF files that dwz has compressed,
- * the file in which it has put what several share: our converter tells its
- * build id.  Of a PDB of which Breakpad's text is made, the image of its
- * module, with the unwind information: who asks tells its name and code id.
- * Sources are asked for it as for any such file, and the converter runs again.
+ * The second original of a conversion.  For an ELF file that dwz has
+ * compressed, it is the file into which dwz moved the shared parts: our
+ * converter reports its build id.  For a PDB that is converted to Breakpad's
+ * text, it is the image of the module, which has the unwind information: the
+ * client sends its name and code id.  The job asks sources for it as for any
+ * such file and runs the converter again.
  */
 #ifndef SYMCACHED_JOB_SECOND_ORIGINAL_H
 #define SYMCACHED_JOB_SECOND_ORIGINAL_H
 
 #include "state.h"
 
-/* Takes the job over from a run that ended well, if that has said by its output
- * that such a file is missing.  Returns false if there is nothing to wait for:
- * what was made is published. */
+/* Takes the job over from a run that ended well, if its output reports that
+ * such a file is missing.  Returns false if there is nothing to wait for: the
+ * result is then published. */
 bool job_wants_second(struct job *job, const char *output);
 
 /* Ends the wait, if there is one. */

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How a job gets a section of an ELF file.  Servers of debuginfod are asked for
- * the section.  Of other sources the debug file is taken, or else the program,
- * as if somebody had asked for these, and the section is cut out in a sandboxed
- * child.  So they are among the downloads when a debugger wants the rest of
- * them; what lies there already is looked at before any source is asked.
+ * How a job gets a section of an ELF file.  Servers of debuginfod are asked
+ * for the section.  From other sources the job gets the debug file, or else
+ * the program, as if a client had asked for it, and a sandboxed child cuts the
+ * section out.  So the whole file is among the downloads when a debugger wants
+ * the rest of it; the job looks there before it asks any source.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "symcached/space/space.h"
 #include "symcached/intake/intake.h"
 
-/* What a source is asked for, in this order.  A debug file has the name of each
+/* Requests to a source, in this order.  A debug file has the name of each
  * section of its program, but not the bytes of all. */
 enum part { PART_SECTION, PART_DEBUG_FILE, PART_PROGRAM, PARTS };
 
@@ -107,7 +107,7 @@ bool section_wants_file(const struct job *job)
     return job->section != NULL && job->section->part != PART_SECTION;
 }
 
-/* what a source is asked for ---------------------------------------------- */
+/* requests to a source ---------------------------------------------- */
 
 static bool has_part(const struct job *job, enum part part)
 {

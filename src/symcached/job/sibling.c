@@ -106,8 +106,8 @@ bool sibling_awaits(struct job *job)
     return sibling != NULL && sibling->reach != JOB_ASKED_OWN;
 }
 
-/* A source that has given a file that is of no use would only give it again;
- * but one of Breakpad's layout may have a debug file beside the text. */
+/* A source whose file was of no use would only send it again, but one with
+ * Breakpad's layout can have a debug file next to the text. */
 static void leave_out(struct job *job, symcache_kind_e slot)
 {
     struct source_attempt attempt = {

@@ -1,11 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Two jobs for one module: one for what is best made of its debug file, and one
- * for what is best made of its program.  While both run, each asks only for the
- * kind of file that is its own, so that these are received at the same time and
- * each once.  When no source has it, the job waits for the end of the other one
- * and then takes what that has left among the downloads, or asks for the rest.
+ * Two jobs for one module: one for kinds that are best made from its debug
+ * file, and one for kinds that are best made from its program.  While both
+ * run, each asks only for its own kind of file, so that both files are
+ * received at the same time, and each once.  If no source has its file, the
+ * job waits for the end of the other one and then uses that job's download, or
+ * asks for the rest.
  */
 #ifndef SYMCACHED_JOB_SIBLING_H
 #define SYMCACHED_JOB_SIBLING_H

@@ -6,7 +6,7 @@
 #include "state.h"
 #include "symcached/store/store.h"
 
-/* Does what was made of the PDB say that this leads to source files? */
+/* Does the file made from the PDB say that the PDB leads to source files? */
 static bool has_links(const struct job *job)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX];

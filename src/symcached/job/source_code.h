@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Jobs for a SourceCache, of whose originals a bundle is much smaller than the
- * others: all sources are asked for that first.  Then a PDB is used that is
- * among the downloads, and one is fetched only if it has what is wanted.
+ * Jobs for a SourceCache.  A bundle is much smaller than its other originals,
+ * so the job first asks all sources for one.  Next it uses a PDB among the
+ * downloads, and it fetches a PDB only if that has the wanted source files.
  */
 #ifndef SYMCACHED_JOB_SOURCE_CODE_H
 #define SYMCACHED_JOB_SOURCE_CODE_H

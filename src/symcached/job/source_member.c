@@ -155,7 +155,7 @@ static void cut(struct job *job, const char *path)
         request.keep = disk_space_kept(m->out, &job->config->cache);
         m->unpack = unpack_start(job->scheduler->base, &request, on_cut, job);
     }
-    if (m->unpack == NULL) { /* not the end: who asks may be on the stack */
+    if (m->unpack == NULL) { /* no end here: the caller may be on the stack */
         log_warn(errno, "job %s: the text of a SourceCache cannot be copied",
                  job_id(job));
         job->findings |= FINDING_UNSURE;

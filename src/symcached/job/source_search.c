@@ -67,7 +67,7 @@ void job_drop_kept(struct job *job)
     }
 }
 
-/* Is what is on disk to be kept, as it is from a PDB with more in it? */
+/* Must the file on disk stay, because its PDB has more in it? */
 static bool is_worse(const struct job *job)
 {
     char path[PATH_MAX];
@@ -105,7 +105,8 @@ static bool is_link(const char *file)
     return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Beside a PDB that was sent compressed lies what was sent, or nothing. */
+/* Keeps the compressed form next to a PDB that was sent compressed, or removes
+ * a former one. */
 static void take_compressed(const struct job *job, const char *file)
 {
     char from[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 16], to[PATH_MAX];
@@ -190,8 +191,8 @@ static void sources_exhausted(struct job *job)
     job_end(job, FINDING_EXHAUSTED);
 }
 
-/* Of modules, unlike PDBs, sources often have the program, and another one its
- * debug file. */
+/* For modules other than PDBs, one source often has the program, and another
+ * one its debug file. */
 static bool may_be_bettered(const struct job *job)
 {
     return job->original.extent != SYMCACHE_EXTENT_FULL &&

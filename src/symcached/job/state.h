@@ -4,9 +4,9 @@
  * One job: it looks for the original of one key, makes of it what was asked
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
  * waiters answered.  There is one job at a time for all kinds that are made of
- * one original; a module that has two may have two jobs, see sibling.h.  Who
- * asks for another kind than the job makes waits with the others; when the job
- * ends, the next one makes that of the same download.
+ * one original; a module that has two may have two jobs, see sibling.h.  A
+ * lookup for another kind than the job makes waits with the others; when the
+ * job ends, the next one makes that kind from the same download.
  *
  * This header is for the files of this room only; job.h is for the others.
  *
@@ -428,7 +428,7 @@ void job_run_transcoder(struct job *job);
 /* The same when the job has its original and a work folder. */
 void job_start_transcoder(struct job *job);
 
-/* Notes beside a file where its original was looked for. */
+/* Notes next to a file where the job looked for its original. */
 void job_note_places(const struct job *job, const char *file);
 
 /* Publishes a file of this version from the job's work directory. */
@@ -464,12 +464,13 @@ void job_leaves_run(struct job *job);
 void job_run_converted(struct job *job);
 void job_run_failed(struct job *job, const char *why); /* not by the PDB */
 
-/* Of a run that made something: did the transcoder say what it had checked? */
+/* Did the transcoder of a successful run report what it had checked? */
 void job_run_spoke(struct job *job, bool spoke);
 
-/* Is it to be expected that a transcoder does?  A wrapper that starts our
- * converter as a process of its own hides that, and without a sandbox it checks
- * nothing: what it could not confirm would be converted twice each time. */
+/* Can a transcoder be expected to report that? A wrapper that starts our
+ * converter as a process of its own hides the report, and without a sandbox
+ * the converter checks nothing: each PDB that it cannot confirm would be
+ * converted twice. */
 bool job_may_speak(const struct job *job,
                    const struct transcoder_config *transcoder);
 
@@ -503,9 +504,9 @@ void job_original_key(const struct job *job, symcache_key_t *key);
  * until the next call. */
 const char *job_pdb_path(const struct job *job);
 
-/* May the original be left in the folder of its source?  It may if nobody wants
- * it as such, and our converter takes it, which needs no name or rights of it.
- */
+/* May the original stay in the folder of its source?  Yes, if no waiter wants
+ * the original itself and our converter reads it, because that needs neither
+ * its name nor rights to it. */
 bool job_may_leave_original(const struct job *job);
 
 /* Is it still the file that its source had? */

@@ -35,9 +35,9 @@ static bool has_share(const struct turn *turn)
 }
 
 /*
- * Calls all who may begin, in their order: one may have nothing to begin any
- * more, and nobody would call the one behind it.  Those for whom there is no
- * room then wait again, in the same order.
+ * Calls all parties that may begin, in their order: if one has nothing to
+ * begin any more, the next one must still be called.  Parties that find no
+ * free turn wait again, in the same order.
  */
 static void wake(struct turns *turns)
 {

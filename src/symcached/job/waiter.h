@@ -34,8 +34,9 @@ struct waiter {
 
 /*
  * Waits for the job, as long as the lookup may.  NULL when out of memory, or
- * when the hints are one too many: each takes a job of its own, and who says
- * many wrong ones must not delay those who say the right one for long.
+ * when there are too many different hints: each takes a job of its own, and a
+ * client with many wrong hints must not delay those with the right one for
+ * long.
  */
 struct waiter *waiter_new(struct job *job,
                           const struct scheduler_lookup *lookup,
