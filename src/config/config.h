@@ -179,6 +179,8 @@ struct source_config {
     struct patterns_config paths; /* "<name>/<id>" of files of which nothing
                                      else is known; none = the usual ones */
     struct transport_config transport;
+    bool is_scraper; /* its headers are for URLs that a client names directly,
+                        and for no others */
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
     uint64_t fingerprint; /* source_fingerprint_source() */

@@ -5,10 +5,66 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "symcached/source/sources.h"
 #include "symcached/space/space.h"
+
+/* Gives a source the headers of a request.  No key of the configuration does
+ * this, as no operator's header may go where a client says. */
+static int add_headers(struct source_config *source, const cJSON *headers)
+{
+    struct transport_config *transport = &source->transport;
+    struct header_config *header;
+    const cJSON *item;
+
+    if (!cJSON_IsObject(headers) || transport->headers != NULL) {
+        return -1;
+    }
+    transport->headers =
+        calloc((size_t)cJSON_GetArraySize(headers) + 1, sizeof(*header));
+    if (transport->headers == NULL) {
+        return -1;
+    }
+    source->is_scraper = true;
+    cJSON_ArrayForEach(item, headers)
+    {
+        header = &transport->headers[transport->nheaders];
+        header->name = cJSON_IsString(item) ? strdup(item->string) : NULL;
+        if (header->name == NULL) {
+            return -1;
+        }
+        transport->nheaders++;
+        header->value = strdup(item->valuestring);
+        if (header->value == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Takes "scraped_headers" of sources of the type web, see guests_ask(). */
+static int take_scraped_headers(struct config *config, const cJSON *list)
+{
+    const cJSON *item, *headers;
+    const char *name;
+    size_t i;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        headers = cJSON_GetObjectItem(item, "scraped_headers");
+        name = cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"));
+        for (i = 0; headers != NULL && i < config->nsources; i++) {
+            if (strcmp(config->sources[i].name, name) == 0 &&
+                (strcmp(config->sources[i].type->name, "web") != 0 ||
+                 add_headers(&config->sources[i], headers) != 0)) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
 
 static struct config *read_config(const struct guest_settings *with,
                                   const char *folder, const char *name,
@@ -30,6 +86,11 @@ static struct config *read_config(const struct guest_settings *with,
         close(fd);
     }
     cJSON_Delete(settings);
+    if (config != NULL && take_scraped_headers(config, list) != 0) {
+        snprintf(error, size, "out of memory, or headers that are none");
+        config_unref(config);
+        config = NULL;
+    }
     return config;
 }
 

@@ -40,7 +40,9 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
 /*
  * Asks for the stores of a text: {"scope": ..., "sources": [...]}.  A source
  * has "name", "type", "layout", "casing", perhaps "public": true, and the keys
- * of the configuration for its place and credentials, of a "gcs" one "token".
+ * of the configuration for its place and credentials, of a "gcs" one "token";
+ * one of the type "web" perhaps "scraped_headers", an object of texts, which
+ * are sent for URLs that a client names directly (SYMCACHE_HINT_SCRAPED).
  * Parts of one public source have one name, behind which one may have "-sym".
  *
  * Returns {"tenants": [{"name": of a store, "sources": [their names]}]} in the

@@ -123,6 +123,9 @@ static void set_transport(const struct lookup *lookup,
         &lookup->config->symbolication.symbolicator.tenants;
 
     *transport = lookup->source->transport;
+    if (lookup->source->is_scraper && !lookup->is_scraped) {
+        transport->nheaders = 0;
+    }
     if (transport->internal == TRANSPORT_OUTSIDE &&
         tenants_may_reach(tenants, lookup->url)) {
         transport->internal = TRANSPORT_INTERNAL_ORIGIN;

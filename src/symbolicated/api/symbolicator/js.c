@@ -10,10 +10,9 @@
 #include "symbolicated/api/request_limit.h"
 #include "call.h"
 #include "js_answer.h"
+#include "js_headers.h"
 #include "proto/url.h"
 #include "short_answer.h"
-
-#define SECRET_SIZE 4096 /* bytes of a token or of cookies */
 
 struct js_call {
     struct api_call api; /* first */
@@ -158,7 +157,9 @@ static void write_text(struct json_writer *w, const char *name,
 }
 
 /* What the tenant is asked for with: the source, and the web, for files whose
- * URLs the source tells.  Returns 0, or -1 without memory. */
+ * URLs the source tells, and those that are scraped.  The store of it is named
+ * by all of this, so that what was fetched with other headers is in another
+ * one.  Returns 0, or -1 without memory. */
 static int write_tenant(struct js_call *call, const char *scope)
 {
     const struct js_request *request = &call->request;
@@ -186,28 +187,15 @@ static int write_tenant(struct js_call *call, const char *scope)
     json_write_text(w, "web");
     json_write_key(w, "type");
     json_write_text(w, "web");
+    if (call->files.has_scraping) {
+        js_headers_write(request, w);
+    }
     json_write_close(w, '}');
     json_write_close(w, ']');
     json_write_close(w, '}');
     call->api.tenant = w->data;
     call->api.tenant_size = w->size;
     return w->has_failed ? -1 : 0;
-}
-
-/* Is a text one that may become a header?  "@/" begins the name of a file in
- * the configuration. */
-static bool is_secret(struct symc_string text)
-{
-    size_t i;
-
-    for (i = 0; i < text.size; i++) {
-        if (((unsigned char)text.data[i] < ' ' && text.data[i] != '\t') ||
-            text.data[i] == 0x7F) {
-            return false;
-        }
-    }
-    return text.size <= SECRET_SIZE &&
-           (text.size < 2 || memcmp(text.data, "@/", 2) != 0);
 }
 
 /* NULL, or what is wrong with the source that a client brings. */
@@ -220,11 +208,12 @@ static const char *mistake_of_source(const struct js_request *request)
         return "source.url: is not a URL of http or https, has a user name, "
                "or is too long";
     }
-    if (!is_secret(request->token)) {
+    if (!js_header_is_value(request->token)) {
         return "source.token: is not a token";
     }
-    return is_secret(request->cookies) ? NULL
-                                       : "source.cookies: are not cookies";
+    return js_header_is_value(request->cookies)
+               ? NULL
+               : "source.cookies: are not cookies";
 }
 
 /* The rest of a request whose body has been read.  Returns 0, or the status of
@@ -240,9 +229,14 @@ static int prepare(struct js_call *call, const char *scope, const char **error)
         return 422;
     }
     *error = is_allowed ? mistake_of_source(request) : NULL;
+    if (*error == NULL) {
+        *error = js_headers_mistake(request);
+    }
     if (*error != NULL) {
         return 422;
     }
+    call->files.has_scraping =
+        request->has_scraping && call->config->javascript.scraping;
     call->modules = calloc(request->nscripts + 1, sizeof(*call->modules));
     call->places = calloc(request->nframes + 1, sizeof(*call->places));
     if (call->modules == NULL || call->places == NULL ||
@@ -251,8 +245,6 @@ static int prepare(struct js_call *call, const char *scope, const char **error)
     }
     call->files.request = request;
     call->files.has_source = is_allowed;
-    call->files.has_scraping =
-        request->has_scraping && call->config->javascript.scraping;
     call->files.tells_why = call->api.attempts != API_ATTEMPTS_OF_NONE;
     call->files.now = (uint64_t)time(NULL);
     call->files.most = call->config->limits.answer_size;

@@ -354,6 +354,7 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
         is_true(json, body[BODY_ALLOW_SCRAPING], true) &&
         is_true(json, scraping[0], true);
     request->origins = scraping[1];
+    request->headers = scraping[2];
     request->wants_context = is_true(json, found[0], true);
     request->is_caller_first =
         found[1] == 0 || json_is(json, found[1], "caller_first");

@@ -51,6 +51,7 @@ struct js_request {
     /* texts; data is NULL: there is none */
     struct symc_string source, token, cookies, release, dist;
     uint32_t origins; /* of which files may be fetched; 0: all */
+    uint32_t headers; /* that are sent for these, an object; 0: none */
     bool has_scraping;
     bool wants_context;
     bool is_caller_first;
