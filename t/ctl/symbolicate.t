@@ -8,6 +8,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use JSON::PP;
 use Test::Ctl;
 use Test::More;
 use Test::ScriptedServer;
@@ -38,6 +39,8 @@ $ctl->is($ctl->run('symbolicate', '-c', $t->path('symcached.json'), $key,
 $ctl->is($ctl->run('symbolicate', @socket,
     'crash.pdb/3249d99d-0c40-4931-8610-f4e4fb0b6936-1', '2913'), 0,
     text("0x2913\n    $main"), undef, "Symbolicator's id");
+$ctl->is($ctl->run('symbolicate', @socket, $t->data('pdb/crash.pdb'), '2913'), 0,
+    text("0x2913\n    $main"), undef, 'the path of a PDB');
 my $lookup = $ctl->run('lookup', $t->path("store/$key/crash.pdb-v9.0.0.symcache"),
     '1a3b')->{out};
 like $lookup, qr/\(inlined\)\n/, 'an address with inlined functions';
@@ -118,6 +121,8 @@ SKIP: {
 $t->start_symbolicated;
 
 for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '1'],
+     ['no such file, and not PDB/GUIDAGE', 'crash.pdb/xyz', '1'],
+     ['not PDB/GUIDAGE, nor a file with a debug id', '_/buildid-93ac61ec', '1'],
      ['not a request ("stacktraces", "jobs" or', $t->write_file('x.json', '{}')],
      ['not a request ("stacktraces", "jobs" or', $t->write_file('y.json', '{')],
      ['stacktraces: invalid type: integer `1`', $t->write_file('z.json', '{"stacktraces": 1}')]) {
@@ -132,6 +137,7 @@ $ctl->is($ctl->run('symbolicate', @socket, $t->path('gone')), 3, undef,
 my $server = Test::ScriptedServer->new(log => $t->path('server.requests'),
     script => sub {
         my ($status, $body) = split / /, $t->read_file('says'), 2;
+        $t->write_file('asked', $_[0]->read_body($_[1]));
         $_[0]->reply($status, {}, $body);
     });
 for ([503, '{"title": "please try again"}', '503: please try again'],
@@ -143,6 +149,15 @@ for ([503, '{"title": "please try again"}', '503: please try again'],
         '127.0.0.1:' . $server->port, $key, '1'), 3, undef,
         qr/\Asymcachectl: 127\S+: answered $text\n\z/, "an error: $text");
 }
+
+# a file of ELF is asked for by its build id as well
+$ctl->run('symbolicate', '--socket', '127.0.0.1:' . $server->port,
+    $t->data('minidump/ring/libring.so'), '1250');
+my ($module) = @{ decode_json($t->read_file('asked'))->{modules} };
+is_deeply $module, { type => 'elf', debug_file => 'libring.so',
+    debug_id => 'BDB10002AE7E192244EB39646C85574C0',
+    code_id => '0200b1bd7eae221944eb39646c85574ccd840e9f' },
+    'the path of an ELF file';
 $server->stop;
 
 $t->finish;

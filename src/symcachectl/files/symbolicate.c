@@ -197,13 +197,23 @@ static char *ask_addresses(const struct identity *identity, int count,
 {
     char text[64];
     char *request;
+    const char *code_id;
     uint64_t address;
     int i;
     cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
           *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(), *frame,
           *modules = cJSON_CreateArray(), *module = cJSON_CreateObject();
 
-    add(module, "type", cJSON_CreateString("pe"));
+    /* ELF and Mach-O are also found by their build id, in sources that know
+     * nothing else of them */
+    code_id = identity->code_id;
+    if (strncmp(code_id, "buildid-", 8) == 0) {
+        code_id += 8;
+    }
+    add(module, "type", cJSON_CreateString(*code_id != '\0' ? "elf" : "pe"));
+    if (*code_id != '\0') {
+        add(module, "code_id", cJSON_CreateString(code_id));
+    }
     add(module, "debug_file", cJSON_CreateString(identity->name));
     add(module, "debug_id", cJSON_CreateString(identity->id));
     for (i = 0; i < count; i++) {
@@ -399,7 +409,11 @@ static char *ask_module(int argc, char **argv, int *code)
     int i;
 
     *code = COMMAND_USAGE;
-    if (operands_identity("symbolicate", 1, argv, &identity) != 0) {
+    if (operands_original("symbolicate", 1, argv, &identity) != 0) {
+        return NULL;
+    }
+    if (identity.key.id_type != SYMCACHE_ID_DEBUG) {
+        usage("not PDB/GUIDAGE, nor a file with a debug id", argv[0]);
         return NULL;
     }
     for (i = 1; i < argc; i++) {
