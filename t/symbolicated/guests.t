@@ -207,8 +207,11 @@ is scalar(grep { -e "$_/store/crash.pdb/$key/crash.pdb-v9.0.0.symcache" } folder
 # --- the process
 
 # (without a shell, whose arguments would be found, too; its guard is younger)
-open my $pgrep, '-|', 'pgrep', '-o', '-f', '--', '--guests ' . $t->path('tenants') . ' ' or die;
-my @helpers = map { /(\d+)/ } <$pgrep>;
+sub helpers {
+    open my $pgrep, '-|', 'pgrep', '-o', '-f', '--', '--guests ' . $t->path('tenants') . ' ' or die;
+    return map { /(\d+)/ } <$pgrep>;
+}
+my @helpers = helpers();
 is scalar(@helpers), 1, 'one process has all stores';
 unlink $denied;
 my $published = scalar asked('public');
@@ -228,6 +231,9 @@ is scalar(asked('public')), $published, 'without a download';
 $t->reload_symcached($config);
 is post('scope=1', private(1), public())->{function}, $main, 'also after a reload';
 is scalar(asked('public')), $published, 'without a download';
+kill 'KILL', helpers();
+is post('scope=1', private(1), public())->{function}, $main, 'and when it is killed then';
+is scalar(asked('public')), $published, 'without a download: its folder is the one it was';
 
 # --- folders of the release before, which had names of a key that is gone
 

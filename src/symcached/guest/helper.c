@@ -50,6 +50,7 @@ struct guest_helper {
     struct event_base *base;
     struct listener listener;
     int config; /* descriptor of its configuration, which has no secret */
+    char *root; /* of the tenants; the configuration goes at a reload */
     char *log;  /* its whole path, or NULL */
     bool is_verbose;
     char *argv[ARG_REST + 6];
@@ -260,7 +261,7 @@ static void write_arguments(struct guest_helper *helper,
     snprintf(helper->idle, sizeof(helper->idle), "%u", tenants->idle);
     argv[0] = "symcached";
     argv[ARG_GUESTS] = "--guests";
-    argv[ARG_ROOT] = tenants->root;
+    argv[ARG_ROOT] = helper->root;
     argv[ARG_COUNT] = helper->count;
     argv[ARG_SIZE] = helper->size;
     argv[ARG_PUBLIC_SIZE] = helper->public_size;
@@ -309,13 +310,15 @@ struct guest_helper *guest_helper_new(struct event_base *base,
     }
     helper->base = base;
     helper->log = log != NULL ? realpath(log, NULL) : NULL;
+    helper->root = strdup(tenants->root);
     helper->is_verbose = is_verbose;
     helper->report = helper->config = helper->listener.fd = -1;
     helper->restart = evtimer_new(base, on_restart, helper);
     helper->late = evtimer_new(base, on_late, helper);
     write_arguments(helper, tenants);
     snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET, tenants->root);
-    if (helper->restart == NULL || helper->late == NULL) {
+    if (helper->restart == NULL || helper->late == NULL ||
+        helper->root == NULL) {
         goto failed;
     }
     if (workdir_make_path(tenants->root) != 0) {
@@ -386,6 +389,7 @@ void guest_helper_free(struct guest_helper *helper)
         event_free(helper->late);
     }
     free(helper->log);
+    free(helper->root);
     free(helper);
 }
 
