@@ -188,6 +188,9 @@ static cJSON *add_times(cJSON *root, const struct limits_config *l)
     add_text(limits, "first_byte_patience", "%llus", l->first_byte_patience);
     add_text(limits, "stall_time", "%llus", l->stall_time);
     cJSON_AddNumberToObject(limits, "attempts", l->attempts);
+    cJSON_AddNumberToObject(limits, "breaker_failures", l->breaker_failures);
+    add_text(limits, "breaker_window", "%llus", l->breaker_window);
+    add_text(limits, "breaker_pause", "%llus", l->breaker_pause);
     add_text(limits, "transcode_time", "%llus", l->transcode_time);
     add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
     return limits;
