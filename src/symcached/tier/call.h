@@ -21,7 +21,7 @@
 #define TIER_WRITE_RATE (256 * 1024) /* otherwise bytes a second, */
 #define TIER_STALL 30 /* of which none for so long is the end */
 
-/* What a type says of a call. */
+/* The result of a call, as its type reports it. */
 enum tier_reply {
     TIER_REPLY_DONE,
     TIER_REPLY_ABSENT, /* there is no such object */
@@ -170,7 +170,7 @@ struct tier *tiers_find(struct tiers *tiers, const char *name);
 bool tier_way_begins(struct tier_way *way, bool *probe);
 
 /*
- * A call has ended.  what says what is not done while the breaker is open, for
+ * A call has ended. what: the action that stops while the breaker is open, for
  * the log.
  */
 void tier_way_ends(const struct tier *tier, struct tier_way *way,

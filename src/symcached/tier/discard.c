@@ -110,7 +110,7 @@ void discard_drop(const char *root, const symcache_key_t *key,
     (void)unlink(path);
 }
 
-/* Returns false if the file is no note, or too old to matter. */
+/* Returns false if the file is not a note, or is too old to matter. */
 static bool read_note(int dir, const char *name, struct discarded *to,
                       unsigned seconds)
 {
@@ -135,9 +135,9 @@ static bool read_note(int dir, const char *name, struct discarded *to,
 }
 
 /*
- * Reads at most max notes of a store into list, of those that are not older
- * than so many seconds; 0 is any age.  Older ones are removed, and so is what
- * is no note.  Returns the number.
+ * Reads at most max notes of a store into list that are not older than so many
+ * seconds; 0 is any age.  Older notes and files that are not notes are
+ * removed.  Returns the number.
  */
 static size_t read_notes(const char *root, struct discarded *list,
                          size_t max, unsigned seconds)
@@ -214,7 +214,8 @@ static void run(void *arg)
     }
 }
 
-/* Removes what nobody has removed or replaced since the note was read. */
+/* Removes the objects that were not removed or replaced since their notes were
+ * read. */
 static void resume(struct tiers *tiers, const struct store_config *store,
                    const struct discarded *found)
 {

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files of a store whose original was replaced while a tier may still have what
- * was made of the former one.  Of each there is a note, which a restart does
- * not forget: a file <root>/.discarded/<SHA-256 of its path>, which has that
- * path, as in proto/path.h, and a newline.  While there is one, the tier is not
- * read for the file, and whatever it has of it is to be removed or replaced.
+ * Files of a store whose original was replaced while a tier may still have
+ * what was made of the former one.  Each has a note on disk, which survives a
+ * restart: a file <root>/.discarded/<SHA-256 of its path>, which has that
+ * path, as in proto/path.h, and a newline.  While the note exists, the file is
+ * not read from the tier, and the tier's object must be removed or replaced.
  */
 #ifndef SYMCACHED_TIER_DISCARD_H
 #define SYMCACHED_TIER_DISCARD_H

@@ -8,10 +8,9 @@
  *
  * The folder itself is never made: where it is missing, it is not mounted.
  *
- * Such a file system may hang, and who waits for it then cannot be stopped.  So
- * all is done in threads, of which the loop waits for none: it gives them a
- * time, and leaves those that take longer alone.  There are never more than
- * CALLS_MAX.
+ * Such a file system can hang, and a thread that waits for it then cannot be
+ * stopped.  So all calls run in threads, and the loop never waits for one: it
+ * abandons those that exceed their time.  There are never more than CALLS_MAX.
  */
 #include "tier.h"
 
@@ -40,8 +39,8 @@
 /* Threads that have not come back. */
 static atomic_uint calls_running;
 
-/* What a thread works with.  It has nothing in common with the call, which may
- * be gone before it. */
+/* The data of a thread.  It shares nothing with the call, which can be freed
+ * first. */
 struct work {
     struct tier_call *call; /* for the loop only */
     struct tier_names names;

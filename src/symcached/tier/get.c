@@ -8,9 +8,8 @@
  *     --> a child validates --> the file has its name and provenance
  *
  * An object of a SymCache server is a plain file without metadata, and is
- * validated at once: its digest was compared when it was received.  Of an
- * original the digest is all that is compared here: what it is, is for the
- * source to say.
+ * validated at once: its digest was compared when it was received.  For an
+ * original only the digest is compared here; the source checks its identity.
  */
 #include "tier.h"
 
@@ -203,9 +202,9 @@ static void on_fresh(struct tier_call *call, enum tier_reply reply,
 }
 
 /*
- * An original is removed by the machine that it was uploaded to, when nobody
- * has used it for long.  That this one uses it is seen in the age of the
- * object.  If it cannot be told, nothing is lost yet.
+ * The machine that received an original removes it when it was unused for
+ * long.  To show that this machine uses it, the object is made young again.
+ * If that fails, nothing is lost yet.
  */
 static void use(struct tier_get *get)
 {
@@ -477,7 +476,7 @@ struct tier_get *tiers_locate_original(struct tiers *tiers,
     return get;
 }
 
-/* Returns a handle for what is received in fd, or NULL with errno. */
+/* Returns a handle of a read into fd, or NULL with errno. */
 static struct tier_get *receive_new(struct tiers *tiers,
                                     const struct tier_config *tier, int fd,
                                     tier_done_fn done, void *arg)

@@ -85,9 +85,9 @@ static int fetch_page(struct tiers *tiers, const struct tier_config *tier,
 }
 
 /*
- * Of the tokens one is kept, of the page whose number is the last power of two
- * (Brent): the list comes to it again if it goes in a circle, however long that
- * is and wherever it begins.
+ * Finds a list that runs in a circle (Brent): only the token of the page whose
+ * number is the last power of two is kept.  The list comes to it again, however
+ * long the circle is and wherever it begins.
  */
 static int list_pages(struct tiers *tiers, const struct tier_config *tier,
                       struct listing *listing, int fd)

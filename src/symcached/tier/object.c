@@ -37,8 +37,8 @@ void tier_original_name(char *buf, const char *path)
     snprintf(buf, TIER_NAME_MAX + 1, UPLOADS_SOURCE "/%s", path);
 }
 
-/* Splits off what is before the next slash.  Returns its length, and moves
- * *at behind the slash; or 0 if there is none. */
+/* Splits off the part before the next slash.  Returns its length and moves *at
+ * after the slash; or returns 0 if there is no slash. */
 static size_t next_part(const char **at, const char **part)
 {
     const char *slash = strchr(*at, '/');

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The objects of a tier: their names, and what is known of each beside its
- * body, which is the file compressed by gzip.
+ * The objects of a tier: their names and their metadata.  The body of an
+ * object is the file compressed by gzip.
  *
  *   <generation>/<store>/<name>/<id>/v<M.m.p>.<kind>
  *
@@ -65,8 +65,8 @@ struct tier_object {
 bool tier_object_parse(const char *name, struct tier_object *object);
 
 /*
- * Reads the lines.  Those that are not known are ignored.  Returns NULL; or, if
- * one is missing, repeated or not as above, what is wrong.
+ * Reads the lines and ignores unknown ones.  Returns NULL, or a sentence if a
+ * line is missing, repeated or not as above.
  */
 const char *tier_meta_read(struct tier_meta *meta, const char *lines);
 

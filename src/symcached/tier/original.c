@@ -29,8 +29,8 @@
 #include "call.h"
 #include "checksum.h"
 
-/* A condition that failed says that somebody was faster, and an object that is
- * gone all the same that somebody removed it: as often it is looked again. */
+/* A failed precondition means that another machine wrote the object first; if
+ * it is then gone, another machine removed it.  Look again so many times. */
 #define LOOKS 3
 
 struct tier_original {
@@ -81,8 +81,8 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
     done(arg, outcome, detail);
 }
 
-/* The age of what is there, in seconds; of one that a store does not tell the
- * age of, more than any limit. */
+/* The age of the stored object in seconds; if the store does not report one,
+ * more than any limit. */
 static int64_t age_of(const struct tier_original *original)
 {
     return (int64_t)time(NULL) - original->call.stored;
@@ -97,7 +97,7 @@ static void look(struct tier_original *original)
     begin(original, tier_type_of(original->call.config)->look, true);
 }
 
-/* Stores it, or removes what is there. */
+/* Stores the original, or removes the stored object. */
 static void change(struct tier_original *original)
 {
     const struct tier_type *type = tier_type_of(original->call.config);
@@ -115,8 +115,8 @@ static void store(struct tier_original *original)
     change(original);
 }
 
-/* Is what is there the same?  What is damaged, or not signed by the fleet, is
- * nothing that needs to be kept. */
+/* Is the stored object the same? A damaged object, or one that the fleet has
+ * not signed, need not be kept. */
 static void compare(struct tier_original *original)
 {
     const struct tier_call *call = &original->call;

@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The XML is parsed here and not in a child: it is what a store answers that
- * has our keys, no larger than whoever asked allows, and is read by a library
- * that is made for hostile input, which gets no document type and no entities
- * of its own.
+ * The XML is parsed here and not in a child: it comes from a store for which
+ * we have keys, the caller limits its size, and the library is made for
+ * hostile input and gets no document type and no entities of its own.
  */
 #include "page.h"
 
@@ -232,8 +231,8 @@ static int parse(struct reading *reading, int fd)
     return reading->error[0] == '\0' ? 0 : -1;
 }
 
-/* Stores tell behind the objects whether keys are encoded, so the answer is
- * read twice. */
+/* Stores report only after the objects whether keys are encoded, so the answer
+ * is read twice. */
 int tier_page_read(struct tier_page *page, int fd, const char *prefix,
                    tier_listed_fn fn, void *arg, char *error, size_t size)
 {

@@ -34,9 +34,9 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
                     const char *next);
 
 /*
- * Reads the answer, which fd has, and calls fn for each object, with what its
- * key has behind prefix.  None is delivered of an answer that is cut.  Returns
- * 0, or -1 with a sentence in error.
+ * Reads the answer, which fd has, and calls fn for each object, with the part
+ * of its key after prefix.  If the answer is cut short, no object is
+ * delivered.  Returns 0, or -1 with a sentence in error.
  */
 int tier_page_read(struct tier_page *page, int fd, const char *prefix,
                    tier_listed_fn fn, void *arg, char *error, size_t size);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * URLs by which somebody without keys gets one object of a bucket for some
- * time: signature version 4 in the query.  A pure function, no I/O.
+ * URLs with which a client without keys can get one object of a bucket for
+ * some time: signature version 4 in the query.  A pure function, no I/O.
  */
 #ifndef SYMCACHED_TIER_PRESIGN_H
 #define SYMCACHED_TIER_PRESIGN_H

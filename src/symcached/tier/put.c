@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is stored in tiers: a bounded queue of names, not of contents, as a file
- * may be gone when its turn comes.  Of one file:
+ * The queue of files to be stored in tiers.  It is bounded and has names, not
+ * contents, so a file can be gone when its turn comes.  The steps of one file:
  *
  *   waits for its turn --> a child compresses --> a thread computes digests
  *     --> the type stores it, or makes what it has stored young again
  *
- * or the type removes it.  What was discarded is stored over whatever is there.
- * Only one thing at a time is done to an object.
+ * or the type removes it.  A discarded file is stored over any existing
+ * object.  Each object has at most one operation at a time.
  */
 #include "tier.h"
 
@@ -78,7 +78,7 @@ static void put_free(struct tier_put *put)
     free(put);
 }
 
-/* Takes what it worked with from an entry that has run. */
+/* Frees the working data of an entry that has run. */
 static void leave(struct tier_put *put)
 {
     LIST_REMOVE(put, running);
@@ -96,7 +96,8 @@ static void leave(struct tier_put *put)
     tiers_pump(put->tiers);
 }
 
-/* What is only stored is the first to go: its use is another chance. */
+/* Entries that only store are dropped first: the next use of the file queues
+ * it again. */
 static void drop_oldest(struct tier *tier)
 {
     struct tier_put *put;
@@ -186,7 +187,8 @@ static void note_removed(const struct tier_put *put)
     }
 }
 
-/* Puts what has run behind the others, unless more is wanted by now. */
+/* Moves an entry that has run to the end of the queue, unless it is already
+ * wanted again. */
 static void requeue(struct tier_put *put)
 {
     leave(put);
@@ -198,9 +200,10 @@ static void requeue(struct tier_put *put)
 }
 
 /*
- * It did not work: later, if that may help.  While the tier is left alone, that
- * does not count as a try of the file; it goes behind the others, so that they
- * are not kept by one that the tier always fails on.
+ * The call failed: tries again later, if that can help.  While the breaker is
+ * open, that does not count as a try of the file.  The entry goes to the end
+ * of the queue, so that a file on which the tier always fails does not hold up
+ * the others.
  */
 static void try_again(struct tier_put *put, enum tier_reply reply,
                       const char *detail)
@@ -292,7 +295,7 @@ static void failed(struct tier_put *put, const char *what, int errnum)
     on_reply(&put->call, TIER_REPLY_FAILED, detail);
 }
 
-/* There is nothing to store, which is nobody's fault. */
+/* There is nothing to store, which is not a failure. */
 static void skip(struct tier_put *put, const char *why)
 {
     put->called = false;
@@ -545,7 +548,7 @@ void tier_puts_stop(struct tiers *tiers, struct tier *tier)
 
 /* the queue ---------------------------------------------------------------- */
 
-/* What is to be done with an object of which there is an entry that waits. */
+/* Merges an operation into the waiting entry of the same object. */
 static void join(struct tier_put *put, struct workdir *workdir, bool replace,
                  enum put_what what)
 {

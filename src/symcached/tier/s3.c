@@ -23,7 +23,7 @@
 
 #define LIST_MAX (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
-/* What a request is sent again for when the keys have been renewed. */
+/* The call whose request is sent again once the keys have been renewed. */
 enum request {
     REQUEST_GET,
     REQUEST_PUT,
@@ -186,7 +186,7 @@ enum tier_reply tier_s3_judge(long status, const char *code)
     }
 }
 
-/* Ends the call by an answer that is no success, or has the keys read again. */
+/* Ends the call after a failed answer, or has the keys read again. */
 static void refused(struct tier_call *call, enum request what,
                     enum tier_reply reply, const char *text,
                     const struct fetch_response *answer)
@@ -528,7 +528,7 @@ static int take_away(struct tier_call *call)
 
 /* lists -------------------------------------------------------------------- */
 
-/* Writes what the keys of a folder begin with. */
+/* Writes the prefix of the keys of a folder. */
 static void folder_prefix(char prefix[TIER_PAGE_TEXT],
                           const struct tier_call *call)
 {

@@ -24,11 +24,10 @@ struct s3_send {
 struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
                           send_done_fn done, void *arg);
 
-/* What an answer means that has this status and this <Code>. */
+/* The meaning of an answer with this status and this <Code>. */
 enum tier_reply tier_s3_judge(long status, const char *code);
 
-/* Ends a put by an answer that is no success, or begins it again with other
- * keys. */
+/* Ends a put after a failed answer, or begins it again with other keys. */
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_response *answer);
 

@@ -24,8 +24,8 @@ void s3_headers_add_body(struct s3_headers *headers,
     }
 }
 
-/* Writes a text of len bytes behind the others.  There is room for all lines,
- * as each name has less than 40 bytes before it. */
+/* Appends a text of len bytes.  All lines fit, because each name has less than
+ * 40 bytes before it. */
 static char *add_text(struct s3_headers *headers, size_t *used,
                       const char *before, const char *text, size_t len)
 {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Headers of a request to a bucket of S3, beside those of its signature.
+ * Headers of a request to a bucket of S3, other than those of its signature.
  */
 #ifndef SYMCACHED_TIER_S3_HEADERS_H
 #define SYMCACHED_TIER_S3_HEADERS_H

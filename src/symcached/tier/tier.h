@@ -1,16 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Tiers: places behind the disk that several machines share, where a file that
- * one of them has made is found by the others.  There are three types: a bucket
- * of S3, a folder of a network file system, and another SymCache server, which
- * is only read.
+ * Tiers: storage shared by several machines, asked after the local disk.  A
+ * file that one machine has made is found there by the others.  There are
+ * three types: a bucket of S3, a folder of a network file system, and another
+ * SymCache server, which is only read.
  *
  * A tier is no source.  Whatever goes wrong with it is logged and counted and
  * never becomes a finding about a key: the sources are then asked as if there
- * were no tier.  Nothing that comes out of it is believed before its digest,
- * and its MAC if there is a key for that, were compared and it was unpacked and
- * validated in sandboxed children.
+ * were no tier.  A file from a tier is used only after its digest, and its MAC
+ * if there is a key for that, were compared and sandboxed children have
+ * unpacked and validated it.
  *
  * Reading and writing have a breaker each, since a store that has lost its
  * quorum may still answer reads.
@@ -70,8 +70,8 @@ typedef void (*tier_done_fn)(void *arg, const struct tier_result *result);
 /* Takes a reference of config.  NULL when out of memory. */
 struct tiers *tiers_new(struct event_base *base, struct config *config);
 
-/* Uses another configuration.  All breakers are closed: it may be that somebody
- * has just mended what opened them. */
+/* Uses another configuration.  All breakers are closed: the operator may just
+ * have fixed the fault that opened them. */
 void tiers_configure(struct tiers *tiers, struct config *config);
 
 /* Ends all that is being written; reads must have been cancelled before. */
@@ -167,8 +167,8 @@ struct tier_get *tiers_list_originals(struct tiers *tiers,
                                       const char *folder, int fd,
                                       tier_done_fn done, void *arg);
 
-/* Who stored what is younger may have had no answer, or not have lived to tell
- * others of it. */
+/* A younger object may come from a machine that got no answer, or that died
+ * before it told the others. */
 #define TIER_RECENT_SECONDS 3600
 
 enum tier_original_outcome {
@@ -220,7 +220,7 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
 /* done is not called any more.  What was sent may have happened. */
 void tiers_original_cancel(struct tier_original *original);
 
-/* An array of what is known of each tier; NULL when out of memory. */
+/* The state of all tiers as an array; NULL when out of memory. */
 cJSON *tiers_json(const struct tiers *tiers);
 
 /* Appends the gauges of tiers. */

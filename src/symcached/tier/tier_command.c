@@ -390,7 +390,7 @@ static int start(struct run *run)
     return rc;
 }
 
-/* Finds the tier, and what is to be done if that was not given. */
+/* Finds the tier, and the action if none was given. */
 static int prepare(struct run *run)
 {
     const struct config *config = run->config;
