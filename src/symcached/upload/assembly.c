@@ -388,8 +388,8 @@ static void on_noted(void *arg, const char *failure)
     assemblies_next(assemblies);
 }
 
-/* A bundle is stored: by what it is found is noted.  Returns false if it
- * cannot be. */
+/* A bundle is stored: notes the ids by which it is found.  Returns false if
+ * that fails. */
 static bool note_bundle(struct entry *entry, const char *debug_ids)
 {
     char sum[ARTIFACTS_SUM + 1];
@@ -409,7 +409,7 @@ static bool note_bundle(struct entry *entry, const char *debug_ids)
     return entry->noting != NULL;
 }
 
-/* The client is told, and whoever reads the log. */
+/* Reports doubts to the client and in the log. */
 static void take_doubts(struct entry *entry, const char *doubts)
 {
     char sum[ARTIFACTS_SUM + 1];

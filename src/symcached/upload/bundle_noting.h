@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A bundle of scripts has been stored: by what it is found is noted in the
- * index, and what stores know of the lists that it belongs to is dropped.
+ * Run after a bundle of scripts was stored: the ids by which it is found are
+ * noted in the index, and stores drop the lists that it belongs to.
  */
 #ifndef SYMCACHED_UPLOAD_BUNDLE_NOTING_H
 #define SYMCACHED_UPLOAD_BUNDLE_NOTING_H

@@ -50,7 +50,7 @@ struct pass {
     bool indexes; /* see struct retention_rules */
 };
 
-/* What a pass has found is removed, one file after the other. */
+/* Removal of the files that a pass has found, one after the other. */
 struct removing {
     struct cleaner *cleaner; /* NULL: it is gone */
     unsigned max_unused_for;

@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What an upload or a removal is about to change is written to the disk before
- * it does: of a process that is killed before others were told, the next one
- * reads whom it has to tell of what.
+ * An upload or a removal first writes its planned changes to the disk.  If the
+ * process is killed before it has told the other machines, the next process
+ * reads there which files to report.
  *
- * An intent is a file <root>/.changing/XXXXXX that its process holds a lock on.
- * It has a line for each file: name, id and file of its path, and the ids by
- * which it may be asked for, with tabs between.  Of a removal, the first line
- * says so.
+ * An intent is a file <root>/.changing/XXXXXX that its process holds a lock
+ * on.  It has a line for each file: name, id and file of its path, and the ids
+ * by which it may be asked for, with tabs between.  The first line of a
+ * removal says so.
  */
 #ifndef SYMCACHED_UPLOAD_INTENT_H
 #define SYMCACHED_UPLOAD_INTENT_H

@@ -12,8 +12,8 @@
 #include "symcached/index/index.h"
 #include "symcached/job/job.h"
 
-/* How long to wait for a job that is just publishing what it made of a former
- * file. */
+/* How long to wait for a job that is just publishing a file made from a former
+ * upload. */
 #define AGAIN_MS 20
 
 struct invalidation {
@@ -27,7 +27,8 @@ struct invalidation {
     void *arg;
 };
 
-/* Drops what one store knows of a key.  Returns false if that must wait. */
+/* Drops everything that one store has for a key.  Returns false if that must
+ * wait. */
 static bool drop_key(struct scheduler *scheduler,
                      const struct store_config *store,
                      const symcache_key_t *key)

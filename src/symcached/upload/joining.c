@@ -30,7 +30,7 @@ static void print_folder(char folder[PATH_MAX], const struct upload *u,
 
 /* parts that other machines have taken ------------------------------------- */
 
-/* Gives the part its name, unless it has come here, too, meanwhile.  Returns 0,
+/* Gives the part its name, unless it was uploaded here meanwhile.  Returns 0,
  * or an errno. */
 static int keep_part(const struct upload *u, const char *got)
 {
@@ -178,7 +178,7 @@ static bool is_joining(const struct upload *u)
     return false;
 }
 
-/* One upload after the other, so that what was read last is stored last. */
+/* One upload after the other, so that the one read last is stored last. */
 void joining_start(struct upload *u)
 {
     u->waits = is_joining(u);
@@ -200,8 +200,8 @@ void joining_next(struct uploads *uploads)
     }
 }
 
-/* The number of parts of another upload of the same file, if it is another
- * number; or 0.  What it brings is perhaps not in the folder yet. */
+/* The number of parts of another running upload of the same file, if that
+ * differs; or 0.  Its parts may not be in the folder yet. */
 static unsigned parts_running(const struct upload *u)
 {
     const struct upload *other;

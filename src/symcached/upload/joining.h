@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * An upload that was a part of a symbfile goes on with all parts, if they are
- * there.  Those that came to other machines are taken from the tier, where each
- * part is before it is answered: so of those who get the last ones, at least
- * one finds all.
+ * there.  Parts that came to other machines are read from the tier.  Each part
+ * is stored there before its client is answered, so at least one of the
+ * machines that get the last parts finds them all.
  */
 #ifndef SYMCACHED_UPLOAD_JOINING_H
 #define SYMCACHED_UPLOAD_JOINING_H

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Parts of a symbfile, which come in any order, and more than once.  Each is an
- * uploaded file beside the whole one, until it expires; the last one of a
- * number counts.  So what all of them make can be made again, and a part that
- * comes again, or a whole upload that replaces another one, needs no state.
+ * Parts of a symbfile, which come in any order, and more than once.  Each is
+ * an uploaded file next to the whole one, until it expires; the latest part of
+ * each number counts.  So the whole file can be made again, and repeated parts
+ * or a whole upload that replaces another one need no state.
  */
 #ifndef SYMCACHED_UPLOAD_PARTS_H
 #define SYMCACHED_UPLOAD_PARTS_H

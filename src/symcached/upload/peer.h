@@ -30,7 +30,7 @@ struct message;
 struct send;
 struct telling;
 
-/* What all of them share. */
+/* Data shared by all peers. */
 struct peer_owner {
     struct event_base *base;
     struct fetcher *fetcher;
@@ -61,7 +61,7 @@ struct peer {
 struct peer *peer_new(const struct peer_owner *owner, struct peer_list *list,
                       const char *address);
 
-/* What waits for its messages does so no more. */
+/* Ends the waits for its messages. */
 void peer_free(struct peer *peer);
 
 /* Adds a message; telling may be NULL.  Returns false when out of memory, or if

@@ -47,7 +47,7 @@ bool peers_is_self(const char *from)
     return strcmp(from, self()) == 0;
 }
 
-/* who waits --------------------------------------------------------------- */
+/* waits --------------------------------------------------------------- */
 
 static void keep_untold(struct peers *peers);
 
@@ -69,7 +69,8 @@ static void on_told(evutil_socket_t fd, short events, void *arg)
     telling_free(telling);
 }
 
-/* what is kept ------------------------------------------------------------ */
+/* kept messages
+ * ------------------------------------------------------------ */
 
 static void print_path(char path[PATH_MAX], const char *root, const char *end)
 {
@@ -118,8 +119,8 @@ static void save(void *arg)
     event_active(peers->save, 0, 0);
 }
 
-/* After answers, of which thousands may come in a second, each with all that
- * is kept to be written.  What a kill loses of it is told again. */
+/* Saves a while after answers: thousands can arrive per second, and each save
+ * writes the whole list.  Messages lost in a crash are sent again. */
 static void save_later(void *arg)
 {
     static const struct timeval pause = {.tv_sec = 1};
@@ -161,7 +162,7 @@ static struct peer *find(struct peers *peers, const char *address)
     return peer_new(&peers->owner, &peers->all, address);
 }
 
-/* What an earlier process could not tell. */
+/* Reads the messages that an earlier process could not deliver. */
 static void load(struct peers *peers)
 {
     char path[PATH_MAX], line[PEER_MESSAGE_MAX + 200], *text, *refused;

@@ -4,9 +4,9 @@
  * The other machines of a fleet ("uploads.peers") are told which files were
  * uploaded or removed here, so that they drop what they know of them.
  *
- * A machine that cannot be told is not waited for any more.  What it has to
- * know is kept in the folder of uploads, also over a restart, and is sent when
- * it answers again.
+ * Uploads do not wait for a machine that cannot be reached.  Its messages are
+ * kept in the folder of uploads, also over a restart, and are sent when it
+ * answers again.
  */
 #ifndef SYMCACHED_UPLOAD_PEERS_H
 #define SYMCACHED_UPLOAD_PEERS_H
@@ -26,8 +26,8 @@ typedef void (*peers_done_fn)(void *arg, const char *untold);
 /* Returns NULL when out of memory. */
 struct peers *peers_new(struct event_base *base, struct scheduler *scheduler);
 
-/* The configuration may have another root: what was not told yet goes along,
- * and what lies there is told, too. */
+/* The configuration may have another root: undelivered messages move there,
+ * and messages found there are also sent. */
 void peers_look(struct peers *peers);
 
 /* NULL is allowed. */

@@ -214,7 +214,7 @@ static int refuse(struct publication *p, const char *format, ...)
     return 0;
 }
 
-/* Looks at what is there already.  Returns 0, or an errno. */
+/* Compares with the file that is already there.  Returns 0, or an errno. */
 static int compare(struct publication *p, struct upload_file *file)
 {
     char path[PATH_MAX];
@@ -289,7 +289,7 @@ static int compare_each_other(struct publication *p)
     return rc;
 }
 
-/* The folders may be removed while they are made, by who cleans. */
+/* Creates the folders again if a cleaner removes them meanwhile. */
 static int give_name(const struct publication *p,
                      const struct upload_file *file)
 {

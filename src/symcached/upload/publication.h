@@ -37,8 +37,9 @@ struct upload_file {
 };
 
 /*
- * root and files live as long as the publication.  Nothing has its name before
- * its content is on the disk; when the publication is done, names are, too.
+ * root and files live as long as the publication.  A file gets its name only
+ * once its content is on the disk; when the publication is done, the names are
+ * on the disk as well.
  */
 struct publication {
     char *root;
@@ -69,12 +70,12 @@ bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
 struct publication *publication_new(const char *root);
 void publication_free(struct publication *publication);
 
-/* Moves files and intent into a new one; the former one is freed by who has it.
+/* Moves files and intent into a new one; the owner frees the former one.
  * Returns NULL when out of memory. */
 struct publication *publication_take_over(struct publication *publication);
 
-/* All who must know have been told, or the client has been told that he must
- * send it again. */
+/* All other machines have been told, or the client has been told to send it
+ * again. */
 void publication_settled(struct publication *publication);
 
 /* Adds a file.  Returns it, or NULL when out of memory. */
@@ -84,8 +85,8 @@ struct upload_file *publication_add(struct publication *publication,
 
 /*
  * Publishes in a thread.  done is called once, but never from inside; late
- * means that the disk does not answer.  The publication is freed behind it.
- * Returns NULL with errno, and then it is freed, too.
+ * means that the disk does not answer.  The publication is freed after that.
+ * Returns NULL with errno; the publication is then freed as well.
  */
 struct task *publication_start(struct event_base *base,
                                struct publication *publication,

@@ -126,8 +126,8 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     (void)compare(recovery);
 }
 
-/* The tier is changed first.  Of a process that was killed then, the file here
- * is the former one, which no other machine has any more. */
+/* The tier is changed first.  If the process was killed right after, the file
+ * here is the former one, which no other machine has any more. */
 static bool compare(struct recovery *recovery)
 {
     struct tiers *tiers = scheduler_get_tiers(recovery->recoveries->scheduler);

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A process was killed when files of an upload had their names, or were about
- * to get or to lose them, and not all had been told: this one drops what was
- * known, here and on the other machines (intent.h).
+ * Completes uploads and removals of a process that was killed while files got
+ * or lost their names, or before all machines were told: their keys are
+ * invalidated here and on the other machines (intent.h).
  */
 #ifndef SYMCACHED_UPLOAD_RECOVERY_H
 #define SYMCACHED_UPLOAD_RECOVERY_H
@@ -18,10 +18,10 @@ struct recoveries *recoveries_new(struct event_base *base,
                                   struct scheduler *scheduler,
                                   struct peers *peers);
 
-/* Looks for what was left below the root of the configuration. */
+/* Looks for intents left below the root of the configuration. */
 void recoveries_look(struct recoveries *recoveries);
 
-/* What is not done yet is left.  NULL is allowed. */
+/* Leaves the rest to the next process.  NULL is allowed. */
 void recoveries_free(struct recoveries *recoveries);
 
 #endif

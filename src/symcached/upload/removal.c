@@ -124,8 +124,8 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
              removal->path);
 }
 
-/* Finds the ids by which the file may be asked for, if those who told of it
- * have not said them.  Returns false if there are none. */
+/* Finds the ids by which clients can ask for the file, unless the message has
+ * them.  Returns false if there are none. */
 static bool find_ids(struct removal *removal)
 {
     struct symstore_path known, *place = &removal->file.place;
@@ -137,7 +137,7 @@ static bool find_ids(struct removal *removal)
     return place->nids > 0;
 }
 
-/* What is known of it is dropped here, and then on the other machines. */
+/* Invalidates its keys here, and then on the other machines. */
 static void drop(struct removal *removal)
 {
     if (!find_ids(removal)) {
@@ -276,8 +276,9 @@ static void remove_there(struct removal *removal, const char *path,
     }
 }
 
-/* Of a file that is old, others need not know; and who removes files because
- * the disk is full is not to be kept from it.  Returns 0, or an errno. */
+/* Other machines need not know about the removal of an old file.  A full disk
+ * does not fail the removal, because that may be meant to free space.  Returns
+ * 0, or an errno. */
 static int note_intent(struct removal *removal)
 {
     char below[PATH_MAX];

@@ -34,9 +34,9 @@ struct removal_request {
 };
 
 /*
- * status: 200, and text names the machines that do not know yet; 404: there is
- * no such file; 409: it is in use; 500 or 503: it is still there, and text says
- * why.
+ * status: 200: it is removed, and text names the machines that do not know
+ * yet; 404: there is no such file; 409: it is in use; 500 or 503: it is still
+ * there, and text says why.
  */
 typedef void (*removal_done_fn)(void *arg, int status, const char *text);
 

@@ -119,8 +119,8 @@ static void list(const struct parts *parts, const struct stat *st,
     sum->nfound++;
 }
 
-/* What was there before there was an index gets into it, and so does what the
- * index has lost; what is removed has no entry. */
+/* Adds files to the index that are older than the index or that it has lost;
+ * removed files have no entry. */
 static void index_file(const struct parts *parts, int fd,
                        const struct stat *st, bool is_kept)
 {

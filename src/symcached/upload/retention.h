@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * How long an uploaded file is kept.  The time of its last use is its atime,
- * which the file system sets ("relatime" is enough).  What an uploader or an
- * operator says is in extended attributes of the file, so that it comes and
- * goes with it.
+ * which the file system sets ("relatime" is enough).  The wishes of the
+ * uploader or the operator are in extended attributes of the file, so that
+ * they are moved and removed with it.
  */
 #ifndef SYMCACHED_UPLOAD_RETENTION_H
 #define SYMCACHED_UPLOAD_RETENTION_H
@@ -21,9 +21,8 @@
 int retention_set_expires(const char *path, unsigned seconds);
 
 /*
- * The same for a file that is there and was uploaded once more: it is kept as
- * long as the most patient of those who have sent it wants.  Returns 0 or an
- * errno.
+ * The same for an existing file that was uploaded once more: the longest time
+ * that any of its uploaders asked for counts.  Returns 0 or an errno.
  */
 int retention_extend(const char *path, unsigned seconds);
 
@@ -46,7 +45,7 @@ struct retention_found {
 /* More are for the next pass. */
 #define RETENTION_FOUND_MAX 1000
 
-/* What a pass has removed, or found. */
+/* The files that a pass has removed, or found. */
 struct retention_sum {
     uint64_t files;
     uint64_t bytes;
@@ -56,9 +55,8 @@ struct retention_sum {
 };
 
 /*
- * Removes what is to be kept no longer from a tree of <name>/<id>/<file>, or
- * lists it, and adds it to sum.  A tree that is not there has nothing.  This
- * may take long.
+ * Removes expired files from a tree of <name>/<id>/<file>, or lists them, and
+ * adds them to sum.  A missing tree counts as empty.  This can take long.
  */
 void retention_pass(const char *root, const struct retention_rules *rules,
                     struct retention_sum *sum);

@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Uploaded files are stored in the tier of "uploads", some at a time, before
- * they have their names here: so what was answered is durable, and other
- * machines find it.  Behind each its entries in the index (index.h) are stored.
+ * they have their names here: so a confirmed upload is durable, and other
+ * machines find it.  After each file its entries in the index (index.h) are
+ * stored.
  */
 #ifndef SYMCACHED_UPLOAD_SHARING_H
 #define SYMCACHED_UPLOAD_SHARING_H
@@ -18,7 +19,7 @@ struct tiers;
 bool sharing_is_wanted(const struct config *config);
 
 /*
- * other: what is there and stays, of which nothing is replaced then; NULL
+ * other: the stored file, if it stays and nothing was replaced; NULL
  * otherwise.  failure: why not all files are there, or NULL.
  */
 typedef void (*sharing_done_fn)(void *arg, const struct upload_file *other,
@@ -34,8 +35,8 @@ struct sharing *sharing_start(struct tiers *tiers, const struct config *config,
                               struct upload_file *files, size_t n, bool is_try,
                               bool replace, sharing_done_fn done, void *arg);
 
-/* The files have their names here, too: what the tier had already is nothing
- * new, and what it had not, is.  Sets "fate" and "has_come". */
+/* The files now have their names here as well: a file is new if the tier did
+ * not have it yet.  Sets "fate" and "has_come". */
 void sharing_settle(struct upload_file *files, size_t n);
 
 /* done is not called any more. */

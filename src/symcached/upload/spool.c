@@ -25,8 +25,8 @@ static const char *below(const char *spool, const char *path)
 }
 
 /*
- * Opens "12/3/0000000123", one part after the other: what is no folder on the
- * way, or a symbolic link, is refused by the kernel.
+ * Opens "12/3/0000000123", one part after the other: the kernel refuses
+ * symbolic links, and parts of the path that are not folders.
  */
 static int open_below(int dir, const char *rest)
 {
@@ -59,7 +59,7 @@ static int open_below(int dir, const char *rest)
     return -1;
 }
 
-/* Is it the path that is wrong, and not what this machine allows? */
+/* Is the path at fault, and not a limit of this machine? */
 static bool is_wrong_path(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP ||

@@ -49,7 +49,7 @@ static int read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
     return n == 0 ? 0 : errno;
 }
 
-/* Files are replaced and never written to; by hand somebody may do so. */
+/* symcached replaces files and never writes to them, but a user may. */
 static bool is_same(const struct stat *before, int fd)
 {
     struct stat now;

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Tells what is stored under a path, so that a client need not send it again.
+ * Reports the digest of the file stored under a path, so that a client need
+ * not send it again.
  */
 #ifndef SYMCACHED_UPLOAD_STORED_DIGEST_H
 #define SYMCACHED_UPLOAD_STORED_DIGEST_H

@@ -129,7 +129,7 @@ void upload_refuse_errno(struct upload *u, int errnum, const char *what)
            strerror(errnum));
 }
 
-/* 3: what was known is dropped ------------------------------------------- */
+/* 3: invalidation ------------------------------------------- */
 
 static bool is_stored(const struct upload_file *file)
 {
@@ -306,7 +306,7 @@ static void ignore_end(void *arg, bool late)
 {
 }
 
-/* What a helper that was killed has left there may take long to remove. */
+/* The files that a killed helper has left there can take long to remove. */
 static void clear_root(struct uploads *uploads, const char *root)
 {
     static const struct task_calls calls = {remove_stale, ignore_end, free};
@@ -333,7 +333,7 @@ static int open_root(struct uploads *uploads, const char *root)
     return uploads->workdir != NULL ? 0 : -1;
 }
 
-/* Copies a text behind the others; NULL stays NULL. */
+/* Appends a copy of a text; NULL stays NULL. */
 static const char *copy_text(char **at, const char *text)
 {
     char *start = *at;

@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Original files that clients send: the body of a request becomes files below
- * "uploads.root", after a sandboxed child process has unpacked it and read what
- * the files are.  Then nothing is believed of them any more that was known
- * before: negative entries, and SymCaches that were made of other files.
+ * "uploads.root", after a sandboxed child process has unpacked it and read
+ * what the files are.  Then everything known about them before is dropped:
+ * negative entries, and SymCaches made from other files.
  *
  * Knows nothing of connections.
  */

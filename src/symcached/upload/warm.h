@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is made of an uploaded file is made before somebody asks for it.
+ * Converts an uploaded file before a client asks for the result.
  */
 #ifndef SYMCACHED_UPLOAD_WARM_H
 #define SYMCACHED_UPLOAD_WARM_H
