@@ -57,7 +57,7 @@ static ssize_t body_read(int fd, void *buf)
     return n;
 }
 
-/* Copies what the kernel copies by itself, and leaves the offset behind it. */
+/* Has the kernel copy the data, and leaves the offset after it. */
 static void copy_by_kernel(int in, struct limited_writer *writer)
 {
     off_t end = lseek(in, 0, SEEK_END), at = lseek(in, 0, SEEK_SET);

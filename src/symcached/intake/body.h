@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "symcached/space/space.h"
 
-/* What is none of the kinds, in words. */
+/* The name of a body of none of these kinds. */
 #define BODY_UNKNOWN "no debug file of a known format"
 
 /* Bytes that body_sniff() needs. */

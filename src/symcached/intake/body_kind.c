@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the first bytes of a body say.  The helper looks at them, too, so this
- * stands apart from the code that reads more.
+ * Identifies a body by its first bytes.  The helper also does this, so it is
+ * apart from the code that reads more.
  */
 #include "body.h"
 

@@ -19,7 +19,7 @@
 /* Bytes of a name in a header, with its NUL. */
 #define CABINET_NAME 256
 
-/* What was found of a set beside its first cabinet. */
+/* The cabinets of a set that were found besides its first one. */
 struct cabinet_parts {
     size_t n;
     int fds[CABINET_PARTS]; /* in the order of the set */

@@ -127,7 +127,8 @@ static DIR *casefold_opendir(struct walk *walk, size_t at)
     return dir;
 }
 
-/* Which names of a folder are tried, and what is looked for behind them. */
+/* The names of a folder that are tried, and the path to look for below
+ * them. */
 struct tried {
     const char *name; /* every other spelling of it; or NULL: any name */
     size_t len;       /* of the name */
@@ -225,8 +226,7 @@ static int casefold_open_found(const struct walk *walk)
     struct stat st;
     int fd;
 
-    /* With O_NONBLOCK, open() does not wait for somebody to write to a
-     * FIFO. */
+    /* With O_NONBLOCK, open() does not wait for a writer of a FIFO. */
     fd = casefold_openat(walk, walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);

@@ -60,8 +60,8 @@ int dir_places_open_first(const struct dir_search *search, size_t *place)
                                       search->beneath, search->any_case));
 }
 
-/* Opens the file at a place, together with those behind it that lie in the
- * same folder, if its name is not known.  Returns how many these are. */
+/* Opens the file at a place.  If its name is not known, this also covers the
+ * next places in the same folder.  Returns the number of places. */
 static size_t open_place(struct dir_places *places,
                          const struct dir_search *search, size_t i)
 {

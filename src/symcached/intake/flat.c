@@ -22,7 +22,7 @@
 
 #define FLAT_SETTLED 2 /* seconds until a file is believed to be complete */
 
-/* What earlier lookups have found out, in order. */
+/* The findings of earlier lookups, in order. */
 struct flat_index {
     struct flat_record *records;
     size_t n;
@@ -77,7 +77,7 @@ static const struct flat_record *find(const struct flat_index *index,
                : NULL;
 }
 
-/* The age of a portable PDB is only a mark, which not everybody knows. */
+/* The age of a portable PDB is only a mark, which some clients do not know. */
 static bool is(const struct flat_record *record, const symcache_key_t *key)
 {
     return record->sound != 0 &&

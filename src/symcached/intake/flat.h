@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Finds a PDB by its identity in a directory of PDBs with any names.  What was
- * read from a file is kept in an index, by the file's inode number, size and
- * time of change, so that a lookup reads only files that are new or changed;
- * at most as many at a time as one process may have open.
+ * Finds a PDB by its identity in a directory of PDBs with any names.  The ids
+ * of read files are kept in an index, by inode number, size and time of
+ * change, so that a lookup reads only new or changed files; at most as many at
+ * a time as one process may have open.
  *
  * This is for the child process that unpacks: flat_open() is called before it
  * enters the sandbox, and the rest inside.

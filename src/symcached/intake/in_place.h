@@ -42,8 +42,8 @@ void in_place_map(struct in_place *file, int socket, size_t place, int fd,
                   time_t unchanged, time_t settled, uint64_t max);
 
 /*
- * Has the file been empty for a while, so that nobody is writing it?  Then it
- * is no file of anybody, whatever has left it there.
+ * Has the file been empty for so long that it is not being written?  Then it
+ * is a leftover.
  */
 bool in_place_is_void(const struct stat *st);
 

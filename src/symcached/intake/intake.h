@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Turns what a source has into a plain original file of the requested
- * identity.  This is done in a sandboxed child process, so that a damaged file
- * can bring down no more than its parser, and a file system that hangs stops
- * nobody else.
+ * Turns a source's file into a plain original file of the requested identity.
+ * A sandboxed child process does this, so that a damaged file can crash only
+ * its parser, and a file system that hangs stops only that process.
  *
  * For each place, the child process writes a line "@<place> <letter> <text>"
  * to stderr.  The letter is that of an enum source_outcome (M: this machine

@@ -3,10 +3,10 @@
  *
  * A look into a directory for a plain PDB that may be used where it is, by its
  * name and its first bytes only, in a thread: for a caller whose converter
- * finds out whether it is the right one.  Whatever else is there, or nothing,
- * is for intake.h, and so is a directory that symbolic links or mounts lead to
- * or out of: where it is on a network share, the thread might hang, and no
- * process ends before its threads.
+ * checks whether it is the right one.  Everything else is left to intake.h.
+ * So is a directory that symbolic links or mounts lead to or out of: on a
+ * network share the thread might hang, and a process cannot end before its
+ * threads.
  */
 #ifndef SYMCACHED_INTAKE_LOCAL_PDB_H
 #define SYMCACHED_INTAKE_LOCAL_PDB_H

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Whether a file is the original that a key asks for, by what the file says of
- * itself.  This runs in the sandbox.
+ * Checks by the ids in a file whether it is the original that a key asks for.
+ * This runs in the sandbox.
  */
 #ifndef SYMCACHED_INTAKE_ORIGINAL_CHECK_H
 #define SYMCACHED_INTAKE_ORIGINAL_CHECK_H

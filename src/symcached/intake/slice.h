@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Takes what was asked for out of a file that has more: one image of a fat
- * Mach-O file, so that what is converted and kept among the downloads is the
- * right one, or a section of an ELF file.
+ * Copies the requested part out of a larger file: one image of a fat Mach-O
+ * file, so that the right one is converted and kept among the downloads, or a
+ * section of an ELF file.
  */
 #ifndef SYMCACHED_INTAKE_SLICE_H
 #define SYMCACHED_INTAKE_SLICE_H

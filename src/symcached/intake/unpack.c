@@ -89,8 +89,8 @@ static enum unpack_found unpack_letter(char letter,
 }
 
 /*
- * What the child says it has found.  It has read the file of a stranger, who
- * may be speaking by its mouth: there must be such a thing at this place.
+ * Parses the child's report.  The child has read an untrusted file and may be
+ * compromised, so only results that are possible at this place are accepted.
  */
 static enum unpack_found believe(const struct unpack *unpack, size_t place,
                                  char letter, struct unpack_result *result,

@@ -80,8 +80,9 @@ static void say(size_t place, char letter, const char *format, ...)
 }
 
 /*
- * As body_sniff(); but what may be any file is no packed one, and no other.  A
- * mapping begins as any text may; whether it is one is looked at later.
+ * Like body_sniff(); but if any file is allowed here, the body counts as
+ * neither packed nor any other kind.  A mapping can begin like any text; it is
+ * checked later.
  */
 static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
                             size_t len, const char **what)
@@ -175,8 +176,8 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
 }
 
 /*
- * Of a file of which a part was asked for, only that is left, in the output.
- * Returns true with the letter of that, or false if the file stays as it is.
+ * If only a part of the file was requested, reduces the output to that part
+ * and returns true with its letter.  Returns false if the file stays as it is.
  */
 static bool narrow(const struct unpack_job *job, int fd, char *letter,
                    char *detail, size_t size)
@@ -208,7 +209,7 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
     return part != SLICE_WHOLE;
 }
 
-/* Looks at what is in fd, the output or the received body. */
+/* Checks the file in fd, the output or the received body. */
 static char finish(const struct unpack_job *job, int fd, char *detail,
                    size_t size)
 {
@@ -286,8 +287,8 @@ static int empty_out(char *detail, size_t size)
     return 0;
 }
 
-/* Only a PpdbCache is made of the portable PDB that lies in an image: nobody
- * asks for that as an original. */
+/* A portable PDB inside an image is only used for a PpdbCache: clients do not
+ * ask for it as an original. */
 static bool takes_images(const struct unpack_job *job)
 {
     return job->formats == 1u << FORMAT_PORTABLEPDB;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child process that looks at what was uploaded.  It gets all files open,
- * enters the sandbox, and only then looks at the first byte.
+ * The child process that reads uploaded files.  It gets all files open, enters
+ * the sandbox, and only then looks at the first byte.
  *
  *   --upload file     MAX:KEEP NAME ID FILE
  *   --upload symbfile MAX:KEEP NAME ID FILE
@@ -17,7 +17,7 @@
  * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
  * PLACE where in the archive to go on, as the last process has said it, or
  * "-". A package is one of NuGet (.snupkg): of its members the PDBs are taken,
- * whose ids are not in their paths.  Symbfiles do not say whose they are, so
+ * whose ids are not in their paths.  Symbfiles do not name their module, so
  * the path is believed; parts of them, the first or another one, only get it
  * back.  An object has a name and may be any file whose identity can be read.
  * Chunks are the parts of a form, each packed by gzip where its field is
@@ -72,7 +72,7 @@ struct work {
 
 /*
  * Writes a line of n fields.  A field cannot contain a TAB or a line end: each
- * control character becomes a blank, and what is too long is cut.
+ * control character becomes a blank, and a field that is too long is cut.
  */
 static void say(const char *const *fields, size_t n)
 {
@@ -117,7 +117,7 @@ static int refuse(int status, const char *format, ...)
 
 /* one file --------------------------------------------------------------- */
 
-/* Says why a writer took no more, or why what was read is bad. */
+/* Reports why a writer failed, or why the input is bad. */
 static int refuse_writer(const struct work *w, enum body_status status,
                          const char *detail)
 {
@@ -239,7 +239,7 @@ static int write_joined(void *context, const void *data, size_t size)
     return limited_writer_write(context, data, size);
 }
 
-/* The body may be several symbfiles in a row; what is stored is one. */
+/* The body can be several symbfiles in a row, but only one is stored. */
 static int join(struct work *w, const uint8_t *data, size_t size)
 {
     struct symc_sink sink = {write_joined, &w->writer};
@@ -401,7 +401,7 @@ static int take_chunks(struct work *w, const char *boundary)
 
 /* artifacts --------------------------------------------------------------- */
 
-/* What is wrong with some of its files is no reason to refuse the others. */
+/* Faults in some of its files are not a reason to refuse the others. */
 static void say_doubts(const struct work *w)
 {
     char text[UPLOAD_TEXT_SIZE], number[24];
@@ -568,7 +568,7 @@ static int check_members(const struct work *w, struct zip *zip)
     return 0;
 }
 
-/* What is packed once more goes aside first. */
+/* A file that is packed once more is first written to another file. */
 static int begin_member(struct work *w, const uint8_t *head, size_t len)
 {
     const char *what;

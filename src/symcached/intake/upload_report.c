@@ -51,8 +51,8 @@ static void set_no_name(symcache_key_t *key)
     memcpy(key->name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
 }
 
-/* Who asks for a build id may have no name, who asks for a profiler's id has
- * none, and who asks for a portable PDB the age 1. */
+/* Requests by build id can lack a name, requests by a profiler's id have none,
+ * and requests for a portable PDB can have age 1. */
 bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
 {
     symcache_key_t key;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the child process says of the files of an upload.  It writes lines into
- * a descriptor of its own, whose parts end with a tab:
+ * The child process's report about the files of an upload.  It writes lines
+ * into a descriptor of its own, with a tab after each part:
  *
  *   form    1 for a try build or 0, bytes of the archive, its name
  *   file    number of the output, bytes, name, id, file, what the client calls
@@ -13,8 +13,8 @@
  *   end     all of it has been said
  *   refuse  status and reason: nothing of the upload can be taken
  *
- * The process has read what strangers sent, so nothing that it says is
- * believed before it has been checked.
+ * The process has read untrusted files, so everything that it reports is
+ * checked before it is believed.
  */
 #ifndef SYMCACHED_INTAKE_UPLOAD_REPORT_H
 #define SYMCACHED_INTAKE_UPLOAD_REPORT_H
