@@ -78,7 +78,8 @@ static void file_ptr_trim(char *text, size_t len)
     text[len - start] = '\0';
 }
 
-/* Cuts off a prefix and the blanks behind it.  Returns whether it was there. */
+/* Cuts off a prefix and the blanks after it.  Returns whether the prefix was
+ * there. */
 static bool file_ptr_cut(char *text, const char *prefix)
 {
     size_t n = strlen(prefix);

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * file.ptr: a text beside, or instead of, a file of a symbol store, that says
- * where the file is.  Only config_map_location() turns a Windows location into
- * a local one, so that a server cannot name local files by itself.
+ * file.ptr: a text next to a file of a symbol store, or in its place, that
+ * says where the file is.  Only config_map_location() turns a Windows location
+ * into a local one, so that a server cannot name local files by itself.
  */
 #ifndef SYMCACHED_SOURCE_FILE_PTR_H
 #define SYMCACHED_SOURCE_FILE_PTR_H

@@ -252,8 +252,8 @@ static int stem_size(const char *name)
                                                                 : size;
 }
 
-/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6; beside these Mozilla's
- * tools put what was stripped of ELF files, libc.so.6.dbg. */
+/* crash.sym for crash.pdb, libc.so.6.sym for libc.so.6; next to these
+ * Mozilla's tools put the debug files of stripped ELF files, libc.so.6.dbg. */
 static void breakpad_path(char *path, const char *name, const char *id,
                           const char *extension, unsigned form)
 {
@@ -535,7 +535,8 @@ void layout_hit(const struct layout_walk *walk, struct layout_memory *memory)
     memory->had_any = true;
 }
 
-/* Has Mach-O a place beside that of ELF, which depends on the variant? */
+/* Does Mach-O have a place of its own besides that of ELF? That depends on the
+ * variant. */
 static bool has_uuid(const struct layout_walk *walk)
 {
     enum source_layout layout = walk->source->layout;

@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Where a source may keep the PDB of a key: a walk over the paths below its
- * base, the likeliest first, and what is remembered of a source to know which
- * these are.  Knows nothing of transports: the caller asks for each place and
- * reports what it learned.
+ * base, the likeliest first, with the memory of a source that gives this
+ * order.  Knows nothing of transports: the caller asks for each place and
+ * reports the result.
  */
 #ifndef SYMCACHED_SOURCE_LAYOUT_H
 #define SYMCACHED_SOURCE_LAYOUT_H
@@ -29,10 +29,10 @@
 #define LAYOUT_PLACES (2 * (LAYOUT_FORMS + 1) + 1)
 
 /* In the place of a program without a name: any name, the same for its folder
- * and its file, and with "_" behind it for its packed file. */
+ * and its file, and followed by "_" for its packed file. */
 #define LAYOUT_ANY "*"
 
-/* Who asks for a program by its build id may not know its name. */
+/* Clients that ask for a program by its build id may not know its name. */
 bool layout_is_unnamed(const symcache_key_t *key);
 
 struct layout_place {
@@ -71,8 +71,8 @@ struct layout_walk {
 
 /*
  * Begins a walk by the layout, the casing and the forms of a source.  name is
- * the key's in the case of whoever asked; source, key and name live as long as
- * the walk.
+ * the key's, spelled as the client sent it; source, key and name live as long
+ * as the walk.
  */
 void layout_begin(struct layout_walk *walk, const struct source_config *source,
                   const symcache_key_t *key, const char *name,
@@ -97,9 +97,9 @@ void layout_hit(const struct layout_walk *walk, struct layout_memory *memory);
 /*
  * Gives all places for a base whose names are compared without case, in the
  * usual spelling of its layout, and returns their number, which is 0 if the
- * layout has none for such a key.  *index gets the
- * index of index2.txt: if that file is there, the places behind it count, and
- * otherwise those before it.  It is 0 if index2.txt does not matter.
+ * layout has none for such a key.  *index gets the index of index2.txt: if
+ * that file is there, the places after it count, and otherwise those before
+ * it.  It is 0 if index2.txt does not matter.
  */
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      const struct source_config *source,

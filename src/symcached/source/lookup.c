@@ -218,8 +218,9 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 }
 
 /*
- * A portable PDB may lie in the image of its module.  In a flat layout that is
- * beside it: gives the lookup the name of one that was not looked for yet.
+ * A portable PDB can lie in the image of its module.  In a flat layout the
+ * image would be in the same folder: gives the lookup the name of an image
+ * that was not looked for yet.
  */
 static bool take_image(struct lookup *lookup)
 {
@@ -249,10 +250,10 @@ static bool find_id(struct lookup *lookup)
 }
 
 /*
- * The key of a portable PDB has the age FFFFFFFF, but not everybody knows that:
- * it may have been stored, and may be asked for, with the age 1.  Gives the
- * lookup the age that was not looked for yet, at which a Windows PDB is another
- * file.  Returns false if there is none.
+ * The key of a portable PDB has the age FFFFFFFF, but some tools and clients
+ * store it and ask for it with the age 1.  Gives the lookup the age that was
+ * not looked for yet, at which a Windows PDB is another file.  Returns false
+ * if there is none.
  */
 static bool take_other_age(struct lookup *lookup)
 {
@@ -301,7 +302,7 @@ static bool take_next_id(struct lookup *lookup)
     return find_id(lookup);
 }
 
-/* Returns false if the source has no place for what is looked for. */
+/* Returns false if the source has no place for such a file. */
 static bool has_place(struct lookup *lookup)
 {
     if (has_several_ids(lookup)) {

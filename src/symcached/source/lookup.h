@@ -37,7 +37,7 @@ struct source_attempt {
     int errnum;           /* why a connection failed, or 0 */
 };
 
-/* What a SymCache server is asked and answers, beside the key. */
+/* Request and answer of a SymCache server, besides the key. */
 struct source_symcache {
     bool has_exceeds;
     symcache_version_t exceeds; /* of the file that there is already */
@@ -48,8 +48,8 @@ struct source_symcache {
 };
 
 /*
- * What a lookup for a derived file asks of a source: a debug file, the
- * file of the key itself, a program, in the order of the kind's slots.
+ * The files that a lookup for a derived file asks a source for: a debug file,
+ * the file of the key itself, a program, in the order of the kind's slots.
  */
 struct source_ids {
     unsigned first; /* 0, or one more than that of an original that is bad */
@@ -64,10 +64,10 @@ struct source_callbacks {
     void (*done)(void *arg, enum source_outcome outcome);
     /*
      * Or NULL.  `file`, or the one at `here`, which stays where it is, is by
-     * its place and its first bytes the PDB that is looked for, but nobody has
-     * read it yet.  Who can tell by other means whether it is the right one,
-     * calls source_verified() or source_check_unverified() later, or
-     * source_cancel(); the lookup keeps no slot of its host meanwhile.
+     * its place and its first bytes the requested PDB, but its id was not
+     * checked yet.  A caller that can check it by other means later calls
+     * source_verified() or source_check_unverified(), or source_cancel(); the
+     * lookup keeps no slot of its host meanwhile.
      */
     void (*unverified)(void *arg, const char *here);
 };

@@ -137,8 +137,8 @@ static void lookup_had_no_space(const struct lookup *lookup, uint64_t wanted)
     }
 }
 
-/* A PDB that was sent compressed is kept as it came, too: clients may take that
- * instead.  Without it, they get the PDB. */
+/* The compressed form of a PDB that was sent compressed is also kept, for
+ * clients that accept it.  If it is missing, they get the PDB. */
 static void keep_compressed(const struct lookup *lookup)
 {
     char *place;
@@ -394,7 +394,7 @@ static void lookup_on_part_of_dir(struct lookup *lookup)
     lookup_run_dir(lookup);
 }
 
-/* What the end of a child tells of the directory: a child that died has shown
+/* Judges the directory by the end of a child: a child that died has shown
  * neither that the directory works nor that it does not. */
 static enum breaker_end dir_end(const struct unpack_result *result)
 {
@@ -510,8 +510,8 @@ void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir)
 /* file.ptr ------------------------------------------------------------------
  */
 
-/* Looks for what a file.ptr names, for its packed form, and, if that is a place
- * in a symbol store, for the file.ptr beside it. */
+/* Looks for the file that a file.ptr names, for its packed form, and, if that
+ * is a place in a symbol store, for the file.ptr next to it. */
 static void lookup_follow_rel(struct lookup *lookup, const char *root,
                               char rel[FILE_PTR_TEXT])
 {

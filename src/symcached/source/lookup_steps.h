@@ -24,8 +24,8 @@ struct attempt_queue;
 
 #define LOOKUP_PLACE 4096
 
-/* What is known of a source from its answers; kept over reloads, as long as the
- * configuration has the source. */
+/* The state of a source, learned from its answers; kept over reloads, as long
+ * as the configuration has the source. */
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
@@ -45,7 +45,7 @@ struct sources {
     void *freed_arg;
 };
 
-/* What is known of a source; NULL when out of memory. */
+/* The state of a source; NULL when out of memory. */
 struct source_memory *sources_memory(struct sources *sources,
                                      const struct source_config *source);
 
@@ -196,8 +196,8 @@ void lookup_end(struct lookup *lookup);
 /* Ends it with an attempt that failed on this machine, with errno. */
 void lookup_fail(struct lookup *lookup, const char *what);
 
-/* Makes the folder of lookup->file, if it is not there: whoever asked may have
- * left that until something lies in it.  Returns 0, or -1 with errno. */
+/* Makes the folder of lookup->file, if it is missing: the caller may have left
+ * that until there is a file for it.  Returns 0, or -1 with errno. */
 int lookup_make_folder(const struct lookup *lookup);
 
 /* Opens an empty part file for a body.  Returns 0, or -1 with errno. */

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A PDB that nobody has read yet.  A process that reads no more than its id
- * takes a tenth of the time of a conversion, and our converter can tell the id
- * as well.  So if it is to be converted, and seems to be the one that is looked
- * for, this is tried first.  What that cannot confirm is looked at as anything
- * else.
+ * A PDB whose id was not checked yet.  A process that only reads its id takes
+ * a tenth of the time of a conversion, and our converter can also report the
+ * id.  So a PDB that will be converted, and seems to be the right one, is
+ * converted first.  If the converter cannot confirm it, it is checked like any
+ * other file.
  */
 #include "lookup_steps.h"
 
@@ -65,7 +65,7 @@ bool lookup_offer_part(struct lookup *lookup)
     return true;
 }
 
-/* Makes what was offered the received file again, to be looked at. */
+/* Makes the offered file the received one again, so that it is checked. */
 static int take_part_back(struct lookup *lookup)
 {
     if (rename(lookup->file, lookup->part) != 0) {

@@ -202,7 +202,7 @@ bool original_id_find(unsigned *position, const struct source_config *source,
     return false;
 }
 
-/* What follows the name in a text such as "s0:d"; NULL: it names another
+/* The part after the name in a text such as "s0:d"; NULL: it names another
  * source. */
 static const char *after_name(const char *text, const char *name)
 {

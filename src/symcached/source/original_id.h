@@ -9,8 +9,8 @@
  * proto/kind.h).
  *
  * The debug id is made of the first 16 bytes of a build id, so only a client
- * can tell what more there is of it.  The UUIDs of Mach-O and the ids of
- * WebAssembly have no more.
+ * can send the rest of it.  The UUIDs of Mach-O and the ids of WebAssembly
+ * have no more.
  */
 #ifndef SYMCACHED_SOURCE_ORIGINAL_ID_H
 #define SYMCACHED_SOURCE_ORIGINAL_ID_H
@@ -41,9 +41,9 @@ bool original_id_has_several(symcache_kind_e kind);
 enum original_id original_id_at(symcache_kind_e kind, unsigned position);
 
 /*
- * Reads the code id that hints have of a module.  Returns false if they have
- * none, or a build id that belongs to another debug id than the key's: what is
- * there would not be taken.
+ * Reads a module's code id from hints.  Returns false if they have none, or a
+ * build id that belongs to another debug id than the key's: its file would be
+ * rejected.
  */
 bool original_id_read_code_id(symcache_key_t *code_id,
                               const symcache_key_t *key, const char *hints);

@@ -30,7 +30,8 @@ struct sentry_lists {
     size_t n;
 };
 
-/* The types of Sentry.  What has no format is for other things than names. */
+/* The file types of Sentry.  Types that are not listed are not used for
+ * names. */
 static const struct {
     const char *name;
     unsigned formats;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What lookups share: connections, and what is known of each source and of
- * its host.
+ * Data shared by lookups: connections, and the state of each source and of its
+ * host.
  */
 #ifndef SYMCACHED_SOURCE_SOURCES_H
 #define SYMCACHED_SOURCE_SOURCES_H
@@ -29,9 +29,9 @@ void sources_watch(struct sources *sources, void (*freed)(void *arg),
 void sources_free(struct sources *sources); /* no lookup may be running */
 
 /*
- * Forgets what is known of sources that config does not have, and of their
- * hosts, and closes connections of former configurations.  No lookup in one of
- * these may be running.
+ * Drops the state of sources that config does not have, and of their hosts,
+ * and closes connections of former configurations.  No lookup in one of these
+ * may be running.
  */
 void sources_keep(struct sources *sources, const struct config *config);
 
@@ -45,7 +45,7 @@ const char *source_place(const struct source_config *source);
 bool source_busy(const struct sources *sources, const struct config *config,
                  const struct source_config *source);
 
-/* What is known of the source's host or directory, as an object; or NULL. */
+/* The state of the source's host or directory, as an object; or NULL. */
 cJSON *source_host(const struct sources *sources,
                    const struct source_config *source);
 

@@ -20,7 +20,7 @@
 #define SOURCES_MAX 4 /* uploads and try builds, of two formats each */
 #define PLACES_MAX (SOURCES_MAX * LAYOUT_PLACES)
 
-/* What the thread works with. */
+/* The data of the thread. */
 struct folder_look {
     struct tier_redirect *locate; /* in the loop only */
     const char *root;
@@ -158,8 +158,8 @@ static struct task *look_into_folder(struct event_base *base,
 
 /* the beginning ------------------------------------------------------------ */
 
-/* Only sources before all others count: what comes behind one is not the file
- * that is served. */
+/* Only tiers before all other sources count: after another source, the file
+ * there may not be the one that is served. */
 static void find_paths(struct tier_redirect *locate,
                        const struct store_config *store,
                        const symcache_key_t *key)

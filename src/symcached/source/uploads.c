@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the tier has is checked there by its digest, and here for what it is,
- * as the body of any server.  Unlike a tier of what was made, this one has
- * files that are nowhere else: while it does not answer, nobody knows whether
- * there is such a file, so that is no absence.
+ * The tier's code checks the digest of its files, and this one their identity,
+ * as for any server.  Unlike a tier of converted files, this one has files
+ * that are nowhere else: while it does not answer, a file counts as unknown,
+ * not as absent.
  *
  * A lookup goes on in this order, until a file is found:
  *
@@ -42,8 +42,8 @@ struct walk {
     bool looked; /* into the index of this machine */
 };
 
-/* Only plain files in one tier of folders are stored.  A file whose name nobody
- * has said has no path. */
+/* Only plain files in one tier of folders are stored.  A file has no path if
+ * the request does not name it. */
 size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
                      const struct source_config *source,
                      const symcache_key_t *key)
@@ -227,7 +227,7 @@ static void take_answer(struct lookup *lookup,
     lookup->received.status = result->status;
 }
 
-/* What the index says is a hint: an object that is gone is no fault. */
+/* The index only gives hints: a missing object is not an error. */
 static void on_names(void *arg, const struct tier_result *result)
 {
     struct lookup *lookup = arg;

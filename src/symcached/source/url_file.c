@@ -11,7 +11,7 @@
 #include "lookup_steps.h"
 #include "proto/properties.h"
 
-/* Bytes of one file: it is mapped as a whole by whoever reads it. */
+/* The largest file in bytes: its readers map it as a whole. */
 #define URL_FILE_MAX ((uint64_t)256 << 20)
 
 /* the lookup's state */
@@ -59,7 +59,8 @@ static bool is_below(const char *url, const char *base)
            !has_dots(url + len);
 }
 
-/* The file has its place: what its answer said goes there, too. */
+/* The file has its place: its properties from the answer are stored there as
+ * well. */
 static void note_properties(struct lookup *lookup)
 {
     const struct url_file *state = lookup->state;

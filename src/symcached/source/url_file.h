@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The file at a URL, one step of a lookup: it is received and published as it
- * is, whatever it is.  What its answer said of it lies beside it, see
- * proto/properties.h.
+ * The file at a URL, one step of a lookup: it is received and published
+ * unchanged, whatever its format.  Its properties from the answer are kept
+ * with it, see proto/properties.h.
  */
 #ifndef SYMCACHED_SOURCE_URL_FILE_H
 #define SYMCACHED_SOURCE_URL_FILE_H

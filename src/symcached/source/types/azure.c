@@ -17,7 +17,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* From 2015-02-21 on, the length is not signed if there is no body. */
+/* Since 2015-02-21 the length is not signed if there is no body. */
 #define VERSION "2019-07-07"
 
 #define ACCOUNT_MIN 3

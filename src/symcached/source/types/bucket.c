@@ -78,8 +78,8 @@ static void on_renewed(void *arg, const char *error)
     free(renewal);
 }
 
-/* The store says that our keys have expired.  The lookup that was told so fails
- * and is tried again later, with what the configuration says by then. */
+/* The store reports that our keys have expired.  This lookup fails and is
+ * tried again later, with the keys that the configuration has by then. */
 static void renew(const struct lookup *lookup)
 {
     struct config *config = (struct config *)lookup->config;
@@ -107,11 +107,11 @@ static void renew(const struct lookup *lookup)
 }
 
 /*
- * One status may have several reasons; the <Code> in the body tells which.  A
- * store may say of keys that it does not know what it says of objects, 404 or
- * AccessDenied.  So 404 counts with the code for objects or without any, and
- * AccessDenied once the store has shown that it takes our keys.  A reload reads
- * the keys again, and has new settings.
+ * One status can have several reasons, which the <Code> in the body tells
+ * apart.  For unknown keys, a store may answer as for missing objects: 404 or
+ * AccessDenied.  So 404 counts only with the code for objects or without any
+ * code, and AccessDenied only once the store has accepted our keys.  A reload
+ * reads the keys again, and has new settings.
  */
 static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,

@@ -101,8 +101,8 @@ static bool index_is_plain(const struct lookup *lookup,
 }
 
 /*
- * An answer that does not tell is no failure by itself: the places for one tier
- * and for two tiers are then both asked for.
+ * An unclear answer is not a failure by itself: the places for one tier and
+ * for two tiers are then both tried.
  */
 static void index_unsure(struct lookup *lookup, const char *detail)
 {

@@ -59,8 +59,9 @@ static void ask_list(struct lookup *lookup);
 
 /* candidates --------------------------------------------------------------- */
 
-/* How well a file suits, by what the server says of it: what programs are
- * wanted for is in the other half, if there are two. */
+/* How well a file suits, by the server's description: if a module is split
+ * into two files, the contents for which programs are used are in the other
+ * half. */
 static int suits(const struct lookup *lookup, const struct sentry_file *file)
 {
     symcache_kind_e kind = (symcache_kind_e)lookup->at.kind;
