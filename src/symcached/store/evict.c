@@ -156,8 +156,7 @@ static void show_tree(const struct config *config, const cJSON *tree)
     metrics_show(STORE_BYTES, labels, "Their bytes.", number(tree, "bytes"));
 }
 
-/* Shows what the last pass found and what exists now, and nothing of stores
- * that are gone. */
+/* Shows the last pass's report for the stores that still exist. */
 static void show_trees(const struct evict *evict)
 {
     const cJSON *tree;
@@ -260,7 +259,7 @@ static cJSON *read_report(int fd)
 
 /* requests ---------------------------------------------------------------- */
 
-/* What the last pass reported of the file system of the request, or NULL. */
+/* The last pass's report about the file system of the request, or NULL. */
 static const cJSON *disk_space_of(const struct evict *evict,
                                   const struct space_request *request)
 {

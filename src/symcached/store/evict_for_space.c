@@ -48,7 +48,7 @@ static uint64_t mark(struct eviction *eviction, size_t n, uint64_t wanted,
     return marked;
 }
 
-/* Marks downloads first, because what was made of them is worth more. */
+/* Marks downloads first, because files made from them are worth more. */
 static void mark_both(struct eviction *eviction, const char *store,
                       const dev_t *device, uint64_t wanted,
                       enum evict_pass_reason reason)
@@ -135,7 +135,8 @@ static void look_under_way(const struct eviction *eviction, dev_t device,
     }
 }
 
-/* Decides what a request gets on the device of a tree beyond cache.min_free. */
+/* Decides how much space a request gets on the device of a tree beyond
+ * cache.min_free. */
 static void grant(struct eviction *eviction, const struct evict_tree *tree,
                   uint64_t bytes)
 {

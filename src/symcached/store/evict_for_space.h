@@ -12,7 +12,7 @@
 #include "evict_pass.h"
 #include "uptime.h"
 
-/* What the first walk has found in a tree. */
+/* The result of the first walk through a tree. */
 struct evict_pass_part {
     struct age_histogram age_histogram; /* of files that may be removed; marks
                                            those that must be */

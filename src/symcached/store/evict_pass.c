@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The first walk removes what is too old and collects the ages of the rest.
- * The second walk removes what must go to make room.
+ * The first walk removes files that are too old and collects the ages of the
+ * rest.  The second walk removes more files to make room.
  */
 
 #include "evict_pass.h"

@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One pass of cleaning through the trees of a helper.  It removes what was not
- * used for long, and then the least recently used files until there is room,
- * downloads before SymCache files.  It removes only files with names that the
- * helper gives, and needs no more memory for a million files than for ten.
+ * One pass of cleaning through the trees of a helper.  It removes files that
+ * were unused for long, and then the least recently used files until there is
+ * room, downloads before SymCache files.  It removes only files with names
+ * that the helper gives, and needs no more memory for a million files than for
+ * ten.
  *
  * A pass blocks, so it needs a process of its own.  Other processes may work
  * in the trees at the same time.

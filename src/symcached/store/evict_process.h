@@ -19,7 +19,7 @@ enum evict_pass_scope {
     EVICT_ALL
 };
 
-/* What a pass needs to know of the helper. */
+/* Facts about the helper for a pass. */
 struct evict_life {
     uint64_t run;   /* a number that identifies it, not 0 */
     uint64_t began; /* clock_ms() */
@@ -27,8 +27,8 @@ struct evict_life {
 };
 
 /*
- * Starts "symcached --evict" for a configuration, at low priority.  A request
- * of 0 bytes is no request.  The child process writes its report, a JSON
+ * Starts "symcached --evict" for a configuration, at low priority.  0 bytes
+ * mean that there is no request.  The child process writes its report, a JSON
  * object, to the descriptor `report`, which the caller keeps, and exits with
  * 0.  Returns NULL with errno on failure.
  */

@@ -45,8 +45,8 @@ void evict_unit_use(const struct evict_unit *unit, int dir, bool downloads,
  * Removes the files that were seen, and no others: one that was published in
  * its place, or used in the meantime, gets its name back.  *serial makes the
  * names that files have meanwhile unique in the process.  Returns 0 when they
- * are gone, by which process ever; 1 when one stays, and those behind it; -1
- * with errno.
+ * are gone, whichever process removed them; 1 when one stays, with those after
+ * it; -1 with errno.
  */
 int evict_unit_remove(const struct evict_unit *unit, int dir, bool downloads,
                       const symcache_key_t *key, unsigned long long *serial);

@@ -45,8 +45,8 @@ static struct {
            .idle = PTHREAD_COND_INITIALIZER,
            .queue = STAILQ_HEAD_INITIALIZER(later.queue)};
 
-/* It is read and not mapped: whoever made the file may still have it open, and
- * could cut it short. */
+/* The file is read and not mapped: the process that made it may still have it
+ * open, and could cut it short. */
 static struct digest *read_digest(int fd, const atomic_bool *stops)
 {
     struct digest *digest = digest_new();

@@ -3,9 +3,9 @@
  *
  * The digests of files that are published, which nginx sends to clients that
  * want them.  A client that is served at once needs it before the file has its
- * name.  Where nobody waits who may want it, one thread takes it afterwards and
- * gives way to everything else: without instructions for SHA-256, a digest
- * takes a quarter of the time of the conversion.
+ * name.  If no such client waits, one thread computes it afterwards at low
+ * priority: without instructions for SHA-256, a digest takes a quarter of the
+ * time of the conversion.
  */
 #ifndef SYMCACHED_STORE_FILE_DIGEST_H
 #define SYMCACHED_STORE_FILE_DIGEST_H

@@ -24,15 +24,16 @@ struct gzip_files *gzip_files_new(struct event_base *base);
 /*
  * Has the gzip file of a file made, unless it exists.  root and cache are
  * copied; workdir belongs to the root and must live longer than gzip_files.
- * When too many files wait, or there was no room beside cache.min_free a
- * moment ago, nothing is done: the next use of the file asks again.
+ * When too many files wait, or if cache.min_free left no space a moment ago,
+ * nothing is done: the next use of the file asks again.
  */
 void gzip_files_want(struct gzip_files *gzip_files, const char *root,
                      const struct cache_config *cache, struct workdir *workdir,
                      const symcache_key_t *key,
                      const symcache_version_t *version);
 
-/* Ends what is running, forgets what waits, and starts nothing any more. */
+/* Ends the running processes, drops the waiting files, and starts nothing any
+ * more. */
 void gzip_files_stop(struct gzip_files *gzip_files);
 void gzip_files_free(struct gzip_files *gzip_files);
 

@@ -24,7 +24,7 @@
 #define GZIP_FILE_MEMORY (64ull * 1024 * 1024)
 #define GZIP_FILE_BUFFER 65536
 
-/* Compresses what is in the buffer; at the end of the input, also the rest. */
+/* Compresses the buffer; at the end of the input, also flushes the rest. */
 static int gzip_file_deflate(z_stream *z, struct limited_writer *writer,
                              bool end)
 {
@@ -79,7 +79,7 @@ static int gzip_file_compress(struct limited_writer *writer)
     return durable_sync(GZIP_FILE_OUT);
 }
 
-/* What an inflate() has led to, once its output was written. */
+/* The result of an inflate(), once its output was written. */
 enum inflated { INFLATED_MORE, INFLATED_END, INFLATED_FAILED };
 
 static enum inflated gunzip_inflate(z_stream *z, struct limited_writer *writer,
@@ -179,7 +179,7 @@ int gzip_file_main(int argc, char **argv)
         writer.keep = strtoull(argv[2], NULL, 10);
     }
 
-    /* Jobs for which somebody waits come first. */
+    /* Jobs with waiting clients come first. */
     (void)setpriority(PRIO_PROCESS, 0, 10);
 
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {

@@ -41,8 +41,8 @@ void provenance_note_builder(const char *file, bool is_to_be_made_anew);
  * SYMCACHE_PLACES_MAX bytes (proto/provenance.h). */
 void provenance_note_places(const char *file, const char *places);
 
-/* The file `to` is made from the file `from`: copies what is known of its
- * source and places, if anything is. */
+/* The file `to` is made from the file `from`: copies the source and places
+ * noted for that, if there are any. */
 void provenance_copy(const char *from, const char *to);
 
 /* Does the file have all symbols, while an original of this extent has not? */
@@ -50,7 +50,7 @@ bool provenance_is_fuller(const char *file, symcache_extent_e extent);
 
 /*
  * Does the file stay because it has all symbols, while this source has public
- * symbols only?  Then this source and those behind it are not better than the
+ * symbols only?  Then this source and those after it are not better than the
  * file, which is noted: otherwise the same PDB would be fetched again.
  */
 bool provenance_keeps(const char *file, const char *source,

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The names of the sections that lie among the downloads of a store.  Those of
- * one ELF file are in as many folders, among folders of all other files: who
- * had to list these to find them would hold the event loop up.  But there are
- * only some tens of names, which are kept in a file of their root.
+ * The names of the sections that lie among the downloads of a store.  Each
+ * section of an ELF file is in a folder of its own, among the folders of all
+ * other files: listing these to find them would block the event loop.  But
+ * there are only some tens of names, which are kept in a file of their root.
  */
 #ifndef SYMCACHED_STORE_SECTION_NAMES_H
 #define SYMCACHED_STORE_SECTION_NAMES_H

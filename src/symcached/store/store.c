@@ -131,8 +131,8 @@ int store_rename(const char *from, const char *to)
     return -1;
 }
 
-/* The size of a result, once its content is durable.  The first who syncs it
- * is the only one who is told of a failure. */
+/* The size of a result, once its content is durable.  The kernel reports a
+ * failure only to the first process that syncs. */
 static long long sync_file(const char *file, bool may_be_empty,
                            bool has_digest)
 {

@@ -27,7 +27,7 @@ static void add(struct uptime *uptime, time_t from, time_t to)
     struct uptime_gap *gaps = uptime->gaps;
 
     if (uptime->ngaps == UPTIME_GAPS) {
-        /* The gap is as long as both.  What was used between them looks
+        /* The gap is as long as both.  Files that were used between them look
          * younger. */
         gaps[1].from -= gaps[0].to - gaps[0].from;
         drop_first(uptime);

@@ -2,10 +2,10 @@
  * Copyright (C) the ngx_symcache authors
  *
  * How long a file was unused, counting only time in which its use would have
- * been noted.  The clock alone does not tell that: it may be set wrongly, and
+ * been noted.  The clock alone does not show that: it may be set wrongly, and
  * it goes on while no helper is running.  Therefore each pass of cleaning
- * compares the clock with the time for which the helper has been running.
- * What the clock is ahead by is a gap, which does not count for any file.
+ * compares the clock with the time for which the helper has been running.  If
+ * the clock is ahead, the difference is a gap, which does not age any file.
  *
  * The time of the last pass is noted in the store, in <root>/.clock:
  *
