@@ -24,7 +24,7 @@ void cleaning_add(struct cleaning *cleaning, struct config *config);
 /* The store goes: it is not cleaned any more. */
 void cleaning_drop(struct cleaning *cleaning, const struct config *config);
 
-/* A file had no room: what is cleaned from now on makes some. */
+/* A file did not fit: from now on cleaning makes room for it. */
 void cleaning_want(struct cleaning *cleaning,
                    const struct space_request *request);
 

@@ -19,8 +19,8 @@
  * servers and buckets are refused.
  *
  * A client's credentials are in the memory of this process, and are sent to
- * the client's host; they are on no disk.  They are a part of what a store is
- * named by, so whoever has others has another store.
+ * the client's host; they are on no disk.  They are part of the name of a
+ * store, so clients with other credentials have another store.
  */
 #ifndef SYMCACHED_GUEST_H
 #define SYMCACHED_GUEST_H

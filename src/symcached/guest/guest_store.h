@@ -20,7 +20,7 @@ struct guest_store {
     struct turn turn;
 };
 
-/* What all stores share. */
+/* Data shared by all stores. */
 struct guest_context {
     struct event_base *base;
     struct tiers *tiers; /* that has none: scheduler_new() wants one */

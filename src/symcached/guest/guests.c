@@ -30,10 +30,10 @@
 #define SHOWN_MAX 40        /* stores */
 #define WANT_PAUSE_MS 60000 /* between two times that all make room */
 
-/* A store that nobody has asked for so long is closed; it is opened again when
- * somebody does.  No call lasts longer.  Where they take more than a part of
- * the descriptors of the process, that is sooner, and a call that takes longer
- * between two of its rounds misses what it asks for then. */
+/* A store without requests for so long is closed; the next request opens it
+ * again.  No call lasts longer.  If the stores take more than a part of the
+ * descriptors of the process, they are closed sooner, and a call with a longer
+ * pause between two of its rounds then misses its files. */
 #define OPEN_MS (20 * 60 * 1000)
 #define OPEN_SHORT_MS (60 * 1000)
 #define OPEN_DESCRIPTORS 6 /* of one, with a connection */
@@ -178,7 +178,7 @@ static const char *text_of(const cJSON *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* Keeps what may be shown of a scope. */
+/* Keeps the part of a scope that may be shown. */
 static void note_scope(struct guest *guest, const char *scope)
 {
     char *p;
@@ -233,7 +233,7 @@ static size_t split(const cJSON *list, struct group groups[SOURCES_MAX])
     return n;
 }
 
-/* What a store is named by: all that is said of its sources, and the scope if
+/* The input for the name of a store: all keys of its sources, and the scope if
  * one of them is not public. */
 static int print_name(const struct guests *guests, const struct group *group,
                       const char *scope, char name[STORE_NAME + 1])
@@ -526,7 +526,7 @@ static bool is_idle(const struct guests *guests,
            clock_ms() - place->asked > (uint64_t)guests->tenants.idle * 1000;
 }
 
-/* Cleans what has had jobs, and closes what nobody asks for. */
+/* Cleans stores that have had jobs, and closes unused ones. */
 static void look_at(struct guests *guests, struct guest *guest)
 {
     struct scheduler_gauges g;
@@ -577,8 +577,8 @@ static void on_space_wanted(void *arg, const struct space_request *request)
     }
 }
 
-/* Finds the stores of a former process.  Without the key of their names, they
- * are nobody's. */
+/* Finds the stores of a former process.  Without the key of their names, no
+ * list of sources leads to them. */
 static int read_root(struct guests *guests, bool is_new)
 {
     DIR *dir = opendir(guests->tenants.root);

@@ -5,16 +5,16 @@
  *
  * A list of sources is split: each source that is public has a store of its
  * own, which is the same for all scopes; the others of a list together have
- * one, for this scope and these sources only.  What a public source gave is
- * thus given to nobody but who names that source, in the same words and with
- * the same credentials.
+ * one, for this scope and these sources only.  So files of a public source are
+ * only served to clients that name that source with the same keys and the same
+ * credentials.
  *
  * There are at most so many stores as the configuration says; for another one
  * the one goes that was not asked for the longest.  It takes a place of the
- * scope that asked for it, until another scope asks for it as well; a scope has
- * at most a quarter, and drives out its own stores when it has more.  What more
- * than one scope has asked for is counted by itself.  So nobody can drive out
- * the stores of others by making up lists.
+ * scope that asked for it, until another scope asks for it as well; a scope
+ * has at most a quarter, and drives out its own stores when it has more.
+ * Stores that several scopes have asked for are counted by themselves.  So a
+ * client cannot drive out the stores of others by making up lists.
  */
 #ifndef SYMCACHED_GUESTS_H
 #define SYMCACHED_GUESTS_H
@@ -74,7 +74,7 @@ void guests_add(const struct guests *guests, cJSON *array,
  * message; takes it over. */
 int guests_report(struct guests *guests, int fd);
 
-/* Ends all jobs; who waits is answered.  No store is found any more. */
+/* Ends all jobs and answers their waiters.  No store is found any more. */
 void guests_stop(struct guests *guests);
 
 void guests_free(struct guests *guests); /* NULL is allowed */

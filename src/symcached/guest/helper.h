@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The process that has the guest stores, as symcached sees it: it is started
- * with the first one, and again when it has ended.  The socket on which it is
- * asked is symcached's, so that who asks meanwhile waits.
+ * with the first one, and again when it has ended.  symcached owns its socket,
+ * so that requests wait meanwhile.
  */
 #ifndef SYMCACHED_GUEST_HELPER_H
 #define SYMCACHED_GUEST_HELPER_H
@@ -18,8 +18,8 @@ struct guest_helper;
 
 /*
  * Listens on "sock" in the folder of tenants, and starts the process, which
- * logs to a file or, with NULL, where this one does.  Like "listen", what is
- * said of tenants takes effect at the start only.  NULL with a sentence in
+ * logs to a file or, with NULL, where this one does.  Like "listen", the
+ * settings of tenants take effect at the start only.  NULL with a sentence in
  * error.
  */
 struct guest_helper *guest_helper_new(struct event_base *base,
@@ -27,7 +27,7 @@ struct guest_helper *guest_helper_new(struct event_base *base,
                                       const char *log, bool is_verbose,
                                       char *error, size_t size);
 
-/* What it said last of its stores, as guests_json(), to be deleted; it may be
+/* Its last report about its stores, as guests_json(), to be deleted; it may be
  * NULL. */
 cJSON *guest_helper_json(const struct guest_helper *helper);
 

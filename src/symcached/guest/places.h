@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Who has a place among the guest stores, and who goes for another one: see
- * guests.h for the rule.  Knows nothing of what a store is.
+ * The places of the guest stores: which store has one, and which is closed for
+ * another one; see guests.h for the rule.  Knows nothing else about stores.
  */
 #ifndef SYMCACHED_GUEST_PLACES_H
 #define SYMCACHED_GUEST_PLACES_H
@@ -16,7 +16,7 @@
 
 TAILQ_HEAD(places_list, guest_place);
 
-/* A scope with stores that nobody else has asked for. */
+/* A scope with stores that no other scope has asked for. */
 struct places_scope {
     char name[STORE_NAME + 1];
     struct turns_party party; /* of their conversions */
@@ -52,7 +52,8 @@ void places_clear(struct places *places); /* it is empty */
 
 struct guest_place *places_find(const struct places *places, const char *name);
 
-/* A request begins: what it asks for does not go for what it asks for next. */
+/* A request begins: a store that it asks for is not closed for the next one
+ * that it asks for. */
 void places_begin(struct places *places);
 
 /* Gives it a place.  Returns 0, or -1 without memory. */

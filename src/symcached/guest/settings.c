@@ -177,7 +177,7 @@ static void add_hosts(cJSON *root, const struct tenants_config *tenants)
     }
 }
 
-/* What is the same for one store and for all. */
+/* Settings that are the same for one store and for all. */
 static cJSON *add_times(cJSON *root, const struct limits_config *l)
 {
     cJSON *limits = cJSON_AddObjectToObject(root, "limits");

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names of guest stores, which are those of their folders.  What they are made
- * of has secrets, and they are shown: so they are an HMAC with a key that only
- * this machine has, and nobody can find out by trying whether one was made of
- * a certain secret.  The key is in a file, so that stores are found again
+ * Names of guest stores, which are those of their folders.  Their input has
+ * secrets, and the names are shown: so they are an HMAC with a key that only
+ * this machine has, and a client cannot test by trying whether a name was made
+ * from a certain secret.  The key is in a file, so that stores are found again
  * after a restart.
  */
 #ifndef SYMCACHED_GUEST_STORE_NAME_H
