@@ -132,7 +132,8 @@ static void begin(struct lookup_batch *batch, lookup_scheduler_fn find,
     url_path_clear(&t);
 }
 
-/* Nobody can be told later: who waits is told that a job runs. */
+/* The batch cannot be answered later: for lookups that wait, the answer is
+ * that a job runs. */
 static void stop_waiting(struct lookup_batch *batch)
 {
     struct scheduler_answer pending = {.kind = SCHEDULER_PENDING,
@@ -177,7 +178,7 @@ static struct lookup_batch *batch_new(waiting_lookup_ended_fn ended, void *arg)
     return batch;
 }
 
-/* Returns what is wrong with a body, or NULL. */
+/* Returns the fault of a body as a sentence, or NULL. */
 static const char *check_body(struct evbuffer *body)
 {
     size_t size = evbuffer_get_length(body), n = 0, i;

@@ -28,8 +28,8 @@ void reports_free(struct reports *reports); /* NULL is allowed */
  *                            is not the file's
  *   valid                    seconds, 1 to 300, after which it is forgotten
  *
- * in the place of the last one with this name and listen.  What is kept is of
- * a fixed size, whatever is sent.  Returns NULL, or what is wrong with it.
+ * in the place of the last one with this name and listen.  The size of a kept
+ * report is fixed, whatever is sent.  Returns NULL, or what is wrong with it.
  */
 const char *reports_take(struct reports *reports, const char *text,
                          size_t size);

@@ -42,7 +42,8 @@ static bool is_unix(int fd)
            domain == AF_UNIX;
 }
 
-/* Is the client root, or our own user?  The kernel has noted who connected. */
+/* Is the client root, or our own user?  The kernel has noted the user that
+ * connected. */
 static bool is_own(int fd)
 {
     struct ucred peer;

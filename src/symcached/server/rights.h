@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Who may ask for what on the helper's sockets.
+ * Permissions of clients on the helper's sockets.
  */
 #ifndef SYMCACHED_SERVER_RIGHTS_H
 #define SYMCACHED_SERVER_RIGHTS_H
@@ -11,7 +11,7 @@
 struct config;
 struct evhttp_request;
 
-/* What a page needs; each includes the ones before it. */
+/* The right that a page needs; each includes the ones before it. */
 enum right {
     RIGHT_LOOKUP, /* tells of one key, and nothing of where it comes from */
     RIGHT_READ,   /* tells what goes on, with the places of sources */
@@ -31,12 +31,12 @@ enum rights_socket {
  * Returns whether the client may ask for a page.  Otherwise answers with 401
  * or 403 and the reason.
  *
- * On "admin_listen" everything is allowed, on "uploads.listen" uploads are, and
- * nothing else, to everybody who can connect.  On "listen" the client must send
- * "listen_token", if there is one.  Then lookups are allowed to everybody,
- * reading on a Unix socket or with the token.  The rest is allowed if
- * there is no "admin_listen", on a Unix socket to root and the helper's own
- * user, over TCP with the token.
+ * On "admin_listen" every client that can connect may do everything, and on
+ * "uploads.listen" it may upload, and nothing else.  On "listen" the client
+ * must send "listen_token", if there is one.  Then every client may look files
+ * up; reading needs a Unix socket or the token.  The rest is allowed if there
+ * is no "admin_listen", on a Unix socket to root and the helper's own user,
+ * over TCP with the token.
  */
 bool rights_check(const struct config *config, enum rights_socket socket,
                   enum right right, struct evhttp_request *req);

@@ -245,7 +245,7 @@ static void add_features(cJSON *object, unsigned features)
     }
 }
 
-/* What the client gets to know of a file that is stored. */
+/* The client's view of a stored file. */
 static void add_file(cJSON *answer, const char *sum, const char *name,
                      const char *asked, const struct symstore_path *place)
 {
@@ -560,7 +560,8 @@ void sentry_page(struct uploads *uploads, const struct config *config,
     bool only_try;
     int status = 404;
 
-    /* If nginx should send the body after all, it is no further request. */
+    /* If nginx sends the body nevertheless, it must not be read as another
+     * request. */
     reply_header(req, "Connection", "close");
     if (config->uploads.root != NULL && page != PAGE_NONE) {
         status = check_token(config, req, user, &only_try, &wrong);

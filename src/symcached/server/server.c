@@ -42,8 +42,9 @@
  * to be stored. */
 #define DRAIN_SECONDS 3
 
-/* Files of Unix sockets.  Everybody may ask; who may not is kept out by the
- * folder.  Those who administrate belong to symcached's group. */
+/* Modes of the files of Unix sockets.  Every user may look files up; the
+ * rights of the folder keep others out.  Administrators belong to symcached's
+ * group. */
 #define LISTEN_MODE 0666
 #define ADMIN_MODE 0660
 
@@ -294,7 +295,7 @@ static void page_jobs(struct server *s, struct url_path *t, const char *query,
     reply_json(req, object);
 }
 
-/* What get() tells of all stores. */
+/* The objects of get() for all stores. */
 static cJSON *gather(const struct server *s,
                      cJSON *(*get)(const struct scheduler *scheduler))
 {
@@ -578,7 +579,7 @@ static void drained(struct server *s)
     }
 }
 
-/* The tiers have what was to be stored in them. */
+/* The tiers have stored all files of their queues. */
 static void on_stored(void *arg)
 {
     struct server *s = arg;

@@ -25,9 +25,9 @@ struct event_base *server_event_base(void);
 
 /*
  * Listens on "listen" and "admin_listen" of the scheduler's configuration;
- * rights.h tells who may ask for what there.  A socket file that nobody
- * accepts on is replaced.  The file of the first is open to every user of the
- * machine (mode 0666), that of the second to symcached's user and group
+ * rights.h has the permissions of clients there.  A socket file without a
+ * listening process is replaced.  The file of the first is open to every user
+ * of the machine (mode 0666), that of the second to symcached's user and group
  * (0660).  The base must come from server_event_base().
  *
  * guests: of the guest helper, whose lookups are in these stores, or NULL;
@@ -48,9 +48,9 @@ void server_config_stale(struct server *server, const char *why);
 
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()
- * before, which answers all who wait.  done is called once, perhaps from inside
- * this function: when all answers are sent, and what waits for a tier is stored
- * there, or after a few seconds.
+ * before, which answers all waiters.  done is called once, perhaps from inside
+ * this function: when all answers are sent and all waiting files are stored in
+ * their tiers, or after a few seconds.
  */
 void server_stop(struct server *server, void (*done)(void *arg), void *arg);
 

@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What /v1/jobs, /v1/sources and /v1/misses tell, and who reported, in one
- * object that nginx's module passes on to browsers as it is.
+ * The contents of /v1/jobs, /v1/sources and /v1/misses and the reports of
+ * other programs, in one object that nginx's module passes on to browsers
+ * unchanged.
  */
 #ifndef SYMCACHED_SERVER_STATUS_H
 #define SYMCACHED_SERVER_STATUS_H

@@ -106,7 +106,8 @@ static void on_done(void *arg, const struct upload_result *result)
     free(s);
 }
 
-/* who --------------------------------------------------------------------- */
+/* permissions
+ * --------------------------------------------------------------------- */
 
 static int base64_digit(char c)
 {
@@ -142,7 +143,7 @@ static bool decode(const char *text, char to[KEY_MAX])
     return text[strspn(text, "=")] == '\0' && strlen(to) == len;
 }
 
-/* What is left of a header that has a scheme, or NULL. */
+/* The part of a header after its scheme, or NULL. */
 static const char *after_scheme(const char *value, const char *scheme)
 {
     size_t len = strlen(scheme);

@@ -82,7 +82,8 @@ static void answer_error(struct evhttp_request *req, int status,
     reply_error(req, status, "upload-failed", text);
 }
 
-/* who ---------------------------------------------------------------------- */
+/* permissions
+ * ---------------------------------------------------------------------- */
 
 /* Returns 0, or the status of a refusal with *wrong. */
 static int check_token(const struct config *config, const char *query,
@@ -119,7 +120,7 @@ static void forget(struct entry *entry)
     free(entry);
 }
 
-/* Forgets what nobody has completed. */
+/* Drops uploads that no client has completed. */
 static void forget_old(struct symuploads *symuploads)
 {
     struct entry *entry, *next;
@@ -159,7 +160,7 @@ static bool has_place(struct symuploads *symuploads, const char *user)
     return oldest != NULL;
 }
 
-/* Whoever knows the key may send: it is as good as a token. */
+/* Every client that knows the key may upload: it is as good as a token. */
 static struct entry *find(const struct symuploads *symuploads, const char *key)
 {
     struct entry *entry, *found = NULL;
@@ -297,7 +298,7 @@ static void check_status(const struct config *config, bool only_try,
     answer(req, "{ \"status\": \"%s\" }\n", is_there ? "FOUND" : "MISSING");
 }
 
-/* Cuts a verb that stands behind a colon.  Returns it, or "". */
+/* Cuts off a verb after a colon.  Returns it, or "". */
 static char *cut_verb(char *segment)
 {
     char *colon = strrchr(segment, ':');

@@ -21,7 +21,7 @@ struct symuploads;
 struct uploads;
 struct url_path;
 
-/* What is remembered of uploads between two requests.  NULL without memory. */
+/* The state of uploads between two requests.  NULL when out of memory. */
 struct symuploads *symuploads_new(struct uploads *uploads);
 void symuploads_free(struct symuploads *symuploads); /* NULL is allowed */
 

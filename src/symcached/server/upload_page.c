@@ -102,7 +102,8 @@ static void add_untold(cJSON *object, const char *untold)
     }
 }
 
-/* The object that Tecken answers with; what it says of its bucket is ours. */
+/* The object that Tecken answers with; its fields about a bucket describe our
+ * store. */
 static void answer_form(const struct page *page,
                         const struct upload_result *result)
 {
@@ -174,7 +175,8 @@ static void on_done(void *arg, const struct upload_result *result)
     free(page);
 }
 
-/* who -------------------------------------------------------------------- */
+/* permissions
+ * -------------------------------------------------------------------- */
 
 const struct upload_token *upload_token_find(const struct config *config,
                                              const char *value)
@@ -471,7 +473,8 @@ void upload_page(struct uploads *uploads, const struct config *config,
     const char *wrong;
     int status;
 
-    /* If nginx should send the body after all, it is no further request. */
+    /* If nginx sends the body nevertheless, it must not be read as another
+     * request. */
     reply_header(req, "Connection", "close");
     if (page == NULL) {
         reply_error(req, 503, "out-of-memory", "out of memory");

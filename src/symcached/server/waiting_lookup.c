@@ -19,7 +19,7 @@
 #include "proto/header.h"
 #include "proto/path.h"
 
-/* What is asked if the client cannot be sent elsewhere. */
+/* The lookup if the client cannot be redirected. */
 struct question {
     struct scheduler *scheduler;
     char store[SYMCACHE_STORE_MAX + 1]; /* a reload replaces the store itself */
@@ -409,7 +409,7 @@ static void watch_close(struct event_base *base, struct waiting_lookup *lookup)
     }
 }
 
-/* What is left of the time that the client waits. */
+/* The rest of the time that the client waits. */
 static unsigned seconds_left(const struct waiting_lookup *lookup)
 {
     unsigned spent = (unsigned)((clock_since(lookup->began) + 999) / 1000);
