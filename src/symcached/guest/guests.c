@@ -398,8 +398,7 @@ struct scheduler *guests_find(struct guests *guests, const char *name)
     return guest->store->scheduler;
 }
 
-/* what is told -------------------------------------------------------------
- */
+/* reports ----------------------------------------------------------------- */
 
 /* Unix time of a time of clock_ms(). */
 static double unix_time(uint64_t ms)

@@ -160,8 +160,7 @@ int places_use(struct places *places, struct guest_place *place,
     return place->scope != NULL || place->is_shared ? 0 : -1;
 }
 
-/* who goes -----------------------------------------------------------------
- */
+/* eviction ---------------------------------------------------------------- */
 
 static struct guest_place *unless_asked(const struct places *places,
                                         struct guest_place *place)

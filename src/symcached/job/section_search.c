@@ -107,7 +107,7 @@ bool section_wants_file(const struct job *job)
     return job->section != NULL && job->section->part != PART_SECTION;
 }
 
-/* requests to a source ---------------------------------------------- */
+/* requests to a source ---------------------------------------------------- */
 
 static bool has_part(const struct job *job, enum part part)
 {

@@ -53,8 +53,7 @@ static void answer_error(struct evhttp_request *req, int status,
     reply_object(req, status, object);
 }
 
-/* who ----------------------------------------------------------------------
- */
+/* permissions ------------------------------------------------------------- */
 
 /* Returns 0, or the status of a refusal with *wrong. */
 static int check_token(const struct config *config, struct evhttp_request *req,

@@ -318,7 +318,7 @@ void tiers_free(struct tiers *tiers)
 
 #define TIERS_SHOWN 40 /* the page of the status takes no more */
 
-/* statistics ------------------------------------------------------------ */
+/* statistics -------------------------------------------------------------- */
 
 static const char *const breaker_names[] = {"closed", "open", "half_open"};
 

@@ -47,7 +47,7 @@ bool peers_is_self(const char *from)
     return strcmp(from, self()) == 0;
 }
 
-/* waits --------------------------------------------------------------- */
+/* waits ------------------------------------------------------------------- */
 
 static void keep_untold(struct peers *peers);
 

@@ -129,7 +129,7 @@ void upload_refuse_errno(struct upload *u, int errnum, const char *what)
            strerror(errnum));
 }
 
-/* 3: invalidation ------------------------------------------- */
+/* 3: invalidation --------------------------------------------------------- */
 
 static bool is_stored(const struct upload_file *file)
 {
