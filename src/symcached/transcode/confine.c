@@ -35,7 +35,7 @@
 
 #define STATUS_MAX 512 /* bytes; bwrap writes two short lines */
 
-/* What a program needs of the system, where it is there. */
+/* The paths of the system that a program needs, if they exist. */
 static const char *const system_paths[] = {
     "/usr",
     "/bin",
@@ -169,8 +169,8 @@ static void add_namespaces(struct words *words,
     }
 }
 
-/* Whatever can be written lies in the work folder, on a disk that is watched:
- * the file systems that bwrap makes in memory become read-only. */
+/* Only the work folder is writable, because its disk is watched: the file
+ * systems that bwrap makes in memory become read-only. */
 static void add_files(struct words *words, const struct command *command,
                       const struct transcoder_config *transcoder,
                       const struct command_paths *paths)

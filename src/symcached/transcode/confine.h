@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The profile of a transcoder: what it may do beside computing.  A confined
+ * The profile of a transcoder: its permissions besides computing.  A confined
  * transcoder is run by bwrap (bubblewrap), in namespaces of its own: it sees
  * the system's programs and libraries, the paths of "read", its PDB and its
  * work folder, and of these only the last is writable; no other process; and
@@ -34,8 +34,9 @@ struct confine {
 };
 
 /*
- * Makes what a run needs; confine must be all zeroes.  Call confine_clear()
- * even after an error.  Returns 0, or -1 with a sentence in error.
+ * Makes the resources of a run; confine must be all zeroes.  Call
+ * confine_clear() even after an error.  Returns 0, or -1 with a sentence in
+ * error.
  */
 int confine_begin(struct confine *confine,
                   const struct transcoder_config *transcoder, char *error,

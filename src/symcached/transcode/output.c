@@ -58,7 +58,8 @@ static void take(struct output *output, const char *dir,
 static void walk(struct output *output, int fd, const char *path,
                  unsigned depth);
 
-/* What is too deep or not readable cannot be counted: it is too much. */
+/* A folder that is too deep or not readable cannot be counted, so it counts as
+ * too much. */
 static void walk_below(struct output *output, int fd, const char *path,
                        const char *name, unsigned depth)
 {

@@ -31,7 +31,8 @@ void output_look(struct output *output, const char *folder,
 /* Is there more than is looked at? */
 bool output_is_endless(const struct output *output);
 
-/* Returns NULL if the output is one SymCache file, or what is wrong with it. */
+/* Returns NULL if the output is one SymCache file, or else its fault as a
+ * sentence. */
 const char *output_judge(const struct output *output);
 
 #endif

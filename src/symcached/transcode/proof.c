@@ -86,7 +86,7 @@ static bool is_from(struct msghdr *message, pid_t pid)
 }
 
 /* Each message has its sender with it.  There is no space for descriptors,
- * which somebody might send. */
+ * which a hostile process might send. */
 enum proof proof_read(const struct proof_channel *channel, pid_t pid)
 {
     union {

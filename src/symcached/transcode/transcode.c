@@ -119,8 +119,8 @@ bool transcode_proves(const struct transcoder_config *transcoder)
  */
 
 /*
- * These signals come from somebody who ends a process for reasons of their own:
- * a service manager, a shell that is closed, the kernel when memory runs out.
+ * These signals end a process for reasons outside of it: a service manager, a
+ * shell that is closed, the kernel when memory runs out.
  */
 static bool is_from_outside(int sig)
 {
@@ -128,10 +128,10 @@ static bool is_from_outside(int sig)
 }
 
 /*
- * Exit codes that say nothing about the file: EX_TEMPFAIL; those of shells for
- * a program that they cannot run (126, 127) or that somebody ended (above 128);
- * that of ssh for its connection (255); and those of our converter for input
- * and output (2) and for a sandbox that cannot be set up (10).
+ * Exit codes that prove nothing about the file:  EX_TEMPFAIL; those of shells
+ * for a program that they cannot run (126, 127) or that a signal ended (above
+ * 128); that of ssh for its connection (255); and those of our converter for
+ * input and output (2) and for a sandbox that cannot be set up (10).
  */
 static bool is_code_of_machine(const struct transcode *transcode, int code)
 {
@@ -426,7 +426,7 @@ bool transcode_takes_path(const struct transcoder_config *transcoder,
            strcmp(strrchr(path, '/') + 1, name) == 0;
 }
 
-/* Makes what the work directory has to hold when the process begins. */
+/* Fills the work directory before the process begins. */
 static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
                    char cwd[PATH_MAX], char tmp[PATH_MAX])
 {
@@ -491,7 +491,7 @@ static int limit(struct transcode *transcode, struct child_options *options)
     return 0;
 }
 
-/* Looks at what a confined transcoder has written so far. */
+/* Checks the files that a confined transcoder has written so far. */
 static void on_usage(evutil_socket_t fd, short what, void *arg)
 {
     struct transcode *transcode = arg;
@@ -526,8 +526,8 @@ static int watch_usage(struct transcode *transcode)
     return 0;
 }
 
-/* Has our converter check what it makes.  Writes how it is told to text and
- * returns it; or NULL, if another one runs. */
+/* Has our converter check its output.  Writes the setting for its environment
+ * to text and returns it; or NULL, if another transcoder runs. */
 static const char *ask_proof(struct transcode *transcode,
                              struct child_options *options,
                              char text[PROOF_TEXT])

@@ -9,9 +9,9 @@
  * is blamed on the file.  If it fails on the canary, too, then its former
  * failures of this row are no longer blamed on their files, either.
  *
- * A transcoder is left alone for a while when it fails on the canary, or when
- * it fails for different files in a row by no fault of theirs.  After that, one
- * job runs it, and the end of this run decides whether it works again.
+ * A transcoder is paused for a while when it fails on the canary, or when it
+ * fails for different files in a row without a fault of theirs.  After that,
+ * one job runs it, and the end of this run decides whether it works again.
  *
  * Knows nothing of jobs and processes.  A reload forgets all of it.
  */
@@ -117,7 +117,7 @@ void trust_failed(struct trust *trust, const symcache_key_t *key,
 /* It failed on this key.  Is it to be tried on the canary? */
 bool trust_needs_canary(const struct trust *trust, const symcache_key_t *key);
 
-/* It is not: this failure is believed.  version is what was to be made. */
+/* It is not: this failure is believed. version: the one to be made. */
 void trust_believes(struct trust *trust, const symcache_key_t *key,
                     const symcache_version_t *version, bool is_probe);
 

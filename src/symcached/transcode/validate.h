@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The last look at what a transcoder made or another server sent, in a
- * sandboxed child process, before it is published.  Only the open SymCache
- * format is public; a file in another one is not judged, unless it was
- * received and is plainly something else: a page, a text, a PDB.  Our own
- * converter makes none: one that a PDB has taken over might.
+ * The last check of a file from a transcoder or another server, in a sandboxed
+ * child process, before it is published.  Only the open SymCache format is
+ * public; a file in another one is not judged, unless it was received and is
+ * plainly something else: a page, a text, a PDB.  Our own converter makes
+ * none: one that a PDB has taken over might.
  */
 #ifndef SYMCACHED_TRANSCODE_VALIDATE_H
 #define SYMCACHED_TRANSCODE_VALIDATE_H

@@ -28,7 +28,7 @@ static int validate_say(int code, const char *what)
 
 /*
  * Is this something that servers send in place of a file by mistake?  Only if
- * so, *what says what it is.
+ * so, sets *what to its name.
  */
 static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 {
