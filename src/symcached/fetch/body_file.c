@@ -133,8 +133,8 @@ static bool body_file_write_failed(struct body_file *body_file, int errnum)
     return body_file_fail(body_file, BODY_FILE_NO_SPACE, reason);
 }
 
-/* What cannot be written is dropped, and is not among the bytes that the file
- * has: it comes again, when the rest does. */
+/* Bytes that cannot be written are dropped and not counted as received: they
+ * come again with the rest. */
 static bool flush(struct body_file *body_file)
 {
     const unsigned char *p = body_file->gathered;

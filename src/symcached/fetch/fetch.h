@@ -22,7 +22,7 @@
 #include "spnego.h"
 
 struct event_base;
-struct hosts;   /* What is known of each host, see host.h. */
+struct hosts;   /* The state of each host, see host.h. */
 struct fetcher; /* The connections; there is one fetcher in the process. */
 struct fetch;
 

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is known of a host, whichever sources and redirects lead to it: whether
- * it asked to be left alone for a while, whether it fails, and how many
- * lookups are using it.  Hosts are told apart by scheme, name and port.
+ * The state of a host, shared by all sources and redirects that lead to it:
+ * whether it asked for a pause, whether it fails, and how many lookups use it.
+ * Hosts are told apart by scheme, name and port.
  *
- * A directory counts as a host, too, under the path in the configuration,
+ * A directory also counts as a host, under the path in the configuration,
  * because a network share can be as slow as a server, or hang.  A process that
  * looks into a directory that hangs cannot always be killed; it counts until
  * it is gone.
@@ -103,7 +103,7 @@ void host_leave(struct host_slot *slot);
 bool host_busy(const struct hosts *hosts, const char *origin,
                const struct limits_config *limits);
 
-/* Returns what is known of one host as an object. */
+/* Returns the state of one host as an object. */
 cJSON *host_json(const struct hosts *hosts, const char *origin);
 
 /* Appends symcached_hosts{state=}. */

@@ -5,9 +5,9 @@
  * and a callback for each transfer that has ended.
  *
  * A kept connection carries more than an address: the rule by which that was
- * judged, a client certificate, a proxy, and whatever the server remembers of
- * who has signed in on it.  So connections are kept in pools, a multi handle
- * each, and a pool serves only transfers that have all of this in common.
+ * judged, a client certificate, a proxy, and the user that the server has
+ * authenticated on it.  So connections are kept in pools, a multi handle each,
+ * and a pool serves only transfers that have all of this in common.
  */
 #ifndef SYMCACHED_FETCH_MULTI_H
 #define SYMCACHED_FETCH_MULTI_H
@@ -24,7 +24,7 @@ struct hosts;
 /* The transfer has ended, and was removed from the multi handle. */
 typedef void (*fetcher_done_fn)(void *arg, CURLcode code);
 
-/* What CURLOPT_PRIVATE of each easy handle points to. */
+/* The target of CURLOPT_PRIVATE of each easy handle. */
 struct fetcher_slot {
     fetcher_done_fn done;
     void *arg;

@@ -33,7 +33,8 @@ static void fetch_response_digest(const char *line, size_t len,
     }
 }
 
-/* Keeps a line of metadata; what has no room is left off as a whole. */
+/* Keeps a line of metadata; a line that does not fit is left out as a
+ * whole. */
 static void fetch_response_meta(struct fetch_response *answer, const char *line,
                                 size_t len)
 {
@@ -55,8 +56,8 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
     }
 }
 
-/* Keeps a line that says what a file with a build id is; what has no room is
- * left off as a whole. */
+/* Keeps a line that describes a file with a build id; a line that does not fit
+ * is left out as a whole. */
 static void fetch_response_debuginfod(struct fetch_response *answer,
                                       const char *line, size_t len)
 {

@@ -55,7 +55,7 @@ struct fetch_response {
     char body[1024]; /* the beginning of the body of an error */
 };
 
-/* Forgets what the last hop has left, except for moved and moved_type. */
+/* Drops the state of the last hop, except for moved and moved_type. */
 void fetch_response_clear(struct fetch_response *answer);
 
 /*

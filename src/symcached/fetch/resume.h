@@ -39,8 +39,8 @@ bool resume_fits(const struct resume *resume,
                  const struct fetch_response *answer);
 
 /*
- * The rest has arrived.  Gives the answer what a 206 need not repeat: the
- * header values of the answer that began the body.
+ * The rest has arrived.  Adds the values that a 206 need not repeat to the
+ * answer: the headers of the answer that began the body.
  */
 void resume_finish(const struct resume *resume, struct fetch_response *answer);
 

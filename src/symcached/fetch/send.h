@@ -2,9 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One HTTP request that fetches no file: PUT or POST with a body or without
- * one, HEAD, or DELETE.  There is one try, redirects are not
- * followed, and no host has a say in it: whoever sends has a breaker of its
- * own.
+ * one, HEAD, or DELETE.  There is one try, redirects are not followed, and the
+ * state of the host does not matter: the caller has a breaker of its own.
  */
 #ifndef SYMCACHED_FETCH_SEND_H
 #define SYMCACHED_FETCH_SEND_H

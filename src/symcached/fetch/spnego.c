@@ -72,7 +72,7 @@ static void spnego_end(struct spnego *spnego, char *header, const char *detail,
     secret_free(header);
 }
 
-/* Returns what the child process wrote, or NULL. */
+/* Returns the output of the child process, or NULL. */
 static char *spnego_header(const struct spnego *spnego)
 {
     char *header = calloc(1, SPNEGO_HEADER + 1);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Makes the header that tells a server by Kerberos who we are (RFC 4559).
+ * Makes the header that authenticates us to a server by Kerberos (RFC 4559).
  * GSS-API waits for the KDC, for DNS and for locks of credential caches, so it
  * runs in a child process and never in the helper.
  */
