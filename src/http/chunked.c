@@ -13,9 +13,9 @@ enum state {
     EXTENSION, /* behind them, up to the end of the line */
     SIZE_LF,
     DATA,
-    DATA_CR, /* behind a chunk */
+    DATA_CR, /* after a chunk */
     DATA_LF,
-    TRAILER, /* behind the last chunk, at the begin of a line */
+    TRAILER, /* after the last chunk, at the start of a line */
     FIELD,
     FIELD_LF,
     END_LF,
@@ -49,7 +49,7 @@ static enum state read_size(struct http_chunked *c, char byte)
     return byte == ';' || byte == ' ' || byte == '\t' ? EXTENSION : MALFORMED;
 }
 
-/* What nobody reads: up to CR, without other control characters. */
+/* Skips unused text: up to CR, without other control characters. */
 static enum state pass_over(struct http_chunked *c, char byte,
                             enum state state, enum state behind)
 {

@@ -26,9 +26,9 @@ enum http_chunked_result {
 };
 
 /*
- * Reads on at data + chunked->size, where *size bytes end.  What belongs to
- * the body is moved together there; behind it, and within *size, is then what
- * has not been read: what follows the body, when it is done, or else nothing.
+ * Reads on at data + chunked->size, where *size bytes end.  The parts of the
+ * body are moved together there.  Unread bytes follow them within *size: the
+ * data after the body once it is complete, or else nothing.
  */
 enum http_chunked_result http_chunked_read(struct http_chunked *chunked,
                                            char *data, size_t *size);

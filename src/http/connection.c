@@ -16,12 +16,12 @@
 #include "output.h"
 #include "reply_head.h"
 
-/* What the server's input takes: most requests are whole in it. */
+/* The size of the server's input: most requests fit into it as a whole. */
 #define INPUT_ROOM 65536
 
 #define INPUT_LEAST 1024
 
-/* What is read at a time of a body that goes into a spool. */
+/* The bytes read at a time of a body that goes into a spool. */
 #define SPOOL_ROOM (256 * 1024)
 
 /* How long a client may be silent; nginx closes idle connections after 60 s
@@ -32,8 +32,9 @@
 #define HEAD_MS 30000
 #define REQUEST_MS 300000
 
-/* How long is read, and thrown away, what a client sends that does not look
- * for its answer meanwhile.  A close would take the answer from it. */
+/* How long to read and discard the data of a client that sends on without
+ * reading its answer.  If we closed the connection, the client would lose the
+ * answer. */
 #define LINGER_MS 20000
 
 /* Bytes of inputs that wait for the rest of a request, of all threads. */
@@ -101,8 +102,8 @@ static size_t room_for(const struct http_connection *c, size_t size)
 }
 
 /*
- * What is left over in the server's input, or behind a request in its own, is
- * kept until more comes.  Returns false if there is no room for it.
+ * Keeps the rest of the server's input, or the data after a request in its own
+ * input, until more comes.  Returns false if it does not fit.
  */
 static bool keep(struct http_connection *c, struct http_input *in)
 {
@@ -225,8 +226,8 @@ static void flush(struct http_connection *c)
  */
 
 /*
- * Sends what is there, from outside take().  What is to be done then is done
- * in a turn of its own: who answers a request has still its texts.
+ * Sends what is there, from outside take().  Further steps run in a turn of
+ * their own, because the caller that answers a request still uses its texts.
  */
 static void send_on(struct http_connection *c)
 {
@@ -437,8 +438,8 @@ static void begin_request(struct http_connection *c, struct http_input *in)
 }
 
 /*
- * What has been read of a request that is not whole, or has no answer yet,
- * stays with the connection; the server gets another input for the next one.
+ * The data of a request that is incomplete or unanswered stays with the
+ * connection; the server gets another input for the next one.
  */
 static void settle(struct http_connection *c, struct http_input *in)
 {
@@ -458,7 +459,7 @@ static void settle(struct http_connection *c, struct http_input *in)
     }
 }
 
-/* Answers what is whole in an input, which has grown. */
+/* Answers the complete requests in an input that has grown. */
 static void take(struct http_connection *c, struct http_input *in)
 {
     int rc = 1;
@@ -518,9 +519,9 @@ static void receive(struct http_connection *c)
 
 /*
  * The client sends nothing more, and either reads on or is gone, which looks
- * the same in TCP.  What it is sent tells: one that is gone answers with a
- * reset, which http_connection_tick() sees.  Clients skip "100 Continue"
- * (RFC 9110, 15.2), but for those of HTTP/1.0.
+ * the same in TCP.  Sending "100 Continue" shows which: a client that is gone
+ * answers with a reset, which http_connection_tick() sees.  Other clients skip
+ * that status (RFC 9110, 15.2), except those of HTTP/1.0.
  */
 static bool may_read_on(const struct http_connection *c)
 {

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A connection of a server: what it has read and what it has still to write.
- * For server.c and streamed_reply.c only.
+ * A connection of a server: its input and its unsent output.  For server.c and
+ * streamed_reply.c only.
  */
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
@@ -101,7 +101,7 @@ void http_connection_watch(struct http_connection *connection, short what);
 /* Its output is the end of the answer. */
 void http_connection_answered(struct http_connection *connection);
 
-/* The client is gone, and whoever works on its request is told. */
+/* The client is gone: tells the code that works on its request. */
 void http_connection_leave_request(struct http_connection *connection);
 
 /* Sends on the part that is on its way. */

@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * evhttp reads from the buffer of a connection; a callback of that buffer sees
- * what comes before evhttp does.  It follows heads and bodies, and notes what
- * is wrong with a head.  evhttp may still take such a head for a request, which
- * is then answered here.
+ * the data before evhttp does.  It follows heads and bodies, and notes the
+ * faults of a head.  evhttp may still take such a head for a request, which is
+ * then answered here.
  */
 #include "evhttp_gate.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Watches the connections of an evhttp.  What they send is also read by
+ * Watches the connections of an evhttp.  Their input is also read by
  * request_head.h: a request that a proxy could understand in another way is
  * refused, and one that is not whole in time ends its connection.
  */
@@ -32,14 +32,14 @@ struct gate_calls {
     void *arg;
 };
 
-/* Watches what is accepted by http.  NULL when out of memory. */
+/* Watches the connections that http accepts.  NULL when out of memory. */
 struct gate *gate_new(struct event_base *base, struct evhttp *http,
                       const struct gate_calls *calls);
 
 /* To be freed after its evhttp.  NULL is allowed. */
 void gate_free(struct gate *gate);
 
-/* The connection goes over to whoever calls: ended is not called for its
+/* The caller takes the connection over: ended is not called for its
  * request. */
 void gate_release(struct evhttp_connection *connection);
 

@@ -27,7 +27,7 @@ struct http_output {
 int http_output_send(struct http_output *output, int fd);
 
 /*
- * Copies what has not been sent and is not ours.  Returns false if there is no
+ * Copies unsent data that belongs to others.  Returns false if there is no
  * memory, or if all copies would have more than most bytes together; one alone
  * may have.
  */

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Who has how many connections: a user of this machine, by a Unix socket, or an
- * address.  So many descriptors are for connections that one user alone cannot
- * take them all.
+ * Counts the connections of each peer: a user of this machine, by a Unix
+ * socket, or an address.  The descriptors for connections are shared out so
+ * that one peer alone cannot take them all.
  */
 #ifndef HTTP_PEER_H
 #define HTTP_PEER_H

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What has been seen of fields that say where the body ends. */
+/* The fields seen so far that determine the end of the body. */
 struct framing {
     bool has_host;
     bool has_length;
@@ -21,7 +21,7 @@ static bool is_token(unsigned char c)
     return (set[c / 32] >> c % 32 & 1) != 0;
 }
 
-/* nginx sends on what it was sent, beyond ASCII as well. */
+/* nginx forwards its input unchanged, including bytes beyond ASCII. */
 static bool is_target(unsigned char c)
 {
     return c > ' ' && c != 0x7F;
@@ -36,7 +36,7 @@ int http_head_find_end(const char *data, size_t size, uint32_t *seen)
 {
     const char *lf;
 
-    /* blank lines before a request are passed over by who calls */
+    /* the caller skips blank lines before a request */
     while ((lf = memchr(data + *seen, '\n', size - *seen)) != NULL) {
         if (lf == data || lf[-1] != '\r') {
             return -400;
@@ -152,7 +152,7 @@ static bool has_word(const char *value, const char *word)
     return false;
 }
 
-/* What a field says of the connection or the body.  Returns 0, or a status. */
+/* Reads a field about the connection or the body.  Returns 0, or a status. */
 static int heed(const char *name, const char *value, struct http_head *head,
                 struct framing *framing)
 {

@@ -23,7 +23,7 @@ enum http_method {
     HTTP_OTHER
 };
 
-/* Texts are given by where they begin behind the head's first byte. */
+/* Texts are given by their offsets from the head's first byte. */
 struct http_head {
     enum http_method method;
     uint32_t path;   /* as sent, without the query */

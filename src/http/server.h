@@ -105,8 +105,9 @@ void http_request_watch(struct http_request *request,
                         void (*gone)(void *arg), void *arg);
 
 /*
- * Takes along what the texts and the body of a request are in that was not
- * answered at once: they stay when it is, until free().  NULL without memory.
+ * Takes over the memory of the texts and the body of a request that was not
+ * answered at once: they stay valid after its answer, until free().  NULL when
+ * out of memory.
  */
 void *http_request_take(struct http_request *request);
 

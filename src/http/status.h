@@ -4,7 +4,7 @@
 #ifndef HTTP_STATUS_H
 #define HTTP_STATUS_H
 
-/* What stands behind a status in an answer. */
+/* The phrase after a status in an answer. */
 const char *http_status_text(int status);
 
 #endif
