@@ -30,7 +30,8 @@ struct bucket_config {
     void *renewal;         /* neither: what reads its keys again; or NULL */
 };
 
-/* What a signed request says of its body; of one without a body, this. */
+/* The hash of the body in a signed request; for a request without a body,
+ * this. */
 #define BUCKET_BODY_HEADER "x-amz-content-sha256"
 #define BUCKET_TOKEN_HEADER "x-amz-security-token"
 #define BUCKET_BODY_EMPTY                                                     \

@@ -85,9 +85,10 @@ typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
                                                 struct curl_slist *headers,
                                                 char **instead);
 
-/* Who may connect to private, loopback and link-local addresses. */
+/* The requests that may connect to private, loopback and link-local
+ * addresses. */
 enum transport_internal {
-    TRANSPORT_OUTSIDE,         /* nobody */
+    TRANSPORT_OUTSIDE,         /* none */
     TRANSPORT_INTERNAL,        /* the source, and whom it redirects to */
     TRANSPORT_INTERNAL_ORIGIN, /* requests to the source's own origin */
 };
@@ -134,7 +135,7 @@ struct transport_config {
 enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };
 
 /*
- * A place that several machines share, behind the disk of each, see
+ * Storage shared by several machines, asked after the disk of each, see
  * symcached/tier/tier.h.
  */
 struct tier_config {
@@ -192,7 +193,7 @@ struct env_config {
     char *value; /* may be a secret */
 };
 
-/* What a transcoder may do, see symcached/transcode/confine.h. */
+/* The permissions of a transcoder, see symcached/transcode/confine.h. */
 enum transcoder_profile {
     PROFILE_DEFAULT, /* while the file is read */
     PROFILE_STRICT,
@@ -312,7 +313,7 @@ struct uploads_config {
     size_t npeers;
 };
 
-/* What Mozilla's protocol answers for a module if an upstream failed. */
+/* The answer of Mozilla's protocol for a module if an upstream failed. */
 enum mozilla_on_failure {
     MOZILLA_ON_FAILURE_FALSE, /* no symbols, as if no source had it */
     MOZILLA_ON_FAILURE_503    /* the client must repeat the whole request */
@@ -478,8 +479,8 @@ struct bucket_keys {
     char *text[TRANSPORT_WRITTEN];
 };
 
-/* Reads keys from how they are written: from files that somebody else renews.
- * May block.  Returns 0, or -1 with the reason in error. */
+/* Reads keys again from their "@file" texts, because another program may renew
+ * these files.  May block.  Returns 0, or -1 with the reason in error. */
 int config_keys_read(const struct bucket_keys *written,
                      struct bucket_keys *keys, char *error, size_t size);
 
@@ -561,8 +562,8 @@ bool config_store_asks(const struct store_config *store,
  */
 const char *config_store_idle(const struct store_config *store);
 
-/* Returns whether a store has what is uploaded, of try builds or of others,
- * among its sources. */
+/* Returns whether a store has uploads, of try builds or of others, among its
+ * sources. */
 bool config_source_is_uploads(const struct source_config *source);
 bool config_store_has_uploads(const struct store_config *store, bool is_try);
 

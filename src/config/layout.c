@@ -11,14 +11,14 @@
 #include "proto/symbol_path.h"
 #include "uploads.h"
 
-/* What only uploads have, where they are a symbol store. */
+/* Formats that only uploads have, where they are a symbol store. */
 #define FORMATS_UPLOADED (1u << FORMAT_SYMBFILE | 1u << FORMAT_PROGUARD)
 
-/* What symbol servers have: neither text, nor that. */
+/* Formats of symbol servers: neither text, nor those above. */
 #define FORMATS_SERVED                                                        \
     (FORMATS_ALL & ~(1u << FORMAT_BREAKPAD | FORMATS_UPLOADED))
 
-/* What has a code id: all but PDBs, portable PDBs and text. */
+/* Formats with a code id: all but PDBs, portable PDBs and text. */
 #define FORMATS_WITH_CODE                                                     \
     (1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_PE |                \
      1u << FORMAT_WASM | 1u << FORMAT_ANY)

@@ -47,7 +47,8 @@ int config_token(struct config_reader *r, const cJSON *item,
     return read_secret(r, item, "\"@/etc/symcached/listen.token\"", true, at);
 }
 
-/* Sets *key to the key in a text.  Returns NULL, or what is wrong. */
+/* Sets *key to the key in a text.  Returns NULL, or the fault as a
+ * sentence. */
 static const char *take_key(const char *text, char **key)
 {
     cJSON *account;

@@ -21,7 +21,7 @@ int config_sources(struct config_reader *r, const cJSON *item,
 int config_source_add(struct config_reader *r, const cJSON *item,
                       const char *name, const char *group);
 
-/* Frees what the struct points to. */
+/* Frees the members of the struct. */
 void config_source_clear(struct source_config *source);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A number that stands for where a store looks.  It changes when a source is
- * added, moved, or changed in what it may have.  A remembered miss is believed
- * only as long as this number is the same, as it is true only for the places
- * that were asked.
+ * A number that identifies the places where a store looks.  It changes when a
+ * source is added or moved, or when the files that it can have change.  A
+ * remembered miss is valid only while this number is the same, because it is
+ * true only for the places that were asked.
  */
 #ifndef CONFIG_SOURCE_FINGERPRINT_H
 #define CONFIG_SOURCE_FINGERPRINT_H

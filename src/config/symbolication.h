@@ -16,7 +16,7 @@
  */
 int config_symbolication(struct config_reader *r, const cJSON *item);
 
-/* Frees what the struct points to. */
+/* Frees the members of the struct. */
 void config_symbolication_clear(struct symbolication_config *symbolication);
 
 #endif

@@ -16,8 +16,8 @@
 #define DAY (24u * 60 * 60)
 #define MIB (1024ull * 1024)
 
-/* What is too easily guessed protects nothing: RFC 2104 wants the length of
- * the hash. */
+/* A key that is easily guessed protects nothing:  RFC 2104 asks for the length
+ * of the hash. */
 #define MAC_KEY_MIN 32
 
 static int read_type(struct config_reader *r, const cJSON *item,
@@ -153,7 +153,7 @@ static int check(struct config_reader *r, const cJSON *item,
         return config_error(r, item, "\"mac_key\" has less than %d characters",
                             MAC_KEY_MIN);
     }
-    /* whoever writes the configuration chose this address */
+    /* the operator chose this address */
     tier->transport.internal = TRANSPORT_INTERNAL_ORIGIN;
     if (tier->kind == TIER_SYMCACHE) {
         tier->read_only = true;

@@ -321,7 +321,7 @@ static void free_list(char **list)
     free(list);
 }
 
-/* Copies argv with "--kind" and the text of a kind behind the program, and with
+/* Copies argv with "--kind" and the text of a kind after the program, and with
  * the map of a script at the end.  NULL when out of memory. */
 static char **command_for(char *const *argv, symcache_kind_e kind)
 {

@@ -26,7 +26,7 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 int config_transport_check(struct config_reader *r, const cJSON *item,
                            struct transport_config *transport);
 
-/* Frees what the struct points to, and wipes secrets. */
+/* Frees the members of the struct, and wipes secrets. */
 void config_transport_clear(struct transport_config *transport);
 
 #endif

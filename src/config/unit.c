@@ -126,8 +126,8 @@ static bool is_in(const char *path, const char *list)
     return false;
 }
 
-/* Can this user write to a folder with that owner and mode?  Groups beside the
- * first are not looked at. */
+/* Can this user write to a folder with that owner and mode?  Only the first
+ * group is checked. */
 static bool may_write(const struct passwd *user, const struct stat *st)
 {
     if (user->pw_uid == 0) {

@@ -38,7 +38,7 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
     }
     uploads->needs_token = true;
     if (r->types == NULL) {
-        return 0; /* who asks no sources has no use for secrets */
+        return 0; /* a program that asks no sources needs no secrets */
     }
     list = fopen(text + 1, "re");
     if (list == NULL) {

@@ -29,7 +29,7 @@ int config_uploads_tier(struct config_reader *r, const cJSON *item);
 /* Moves the sources of uploads of a store before all others. */
 void config_uploads_first(struct store_config *store);
 
-/* Wipes and frees what the struct points to. */
+/* Wipes and frees the members of the struct. */
 void config_uploads_clear(struct uploads_config *uploads);
 
 #endif
