@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The headers by which debuginfod says what a file is, in answers to those who
- * ask by build id.
+ * The headers with which debuginfod describes a file, in answers to requests
+ * by build id.
  */
 
 
@@ -57,7 +57,8 @@ ngx_symcache_debuginfod_size(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 }
 
 
-/* What a server of debuginfod said of a file goes to its own clients. */
+/* Forwards a debuginfod server's description of a file to clients of
+ * debuginfod. */
 
 static ngx_int_t
 ngx_symcache_debuginfod_properties(ngx_symcache_ctx_t *ctx,

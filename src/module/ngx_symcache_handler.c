@@ -204,7 +204,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* Answers by what the zone knows, or NGX_DECLINED if that is no answer. */
+/* Answers from the zone, or returns NGX_DECLINED if the zone has no answer. */
 
 static ngx_int_t
 ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)

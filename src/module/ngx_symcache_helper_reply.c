@@ -12,7 +12,7 @@
 
 
 /*
- * A reply to a lookup has a short JSON text at most; what is longer is not read
+ * A reply to a lookup has a short JSON text at most; a longer one is not read
  * to its end.
  */
 
@@ -470,7 +470,7 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
 
         /*
          * A final 404 is only believed with its reason.  Any other server that
-         * listens at this address by mistake answers 404, too.
+         * listens at this address by mistake also answers 404.
          */
 
         if (!helper->has_reason) {

@@ -335,8 +335,8 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 }
 
 
-/* What is no value of the hint is ignored, as Windows PDBs and their clients
- * have none; of several, the first one counts. */
+/* An invalid value of the hint is ignored, because Windows PDBs and their
+ * clients have none; of several values, the first one counts. */
 
 static void
 ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,

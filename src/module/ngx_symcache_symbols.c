@@ -3,8 +3,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Decides what a request for an original file gets, in a location with
- * symcache_symbols.  How real debuggers take an answer is the reason for each
- * rule here; docs/symbol-server.md tells of it.
+ * symcache_symbols.  Each rule here follows from the way real debuggers treat
+ * answers, see docs/symbol-server.md.
  */
 
 
@@ -102,7 +102,7 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
         return rc;
     }
 
-    /* who asks in two tiers has asked in one, and has got the answer there */
+    /* a client that asks in two tiers has already got the answer in one */
 
     if (ctx->symbol == SYMCACHE_SYMBOL_TWO_TIER
         || ctx->conf->upstream.upstream == NULL)
@@ -139,8 +139,8 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * Beside a PDB that came compressed lies what came.  Who asks for that form
- * alone is told that there is none when there is the PDB only.
+ * The compressed form of a PDB is kept next to it.  A client that asks for
+ * that form alone gets "absent" if only the PDB is there.
  */
 
 static ngx_int_t
@@ -266,8 +266,9 @@ ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * LLVM 14 asks for build ids, has no User-Agent and does not follow a redirect.
- * A URL is signed for GET, so who sends HEAD waits for the file.
+ * LLVM 14 asks for build ids, has no User-Agent and does not follow a
+ * redirect.  A URL is signed for GET, so a client that sends HEAD waits for
+ * the file.
  */
 
 static ngx_uint_t

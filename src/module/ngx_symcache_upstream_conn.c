@@ -506,8 +506,8 @@ ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
 
 
 /*
- * Whether the configuration has another server asked for this reason.  What
- * nobody waits for is told to one server only.
+ * Whether the configuration allows to ask another server for this reason.  A
+ * notice that no request waits for is sent to one server only.
  */
 
 static ngx_uint_t

@@ -122,9 +122,9 @@ ngx_symcache_zone_mix(uint64_t hash, uint64_t n)
 
 
 /*
- * What an absence is known for: a hash of the name in the client's case, as
- * some sources tell cases apart and have a file under another spelling, and of
- * what the helper had forgotten when it was asked.
+ * The value for which an absence holds: a hash of the name in the client's
+ * case, as some sources tell cases apart and have a file under another
+ * spelling, and of what the helper had forgotten when it was asked.
  */
 
 static uint32_t
@@ -325,7 +325,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     if (what != NGX_SYMCACHE_KEY_PRESENT && ctx->hints[0] != '\0') {
 
-        /* it says nothing to those who do not say the same */
+        /* it does not count for clients with other hints */
 
         return;
     }

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Shared memory of the workers: what is known of keys, for as long as
- * symcache_valid says, counters, and the last requests that got no file.
+ * Shared memory of the workers: the state of keys, for the time of
+ * symcache_valid, counters, and the last requests that got no file.
  */
 
 
@@ -92,7 +92,7 @@ uint64_t ngx_symcache_zone_scope(ngx_str_t *root,
     ngx_symcache_loc_conf_t *conf);
 
 /*
- * What the zone knows of the key.  PRESENT also sets versions and nversions of
+ * Looks the key up in the zone.  PRESENT also sets versions and nversions of
  * the context, PENDING its reply.  None of these functions does anything in a
  * location without a zone.
  */

@@ -183,7 +183,7 @@ ngx_symcache_status_format(ngx_http_request_t *r)
 }
 
 
-/* What the helper says is passed on as it is: it was complete, and JSON. */
+/* The helper's page is passed on unchanged: it was complete, and JSON. */
 
 static void
 ngx_symcache_status_replied(ngx_symcache_ctx_t *ctx)
