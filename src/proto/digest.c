@@ -86,7 +86,7 @@ symcache_digest_read(const char *value, size_t len,
         v = member.value;
         n = member.value_len;
 
-        /* Not everybody sends the "=" at the end of base64. */
+        /* Some clients omit the "=" at the end of base64. */
 
         if (!symcache_member_is(&member)
             || n < SYMCACHE_DIGEST_BASE64 + 2

@@ -40,9 +40,9 @@ typedef struct {
 
 
 /*
- * The value of the attribute.  It is believed as long as the file was not
- * changed since.  Whatever changes its content changes mtime, unless somebody
- * sets that back; and nobody can set ctime.
+ * The value of the attribute.  It is valid as long as the file was not changed
+ * since.  A change of its content changes mtime.  A program can set mtime
+ * back, but it cannot set ctime.
  */
 
 typedef struct {

@@ -21,8 +21,8 @@
 
 
 /*
- * Reads 22 characters of base64url, perhaps with "==" behind them.  Returns 1,
- * and sets name, kind and id of the key to those of the symbfile; or 0.
+ * Reads 22 characters of base64url, perhaps followed by "==".  Returns 1, and
+ * sets name, kind and id of the key to those of the symbfile; or 0.
  */
 int symcache_file_id_parse(const char *p, size_t len, symcache_key_t *key);
 

@@ -50,7 +50,7 @@ symcache_hint_is_alnum(char c)
            || (c >= 'a' && c <= 'z');
 }
 
-/* Whatever means nothing in a query is left as it is. */
+/* Characters without a meaning in a query are left as they are. */
 
 static int
 symcache_hint_is_plain(char c)
@@ -452,7 +452,8 @@ symcache_hint_is_checksum(const char *value, size_t len)
 }
 
 
-/* One text for each id, so that all who know it wait for the same job. */
+/* One text for each id, so that all clients with that id wait for the same
+ * job. */
 
 static int
 symcache_hint_is_code_file(const char *value, size_t len)

@@ -2,11 +2,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a client says of a file beyond its key, such as the checksum of a
- * portable PDB.  It helps to find the file, but nothing proves it: what comes
- * of it is remembered for those who say the same, and not for the key.  The
- * exception is the URL of a key whose id is the hash of it, and with that the
- * time from which on its file counts.
+ * A client's hints about a file beyond its key, such as the checksum of a
+ * portable PDB.  They help to find the file, but nothing proves them: the
+ * result is remembered for clients with the same hints, and not for the key.
+ * The exception is the URL of a key whose id is the hash of it, and with that
+ * the time from which on its file counts.
  *
  * Hints are text: "" or "<name>=<value>", joined by "&" in the order of
  * symcache_hint_e, so that equal hints are equal texts.  The values are

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a file of the cache is made for: a kind of artefact, a name and an id.
- * All that disks and the helper's socket write of it is read and printed here.
- * What clients write is read with it, see request.h and symbol_path.h.
- * Pure functions on (pointer, length): no I/O, no allocation, no globals.
+ * The key of a file of the cache: a kind of artefact, a name and an id.  Its
+ * texts on disk and on the helper's socket are read and printed here.  The
+ * paths of clients are read with it, see request.h and symbol_path.h.  Pure
+ * functions on (pointer, length): no I/O, no allocation, no globals.
  *
  * Text of an id, which is also the name of its folder:
  *
@@ -127,10 +127,9 @@ int symcache_key_is_download(const symcache_key_t *key);
 /*
  * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
  * it in lower case, which changes ASCII letters only.  Names that begin with a
- * dot are refused: whatever a daemon keeps beside the folders of keys has such
- * a name.  The kind is set to SymCache, and the type of
- * the id to debug id; the id is left as it is.  On an error the name in *key
- * is undefined.
+ * dot are refused: files that a daemon keeps next to the folders of keys have
+ * such names.  The kind is set to SymCache, and the type of the id to debug
+ * id; the id is left as it is.  On an error the name in *key is undefined.
  */
 symcache_status_e symcache_name_parse(const char *p, size_t len,
     symcache_key_t *key);

@@ -19,7 +19,7 @@
 #define SYMCACHE_KIND_TEXT_MAX  13
 
 
-/* What is in an original: a set. */
+/* The contents of an original: a set. */
 
 #define SYMCACHE_HAS_DEBUG    0x01    /* types, lines, inlined functions */
 #define SYMCACHE_HAS_SYMBOLS  0x02
@@ -65,7 +65,7 @@ typedef enum {
 } symcache_kind_e;
 
 
-/* What is known of a kind: one row, and nothing of it stands elsewhere. */
+/* The properties of a kind: one row, and they are defined nowhere else. */
 
 typedef struct {
     const char  *text;

@@ -2,9 +2,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a file has beside its bytes by the answer that it came with, in an
- * extended attribute of the file: lines "<name>: <value>", each with a line
- * feed.  Names are those of headers, in lower case.  Of a file at a URL:
+ * The properties of a file that came with the answer in which it was received.
+ * They are in an extended attribute of the file: lines "<name>: <value>", each
+ * with a line feed.  Names are those of headers, in lower case.  Of a file at
+ * a URL:
  *
  *   sourcemap      the URL of the source map, from the header SourceMap, or
  *                  X-SourceMap

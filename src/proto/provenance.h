@@ -45,8 +45,8 @@ typedef enum {
 
 /*
  * Where the original was looked for, in another attribute: the member
- * "attempts" of the page /v1/why, as an object that has nothing else.  What
- * does not fit is left out as a whole.
+ * "attempts" of the page /v1/why, as an object that has nothing else.  If it
+ * does not fit, it is left out as a whole.
  */
 
 #define SYMCACHE_PLACES_ATTRIBUTE      "user.symcached.places"

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a client of the cache asks for, by the path of its request.  What
- * debuggers ask a symbol server for is read by symbol_path.h, into the same
- * type.
- * Pure functions on (pointer, length): no I/O, no allocation, no globals.
+ * The file that a client of the cache asks for, by the path of its request.
+ * Requests of debuggers to a symbol server are read by symbol_path.h, into the
+ * same type.  Pure functions on (pointer, length): no I/O, no allocation, no
+ * globals.
  */
 
 

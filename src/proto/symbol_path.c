@@ -578,7 +578,7 @@ symcache_symbol_word(const symcache_part_t *parts, symcache_request_t *req)
            && req->key.id_type == SYMCACHE_ID_HASH;
 }
 
-/* Writes what the name of a key stands for, and a NUL; the length, or 0. */
+/* Decodes the name of a key, and adds a NUL; the length, or 0. */
 
 static size_t
 symcache_name_unescape(char *buf, const symcache_key_t *key)

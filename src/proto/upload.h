@@ -20,7 +20,7 @@
 /* In the answer to HEAD the same time, as an HTTP date. */
 #define SYMCACHE_HEADER_SUNSET   "Sunset"
 
-/* Whatever its value is: the file stays until it is removed by name. */
+/* With any value: the file stays until it is removed by name. */
 #define SYMCACHE_UPLOAD_PINNED   "user.symcached.pinned"
 
 
