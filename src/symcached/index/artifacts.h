@@ -1,15 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which bundles of scripts and source maps, artifacts, have a debug id, or are
- * of a release.  A bundle is an upload under its SHA-1, and is found by empty
- * files beside the uploads:
+ * An index of bundles of scripts and source maps (artifacts) by debug id and
+ * by release.  A bundle is an upload under its SHA-1, and is found by empty
+ * files next to the uploads:
  *
  *   <root>/.artifacts/<debug id>/<SHA-1>
  *   <root>/.artifacts/release-<SHA-256 of release, NUL and dist>/<SHA-1>
  *
- * They are of this machine alone.  One whose bundle is gone counts for
- * nothing.
+ * They are of this machine alone.  One whose bundle is gone is ignored.
  */
 #ifndef SYMCACHED_INDEX_ARTIFACTS_H
 #define SYMCACHED_INDEX_ARTIFACTS_H
@@ -36,7 +35,8 @@ struct artifacts_found {
 int artifacts_note(const char *root, const char *sum, const char *debug_ids,
                    const char *release, const char *dist);
 
-/* Removes what leads to bundles that are gone.  For a thread, too. */
+/* Removes the files that lead to bundles that are gone.  Can run in a
+ * thread. */
 void artifacts_clean(const char *root);
 
 /* The bundles of a list (base/artifact_list.h). */

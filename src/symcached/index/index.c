@@ -25,9 +25,9 @@
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
 
-/* For how long a folder is kept that leads to no file here: longer than any
- * absence is remembered; and one with names by which its id was asked for as
- * long as what was made under these may be in use. */
+/* How long to keep a folder that leads to no file here: longer than any
+ * absence is remembered.  If it has names by which clients asked for its id,
+ * as long as files made under these can be in use. */
 #define KEPT_SECONDS (7 * 86400)
 #define KEPT_ASKED_SECONDS (365 * 86400)
 
@@ -272,7 +272,7 @@ static int make(const char *root, const char *entry)
     return 0;
 }
 
-/* Also where there is no entry: what is known by other names may be old. */
+/* Also without an entry: findings by other names may be old. */
 static int touch(const char *root, const symcache_key_t *key)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];

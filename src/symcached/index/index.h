@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The index of uploads: by which names files are there that have an id.  It is
- * a folder of empty files beside them, which nobody has to read into memory, to
- * repair or to shorten, and which several machines may write at once:
+ * The index of uploads: the names of the files that have an id.  It is a
+ * folder of empty files next to them, which need not be read into memory,
+ * repaired or shortened, and which several machines can write at once:
  *
  *   <root>/.index/<id>/<name>              a file <name>/<id>/<file> is there;
  *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
@@ -19,9 +19,9 @@
  *   <root>/.index/<id>/.<name>             it was asked for by this name
  *
  * An <id> is spelled as in the path of the file.  The tier of uploads has the
- * first five of these, see sharing.h.  All of them are hints: whoever finds a
- * name here looks at the file.  Where entries are lost, index_keep() makes them
- * again of the files themselves.
+ * first five of these, see sharing.h.  All of them are hints: a reader that
+ * finds a name here checks the file.  If entries are lost, index_keep() makes
+ * them again of the files themselves.
  *
  * The time of the folder of an id is when that was last uploaded or removed:
  * what was known of the id before, by any name, does not count any more.
@@ -98,8 +98,8 @@ void index_find(const char *root, const char *folder,
 /* Gives a key such a name. */
 void index_set_name(symcache_key_t *key, const char *name);
 
-/* A file was stored or removed: what is known of its ids is old now, by all
- * their names.  With is_there it has entries.  Returns 0, or an errno. */
+/* A file was stored or removed: marks all findings about its ids as old, by
+ * all their names.  With is_there it has entries.  Returns 0, or an errno. */
 int index_change(const char *root, const struct symstore_path *place,
                  bool is_there);
 
@@ -122,9 +122,9 @@ void index_clean(const char *root, time_t now);
 bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
 
 /*
- * Notes that what is there is asked for by the key's name, so that what is made
- * of it can be dropped.  Returns 0, EDQUOT if it has been asked for by too
- * many, or another errno.
+ * Notes that a client asked for the upload by the key's name, so that files
+ * made from it can be dropped.  Returns 0, EDQUOT if there are too many such
+ * names, or another errno.
  */
 int index_note_asked(const char *root, const symcache_key_t *key);
 
