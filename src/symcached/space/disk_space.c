@@ -115,7 +115,8 @@ void disk_space_want_in(const char *path, uint64_t bytes)
     }
 }
 
-/* Returns 0; -1 if there is no room; -2 if the file system does not tell. */
+/* Returns 0; -1 if there is not enough space; -2 if the file system does not
+ * report it. */
 static int disk_space_try(int fd, uint64_t bytes,
                           const struct cache_config *cache, char *reason,
                           size_t size, struct stat *st)

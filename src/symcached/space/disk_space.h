@@ -14,10 +14,10 @@
 #include "space_request.h"
 
 /*
- * Reserves space behind the end of a file for as many bytes as were announced,
- * so that a body that has begun to arrive can also end.  With 0 bytes it only
- * checks; where there is too little space, it asks for twice as much as has
- * arrived.  What is not used is returned when the file is truncated or
+ * Reserves space after the end of a file for as many bytes as were announced,
+ * so that a body that has begun to arrive can be completed.  With 0 bytes it
+ * only checks; where there is too little space, it asks for twice as much as
+ * has arrived.  Unused space is returned when the file is truncated or
  * removed.  Returns 0; or -1 with the reason in text if less than
  * cache.min_free would be left, or if the file system is full.
  */

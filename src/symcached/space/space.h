@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Space on disks: what is free, who may have it, and how much in all.
+ * Space on disks: free space, requests for it, and the total limit.
  */
 #ifndef SYMCACHED_SPACE_H
 #define SYMCACHED_SPACE_H

@@ -80,7 +80,7 @@ uint64_t space_request_grant(const struct space_usage *space,
     return more < most ? more : most;
 }
 
-/* st_blocks also counts what is reserved behind the end of the file. */
+/* st_blocks also counts space reserved after the end of the file. */
 static void add(struct space_usage *space, const struct stat *st)
 {
     uint64_t disk = (uint64_t)st->st_blocks * 512;

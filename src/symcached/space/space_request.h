@@ -48,7 +48,7 @@ struct space_requests {
     size_t n;
 };
 
-/* A request that finds no place here is dropped: whoever made it asks again. */
+/* A request that finds no place here is dropped: its maker asks again. */
 void space_requests_add(struct space_requests *requests,
                         const struct space_request *request);
 
@@ -67,14 +67,14 @@ uint64_t space_request_most(const struct space_usage *space,
                             enum space_request_kind kind);
 
 /*
- * The number of bytes that must be free to grant a request: room for it, for
- * what is made of it, and for some of the requests that follow.  0 if the
- * request is refused.
+ * The number of bytes that must be free to grant a request: space for it, for
+ * the files made from it, and for some of the next requests.  0 if the request
+ * is refused.
  */
 uint64_t space_request_grant(const struct space_usage *space,
                              enum space_request_kind kind, uint64_t bytes);
 
-/* Adds what is under way in the work folders of a root. */
+/* Adds the files that are being written in the work folders of a root. */
 void space_request_look(const char *root, struct space_usage *space);
 
 #endif

@@ -82,7 +82,7 @@ uint64_t total_left(const struct cache_config *cache)
     for (i = 0; i < config->nstores; i++) {
         space_request_look(config->stores[i].root, &under_way);
     }
-    /* What was lent is counted until the process has ended, written or not. */
+    /* Lent bytes are counted until the process has ended, written or not. */
     used = total->stored + total->lent + under_way.arrived + under_way.claimed;
     most = config->cache.total_size;
     return used < most ? most - used : 0;

@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Keeps cache.total_size: what the stores of a configuration have on their
- * disks in all.  That is stores and downloads, as large as the last pass of
- * cleaning found them, and what is under way in their work folders, as large
- * as that is now.
+ * Enforces cache.total_size, the limit for all files of a configuration's
+ * stores.  They are stores and downloads, with their sizes at the last pass of
+ * cleaning, and the files being written in work folders, with their sizes now.
  *
  * A process has one configuration, whose cache the functions below are given,
  * that of this reload or of one before; beside it, those of guest stores.
@@ -27,7 +26,7 @@ int total_add(struct config *config);
 /* Nothing of that configuration is under way any more. */
 void total_remove(const struct config *config);
 
-/* What the last pass of cleaning left in stores and downloads. */
+/* The bytes that the last pass of cleaning left in stores and downloads. */
 void total_stored(const struct cache_config *cache, uint64_t bytes);
 
 /* The bytes that may be received; UINT64_MAX without a limit. */
