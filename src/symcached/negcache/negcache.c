@@ -139,8 +139,8 @@ void negcache_free(struct negcache *negcache)
 
 /*
  * The hints that a finding depends on, or NULL if it is one of the key: there
- * are none, or the id proves them.  By a hash alone no source can look for
- * anything, so what comes of that is not said of the key.
+ * are none, or the id proves them.  A source cannot look for a hash alone, so
+ * such a result is not a finding about the key.
  */
 static const char *unproved(const symcache_key_t *key, const char *hints)
 {
@@ -342,7 +342,7 @@ bool negcache_was_absent(struct negcache *negcache,
            why == METRIC_OUTDATED_TIME;
 }
 
-/* Does the entry hold for this name, too? */
+/* Does the entry also hold for this name? */
 static bool looked_for(const struct store_config *store,
                        const struct negcache_entry *entry, const char *name)
 {
@@ -566,8 +566,8 @@ static bool is_section_of(const struct failure *f, const char *store,
     return strncmp(id + 1, text, len) == 0 && id[1 + len] == '/';
 }
 
-/* Drops what begins with the prefix of a store and a name; with a key also what
- * was found out with its build id, by whatever name. */
+/* Drops the entries that begin with the prefix of a store and a name; with a
+ * key also the entries of its build id under any name. */
 static unsigned forget_errors(struct negcache *negcache, const char *prefix,
                               const symcache_key_t *key)
 {

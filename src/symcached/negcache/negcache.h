@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Negative cache entries: what is known to be absent or unusable, and why.
- * The rule of each reason says where its entries are kept.  On disk, an entry
- * is a file beside the SymCache files, <pdb>-v<M.m.p>.absent:
+ * Negative cache entries: files known to be absent or unusable, with the
+ * reason.  The rule of each reason says where its entries are kept.  On disk,
+ * an entry is a file beside the SymCache files, <pdb>-v<M.m.p>.absent:
  *
  *   notfound 1795235000 0123456789abcdef\n
  *   local: no such file; msdl: 404\n
@@ -44,11 +44,11 @@ enum negcache_reason {
 };
 
 /*
- * What a reason means: where its entries are kept, for how long, and what they
- * answer.  Which reason an outcome has, and with which life, the caller
- * decides (remember() in job/job_end.c).  docs/caching.md ("Which failure is
- * remembered") has the same table for people, and t/unit/negcache.c compares
- * them.
+ * The rule of a reason: where its entries are kept, for how long, and which
+ * answer they give.  Which reason an outcome has, and with which life, the
+ * caller decides (remember() in job/job_end.c).  docs/caching.md ("Which
+ * failure is remembered") has the same table for people, and t/unit/negcache.c
+ * compares them.
  */
 struct negcache_rule {
     const char *name; /* API: in the file, in answers and in metrics */
@@ -142,8 +142,9 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
  */
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry);
 
-/* Drops the entry of one version, because the file exists now.  One that was
- * made with hints is left, as it answers nobody as long as the file exists. */
+/* Drops the entry of one version, because the file exists now.  An entry that
+ * was made with hints is left, because it is not used as long as the file
+ * exists. */
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);

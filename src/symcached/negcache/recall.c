@@ -109,7 +109,7 @@ static bool is_same(const struct recall_place *a, const struct recall_place *b)
            symcache_version_cmp(&a->version, &b->version) == 0;
 }
 
-/* What is remembered of a place, or NULL; what does not hold is dropped. */
+/* The remembered entry of a place, or NULL; an outdated one is dropped. */
 static struct recalled *find(struct recall *recall,
                              const struct recall_place *place)
 {

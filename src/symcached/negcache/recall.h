@@ -34,14 +34,14 @@ bool recall_place(struct recall_place *place, const char *root,
                   const symcache_key_t *key,
                   const symcache_version_t *version);
 
-/* Fills written with what is remembered of a place, if there is something that
- * still holds; written may be NULL.  If is_alone is true, what counts is an
- * entry in a folder that has no file of its kind. */
+/* Fills written with the remembered entry of a place, if that still holds;
+ * written may be NULL.  If is_alone is true, what counts is an entry in a
+ * folder that has no file of its kind. */
 bool recall_get(struct recall *recall, const struct recall_place *place,
                 bool is_alone, struct written *written);
 
-/* Remembers what was read after recall_place(); not of a folder that has
- * changed a moment ago, which may change once more without a trace. */
+/* Remembers the entry read after recall_place(), unless its folder has changed
+ * a moment ago: that could change once more without a new ctime. */
 void recall_put(struct recall *recall, const struct recall_place *place,
                 const struct written *written);
 
