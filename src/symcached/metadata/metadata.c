@@ -26,7 +26,7 @@
 
 const char *const metadata_keys[METADATA_KEYS] = {"buildid", "file", "glob"};
 
-/* What a source is asked. */
+/* The request to a source. */
 struct question {
     struct inquiry *inquiry;
     const struct source_config *source;
@@ -34,7 +34,8 @@ struct question {
     int fd;
 };
 
-/* What the thread does; its own, as nobody can stop it. */
+/* The data of the thread.  The thread owns it, because it cannot be
+ * stopped. */
 struct local {
     struct inquiry *inquiry; /* for the loop alone */
     struct config *config; /* a reference */

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What debuginfod tells of files beside their bytes (/metadata): of those that
- * came here by their build id, and of what servers of debuginfod among the
- * sources say.  A thread walks the downloads; the sources are asked at the same
+ * The metadata of files, as debuginfod serves it (/metadata): of downloads
+ * that came here by their build id, and from the debuginfod servers among the
+ * sources.  A thread walks the downloads; the sources are asked at the same
  * time.
  */
 #ifndef SYMCACHED_METADATA_H

@@ -24,9 +24,9 @@ void results_add(struct results *results, const char *type,
                  const char *build_id, const char *file, const char *archive);
 
 /*
- * Adds what a server of debuginfod has answered.  What is not as its page
- * describes it is left out.  Returns false if it is no answer, or says itself
- * that it is not complete.
+ * Adds the answer of a debuginfod server.  Results that do not follow its
+ * documentation are left out.  Returns false if the answer is invalid, or
+ * reports that it is not complete.
  */
 bool results_add_answer(struct results *results, const char *text,
                         size_t size);
