@@ -292,7 +292,7 @@ static bool has_guests(const struct config *config)
            symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW;
 }
 
-/* What this process has to do with sources of clients. */
+/* Starts this process's part in sources of clients. */
 static int start_guests(struct daemon *d, struct config *config, char *error,
                         size_t size)
 {

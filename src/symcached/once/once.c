@@ -18,7 +18,7 @@ struct once {
     struct fetcher *fetcher;
 };
 
-/* What a fetch needs until its end is its own: a reload replaces the
+/* A fetch has copies of all settings that it needs: a reload replaces the
  * configuration. */
 struct once_fetch {
     struct fetch *fetch;
