@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A list of what is denied, unlike those of sandbox.c and serve.c: what such a
- * program needs is not known.  Files, the network and other processes are kept
- * from it by namespaces; this is a second layer.
+ * A list of denied calls, unlike those of sandbox.c and serve.c: the calls
+ * that such a program needs are not known.  Files, the network and other
+ * processes are kept from it by namespaces; this is a second layer.
  */
 #include "bwrap_filter.h"
 

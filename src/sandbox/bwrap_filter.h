@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The system calls that a program of somebody else is denied when it reads
- * files from strangers.
+ * The system calls denied to programs of other projects that read untrusted
+ * files.
  */
 #ifndef SANDBOX_BWRAP_FILTER_H
 #define SANDBOX_BWRAP_FILTER_H

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Landlock restricts what a process may do with files and the network,
- * whatever its user is allowed to do.
+ * Landlock restricts a process's access to files and the network, independent
+ * of the rights of its user.
  */
 #ifndef SANDBOX_LANDLOCK_H
 #define SANDBOX_LANDLOCK_H

@@ -9,8 +9,8 @@
  * a process or thread.  fstat() may fail, depending on the C library; the size
  * of a file is what lseek() to its end returns.
  *
- * Threads that a program needs are started on the way, and are in the sandbox,
- * too.
+ * Threads that a program needs are started on the way and are also in the
+ * sandbox.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
@@ -29,7 +29,7 @@ struct sandbox_limits {
 
 /*
  * CPU seconds that reading so many bytes never needs: a limit for faults of
- * ours.  What a file may ask for is bounded where it is read.
+ * ours.  The demands of a file are bounded where it is read.
  */
 unsigned sandbox_seconds(uint64_t bytes);
 

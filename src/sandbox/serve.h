@@ -13,7 +13,8 @@
 
 #include <stddef.h>
 
-/* What stays allowed.  The paths are those of files, and may be NULL. */
+/* The access that stays allowed.  The paths are those of files, and may be
+ * NULL. */
 struct sandbox_serving {
     const int *roots; /* open folders, below which files may be read */
     size_t nroots;
