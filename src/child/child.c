@@ -182,7 +182,7 @@ static int prepare(struct child_plan *plan)
     const struct child_options *options = plan->options;
 
     /* A helper that is killed right after fork() cannot tell the reaper of the
-     * group.  This process can: its end of the pipe is open, too. */
+     * group.  This process can, because its end of the pipe is also open. */
     if (setpgid(0, 0) != 0) {
         return -1;
     }
@@ -343,7 +343,7 @@ static void child_free(struct child *child)
     free(child);
 }
 
-/* Kills what is left of the group, then reaps its leader.  Returns false if the
+/* Kills the rest of the group, then reaps its leader.  Returns false if the
  * leader has not ended. */
 static bool reap(struct child *child, int *status)
 {

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The program that the helper starts for what is done in a sandbox.  It is not
- * the helper itself, because loading the helper's libraries would take most of
- * the time of such a process, which uses none of them.
+ * The program that the helper starts for work in a sandbox.  It is not the
+ * helper itself, because loading the helper's libraries would take most of the
+ * time of such a process, which uses none of them.
  */
 #ifndef CHILD_SANDBOX_PROGRAM_H
 #define CHILD_SANDBOX_PROGRAM_H
@@ -13,7 +13,7 @@
 #define SANDBOX_PROGRAM "symcached-sandboxed"
 
 /*
- * Opens the program, which lies beside the running one or in ../libexec from
+ * Opens the program, which lies next to the running one or in ../libexec from
  * there.  To be called once, at the start: a helper that goes on while another
  * version is installed keeps the program that speaks its language.  Returns 0,
  * or -1 with a sentence in error.

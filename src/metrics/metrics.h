@@ -272,8 +272,9 @@ void metrics_print_histogram(struct evbuffer *buf, const char *name,
 void metrics_process_start(void);
 
 /*
- * Appends what Prometheus' client libraries say of every process, under their
- * names; what the kernel does not tell is left out.  Any thread may call it.
+ * Appends the process metrics of Prometheus' client libraries, under their
+ * names; values that the kernel does not report are left out.  Any thread may
+ * call it.
  */
 void metrics_print_process(struct evbuffer *buf);
 
