@@ -27,7 +27,7 @@
 #define SUPERVISOR_MS 10000 /* then something else is wrong */
 #define MEMO_SLOTS 4096     /* a power of two */
 
-/* The first byte of an answer; behind READABLE is the readable name. */
+/* The first byte of an answer; after READABLE is the readable name. */
 enum outcome { READABLE = 'r', UNREADABLE = 'u', LOST = 'l' };
 
 struct question {
@@ -193,7 +193,7 @@ static void become_supervisor(int fd, pid_t daemon)
 
 /* the threads ------------------------------------------------------------- */
 
-/* What is remembered: the name, and behind it the readable form. */
+/* A cached entry: the name, followed by the readable form. */
 struct memo {
     char *text; /* NULL: nothing */
     uint32_t name_size;

@@ -167,8 +167,8 @@ static void keep_freed_memory(void)
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
-/* What is free lies between what is not, after bodies of thousands of clients,
- * and only this gives it back. */
+/* After bodies of thousands of clients, free memory lies between blocks in
+ * use, and only this call gives it back. */
 static void on_trim(evutil_socket_t fd, short what, void *arg)
 {
     malloc_trim(0);

@@ -232,7 +232,7 @@ static void print_workers(const struct printer *p)
                  "Bytes of crash reports in memory.", spool_bytes());
 }
 
-/* What came of minidumps. */
+/* Outcomes of minidumps. */
 static void print_walks(const struct printer *p)
 {
     unsigned i;

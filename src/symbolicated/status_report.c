@@ -14,7 +14,7 @@
 
 #define EVERY_SECONDS 30
 
-/* symcached forgets who has not reported for so long. */
+/* symcached forgets a daemon that has not reported for so long. */
 #define VALID_SECONDS (3 * EVERY_SECONDS)
 
 /* How long symcached may take to read a report. */
@@ -33,7 +33,7 @@ struct reporter {
     time_t started;
 };
 
-/* Whatever the answer is: the next report comes in its time. */
+/* The answer does not matter: the next report is sent at its time. */
 static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
 {
     struct reporter *r = arg;

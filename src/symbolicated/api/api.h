@@ -75,7 +75,7 @@ struct api_reply {
 enum api_module_state {
     API_MODULE_UNKNOWN,   /* not looked for yet */
     API_MODULE_FOUND,     /* a reader is set */
-    API_MODULE_MISSING,   /* nobody has it, or its key is none */
+    API_MODULE_MISSING,   /* no source has it, or its key is not valid */
     API_MODULE_UNSUPPORTED, /* there is a file, for another kind of key */
     API_MODULE_MALFORMED, /* there is a file, and nothing can be read in it */
     API_MODULE_FAILED,    /* an upstream, or something here, failed */
@@ -133,7 +133,7 @@ struct api_round {
 /* A call may want that many rounds. */
 #define API_ROUNDS_MAX 64
 
-/* What becomes of a call after one of its steps. */
+/* The state of a call after one of its steps. */
 enum api_next {
     API_FINISHED, /* the reply is whole */
     API_WANTS,    /* another round has modules that are unknown */
@@ -144,7 +144,7 @@ enum api_next {
                      go, and then the rounds may have others */
 };
 
-/* What has become of a call that went on without its connection. */
+/* The state of a call that continued without its connection. */
 enum api_poll_news {
     API_POLL_NONE,
     API_POLL_UNKNOWN, /* there is none with this id */
@@ -185,7 +185,8 @@ struct api_gift {
     const struct api_module *module; /* found; or NULL: there is no file */
 };
 
-/* What a worker does for a call, with a body (worker_pool/worker_pool.h). */
+/* The work that a worker does for a call, with a body
+ * (worker_pool/worker_pool.h). */
 struct api_work {
     uint32_t kind;
     uint32_t limit;
@@ -217,7 +218,7 @@ enum api_trust {
 
 extern const char *const api_trust_names[API_TRUSTS];
 
-/* What becomes of frames of scripts; api_script_names has the words. */
+/* Outcomes of script frames; api_script_names has their names. */
 enum api_script {
     API_SCRIPT_MAPPED,
     API_SCRIPT_NO_PLACE,  /* the map has none for its position */
@@ -230,7 +231,7 @@ enum api_script {
 
 extern const char *const api_script_names[API_SCRIPTS];
 
-/* What came of the stacks of a crash report. */
+/* Results of a crash report's stacks. */
 struct api_walk {
     size_t frames[API_TRUSTS];
     size_t without_cfi; /* modules whose CFI was asked for in vain */
@@ -242,8 +243,8 @@ struct api_call {
     struct api_round first;  /* what the request itself names */
     size_t nframes;
     enum api_attempts_wish attempts;
-    const char *tenant; /* what the tenant is asked for with whose store is
-                           searched; NULL: search the configured stores */
+    const char *tenant; /* the request for the tenant whose store is searched;
+                           NULL: search the configured stores */
     size_t tenant_size;
     struct api_work *work; /* or NULL: it has none */
     struct api_poll *poll; /* the same */
@@ -259,15 +260,15 @@ struct api_call {
     uint64_t wait; /* milliseconds until those that are missing are late */
     uint64_t patience; /* milliseconds that its connection waits, if
                           answer_pending is set */
-    /* Whether a file of this source ("": nobody knows) counts, or the stores
-     * behind its own are searched as well; NULL: all count. */
+    /* Whether a file from this source ("": unknown source) counts; if not, the
+     * stores after its own are searched as well.  NULL: all files count. */
     bool (*counts)(const struct api_call *call, const char *source);
     /*
-     * Goes on with what has become of the modules of all rounds: writes the
-     * answer, or adds a round.  Is called with an empty reply, and again if a
-     * file was cut short meanwhile: what it read of modules that were found
-     * counts no more then, and a part that it wrote has not gone out.  Behind
-     * the last part it ends with an empty reply.
+     * Continues with the results for the modules of all rounds: writes the
+     * answer, or adds a round.  The reply is empty at each call.  If a file
+     * was cut short meanwhile, the step is called again: results read from
+     * modules that were found are invalid then, and the part written from them
+     * has not been sent.  After the last part the step leaves the reply empty.
      */
     enum api_next (*step)(struct api_call *call, struct api_reply *reply);
     /*
@@ -296,8 +297,8 @@ bool api_is_encoded(const struct api_request *request);
 bool api_query_has(const struct api_request *request, const char *name,
                    const char *value);
 
-/* Adds a header, whose texts are static or of the request: when the reply is
- * sent, the call is gone. */
+/* Adds a header.  Its texts must be static or belong to the request, because
+ * the call no longer exists when the reply is sent. */
 void api_reply_header(struct api_reply *reply, const char *name,
                       const char *value);
 

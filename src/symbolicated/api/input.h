@@ -40,7 +40,7 @@ int input_begin(struct input *input, enum input_coding coding, char *body,
                 size_t size, uint64_t most);
 
 /*
- * Unpacks some more behind what is there; data may move, and what was read of
+ * Unpacks some more after what is there; data may move, and what was read of
  * it goes.  Returns false if there is no more, or with an error.
  */
 bool input_more(struct input *input);

@@ -13,9 +13,9 @@
 struct body;
 
 /*
- * For a call with a work.  told is called when the call's work has news.  most
- * is how many bytes it may say.  helper is asked for a body that is elsewhere.
- * Returns NULL without memory, or if there is no helper.
+ * For a call with a work.  told is called when the call's work has news.  The
+ * worker may report up to most bytes.  helper is asked for a body that is
+ * elsewhere.  Returns NULL without memory, or if there is no helper.
  */
 struct body *body_start(struct event_base *base, struct work_pool *pool,
                         const struct exchange_address *helper,

@@ -13,10 +13,11 @@ struct event_base;
 struct large_step;
 
 /*
- * Has the next step of a call taken, which writes into a buffer that the reply
- * gets for it.  ended is called from the loop, once: until then, the call and
- * the reply must stay, and nothing else may use them.  What was written is the
- * callee's if it takes it.  NULL: there is no thread, and nothing has changed.
+ * Runs the next step of a call in another thread.  The step writes into a
+ * buffer that the reply gets for it.  ended is called from the loop, once:
+ * until then, the call and the reply must stay, and nothing else may use them.
+ * The callee can take over the written buffer.  NULL: there is no thread, and
+ * nothing has changed.
  */
 struct large_step *large_step_start(struct event_base *base,
                                     struct api_call *call,
@@ -25,7 +26,8 @@ struct large_step *large_step_start(struct event_base *base,
                                                   struct json_writer *written),
                                     void *arg);
 
-/* Waits for the end of a step whose end was not told, and tells it. */
+/* Waits for the end of a step whose end was not reported yet, and reports
+ * it. */
 void large_step_wait(struct large_step *step);
 
 #endif

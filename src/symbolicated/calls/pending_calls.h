@@ -31,11 +31,9 @@ struct pending_call *pending_call_new(unsigned node, size_t most);
 
 const char *pending_call_id(const struct pending_call *kept);
 
-/*
- * The call has ended; what it was kept as is not the caller's any more.  Polls
- * that wait get the answer, a copy of the reply; later ones get it if there is
- * room.  Returns whether there is.
- */
+/* The call has ended, and the caller must not use the pending entry any more.
+ * Polls that wait get the answer, a copy of the reply; later ones get it if
+ * there is room.  Returns whether there is. */
 bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
                       size_t most);
 
@@ -70,7 +68,7 @@ const struct api_answer *pending_poll_answer(const struct pending_poll *poll);
 /* told is not called any more, and the answer is let go. */
 void pending_poll_end(struct pending_poll *poll);
 
-/* Lets answers go whose time is over. */
+/* Frees answers whose time is over. */
 void pending_calls_evict(void);
 
 /* All calls have ended, and all polls: the process ends. */

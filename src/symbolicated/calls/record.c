@@ -102,7 +102,7 @@ static void add_line(struct request_context *context, const char *what,
         left_out != NULL ? left_out : "");
 }
 
-/* What became of a crash report. */
+/* The outcome of a crash report. */
 static void count_report(struct stats *stats, const struct api_call *call,
                          const struct api_reply *reply)
 {
@@ -128,7 +128,7 @@ static void count_report(struct stats *stats, const struct api_call *call,
     }
 }
 
-/* What became of a call. */
+/* The outcome of a call. */
 static void count_call(struct stats *stats, const struct record *record,
                        const struct api_call *call,
                        const struct api_reply *reply,

@@ -16,11 +16,9 @@ void reply_set_failed(struct api_reply *reply);
 struct http_reply reply_http(const struct api_reply *reply,
                              struct http_field *fields);
 
-/*
- * Gives away a large answer, whose buffer is the connection's then.  Clients
- * that do not read may keep no more of them than most bytes, which one answer
- * can have.  Returns false if there is no room for it.
- */
+/* Hands over a large answer, whose buffer belongs to the connection then.
+ * Clients that do not read can hold up to most bytes of such answers, which
+ * is enough for one.  Returns false if there is no room for it. */
 bool reply_give_large(struct api_reply *from, uint64_t most,
                       struct http_reply *reply);
 

@@ -19,8 +19,8 @@
 /* A search has this long beyond the call's own time: for slow disks. */
 #define GRACE_MS 5000
 
-/* A connection waits this much longer than it was told to: what symcached knows
- * needs no poll. */
+/* A connection waits this much longer than the client asked for, so that
+ * answers that symcached already has need no poll. */
 #define MOMENT_MS 100
 
 /* Until a connection that waits for a disk is looked at again. */
@@ -29,8 +29,8 @@
 /* The same of the values of a request. */
 #define VALUES_KEPT 65536
 
-/* A step that reads more of what a worker has said, some thousands of frames,
- * is not taken in the loop. */
+/* Longer reports of a worker, of some thousands of frames, are not read in the
+ * loop. */
 #define SAID_LARGE (256 * 1024)
 
 #define BROKEN_TRIES 3
@@ -161,8 +161,8 @@ static void send_reply(struct request *r)
         reply = reply_http(&r->reply, fields);
     }
     record_answer(context, &r->record, r->call, &r->reply);
-    /* first: who has the answer may ask again at once, and there may be a
-     * limit of requests that run */
+    /* first: a client that has the answer can ask again at once, and running
+     * requests can be limited */
     request_free(r);
     http_reply(http, &reply);
     trim(context);

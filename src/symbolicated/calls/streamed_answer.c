@@ -19,7 +19,7 @@ static void on_sent(void *arg)
     request_go_on(r);
 }
 
-/* What was begun as an answer cannot become a refusal. */
+/* An answer that has begun cannot become a refusal. */
 static void abort_answer(struct request *r)
 {
     struct http_request *http = r->http;

@@ -30,18 +30,16 @@ struct folder_state {
     bool settled;
 };
 
-/* What the folder of a key has. */
+/* The files in a key's folder. */
 struct module_sight {
     struct module *module; /* with a reference, or NULL: nothing for us */
     int error;             /* errno: it could not be looked at; or 0 */
     struct folder_state folder;
 };
 
-/*
- * Looks into the store whose folder is open as root, which stays so or is
- * closed some time later, and opens what there is.  Takes its time; for any
- * thread.
- */
+/* Looks into the store whose folder is open as root, and opens the files that
+ * are there. stays: root stays open; else it is closed some time later.  The
+ * call can block; any thread can make it. */
 void module_open_newest(struct mapped *mapped, int root, bool stays,
                         const symcache_key_t *key, struct module_sight *sight);
 

@@ -33,20 +33,16 @@ void mapped_limit(struct mapped *mapped, size_t files, uint64_t bytes);
 /* The module of an open file if it is mapped, with a reference; or NULL. */
 struct module *mapped_find(struct mapped *mapped, const struct stat *st);
 
-/*
- * Adds a module and takes the reference over.  Returns the module to use,
- * with a reference: another one, if somebody was faster.
- */
+/* Adds a module and takes the reference over.  Returns the module to use, with
+ * a reference: another one, if another thread added it first. */
 struct module *mapped_add(struct mapped *mapped, struct module *module);
 
-/* Its file is not what it was. */
+/* Removes a module whose file has changed. */
 void mapped_remove(struct mapped *mapped, struct module *module);
 
-/*
- * Removes modules whose files are gone, replaced or cut short, so that their
- * room on the disk comes free though nobody asks for them again.  One call
- * sees some of them, the next one goes on from there.
- */
+/* Removes modules whose files were removed, replaced or cut short, so that
+ * their disk space is freed even if they are never requested again.  One call
+ * checks some of them, and the next one continues from there. */
 void mapped_evict_stale(struct mapped *mapped);
 
 /* Changes with each module that goes. */

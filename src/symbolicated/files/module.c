@@ -105,7 +105,7 @@ static void read_places(struct module *module, int fd)
     }
 }
 
-/* What is known of a file at a URL besides. */
+/* Further data on a file at a URL. */
 static void read_properties(struct module *module, int fd)
 {
     char text[SYMCACHE_PROPERTIES_MAX + 1];

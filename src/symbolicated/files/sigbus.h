@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Mapped files that are cut short while they are read.  The kernel answers a
- * read behind the new end with SIGBUS; here zeros take the place of the whole
+ * read after the new end with SIGBUS; here zeros take the place of the whole
  * mapping, and whoever maps is told.  So a read of mapped memory always comes
  * to an end, in any thread and any function; what was read means nothing then.
  */

@@ -61,7 +61,7 @@ bool attempts_note(struct api_attempts **list, const struct store_config *store,
     return true;
 }
 
-/* Reads the page of a store, and puts it behind those of other stores.  One
+/* Reads the page of a store, and puts it after those of other stores.  One
  * that is none is left out. */
 static void add(struct api_attempts **list, const struct store_config *store,
                 struct evbuffer *page)

@@ -56,7 +56,7 @@ void attempts_ask(struct attempts_queue *queue,
                   struct api_module *module, size_t last, void *arg);
 
 /* Sends what waits, a few questions at a time.  Returns one that has ended, or
- * NULL; to be called until then, behind attempts_ask() and in fn. */
+ * NULL; to be called until then, after attempts_ask() and in fn. */
 struct attempts_question *attempts_ended(struct attempts_queue *queue);
 
 /*

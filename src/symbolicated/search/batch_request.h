@@ -49,10 +49,11 @@ typedef void (*batch_fn)(void *arg, const struct batch_reply *replies, size_t n,
                          bool is_last);
 
 /*
- * Asks for 1 to BATCH_KEYS_MAX keys.  wait: how many seconds symcached may
- * take; 0 = it begins the work, and answers at once.  Whatever symcached does,
- * each key is answered once, soon after this time at the latest; fn is not
- * called from inside this function.  NULL: there is no memory or no descriptor.
+ * Asks for 1 to BATCH_KEYS_MAX keys. wait: how many seconds symcached may
+ * take; 0 = it begins the work, and answers at once.  Each key is answered
+ * exactly once, soon after this time at the latest, even if symcached does not
+ * answer. fn is never called from inside this function.  NULL: there is no
+ * memory or no descriptor.
  */
 struct batch_request *batch_start(struct event_base *base,
                                   const struct exchange_address *address,

@@ -67,7 +67,8 @@ static void note_reach(const struct exchange *exchange, int error)
     }
 }
 
-/* There is no connection.  A full queue is no reason to doubt symcached. */
+/* There is no connection.  A full queue does not mean that symcached is
+ * down. */
 static void fail_connect(struct exchange *exchange, int error)
 {
     if (error == EAGAIN) {

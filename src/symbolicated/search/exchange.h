@@ -36,11 +36,9 @@ enum exchange_news {
     EXCHANGE_NOBODY  /* no connection could be made */
 };
 
-/*
- * There is news, and after all but EXCHANGE_BODY no more.  body: what has come
- * of the body and was not drained, or NULL if none has.  The exchange may be
- * freed in it.
- */
+/* Is called when there is news; EXCHANGE_BODY can come several times, any
+ * other news is the last. body: the part of the body that has arrived and was
+ * not drained, or NULL if none has.  The exchange may be freed in it. */
 typedef void (*exchange_fn)(void *arg, enum exchange_news news,
                             struct evbuffer *body);
 

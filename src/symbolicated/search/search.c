@@ -10,8 +10,9 @@
 #include "reachability.h"
 #include "search_state.h"
 
-/* That symcached knows of no file is believed for so long, if it says so; what
- * makes it believe otherwise changes the folder, or its configuration. */
+/* How long symcached's answer that a file does not exist is believed, if it
+ * gives one; an event that changes this answer also changes the folder, or
+ * symcached's configuration. */
 #define ABSENT_SECONDS 10
 
 static void seek_go_on(struct seek *seek);
@@ -33,7 +34,7 @@ static void seek_end(struct seek *seek, enum api_module_state state)
     seek->search->open--;
 }
 
-/* Nobody can be asked: who runs without symcached has what there is. */
+/* There is no symcached to ask: only files in the stores are used. */
 static enum api_module_state worst_without_symcached(const struct seek *seek)
 {
     return seek->worst < API_MODULE_FAILED && reachability_is_expected()
@@ -43,7 +44,7 @@ static enum api_module_state worst_without_symcached(const struct seek *seek)
 
 /* why ---------------------------------------------------------------------- */
 
-/* Asks on, for seeks whose questions have been answered. */
+/* Ends the seeks whose questions have been answered. */
 static void search_why(struct search *search)
 {
     struct attempts_question *why;
@@ -425,8 +426,8 @@ static void seek_ask(struct seek *seek)
     seek->search->to_ask++;
 }
 
-/* Looks into a store of a tenant.  What it has not is not remembered, as other
- * stores may have its number. */
+/* Looks into a store of a tenant.  Missing files are not remembered, because
+ * other stores can have the same number. */
 static void seek_in_store(struct seek *seek, int number, int root)
 {
     struct search *search = seek->search;
@@ -512,8 +513,8 @@ static void seek_go_on(struct seek *seek)
     }
 }
 
-/* What seeks wait for is begun; all that can be together.  Without memory or
- * descriptors, the search ends. */
+/* Begins the requests that seeks wait for, as many as possible together.
+ * Without memory or descriptors, the search ends. */
 static void search_begin(struct search *search)
 {
     int rc = search->to_look > 0 ? looks_start(search) : 0;
@@ -528,7 +529,7 @@ static void search_begin(struct search *search)
     search_why(search);
 }
 
-/* Behind each step of seeks. */
+/* After each step of seeks. */
 static void search_go_on(void *arg)
 {
     struct search *search = arg;
@@ -550,7 +551,7 @@ static void set_tenant(struct search *search, struct tenant *tenant)
     }
 }
 
-/* The tenant is there, or cannot be had. */
+/* The tenant is ready, or not available. */
 static void on_tenant(void *arg, enum exchange_news news,
                       struct evbuffer *body)
 {

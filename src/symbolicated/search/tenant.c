@@ -67,7 +67,7 @@ static char *put(char **at, const char *text, size_t size)
     return start;
 }
 
-/* Reads the names of a store's sources, each behind ",". */
+/* Reads the names of a store's sources, each after ",". */
 static bool read_sources(struct tenant *tenant, const struct json *json,
                          uint32_t list, char **at)
 {
@@ -83,7 +83,7 @@ static bool read_sources(struct tenant *tenant, const struct json *json,
         }
         *(*at)++ = ',';
         put(at, json_text(json, i), json->values[i].size);
-        (*at)--; /* the next one is behind it */
+        (*at)--; /* the next one is after it */
     }
     *(*at)++ = '\0';
     return true;

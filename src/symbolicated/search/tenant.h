@@ -24,7 +24,7 @@ struct tenant {
     const char *names[TENANT_STORES_MAX];
     int roots[TENANT_STORES_MAX];           /* of the stores, open */
     int numbers[TENANT_STORES_MAX]; /* of these, for module_cache_find() */
-    const char *sources[TENANT_STORES_MAX]; /* their names, each behind "," */
+    const char *sources[TENANT_STORES_MAX]; /* their names, each after "," */
     char *texts;
 };
 

@@ -19,7 +19,7 @@ struct use {
     size_t store;
     symcache_key_t key;
     size_t name_size;
-    const char *hints; /* behind the name; or NULL */
+    const char *hints; /* after the name; or NULL */
     char name[];
 };
 

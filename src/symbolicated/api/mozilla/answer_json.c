@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "symbolicated/api/fragments.h"
 
-/* What a thread needs for an answer. */
+/* A thread's buffers for an answer. */
 struct mozilla_memory {
     struct chain chain;     /* of the newest frame */
     struct fragments paths; /* that stand in the answer */

@@ -416,7 +416,7 @@ static void fill_module(struct api_module *module,
     }
 }
 
-/* What is looked for.  Returns 0, or -1 without memory. */
+/* Collects the modules to look for.  Returns 0, or -1 without memory. */
 static int make_modules(struct mozilla_call *call)
 {
     struct mozilla_group *group;

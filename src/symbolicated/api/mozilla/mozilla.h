@@ -84,7 +84,7 @@ struct mozilla_call {
 /* api_call.step() of both versions. */
 enum api_next mozilla_step(struct api_call *base, struct api_reply *reply);
 
-/* Behind the results of v5: what a request with the header Debug gets. */
+/* After the results of v5: what a request with the header Debug gets. */
 void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w);
 
 /* NAME/ID as the name of a member. */

@@ -97,7 +97,7 @@ static void add_code(struct api_module *module, const char *code, size_t size)
     }
 }
 
-/* What the worker says is as trustworthy as the profile. */
+/* The worker's report is only as trustworthy as the profile. */
 static void read_module(const struct profile_call *call, uint32_t object,
                         struct api_module *module)
 {
@@ -161,7 +161,7 @@ static bool read_question(struct profile_call *call)
 
 /* steps -------------------------------------------------------------------- */
 
-/* The worker needs memory for what it unpacks. */
+/* The worker needs memory for the unpacked body. */
 static enum api_next give_room(struct profile_call *call,
                                struct api_reply *reply)
 {

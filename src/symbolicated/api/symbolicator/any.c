@@ -102,7 +102,8 @@ static char *print(const struct json *json, uint32_t value)
     return text;
 }
 
-/* What the request has beside the report.  Without sources, none is asked. */
+/* The parts of the request besides the report.  Without sources, no source is
+ * asked. */
 static void write_members(struct json_writer *w, const struct json *json,
                           const uint32_t found[BODY_MEMBERS])
 {

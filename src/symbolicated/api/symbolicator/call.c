@@ -90,11 +90,9 @@ static bool want(const struct symbolicator_call *call,
     return true;
 }
 
-/*
- * Wants the images of modules whose PDBs nobody has: they have names of
- * functions that they export.  Returns 1 if there are some, 0 if not, or -1
- * without memory.
- */
+/* Requests the images of modules whose PDBs were not found: the names of their
+ * exported functions still help.  Returns 1 if there are such modules, 0 if
+ * not, or -1 without memory. */
 static int want_images(struct symbolicator_call *call)
 {
     const struct symbolicator_request *request = &call->request;
@@ -141,7 +139,7 @@ bool symbolicator_round_is_late(const struct api_round *round)
     return false;
 }
 
-/* What became of a module by a key. */
+/* The result of looking for a module by a key. */
 static void take_result(struct symbolicator_result *result,
                         const struct api_module *module)
 {

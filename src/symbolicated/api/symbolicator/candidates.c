@@ -446,8 +446,8 @@ static void add_attempts(struct candidates *all,
     }
 }
 
-/* What was told of a place already is not told again: a portable PDB may be
- * both. */
+/* Lists a place only once: a portable PDB can be both debug file and
+ * source. */
 static void collect_sources(struct candidates *all,
                             const struct symbolicator_result *result)
 {
@@ -618,7 +618,7 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     } else if (c->outcome == OUTCOME_OK) {
         symbolicator_features_write(w, result, c->is_unwind, false);
     } else if (c->outcome == OUTCOME_UNSUPPORTED) {
-        /* as of every Windows PDB; of which machine it is, nobody has looked */
+        /* as for every Windows PDB; its processor was not checked */
         write_features(w, true, true, false);
     }
     json_write_close(w, '}');

@@ -471,7 +471,7 @@ static void write_source(struct answer *a, const struct found *found,
     frame_source_write(a->w, &a->source);
 }
 
-/* The function at a level of the chain, behind what all share. */
+/* The function at a level of the chain, after what all share. */
 static void write_function(struct answer *a, const struct found *found,
                            size_t level)
 {
@@ -556,8 +556,8 @@ static void look(const struct answer *a,
             stack->count, found);
 }
 
-/* How many frames of a stack are answered: nobody calls _start, and what an
- * unwinder found behind it is nothing. */
+/* How many frames of a stack are answered: _start has no caller, so any frame
+ * that an unwinder found after it is wrong. */
 static size_t frames_to_write(struct answer *a,
                               const struct symbolicator_stack *stack)
 {

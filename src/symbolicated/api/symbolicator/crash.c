@@ -105,8 +105,8 @@ static enum api_next answer_refused(struct crash_call *call,
 
 /* requests ----------------------------------------------------------------- */
 
-/* What the client said beside a dump that was stored goes before what the
- * worker says of the dump.  Returns 0, or -1 without memory. */
+/* Members that the client sent with a stored dump come before those that the
+ * worker read from the dump.  Returns 0, or -1 without memory. */
 static int add_members(struct crash_call *call)
 {
     const struct json_writer *members = &call->stored.members;
@@ -127,7 +127,7 @@ static int add_members(struct crash_call *call)
     return 0;
 }
 
-/* Makes a call of what the worker has said.  Returns NULL when it has
+/* Makes a call from the worker's report.  Returns NULL when it has
  * answered. */
 static struct symbolicator_call *read_said(struct crash_call *call,
                                            bool is_question,
@@ -255,7 +255,7 @@ static enum api_next begin_question(struct crash_call *call,
     return API_WANTS;
 }
 
-/* The worker needs memory for what it unpacks. */
+/* The worker needs memory for the unpacked body. */
 static enum api_next give_room(struct crash_call *call,
                                struct api_reply *reply)
 {

@@ -156,10 +156,10 @@ static void write_text(struct json_writer *w, const char *name,
     }
 }
 
-/* What the tenant is asked for with: the source, and the web, for files whose
- * URLs the source tells, and those that are scraped.  The store of it is named
- * by all of this, so that what was fetched with other headers is in another
- * one.  Returns 0, or -1 without memory. */
+/* Writes the tenant's request: the source, and the web for files whose URLs
+ * the source returns, and for those that are scraped.  All of this names the
+ * tenant's store, so files fetched with other headers are in another one.
+ * Returns 0, or -1 without memory. */
 static int write_tenant(struct js_call *call, const char *scope)
 {
     const struct js_request *request = &call->request;

@@ -106,7 +106,7 @@ static void add_attempt(struct js_files *files, struct symc_string url,
     }
 }
 
-/* Why a file could not be fetched, by what became of it. */
+/* Why a file could not be fetched, by its module's state. */
 static const char *reason_of(const struct api_module *module)
 {
     return module == NULL                          ? "download_error"

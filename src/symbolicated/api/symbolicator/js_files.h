@@ -20,7 +20,7 @@
 
 enum js_file_state { JS_FILE_PENDING, JS_FILE_FOUND, JS_FILE_MISSING };
 
-/* A place that was asked for a file, for those who want to know why. */
+/* A place that was asked for a file; for clients that want the attempts. */
 struct js_asked {
     struct js_asked *next;
     const char *what;          /* "list", "bundle", "entry", "file" or "web" */
@@ -99,8 +99,8 @@ bool js_files_round(struct js_files *files, struct api_call *call);
 
 void js_files_free(struct js_files *files);
 
-/* Notes a place, if that is wanted; answer may be NULL: what has become of the
- * module tells it. */
+/* Notes a place, if attempts are wanted. answer can be NULL: the module's
+ * state gives the result then. */
 void js_files_note(struct js_files *files, struct js_file *file,
                    const struct js_asked *asked);
 

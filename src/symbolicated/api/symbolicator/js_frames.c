@@ -268,7 +268,7 @@ static struct symc_string fold(struct js_files *files,
     return (struct symc_string){text, size < room ? size : room};
 }
 
-/* What a token says of a frame.  Returns false while it is pending. */
+/* Fills a frame from its token.  Returns false while it is pending. */
 static bool take_token(struct js_files *files, const struct js_frame *frame,
                        struct symc_string caller, struct js_place *place)
 {

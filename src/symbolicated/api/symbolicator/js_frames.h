@@ -54,9 +54,9 @@ struct js_place {
     struct symc_string missing; /* the file whose text is not to be had */
 };
 
-/* Finds what becomes of all scripts, into modules, and then of all frames, into
- * places; or of so many frames that files->told is more than files->most.
- * Returns false while something is pending, or without memory. */
+/* Resolves all scripts, into modules, and then all frames, into places; it
+ * stops at the frame at which files->told exceeds files->most.  Returns false
+ * while something is pending, or without memory. */
 bool js_frames_find(struct js_files *files, struct js_module *modules,
                     struct js_place *places, bool has_all_lines);
 

@@ -284,7 +284,7 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
     return is_good ? 0 : 422;
 }
 
-/* Writes an id as Sentry does; what is none is none. */
+/* Writes an id as Sentry does; a text that is not an id yields none. */
 static void print_debug_id(char id[JS_DEBUG_ID], struct symc_string text)
 {
     uint8_t guid[16];

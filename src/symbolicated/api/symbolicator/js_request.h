@@ -65,9 +65,9 @@ struct js_request {
 
 /*
  * Reads a body, whose text is changed and used until js_request_free().
- * Returns 0, or the status of the answer with a sentence in error: 400 for
- * what is no JSON, 422 for what has another shape or too many parts, 500
- * without memory.  The request is to be freed in either case.
+ * Returns 0, or the status of the answer with a sentence in error: 400 if the
+ * body is not JSON, 422 if it has another shape or too many parts, 500 without
+ * memory.  The caller must free the request in either case.
  */
 int js_request_read(struct js_request *request, char *body, size_t size,
                     size_t most_frames, size_t most_scripts, char *error,

@@ -71,8 +71,8 @@ static uint64_t hour_of(const struct js_files *files, const char *url)
     return (files->now - offset) / HOUR * HOUR + offset;
 }
 
-/* Sets what all keys have whose ids are the hashes of URLs.  Returns false if
- * a URL is none, or is too long. */
+/* Sets the common members of keys whose ids are hashes of URLs.  Returns false
+ * if a text is not a URL, or is too long. */
 static bool set_url(symcache_key_t *key, char plain[SYMCACHE_URL_MAX + 1],
                     struct symc_string url)
 {

@@ -13,7 +13,7 @@
 #include "short_answer.h"
 #include "sources.h"
 
-/* What all mappings are called; of what they are says their id. */
+/* All mappings have this name; their ids tell them apart. */
 #define MAPPING_NAME "mapping.txt"
 
 struct jvm_call {
@@ -200,8 +200,8 @@ static int want(struct jvm_call *call)
     return 0;
 }
 
-/* Where nobody may name sources, an empty list names none; where the stores'
- * own answer, it does not count. */
+/* If clients are not permitted to name sources, an empty list means none; if
+ * the stores' own sources answer, the list is ignored. */
 static int check_sources(struct jvm_call *call, char *error, size_t size)
 {
     const struct json *json = &call->request.json;

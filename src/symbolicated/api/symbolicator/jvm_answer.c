@@ -441,7 +441,7 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
     json_write_close(a->w, ']');
 }
 
-/* What was asked for each file, and what was answered. */
+/* The attempts for each file: the places asked and their answers. */
 static void write_why(struct json_writer *w, const struct api_round *round)
 {
     const struct api_module *module;

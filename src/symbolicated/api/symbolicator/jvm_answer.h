@@ -11,7 +11,7 @@
 #include "symbolication/symbolication.h"
 #include "jvm_request.h"
 
-/* What became of a module that could not be used. */
+/* Why a module could not be used. */
 enum jvm_error { JVM_NO_ERROR, JVM_ERROR_MISSING, JVM_ERROR_INVALID };
 
 /* Source files of the program, in the order in which they are asked. */
@@ -21,11 +21,11 @@ struct jvm_sources {
 };
 
 /*
- * Remaps what the request has by the mappings of traces, and writes the
- * answer. errors has one for each module; those of sources are not told.  why
- * has the files, if what was asked for them is to be told; or is NULL.  Beyond
- * most bytes it is not written to its end, and is no JSON then.  Returns 0, or
- * -1 when out of memory; w->has_failed says the same.
+ * Remaps the request's traces by their mappings, and writes the answer. errors
+ * has one for each module; those of source files are not reported. why has the
+ * files if the client wants the attempts for each of them; else it is NULL.
+ * An answer of more than most bytes is cut, and is not valid JSON then.
+ * Returns 0, or -1 when out of memory; w->has_failed says the same.
  */
 int jvm_answer_write(const struct jvm_request *request,
                      struct jvm_traces *traces,

@@ -13,7 +13,8 @@
 /* A portable PDB has a stamp instead of an age; keys have this. */
 #define DOTNET_AGE UINT32_MAX
 
-/* What symbol servers call a file of which only the id is known. */
+/* The name that symbol servers use for a file of which only the id is
+ * known. */
 #define NO_NAME "_"
 
 enum module_type { TYPE_OTHER, TYPE_PE, TYPE_ELF, TYPE_UUID };

@@ -28,14 +28,14 @@ bool symbolicator_image_key(const struct symbolicator_request *request,
                             symcache_key_t *key, struct symc_string *name);
 
 /* Gets the build id of an ELF module as a key's id.  Returns false if it has
- * none, or one that is not that of its debug id: who asks for the files of one
- * module gets none of another. */
+ * none, or one that does not match its debug id: a request for one module's
+ * files must not return another's. */
 bool symbolicator_build_id(const struct symbolicator_request *request,
                            const struct symbolicator_module *module,
                            symcache_key_t *id);
 
-/* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
- * nothing, or there is no memory.  key is one of the module's; sources are
+/* The client's hints for a module, see proto/hints.h; the caller frees them.
+ * NULL: there are none, or no memory. key is one of the module's; sources are
  * those of the tenant that are asked, "" for all. */
 char *symbolicator_hints(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,

@@ -13,7 +13,7 @@ static uint32_t arch_of(const struct symc_reader *reader)
                           : symc_load(reader->data + SYMC_AT_ARCH);
 }
 
-/* What is likely of an original of which nothing was noted. */
+/* The likely properties of an original for which none were noted. */
 static unsigned guess_features(const struct symbolicator_result *result)
 {
     const struct symc_reader *reader = result->reader;

@@ -46,8 +46,9 @@ enum own_wish {
     OWN_ALL = 8 /* nothing is left out */
 };
 
-/* What a part of a source is asked for, of a module under a key of it; 0: it is
- * not asked.  Patterns take off the steps that they need (base/glob.h). */
+/* The kinds that a part of a source is asked for, for a module under one of
+ * its keys; 0: it is not asked.  Matching patterns uses up steps
+ * (base/glob.h). */
 unsigned own_filter_asks(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
                          const symcache_key_t *key,

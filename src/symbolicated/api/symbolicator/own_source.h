@@ -41,7 +41,7 @@ struct own_filter {
     bool wants_checksum; /* only if the module has one */
 };
 
-/* What is taken over of a source. */
+/* The members that are copied from a source. */
 struct own_source {
     uint32_t found[OWN_MEMBERS];
     const char *layout; /* NULL: nothing is looked for in it */
@@ -72,7 +72,7 @@ struct own_list {
 bool own_source_read(struct schema_walk *walk, uint32_t value,
                      struct own_source *own);
 
-/* Whether what it has may be told to everybody. */
+/* Whether its files may be returned to every client. */
 bool own_source_is_public(const struct json *json,
                           const struct own_source *own);
 

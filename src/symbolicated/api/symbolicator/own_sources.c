@@ -114,8 +114,8 @@ static bool has_control(const struct json *json, uint32_t value)
     return false;
 }
 
-/* NULL, or what is wrong.  "@/" begins the name of a file in the configuration,
- * which nobody has as a secret. */
+/* NULL, or the error.  "@/" begins the name of a file in the configuration, so
+ * it cannot begin a client's secret. */
 static const char *mistake_of_secret(const struct json *json, uint32_t value)
 {
     size_t size = json->values[value].size;
@@ -200,7 +200,7 @@ static bool has_origin(const char *scheme, size_t scheme_size,
     return has_one;
 }
 
-/* The part of a URL behind "://", or NULL. */
+/* The part of a URL after "://", or NULL. */
 static const char *host_of(const char *text, size_t size)
 {
     if (size > 7 && memcmp(text, "http://", 7) == 0) {
@@ -349,7 +349,7 @@ static bool read_http(struct schema_walk *walk, struct own_source *own)
     return read_headers(walk, own->found[OWN_HEADERS]);
 }
 
-/* What both types of buckets have. */
+/* The members that both types of buckets have. */
 static bool read_bucket(struct schema_walk *walk, struct own_source *own)
 {
     static const struct {

@@ -14,8 +14,8 @@
 #include "proto/hints.h"
 #include "own_source.h"
 
-/* Of the path_patterns of a request, for all its modules: some tens of
- * milliseconds, in which its thread answers nobody else. */
+/* The limit for the path_patterns of a request, over all its modules: some
+ * tens of milliseconds, during which the thread answers no other request. */
 #define PATTERN_STEPS ((size_t)1 << 24)
 
 static void write_member(struct json_writer *w, const char *name,
@@ -226,11 +226,9 @@ static uint32_t place_digest(const struct json *json,
     return value;
 }
 
-/*
- * Names the last source of a list.  A public one has a store of its own, in
- * which it has the same name wherever it stands in whoever's list; "x" and a
- * number tell those of one place apart.
- */
+/* Names the last source of a list.  A public source has a store of its own, so
+ * its name must be the same in every client's list, whatever its place there;
+ * "x" and a number tell sources with the same location apart. */
 static void name_last(const struct json *json, struct own_list *list)
 {
     struct own_source *own = &list->sources[list->count - 1];

@@ -143,7 +143,7 @@ static const struct schema_member module_members[MODULE_MEMBERS] = {
     [MODULE_IMAGE_SIZE] = {"image_size", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
 };
 
-/* The first item of a list, and the index behind its last. */
+/* The first item of a list, and the index after its last. */
 struct items {
     uint32_t next;
     uint32_t end;

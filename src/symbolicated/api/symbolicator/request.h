@@ -111,9 +111,9 @@ struct symbolicator_limits {
 
 /*
  * Reads a body, whose text is changed and used until symbolicator_free().
- * Returns 0, or the status of the answer with a sentence in error: 400 for
- * what is no JSON, 422 for what has another shape or too many parts, 500
- * without memory.  The request is to be freed in either case.
+ * Returns 0, or the status of the answer with a sentence in error: 400 if the
+ * body is not JSON, 422 if it has another shape or too many parts, 500 without
+ * memory.  The caller must free the request in either case.
  */
 int symbolicator_parse(struct symbolicator_request *request, char *body,
                        size_t size, const struct symbolicator_limits *limits,

@@ -13,7 +13,7 @@
 #include "key.h"
 #include "proto/hints.h"
 
-/* What is not UTF-8 is no text. */
+/* Bytes that are not UTF-8 are not a text. */
 static struct symc_string text_of(const struct api_module *module)
 {
     struct symc_string text = {NULL, 0};

@@ -8,11 +8,11 @@
 
 #include "symbolicated/api/api.h"
 
-/* What has become of a module, in words; NULL: it is pending. */
+/* The result for a module, in words; NULL: it is pending. */
 const char *why_state(const struct api_module *module);
 
-/* Writes the member "attempts": what the sources said, an HTTP status for
- * example, and not where they are, which is the operator's. */
+/* Writes the member "attempts": the answers of the sources, an HTTP status for
+ * example, but not their locations, which only the operator may see. */
 void why_attempts_write(struct json_writer *w,
                         const struct api_module *module);
 

@@ -167,7 +167,7 @@ static size_t most_modules(const struct symbolize_call *call)
 }
 
 /* Reads questions for the next round; call->error says why there are no more
- * behind them. */
+ * after them. */
 static void read_round(struct symbolize_call *call)
 {
     bool (*read)(struct symbolize_call *) =

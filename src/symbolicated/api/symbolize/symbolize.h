@@ -11,8 +11,8 @@
 #include "symbolicated/api/api.h"
 #include "symbolication/symbolication.h"
 
-/* What is read at a time: files are mapped together, and nobody else has a turn
- * meanwhile. */
+/* Limits of one step: its files are mapped together, and the thread serves no
+ * other call meanwhile. */
 #define SYMBOLIZE_FILES 1024
 #define SYMBOLIZE_PAIRS 65536
 
@@ -82,7 +82,7 @@ struct symbolize_call {
 
     /* the part */
     size_t parts; /* that had gone out when it was begun */
-    size_t at;    /* its first question, and the one behind it */
+    size_t at;    /* its first question, and the one after it */
     size_t next;
     struct symbolize_counts before; /* of the parts that have gone out */
     struct symbolize_counts counts; /* and with this one */
@@ -101,7 +101,7 @@ bool symbolize_read_message(struct symbolize_call *call);
  * NULL without memory. */
 uint64_t *symbolize_need_addresses(struct symbolize_call *call, size_t n);
 
-/* What becomes of a question, and when to ask again; 0: it stays so. */
+/* The result of a question, and when to ask again; 0: the result is final. */
 enum symbolize_state symbolize_state(const struct symbolize_call *call,
                                      const struct symbolize_question *question,
                                      unsigned *retry_after);
