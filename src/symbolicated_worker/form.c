@@ -113,7 +113,8 @@ static void take(void *arg, const struct multipart_part *part)
     }
 }
 
-/* What comes without a form is the file, and the rules for its modules. */
+/* Without a form, the body is the file, and the order has the rules for its
+ * modules. */
 static void take_file(struct form *form, const struct order *order,
                       const struct bytes *body)
 {

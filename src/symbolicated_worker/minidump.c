@@ -238,7 +238,7 @@ static void refuse(struct work_service *service, enum crash_refusal why,
     work_refuse(service, why);
 }
 
-/* What is corrected of the walk, by the processor of the dump. */
+/* Corrections of the walk, by the processor of the dump. */
 static void correct(struct report *report, unsigned corrections)
 {
     struct stackwalk *walk = &report->walk;

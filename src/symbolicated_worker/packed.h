@@ -35,10 +35,8 @@ struct packed_room {
 
 enum packed_result { PACKED_DONE, PACKED_DAMAGED, PACKED_LARGE };
 
-/*
- * Replaces packed bytes by what they become, which lives as long as the room.
- * symbolicated is first asked for the room.
- */
+/* Replaces packed bytes by the unpacked ones, which live as long as the room.
+ * symbolicated is first asked for the room. */
 enum packed_result packed_undo(struct packed_room *room, enum packing packing,
                                struct bytes *bytes);
 

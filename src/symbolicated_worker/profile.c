@@ -125,8 +125,8 @@ static bool find_names(struct profile *profile, struct work_service *service)
 
 /* the result --------------------------------------------------------------- */
 
-/* Names may make a small profile a large one, of which nobody knows how large
- * before it is written. */
+/* Names can make a small profile a large one, and its size is not known before
+ * it is written. */
 static void refuse_large(struct work_service *service)
 {
     refuse(service, PROFILE_LARGE,

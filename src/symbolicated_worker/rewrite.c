@@ -220,7 +220,7 @@ static void append_group(struct text *text, const struct match *match,
     }
 }
 
-/* The name of a group at p, behind a dollar; its size, or 0: there is none. */
+/* The name of a group at p, after a dollar; its size, or 0: there is none. */
 static size_t group_at(const char *p, const char *end, const char **name)
 {
     bool has_brace = p < end && *p == '{';
