@@ -24,7 +24,7 @@ enum failure_code {
     FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
     FAILURE_SANDBOX = 10,   /* no sandbox, so nothing was parsed */
     FAILURE_TRUNCATED = 11, /* fewer bytes than its header says */
-    FAILURE_KILLED = 75     /* killed by somebody else: EX_TEMPFAIL */
+    FAILURE_KILLED = 75     /* killed from outside: EX_TEMPFAIL */
 };
 
 struct failure {

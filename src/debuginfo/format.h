@@ -18,7 +18,7 @@ struct symc_identity;
 struct symc_sink;
 struct symc_writer;
 
-/* What files are converted to. */
+/* Output formats of conversions. */
 enum debuginfo_output {
     DEBUGINFO_SYMCACHE,
     DEBUGINFO_PPDBCACHE,
@@ -30,7 +30,7 @@ enum debuginfo_output {
     DEBUGINFO_OUTPUTS
 };
 
-/* What a conversion returns besides its output. */
+/* The results of a conversion besides its output. */
 struct debuginfo_result {
     enum debuginfo_output output; /* the converter sets it, and */
     bool has_file_addresses; /* that addresses of a SymCache of an ELF file are

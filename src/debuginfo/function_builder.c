@@ -450,7 +450,7 @@ static int build_plain(struct function_builder *b)
         }
         if (line->size > end - line->address && line->size != SYMC_NO_SIZE) {
             line->size = end - line->address;
-            i++; /* the rest of it would be next, and behind the end */
+            i++; /* the rest of it would be next, and after the end */
             break;
         }
     }

@@ -241,7 +241,7 @@ struct symc_source *line_mapping_find(struct line_mapping *m, const char *path,
     }
     low = file->first;
     high = file->first + file->count;
-    while (low < high) { /* the first mark behind the line */
+    while (low < high) { /* the first mark after the line */
         middle = low + (high - low) / 2;
         if (m->marks[middle].cpp_line <= *line) {
             low = middle + 1;

@@ -37,7 +37,7 @@ static bool begins(const struct scan *s, const char *text)
     return (size_t)(s->end - s->at) >= size && memcmp(s->at, text, size) == 0;
 }
 
-/* Goes behind a text.  Returns false if it does not come. */
+/* Goes past a text.  Returns false if it does not come. */
 static bool pass(struct scan *s, const char *text)
 {
     const char *found =
@@ -72,7 +72,7 @@ static void read_tag(struct scan *s, const char *tag, size_t size)
     s->attributes_size = size - s->name_size;
 }
 
-/* Reads the next tag, behind comments, the declaration and the like.  Returns
+/* Reads the next tag, after comments, the declaration and the like.  Returns
  * false at the end, or where the text is no XML. */
 static bool next_tag(struct scan *s)
 {
@@ -145,7 +145,7 @@ bool uuid_map_sniff(const uint8_t *data, size_t size)
            memmem(data, size < 1024 ? size : 1024, "<plist", 6) != NULL;
 }
 
-/* The text of the element behind the key, whatever its type. */
+/* The text of the element after the key, whatever its type. */
 static int find_value(struct scan *s, uint8_t uuid[16], char *error,
                       size_t size)
 {

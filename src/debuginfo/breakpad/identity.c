@@ -45,9 +45,9 @@ static size_t cut_character(const uint8_t *p, size_t size)
     return i == size && i < 4 && p[0] >= 0xC2 && p[0] <= 0xF4 ? i : 0;
 }
 
-/* Gets the first line, trimmed, of which at most LINE_MAX bytes are read.  If
- * the file is longer than that, these bytes must all be UTF-8.  Returns NULL,
- * or a text that says what is wrong. */
+/* Gets the first line, trimmed; at most LINE_MAX bytes of it are read.  If the
+ * file is longer than that, these bytes must all be UTF-8.  Returns NULL, or
+ * the text of an error. */
 static const char *first_line(const uint8_t *data, size_t size,
                               struct span *line)
 {
@@ -99,8 +99,8 @@ static uint64_t hex(const char *digits, size_t n)
     return n > 0 ? fields_hex(&fields, "") : 0;
 }
 
-/* Reads the debug id.  Digits behind those of the age are ignored, as in the
- * reference.  Returns NULL, or a text that says what is wrong. */
+/* Reads the debug id.  Digits after those of the age are ignored, as in the
+ * reference.  Returns NULL, or the text of an error. */
 static const char *debug_id(const struct span *id,
                             struct breakpad_identity *identity)
 {

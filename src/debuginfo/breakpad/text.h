@@ -38,7 +38,7 @@ bool span_starts(const struct span *span, const char *prefix, size_t size);
 void span_trim(struct span *span);
 
 /*
- * Reads the fields of a trimmed record from left to right.  Blanks behind a
+ * Reads the fields of a trimmed record from left to right.  Blanks after a
  * field are skipped together with it.  If a field is invalid, `wrong` becomes
  * its name, and the values of later fields mean nothing.
  */
@@ -48,7 +48,7 @@ struct fields {
     const char *wrong; /* NULL at first */
 };
 
-/* Begins behind the keyword, which is the first `skip` characters. */
+/* Begins after the keyword, which is the first `skip` characters. */
 void fields_begin(struct fields *fields, const struct span *record,
                   size_t skip);
 

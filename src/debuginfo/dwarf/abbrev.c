@@ -129,7 +129,7 @@ void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *t,
     }
 }
 
-/* What attributes are for. */
+/* The purposes of attributes. */
 enum {
     FOR_NAMES = 1,
     FOR_CODE = 2 /* or an entry can be refused for their values */
@@ -339,7 +339,7 @@ static int compare(const void *left, const void *right)
     return a->code < b->code ? -1 : a->code > b->code;
 }
 
-/* Sorts the abbreviations behind the dense ones.  Returns false if a code has
+/* Sorts the abbreviations after the dense ones.  Returns false if a code has
  * two meanings. */
 static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *t)
 {

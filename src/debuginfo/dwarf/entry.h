@@ -25,7 +25,7 @@ struct dwarf_entry {
 };
 
 /*
- * Reads the attributes behind an abbreviation code.  The cursor fails where
+ * Reads the attributes after an abbreviation code.  The cursor fails where
  * they are damaged.  If ranges is not NULL, the lists of ranges to which they
  * refer are added to it.  Returns 0, or -1 with failure set for those lists.
  */

@@ -36,7 +36,7 @@ enum {
     DW_CFA_restore = 0xc0
 };
 
-/* What an instruction comes to. */
+/* The outcome of an instruction. */
 enum outcome {
     OUTCOME_NONE,
     OUTCOME_ROW,     /* a row ends */

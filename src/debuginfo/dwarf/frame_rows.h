@@ -38,7 +38,7 @@ struct frame_row {
     struct frame_rule rules[FRAME_RULES];
 };
 
-/* What an FDE has of its CIE. */
+/* The data that an FDE takes from its CIE. */
 struct frame_cie {
     uint64_t offset; /* in the section; FRAME_NO_CIE: none */
     uint8_t address_size;

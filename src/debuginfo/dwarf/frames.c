@@ -39,7 +39,7 @@ struct dwarf_frames_reader {
     struct frame_registers registers;
     struct frame_cie cie; /* the one that was run last */
     struct frame_machine machine;
-    /* what was last said of registers in this function */
+    /* the last rules for registers in this function */
     uint32_t function;
     uint32_t said_in[FRAME_REGISTERS + 1]; /* the last is the return address,
                                               if its number is not below */

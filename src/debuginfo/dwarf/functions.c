@@ -587,7 +587,7 @@ static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
     return depth;
 }
 
-/* Reads a function or inlined call behind its abbreviation code, or skips any
+/* Reads a function or inlined call after its abbreviation code, or skips any
  * other entry. */
 static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
                       struct cursor *c, uint64_t offset, int64_t depth)

@@ -229,11 +229,10 @@ static int define_file(struct machine *m, struct cursor *c)
 }
 
 /*
- * Ends a sequence whose address was set to one of code that is not there.  The
- * "symbolic" library takes no notice of that end: it adds what follows to the
- * rows that were there before, and then functions between both have no lines.
- * gcc sets the address again and again in a sequence, of a function that the
- * linker has removed too.
+ * Ends a sequence whose address was set to that of removed code.  The
+ * "symbolic" library ignores that end: it adds the next rows to those before,
+ * and then functions between both have no lines. gcc sets the address
+ * repeatedly in a sequence, also for functions that the linker has removed.
  */
 static int end_removed(struct machine *m)
 {

@@ -23,11 +23,12 @@ enum dwarf_unit_state {
 /* A unit of .debug_info.  Offsets are in that section. */
 struct dwarf_unit {
     uint64_t start;
-    uint64_t entries; /* the first entry, behind the header */
+    uint64_t entries; /* the first entry, after the header */
     uint64_t end;
     uint64_t abbrev_offset;
     struct dwarf_encoding encoding;
-    uint8_t state; /* enum dwarf_unit_state; what follows is set in READY */
+    uint8_t state; /* enum dwarf_unit_state; the members below are set in
+                      READY */
     bool has_language;
     uint8_t language; /* as SymCaches number them */
     uint32_t table;   /* of abbreviations: index in tables */

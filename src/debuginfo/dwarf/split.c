@@ -210,8 +210,8 @@ static uint64_t part_of(const struct dwarf_split_file *f, uint32_t row,
     return byte_order_32(f->rows + 4 * at, f->object.is_big);
 }
 
-/* What attributes of a whole unit would tell: where its strings, its addresses
- * and its ranges are. */
+/* The attributes that a whole unit would have: where its strings, its
+ * addresses and its ranges are. */
 static void set_bases(const struct dwarf_split_file *f, uint32_t row,
                       const struct dwarf_unit *skeleton, struct dwarf_unit *u)
 {
@@ -219,7 +219,7 @@ static void set_bases(const struct dwarf_split_file *f, uint32_t row,
 
     u->str_offsets_base = part_of(f, row, DWARF_STR_OFFSETS);
     u->ranges_base = skeleton->rnglists_base;
-    if (u->encoding.version >= 5) { /* behind the headers of the parts */
+    if (u->encoding.version >= 5) { /* after the headers of the parts */
         u->str_offsets_base += is_wide ? 16 : 8;
         u->ranges_base = part_of(f, row, DWARF_RNGLISTS);
         u->rnglists_base = u->ranges_base + (is_wide ? 20 : 12);

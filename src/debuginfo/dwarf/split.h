@@ -47,18 +47,16 @@ int dwarf_splits_open(struct dwarf_splits *splits,
 
 void dwarf_splits_free(struct dwarf_splits *splits);
 
-/*
- * Finds the rest of a skeleton unit, and loads it.  What it has of the
- * skeleton unit, it takes over: addresses, and in DWARF 4 lists of ranges.
- * Returns NULL if it is in none of the files, or cannot be read.
- */
+/* Finds the rest of a skeleton unit, and loads it.  The rest takes over the
+ * skeleton's addresses, and in DWARF 4 its lists of ranges.  Returns NULL if
+ * it is in none of the files, or cannot be read. */
 struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *splits,
                                      const struct dwarf_unit *skeleton,
                                      struct dwarf_reader **reader,
                                      struct dwarf_root *root);
 
-/* What became of a unit: moves a failure of the files that is not their damage
- * to the object's.  Returns 0, 1 if the unit is damaged, or -1. */
+/* Reports the outcome of a unit.  A failure of the files other than damage
+ * becomes the object's.  Returns 0, 1 if the unit is damaged, or -1. */
 int dwarf_splits_end(struct dwarf_splits *splits, struct failure *failure);
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The symbols of an object file, in the order of its table.  They are written
- * behind all functions, and DWARF's functions take their names from them.
+ * after all functions, and DWARF's functions take their names from them.
  */
 #ifndef DEBUGINFO_DWARF_SYMBOL_LIST_H
 #define DEBUGINFO_DWARF_SYMBOL_LIST_H
@@ -32,7 +32,7 @@ struct symbol_list {
     struct debuginfo_symbol *list;
     size_t count;
     size_t room;
-    struct symc_segments segments; /* of the image; set by who has the list */
+    struct symc_segments segments; /* of the image; set by the list's owner */
     char segments_text[SYMC_SEGMENTS_TEXT];
     uint64_t work; /* that is still allowed: bytes of names, and steps */
 };
@@ -68,7 +68,7 @@ int symbol_list_end(const struct symbol_list *symbols,
 
 /*
  * The rest of each convert (format.h): writes the functions of DWARF, if the
- * object has its sections, and behind them all symbols that have a name.  Sets
+ * object has its sections, and after them all symbols that have a name.  Sets
  * the object's symbols meanwhile, and frees the list.  Returns 0, or -1 with
  * failure set.
  */

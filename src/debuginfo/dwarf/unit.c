@@ -60,7 +60,7 @@ static bool is_address_size(unsigned size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Reads a header behind the length.  Returns NULL, or what is wrong. */
+/* Reads a header after the length.  Returns NULL, or what is wrong. */
 static const char *read_header(struct cursor *c, struct dwarf_unit *u)
 {
     unsigned version, type = DW_UT_compile;
@@ -307,9 +307,8 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
 /* root entries ---------------------------------------------------------------
  */
 
-/* What is wanted of the values of a root entry.  Where an attribute is there
- * twice, the first language, producer and ranges count, and the last one of
- * all others. */
+/* The values used from a root entry.  If an attribute occurs twice, the first
+ * language, producer and ranges count; for all others, the last one counts. */
 struct root_values {
     struct dwarf_root root;
     struct dwarf_value low_pc;

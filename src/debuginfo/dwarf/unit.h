@@ -9,7 +9,7 @@
 
 #include "reader.h"
 
-/* What only the unit itself needs of its root entry. */
+/* The values of the root entry that only the unit itself needs. */
 struct dwarf_root {
     struct dwarf_value name;
     struct dwarf_value comp_dir;
@@ -20,7 +20,7 @@ struct dwarf_root {
 };
 
 /* Returns the unit of that number, counted from 0, when all of it is there.
- * Returns NULL behind the last one, or with failure set. */
+ * Returns NULL after the last one, or with failure set. */
 struct dwarf_unit *dwarf_unit_get(struct dwarf_reader *reader, size_t number);
 
 /*

@@ -35,8 +35,8 @@ enum {
  * number. */
 #define FORM_REF_SUP (DW_FORM_addrx4 + 1)
 
-/* What a form means: a kind of value, and its size in bytes.  A form without a
- * name here is unknown. */
+/* The meaning of a form: a kind of value, and its size in bytes.  A form
+ * without a name here is unknown. */
 struct form {
     bool is_known;
     uint8_t kind;

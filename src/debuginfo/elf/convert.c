@@ -150,7 +150,7 @@ static int add_packed_symbols(struct conversion *c)
 /*
  * Finds where code lies in the file, if that is not where it lies in memory.
  * Of a debug file, segments are empty: then it is at the next place that can be
- * mapped to the address, as linkers put one segment behind the other.
+ * mapped to the address, as linkers put one segment after the other.
  */
 static void find_code(struct conversion *c)
 {

@@ -32,7 +32,8 @@ struct relocations {
     uint64_t size;
 };
 
-/* What the array says.  Addresses have become offsets in the file. */
+/* The values of the dynamic array.  Addresses have become offsets in the
+ * file. */
 struct dynamic {
     uint64_t strings;
     uint64_t strings_size;

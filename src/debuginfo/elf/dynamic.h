@@ -10,7 +10,7 @@
 #include "file.h"
 
 /* Sets the dynamic symbols of a file whose segments are known.  Returns false
- * if what the segment says is wrong. */
+ * if the dynamic segment is wrong. */
 bool elf_dynamic_open(struct elf_file *file);
 
 /* For readers of parts of the file: check a table of strings or symbols, and

@@ -25,13 +25,13 @@ struct code {
     bool is_big;
 };
 
-/* What a register and a number come to. */
+/* The sum of a register and a number. */
 struct slot {
     uint8_t base;
     uint32_t offset;
 };
 
-/* What instructions have done so far. */
+/* The effect of the instructions so far. */
 struct state {
     struct slot sp;
     struct slot saved[REGISTERS];
@@ -94,7 +94,8 @@ static bool next_uleb128(struct code *code, uint32_t *number)
 }
 
 /* Takes registers from the stack, the lowest one first.  A stack pointer among
- * them has no rule: what follows would be relative to a word of the stack. */
+ * them has no rule: the registers after it would be relative to a word of the
+ * stack. */
 static bool pop(struct state *s, uint32_t mask)
 {
     unsigned i;
@@ -206,7 +207,7 @@ static bool run(struct state *s, struct code *code)
 /* tables ---------------------------------------------------------------------
  */
 
-/* Finds the instructions at an address of .ARM.extab.  Behind a personality
+/* Finds the instructions at an address of .ARM.extab.  After a personality
  * routine they are as compilers of C++ place them. */
 static bool find_in_table(const struct reader *r, uint32_t address,
                           struct code *code)

@@ -287,8 +287,8 @@ static bool open_strings(const struct elf_file *f, uint64_t number,
     return is_sound(f, &s) && elf_file_strings(f, s.offset, s.size, strings);
 }
 
-/* One name that is not UTF-8 takes all of them from who follows the reference,
- * but not from who asks for a section. */
+/* A single name that is not UTF-8 makes all names unavailable to code that
+ * follows the reference, but not to lookups of one section. */
 static bool open_names(struct elf_file *f, uint64_t number)
 {
     struct elf_section s;
@@ -437,7 +437,7 @@ struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
             continue;
         }
         is_old = is_named(&f->section_names, &s, ".z", name);
-        /* a name that begins with z is only found behind ".z" */
+        /* a name that begins with z is only found after ".z" */
         if (!is_old && (name[0] == 'z' ||
                         !is_named(&f->section_names, &s, ".", name))) {
             continue;

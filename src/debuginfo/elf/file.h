@@ -6,7 +6,7 @@
  * and 5), in 32 and 64 bits and both byte orders.
  *
  * Damage is treated as in the "symbolic" library: without readable headers
- * there is no file; behind them, the parts are read in a fixed order, and the
+ * there is no file; after them, the parts are read in a fixed order, and the
  * first that is damaged ends it.  What was read until then counts.
  */
 #ifndef DEBUGINFO_ELF_FILE_H

@@ -114,10 +114,12 @@ static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
     }
 }
 
-/* Are there sections whose data lies behind the end of the file?  Section
- * headers, which are at the end as a rule, are gone with it: then there are
- * none, though the program has code.  A name that is not UTF-8 is no sign of
- * that. */
+/*
+ * Are there sections whose data lies after the end of the file?  Section
+ * headers are at the end as a rule and are lost with it: then there are none,
+ * although the program has code.  A name that is not UTF-8 does not mean that
+ * the file was cut.
+ */
 static bool is_cut(const struct elf_file *f)
 {
     struct elf_section section;

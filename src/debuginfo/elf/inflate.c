@@ -26,7 +26,7 @@
 #define ZLIB_MOST 1032
 #define ZSTD_MOST 43691
 
-/* What the header of a section says. */
+/* The fields of a section's header. */
 struct compressed {
     uint32_t type;
     uint64_t size; /* decompressed */
@@ -68,7 +68,7 @@ struct elf_inflation {
     const uint8_t *end; /* of the compressed data */
     uint8_t *out;
     size_t room, size; /* of out, and of what is there */
-    uint8_t *buffer;   /* STEP bytes: what a step has made */
+    uint8_t *buffer;   /* STEP bytes: the output of a step */
     /* while another thread reads what is there */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -287,7 +287,7 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     struct compressed c;
     struct elf_inflation *i;
 
-    /* nobody would wait for the end of an empty one */
+    /* the end of an empty one would never be waited for */
     if (section->size < LEAST || !read_header(f, section, &c) ||
         c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;

@@ -32,9 +32,9 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *file,
  * all of them are right.  Returns false if they never will be. */
 bool elf_inflation_wait(struct elf_inflation *inflation, size_t size);
 
-/* Waits for the end.  Returns false if the section was not what its header
- * says, or is damaged.  What has been read of it is to be forgotten then, and
- * elf_inflate() is to be used instead. */
+/* Waits for the end.  Returns false if the section does not match its header,
+ * or is damaged.  The caller must then discard everything read from it and use
+ * elf_inflate() instead. */
 bool elf_inflation_end(struct elf_inflation *inflation);
 
 #endif

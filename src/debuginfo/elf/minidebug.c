@@ -10,7 +10,7 @@
 #define ROOM_FIRST ((size_t)1 << 20)
 #define ROOM_MOST ((size_t)128 << 20)
 
-/* What xz -9 needs is 65 MiB. */
+/* xz -9 needs 65 MiB. */
 #define MEMORY ((uint64_t)128 << 20)
 
 /* Decompresses all.  Returns as elf_minidebug_open(). */

@@ -97,9 +97,10 @@ static bool may_be_better(const struct file_identity *id, unsigned needs)
 }
 
 /*
- * A file without what a kind needs is no miss of its source, but of no use.  Of
- * a program without debug information a SymCache of its symbols is made if
- * there is nothing better, as of a PDB with public symbols only.
+ * A file without the data that a kind needs is useless, but it does not count
+ * as missing at its source.  For a program without debug information, a
+ * SymCache of its symbols is made if there is nothing better; the same holds
+ * for a PDB with public symbols only.
  */
 static enum identity_fit check_use(const struct file_identity *id,
                                    const symcache_key_t *key, struct text text)
@@ -218,7 +219,8 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
         return fits_image(list, key, text);
     }
     if (list->format == FORMAT_SOURCEBUNDLE) {
-        return check_use(list, key, text); /* its place says whose it is */
+        return check_use(list, key, text); /* its place identifies the
+                                              module */
     }
     if (list->format == FORMAT_PROGUARD) {
         return key->id_type == SYMCACHE_ID_DEBUG

@@ -18,7 +18,7 @@
 _Static_assert(SOURCEBUNDLE_NAME_SIZE == SYMCACHE_NAME_MAX + 1,
                "a name does not fit");
 
-/* What is more is the stamp of a portable PDB. */
+/* A larger number is the stamp of a portable PDB. */
 #define SOURCEBUNDLE_AGE_MAX 0xffff
 
 _Static_assert(IDENTITIES_MAX >= MACHO_SLICES_MAX, "not all images fit");
@@ -78,8 +78,8 @@ static size_t read_portablepdb(const struct input *in, struct file_identity *id)
     return 1;
 }
 
-/* Text does not say how long it is.  But half of a copy, or one whose rest
- * consists of zeros, rarely ends with a line feed. */
+/* Text has no length field.  But a truncated copy, or one whose rest consists
+ * of zeros, rarely ends with a line feed. */
 static size_t read_breakpad(const struct input *in, struct file_identity *id)
 {
     struct breakpad_identity got;
@@ -179,7 +179,7 @@ static size_t read_wasm(const struct input *in, struct file_identity *id)
     return 2;
 }
 
-/* Only its path says of what it is. */
+/* Only its path identifies it. */
 static size_t read_symbfile(const struct input *in, struct file_identity *id)
 {
     id->features = SYMCACHE_HAS_DEBUG;
@@ -202,15 +202,15 @@ static size_t read_sourcebundle(const struct input *in,
     return 1;
 }
 
-/* Its path says of what it is.  If it is no mapping, the converter says so:
- * then the file is malformed, and not its source. */
+/* The path identifies it.  If the file is not a mapping, the converter reports
+ * that: then the file is malformed, not its source. */
 static size_t read_proguard(const struct input *in, struct file_identity *id)
 {
     id->features = SYMCACHE_HAS_DEBUG;
     return 1;
 }
 
-/* The server says what it is, and nothing in it does. */
+/* The server identifies it; the file contains no identity. */
 static size_t read_any(const struct input *in, struct file_identity *id)
 {
     (void)in;

@@ -51,7 +51,7 @@ static bool has_debug_id(struct candidate *c)
 }
 
 /* Is the third part this name, or for a packed file that of a packed one?  This
- * is the last letter replaced by "_", or ".gz" behind it. */
+ * is the last letter replaced by "_", or ".gz" after it. */
 static bool has_file(struct candidate *c, const char *name)
 {
     const char *file = c->parts[2] != NULL ? c->parts[2] : name;
@@ -71,7 +71,7 @@ static bool has_file(struct candidate *c, const char *name)
     return true;
 }
 
-/* Text says whose it is, whatever its own name on the disk. */
+/* The text of the file names the module, whatever its own name on the disk. */
 static bool take_name(struct candidate *c)
 {
     const struct file_identity *id = c->id;
@@ -284,10 +284,9 @@ static bool fits_macho(struct candidate *c)
     return has_build_id(c, &ssqp_macho);
 }
 
-/*
- * Nothing in a mapping says whose it is: its path does, mapping.txt/<UUID>0/
- * mapping.txt, or a name such as <UUID>.txt, which Sentry's clients send.
- */
+/* A mapping does not contain its id.  Its path does:
+ * mapping.txt/<UUID>0/mapping.txt, or a name such as <UUID>.txt, which
+ * Sentry's clients send. */
 static bool fits_mapping(struct candidate *c)
 {
     static const char name[] = "mapping.txt", end[] = ".txt";

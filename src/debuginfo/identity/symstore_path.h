@@ -48,7 +48,7 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
                         size_t error_size);
 
 /* The same of a file in memory.  An ELF file also has the ids by which
- * profilers know it, behind the others. */
+ * profilers know it, after the others. */
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,

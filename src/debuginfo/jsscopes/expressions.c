@@ -80,7 +80,7 @@ bool jsparse_template(struct parser *p)
     }
 }
 
-/* The parts of "[...]" behind an object, if the expression in it was one
+/* The parts of "[...]" after an object, if the expression in it was one
  * token. */
 static bool refer_computed(struct parser *p, const struct token *t)
 {
@@ -101,7 +101,7 @@ static bool refer_computed(struct parser *p, const struct token *t)
     return literal_part(p, t, false, &part) && parser_refer(p, &part);
 }
 
-/* Reads "[...]" behind an object. */
+/* Reads "[...]" after an object. */
 static bool parse_index(struct parser *p, enum ref_kind *ref)
 {
     struct token first;
@@ -126,7 +126,7 @@ static bool parse_index(struct parser *p, enum ref_kind *ref)
     return parser_next(p);
 }
 
-/* Reads a name behind "." or "?.". */
+/* Reads a name after "." or "?.". */
 static bool parse_member(struct parser *p, enum ref_kind *ref)
 {
     struct jsscopes_part part = parser_identifier(p, &p->t);
@@ -163,7 +163,7 @@ static bool parse_optional(struct parser *p)
                                        : parse_member(p, &ref);
 }
 
-/* Reads members, calls and templates behind an operand. */
+/* Reads members, calls and templates after an operand. */
 static bool parse_members(struct parser *p, bool has_calls)
 {
     bool ok = true;

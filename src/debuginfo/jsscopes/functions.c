@@ -64,7 +64,7 @@ static bool parse_key(struct parser *p, struct key *key)
         key->count = 2;
         key->parts[0] = hash;
         key->parts[1] = parser_identifier(p, &p->t);
-        key->parts[1].text++; /* behind the "#" */
+        key->parts[1].text++; /* after the "#" */
         key->parts[1].size--;
         return parser_next(p);
     case TOKEN_STRING:
@@ -174,7 +174,7 @@ static void leave_function(struct parser *p, const struct around *around)
     p->is_generator = around->is_generator;
 }
 
-/* Reads parameters and a body; what is in them is below node. */
+/* Reads parameters and a body; functions in them are below node. */
 static bool parse_parts(struct parser *p, const struct node *node,
                         bool is_async, bool is_generator)
 {
@@ -255,7 +255,7 @@ bool jsparse_arrow_parameters(struct parser *p, uint32_t start, bool is_async)
     return end_scope(p, scope, ok && parse_arrow_body(p, &node, is_async));
 }
 
-/* What is before the key of a member. */
+/* The words before the key of a member. */
 struct modifiers {
     bool is_static;
     bool is_async;
@@ -304,7 +304,7 @@ static bool parse_modifiers(struct parser *p, bool is_class,
     return true;
 }
 
-/* Reads a method behind its key. */
+/* Reads a method after its key. */
 static bool parse_method(struct parser *p, uint32_t start,
                          const struct modifiers *m, const struct key *key)
 {
@@ -325,7 +325,7 @@ static bool parse_method(struct parser *p, uint32_t start,
     return has_scope ? end_scope(p, scope, ok) : ok;
 }
 
-/* Reads the value of a field behind its key. */
+/* Reads the value of a field after its key. */
 static bool parse_field(struct parser *p)
 {
     bool is_there, ok;
@@ -414,7 +414,7 @@ bool jsparse_class(struct parser *p, bool is_declaration)
     return end_scope(p, scope, ok);
 }
 
-/* Reads a getter or setter of a literal behind its key.  It does not end the
+/* Reads a getter or setter of a literal after its key.  It does not end the
  * names of what is in it. */
 static bool parse_accessor(struct parser *p, uint32_t start,
                            const struct modifiers *m, const struct key *key)
@@ -453,7 +453,7 @@ static bool parse_property_value(struct parser *p, uint32_t start,
     if (!key->is_plain) {
         return parser_unexpected(p);
     }
-    /* {a = 1} is a pattern, which is seen behind the brace */
+    /* {a = 1} is a pattern, which is seen after the brace */
     return !is_sign(&p->t, '=') || (parser_next(p) && jsparse_assignment(p));
 }
 

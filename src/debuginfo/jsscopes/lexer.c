@@ -11,8 +11,8 @@
 #define KIND_DIGIT 2
 #define KIND_BLANK 4 /* but no line end */
 
-/* What a byte may be.  All beyond ASCII may be in names; blanks among them are
- * looked for separately. */
+/* The classes of a byte.  All bytes beyond ASCII can be in names; blanks among
+ * them are looked for separately. */
 static unsigned kind(char c)
 {
     if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
@@ -203,9 +203,9 @@ static enum word find_word(const char *text, size_t size)
     return WORD_NONE;
 }
 
-/* Characters beyond ASCII that are in no name: punctuation, symbols, private
- * ones.  It is coarse: what is allowed changes with each version of Unicode,
- * and scripts that run are not refused by it. */
+/* Characters beyond ASCII that no name contains: punctuation, symbols, private
+ * ones.  The list is coarse: the permitted ones change with each version of
+ * Unicode, and scripts that run are not refused by it. */
 static bool is_symbol(uint32_t c)
 {
     return (c >= 0x80 && c < 0xC0 && c != 0xAA && c != 0xB5 && c != 0xB7 &&

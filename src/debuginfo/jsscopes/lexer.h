@@ -95,7 +95,7 @@ struct token {
 struct lexer {
     const char *text;
     uint32_t size;
-    uint32_t at; /* behind the last token */
+    uint32_t at; /* after the last token */
 };
 
 /* Reads the next token. */
@@ -106,7 +106,7 @@ void lexer_next(struct lexer *lexer, struct token *token);
 bool lexer_regex(struct lexer *lexer, struct token *token);
 
 /* Reads what follows the beginning of a template, or a "}" in it.  Returns
- * 1 behind "${", 0 behind the end, -1 if there is neither. */
+ * 1 after "${", 0 after the end, -1 if there is neither. */
 int lexer_template(struct lexer *lexer);
 
 #endif

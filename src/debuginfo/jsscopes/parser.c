@@ -132,7 +132,7 @@ enum jsscopes_status jsscopes_read(struct jsscopes *scopes, const char *script,
     while (ok && p.t.type != TOKEN_END) {
         ok = jsparse_statement(&p);
     }
-    if (!ok) { /* if nobody has said why */
+    if (!ok) { /* if no other reason was given */
         parser_unexpected(&p);
     }
     free(p.refs);

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The parts of the parser, for each other.  A function that parses begins at
- * the token p->t, and leaves there the one behind what it has read.  It
+ * the token p->t, and leaves there the one after what it has read.  It
  * returns false if that is not what it should be; then p->error says why.
  */
 #ifndef DEBUGINFO_JSSCOPES_PARSER_H
@@ -21,7 +21,7 @@ struct key {
     struct jsscopes_part parts[2];
 };
 
-/* What around a function may give it a name. */
+/* The surroundings of a function that can give it a name. */
 enum node_kind {
     NODE_FUNCTION, /* no name comes from beyond it */
     NODE_CLASS,    /* a class declaration with a name */
@@ -44,7 +44,8 @@ struct node {
     size_t num_refs;
 };
 
-/* What an expression that was read is, as the left side of an assignment. */
+/* The kind of an expression that was read, as the left side of an
+ * assignment. */
 enum ref_kind {
     REF_NONE,   /* nothing that has a name */
     REF_NAME,   /* an identifier */
@@ -95,10 +96,10 @@ bool parser_expect(struct parser *p, uint32_t sign);
 struct state parser_state(const struct parser *p);
 void parser_restore(struct parser *p, const struct state *state);
 
-/* The token behind p->t. */
+/* The token after p->t. */
 struct token parser_peek(const struct parser *p);
 
-/* Counts a level; what returns true must be left by parser_leave(). */
+/* Counts a level.  If it returns true, the caller must call parser_leave(). */
 bool parser_enter(struct parser *p);
 void parser_leave(struct parser *p);
 
@@ -148,7 +149,7 @@ bool parser_note_pattern(struct parser *p, uint32_t start);
 bool jsparse_primary(struct parser *p);
 
 /* functions.c */
-/* Reads a function behind "function", which began at start. */
+/* Reads a function after "function", which began at start. */
 bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
 /* Reads parameters and body of a function. */
 bool jsparse_rest(struct parser *p, bool is_async, bool is_generator);

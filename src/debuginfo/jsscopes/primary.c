@@ -3,7 +3,7 @@
  *
  * What expressions begin with: names, literals, and what is in brackets.
  *
- * Whether brackets are an expression or a pattern is only seen behind them.
+ * Whether brackets are an expression or a pattern is only seen after them.
  * They are read as an expression first.  If they turn out to be a pattern, and
  * there are functions in them, whose names this changes, they are read again,
  * and are known to be a pattern from then on.

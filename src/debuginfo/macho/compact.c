@@ -181,7 +181,7 @@ static int write_arm64_frame(struct reader *r, uint32_t encoding)
     return 0;
 }
 
-/* What is true of functions without an encoding: nothing is saved. */
+/* Writes the rules of functions without an encoding: nothing is saved. */
 static int write_leaf(struct reader *r)
 {
     if (r->family == FAMILY_ARM64) {
@@ -273,7 +273,7 @@ struct pages {
     uint32_t count;
     uint64_t encodings;
     uint32_t num_encodings;
-    bool is_at_end; /* the mark behind the last page was read */
+    bool is_at_end; /* the mark after the last page was read */
 };
 
 static int open_page(struct reader *r, struct pages *pages)

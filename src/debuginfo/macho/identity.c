@@ -68,7 +68,7 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
     return 0;
 }
 
-/* What a slice has outside of the file is left out, as the reference does. */
+/* The part of a slice outside the file is left out, as the reference does. */
 static uint64_t within(uint64_t offset, size_t size)
 {
     return offset < size ? offset : size;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Java classes have the magic of fat files, and behind it a version, of which
+/* Java classes have the magic of fat files, and after it a version, of which
  * there is none below 45. */
 #define MACHO_SLICES_MAX 44
 

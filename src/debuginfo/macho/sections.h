@@ -13,11 +13,9 @@
 
 #define MACHO_SECTION_MIN 68 /* bytes of the smaller header of a section */
 
-/*
- * Load commands may overlap, and claim the same bytes again and again.  What
- * is behind all of them together may be so many times as much as the file has,
- * or its reader would never end.
- */
+/* Load commands can overlap, and claim the same bytes again and again.  All of
+ * them together may claim only so many times the file's size, or its reader
+ * would never end. */
 #define MACHO_TIMES 64
 
 struct macho_segment {

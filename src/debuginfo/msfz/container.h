@@ -38,8 +38,8 @@ struct msfz_container {
     size_t num_plain, num_packed;
 };
 
-/* Reads and checks the tables.  Whatever it returns, the caller calls
- * msfz_container_free(). */
+/* Reads and checks the tables.  The caller calls msfz_container_free(), even
+ * after an error. */
 enum msfz_status msfz_container_read(struct msfz_container *container,
                                      const struct msfz_io *io, char *error,
                                      size_t error_size);

@@ -144,7 +144,7 @@ static enum msfz_status write_from(const struct expansion *e, uint64_t first,
     while (len > 0 && status == MSFZ_OK) {
         ordinal = first + offset / l->block_size;
         in_block = offset % l->block_size;
-        /* up to the next maps, which are behind the first of an interval */
+        /* up to the next maps, which are after the first of an interval */
         straight = ordinal % (l->block_size - 2);
         straight = straight == 0 ? 1 : l->block_size - 2 - straight + 1;
         run = straight * l->block_size - in_block;
@@ -300,7 +300,7 @@ static enum msfz_status write_directory(const struct expansion *e)
 }
 
 /* The map in use has a bit for each block, which is set for a free one, as
- * all are behind the end; the other map is all free. */
+ * all are after the end; the other map is all free. */
 static enum msfz_status write_maps(const struct expansion *e)
 {
     const struct layout *l = &e->layout;

@@ -17,8 +17,8 @@
 
 #define MSFZ_MAGIC "Microsoft MSFZ Container\r\n\x1a" "ALD\0"
 
-/* What is larger than this many times the file is taken for an attack; PDBs
- * become five to twenty times smaller. */
+/* An expanded file larger than this many times the input is considered an
+ * attack; PDBs become five to twenty times smaller. */
 #define MSFZ_RATIO_MAX 200
 #define MSFZ_RATIO_FREE (32u << 20) /* bytes that do not count in it */
 

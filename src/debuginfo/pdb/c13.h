@@ -21,7 +21,7 @@ struct c13_subsection {
 };
 
 /*
- * Reads the subsection at data[*at..size) and moves *at behind it.  Returns 1,
+ * Reads the subsection at data[*at..size) and moves *at past it.  Returns 1,
  * 0 at the end, or -1 if it is damaged or of an unknown kind.
  */
 int c13_next(const uint8_t *data, uint32_t size, uint32_t *at,

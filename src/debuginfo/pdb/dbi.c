@@ -76,7 +76,7 @@ static int read_slots(struct dbi *dbi, const struct msf *msf,
     return 0;
 }
 
-/* Reads the module at data[*at..size) and moves *at behind it. */
+/* Reads the module at data[*at..size) and moves *at past it. */
 static int read_module(const uint8_t *data, uint32_t size, uint32_t *at,
                        struct dbi_module *module)
 {

@@ -31,7 +31,7 @@ struct lines {
     struct source_files *sources;
     struct lines_section *sections; /* of lines, by section and offset */
     size_t num_sections;
-    size_t next_section; /* the one behind the one used last */
+    size_t next_section; /* the one after the one used last */
     size_t section_room;
     const uint8_t *checksums;
     uint32_t checksums_size;

@@ -4,7 +4,7 @@
  * As Microsoft documents it ("Source Server", the language of the stream): a
  * variable is %name%, in any case; %var1% to %var10% are the parts of the
  * file's line.  %fnvar%(text) is the variable that the text names,
- * %fnbksl%(text) the text with \ for /, %fnfile%(text) what is behind its last
+ * %fnbksl%(text) the text with \ for /, %fnfile%(text) what is after its last
  * slash.
  */
 #include "srcsrv_url.h"
@@ -71,7 +71,7 @@ static bool is(struct symc_text text, const char *name)
            strncasecmp(text.data, name, text.size) == 0;
 }
 
-/* The number in "var2"; 0: it is no such name. */
+/* The number in "var2"; 0: the name has another form. */
 static unsigned part_number(struct symc_text name)
 {
     unsigned n = 0;
@@ -171,10 +171,9 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/*
- * Writes what stands behind a "%", up to the end of what it says, and moves the
- * text behind that.  A "%" of an escape in a URL, such as "%20", stays.
- */
+/* Writes the value of the name after a "%", up to the end of the name or its
+ * argument, and moves the text past it.  A "%" of an escape in a URL, such as
+ * "%20", stays. */
 static bool expand_name(struct target *t, struct symc_text *text,
                         unsigned depth, struct out *out)
 {

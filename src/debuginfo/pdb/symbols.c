@@ -82,7 +82,7 @@ void symbols_free(struct symbols *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* What a record does; most kinds do nothing. */
+/* The effect of a record; most kinds have none. */
 #define OPENS 1 /* a scope */
 #define CLOSES 2
 #define PROCEDURE 4

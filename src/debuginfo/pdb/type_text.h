@@ -39,7 +39,7 @@ enum function_name_status type_text_index(struct function_names *s,
 enum function_name_status type_text_arguments(struct function_names *s,
                                               uint32_t index, unsigned depth);
 
-/* Writes the argument list of a method, and " const" behind it if the method
+/* Writes the argument list of a method, and " const" after it if the method
  * is const and with_const is set. */
 enum function_name_status type_text_method(struct function_names *s,
                                            const struct leaf *method,

@@ -192,7 +192,7 @@ static enum types_status walk(struct types *types, size_t number)
     return TYPES_OK;
 }
 
-/* Returns the index of the first damage at or behind a number, or num_damages.
+/* Returns the index of the first damage at or after a number, or num_damages.
  */
 static size_t find_damage(const struct types *types, size_t number)
 {
@@ -264,7 +264,7 @@ static enum types_status hop(struct types *types, size_t number,
  * last place kept before it; damage in between is met again each time.  The
  * header says whether such a record exists.  For later records the iterator
  * goes on; a bad length makes this attempt fail, and the next attempt goes on
- * two bytes behind it.
+ * two bytes after it.
  */
 static enum types_status reach(struct types *types, size_t number,
                                uint32_t *place)

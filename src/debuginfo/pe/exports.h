@@ -10,9 +10,9 @@
 #include "image.h"
 
 /*
- * Reads the export directory in the order of its names.  What has only an
- * ordinal is left out; a forwarder has the address of its text.  A broken
- * entry is skipped, and a broken directory is none, as in the reference.
+ * Reads the export directory in the order of its names.  Exports by ordinal
+ * alone are left out; a forwarder has the address of its text.  A broken entry
+ * is skipped, and a broken directory counts as absent, as in the reference.
  * Returns 0, or -1 with failure set.
  */
 int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,

@@ -23,7 +23,7 @@ static int fail(char *error, size_t size, const char *text)
     return -1;
 }
 
-/* Reads the name of the PDB, which is behind the last slash or backslash. */
+/* Reads the name of the PDB, which is after the last slash or backslash. */
 static int read_name(const uint8_t *path, size_t size,
                      struct pe_identity *identity)
 {

@@ -41,7 +41,7 @@ struct pe_debug_id {
     uint32_t age;
 };
 
-/* What the image itself is known by. */
+/* The identity of the image itself. */
 struct pe_code {
     uint32_t time_stamp; /* the code id is this, and the size in memory */
     uint32_t image_size;

@@ -58,14 +58,14 @@ const uint8_t *pe_image_at(const struct pe_image *image, uint64_t offset,
 const uint8_t *pe_image_loaded(const struct pe_image *image, uint32_t address,
                                uint32_t size);
 
-/* Addresses whose bytes are one after the other in the file, too. */
+/* Addresses whose bytes are also consecutive in the file. */
 struct pe_part {
     uint64_t begin;
     uint64_t end;
     uint64_t offset; /* of what is loaded at the beginning */
 };
 
-/* Finds what is loaded together with an address.  It may be behind the file's
+/* Finds what is loaded together with an address.  It may be after the file's
  * end.  Pages are loaded as a whole; this is what the reference goes by.
  * Returns false if nothing is loaded there. */
 bool pe_image_part(const struct pe_image *image, uint32_t address,

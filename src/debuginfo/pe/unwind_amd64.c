@@ -100,7 +100,7 @@ static int add(struct reader *r, const struct cfi_register *target,
     return 0;
 }
 
-/* Returns how many slots of 16 bits an operation has behind its own; -1: there
+/* Returns how many slots of 16 bits an operation has after its own; -1: there
  * is no such operation. */
 static int operands(unsigned operation, unsigned info)
 {

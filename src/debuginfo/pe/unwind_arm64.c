@@ -24,12 +24,12 @@
 #define FP 29
 #define LR 30
 
-/* What a code does. */
+/* The effect of a code. */
 enum effect {
     NONE,
     ALLOCATE,  /* the stack grows by size */
     SAVE,      /* registers are saved at offset, after it grew by size */
-    SAVE_NEXT, /* as the code before it, the next pair behind that */
+    SAVE_NEXT, /* as the code before it, the next pair after that */
     SET_FRAME, /* x29 is the stack pointer plus offset */
     END
 };
@@ -70,7 +70,7 @@ struct function {
     unsigned last_epilog; /* the byte of its codes, if it is the only one */
 };
 
-/* What the codes up to one have done. */
+/* The combined effect of the codes up to one. */
 struct frame {
     int64_t stack; /* bytes */
     bool is_set;   /* x29 is the CFA less base */
@@ -381,8 +381,8 @@ static int write_frame(struct reader *r, const struct code *codes,
 }
 
 /*
- * Adds a row behind each instruction of an epilog, which undoes n codes, and
- * one behind its "ret", where the function goes on.  Returns the address
+ * Adds a row after each instruction of an epilog, which undoes n codes, and
+ * one after its "ret", where the function goes on.  Returns the address
  * there, 0 if it does not fit, or -1.
  */
 static int64_t correct_epilog(struct reader *r, const struct function *f,
@@ -446,7 +446,7 @@ static int correct_epilogs(struct reader *r, const struct function *f,
     return end < 0 ? -1 : 0;
 }
 
-/* Adds what is right: a row behind each instruction of the prolog. */
+/* Adds what is right: a row after each instruction of the prolog. */
 static int correct_function(struct reader *r, const struct function *f,
                             const struct code *codes, unsigned count)
 {
@@ -590,8 +590,8 @@ static unsigned add_saves(struct code *codes, unsigned n, uint32_t word,
     return n;
 }
 
-/* Makes the codes of which a packed entry has the numbers, in the order in
- * which they are executed.  Returns how many, or -1: there are no such. */
+/* Makes the codes from the numbers of a packed entry, in the order in which
+ * they are executed.  Returns how many, or -1 if the numbers are not valid. */
 static int unpack(uint32_t word, struct code *codes)
 {
     unsigned n = 0, chain = word >> 21 & 3, floats = word >> 13 & 7;

@@ -23,7 +23,7 @@ struct document_name {
                   * names may share their parts */
 };
 
-/* What document_name_read() says when the work is used up. */
+/* The message of document_name_read() when the work is used up. */
 extern const char DOCUMENT_WORK[];
 
 /*

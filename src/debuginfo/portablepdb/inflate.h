@@ -18,7 +18,7 @@ enum inflate_status {
 };
 
 /*
- * Unpacks data[0..size) to exactly stated bytes, to be freed.  Bytes behind the
+ * Unpacks data[0..size) to exactly stated bytes, to be freed.  Bytes after the
  * end of the deflate stream do not matter.  Never writes more than was stated,
  * and allocates only what so many bytes can become.
  */

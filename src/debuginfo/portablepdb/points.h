@@ -36,7 +36,7 @@ struct sequence_points {
 };
 
 /* Begins to read the points of a method, whose row must be one of the table's.
- * Errors are told by the first call of the next function. */
+ * The first call of the next function reports errors. */
 void sequence_points_begin(struct sequence_points *points,
                            const struct metadata_root *root,
                            const struct metadata_tables *tables, uint32_t row);

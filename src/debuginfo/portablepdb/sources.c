@@ -97,7 +97,7 @@ static int add_links(struct sources *s)
               compare_links);
     }
     for (i = 0; i < s->links.count && rc == 0; i++) {
-        pattern = s->links.links[i].pattern; /* which had its "*" behind it */
+        pattern = s->links.links[i].pattern; /* which had its "*" after it */
         pattern.size += s->links.links[i].is_prefix ? 1 : 0;
         rc = check(s, sourcecache_writer_link(&s->writer, &pattern,
                                               &s->links.links[i].url));

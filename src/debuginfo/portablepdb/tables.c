@@ -14,8 +14,8 @@
 #define WIDE_GUIDS 2
 #define WIDE_BLOBS 4
 
-/* What a column has: a number of 2, 4 or 8 bytes, an index of a heap, the row
- * of a table, or the row of one of several tables. */
+/* The types of columns: a number of 2, 4 or 8 bytes, an index of a heap, the
+ * row of a table, or the row of one of several tables. */
 #define STR 1
 #define GUID 3
 #define BLOB 5
@@ -177,7 +177,7 @@ static void set_widths(struct metadata_table *table, const uint8_t *column,
     }
 }
 
-/* Reads the row counts, and returns the offset behind them, or 0. */
+/* Reads the row counts, and returns the offset after them, or 0. */
 static size_t read_rows(struct metadata_tables *tables,
                         const struct metadata_span *stream)
 {

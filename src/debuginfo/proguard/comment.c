@@ -173,7 +173,7 @@ static int read_callsite(struct proguard_comment *c)
     return 0;
 }
 
-/* What stands in the parentheses behind a word. */
+/* Finds the text in the parentheses after a word. */
 static bool read_call(struct proguard_text text, const char *word,
                       struct proguard_text *inner)
 {

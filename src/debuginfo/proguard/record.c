@@ -141,7 +141,7 @@ static bool read_original_lines(struct line *line,
     return take_number(line, &record->original_end);
 }
 
-/* What stands before the last dot of a method's name is its class. */
+/* The part of a method's name before the last dot is its class. */
 static void split_name(struct proguard_record *record)
 {
     struct proguard_text *name = &record->original;

@@ -45,7 +45,7 @@ struct proguard_record {
     uint64_t original_start, original_end; /* lines of the source file */
 };
 
-/* What is still to be read. */
+/* The text that is not read yet. */
 struct proguard_records {
     const char *at;
     const char *end;

@@ -11,10 +11,10 @@
 
 /*
  * Looks for maps that cannot be read, for scripts with a debug id whose map is
- * not in the bundle, and the other way round, and for files that have another
- * debug id in them than the bundle says.  Returns how many files have
- * something wrong, with the first ones and their reasons in text; 0 also of
- * what is no bundle, or too large to be looked at.
+ * not in the bundle, and the other way round, and for files that contain
+ * another debug id than the bundle states.  Returns how many files have
+ * something wrong, with the first ones and their reasons in text; also 0 if
+ * the data is not a bundle, or too large to check.
  */
 size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
                                   size_t text_size);

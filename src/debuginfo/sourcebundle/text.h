@@ -28,10 +28,8 @@ enum sourcecache_status member_text_read(struct member_text *text,
                                          const struct zip_member *member,
                                          size_t most);
 
-/*
- * Finds the reference to a source map in a script: what follows the last
- * "sourceMappingURL=" of a comment, as far as a blank, "?" or "#".
- */
+/* Finds the reference to a source map in a script: the text after the last
+ * "sourceMappingURL=" of a comment, as far as a blank, "?" or "#". */
 struct symc_text script_map(const char *text, size_t size);
 
 #endif

@@ -40,9 +40,10 @@ int source_links_add(struct source_links *links, const void *json, size_t size,
 
 /*
  * Returns the URL of a source file, to be freed, or NULL if no pattern fits,
- * or without memory.  An exact pattern goes before a longer beginning, and
- * that before a shorter one; ASCII letters are compared without case.  The URL
- * is as the file says, a stranger's: whoever asks for it checks it.
+ * or without memory.  An exact pattern takes precedence over a longer
+ * beginning, and that over a shorter one; ASCII letters are compared without
+ * case.  The URL comes from an untrusted file: the caller must check it before
+ * fetching it.
  */
 char *source_links_url(const struct source_links *links, const char *path,
                        size_t size);

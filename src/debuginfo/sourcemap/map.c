@@ -37,7 +37,7 @@ uint32_t sourcemap_member(const struct json *json, uint32_t object,
     return value;
 }
 
-/* The name of a source behind the map's sourceRoot, if it has one, without a
+/* The name of a source after the map's sourceRoot, if it has one, without a
  * slash at its end; its data is NULL when out of memory. */
 static struct symc_string join(struct sourcemap *map, struct symc_string root,
                                struct symc_string name)
@@ -260,7 +260,7 @@ static size_t protection(const char *text, size_t size)
     return p == end ? SIZE_MAX : (size_t)(p - text);
 }
 
-/* The name of the standard wins; what is no text is none. */
+/* The name of the standard wins; a value that is not a text is ignored. */
 static void read_debug_id(struct sourcemap *map)
 {
     uint32_t id = json_member(&map->json, 0, "debugId");

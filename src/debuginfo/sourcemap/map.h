@@ -29,7 +29,7 @@ struct sourcemap_functions {
     uint32_t names; /* the JSON array of their names */
 };
 
-/* An original; its name, behind the map's sourceRoot, and its text. */
+/* An original; its name, after the map's sourceRoot, and its text. */
 struct sourcemap_source {
     struct symc_string name; /* never absent */
     struct symc_string text; /* absent, if the map has none */

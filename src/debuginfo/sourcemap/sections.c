@@ -19,7 +19,7 @@ struct section {
     uint32_t order;
 };
 
-/* What the joined map has so far: indices + 1 of sources and names. */
+/* The contents of the joined map so far: indices + 1 of sources and names. */
 struct joined {
     struct table sources;
     struct table names;

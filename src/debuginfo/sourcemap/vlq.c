@@ -4,9 +4,10 @@
 #include "vlq.h"
 
 #define DIGITS_MAX 13 /* of a number: what the original accepts */
-#define END 65        /* of a segment; of what is no digit it is 255 */
+#define END 65        /* of a segment; 255 if the character is not a digit */
 
-/* The values of digits.  What is left out is 0, which no digit has. */
+/* The values of digits.  Other characters are 0, which is not the value of any
+ * digit. */
 #define V(c, n) [c] = (n) + 1
 
 static const uint8_t values[256] = {

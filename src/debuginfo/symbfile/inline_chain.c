@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Removes a suffix that has a number behind it, or none.  Returns false if the
+/* Removes a suffix that has a number after it, or none.  Returns false if the
  * name does not end so. */
 static bool cut_suffix(struct symc_string *name, const char *suffix,
                        bool has_number)

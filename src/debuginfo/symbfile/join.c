@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * A file begins with an absolute address and with no strings, so its records
- * mean the same behind those of another one.
+ * mean the same after those of another one.
  */
 #include "join.h"
 

@@ -279,7 +279,7 @@ struct range_choices {
     struct choice address, func, file, call_file;
 };
 
-/* What a field that is a number says of a range. */
+/* The meaning of a number field of a range. */
 static void take_range_number(const struct field *f, struct range_choices *c,
                               struct symbfile_record *record)
 {

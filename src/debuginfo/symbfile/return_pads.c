@@ -114,7 +114,7 @@ static int put_pad(struct pads *p, size_t size, size_t count, bool has_place)
 }
 
 /* Stacks of Go end in the middle of a function that calls nothing: the address
- * behind its first instruction is put there as if it were returned to. */
+ * after its first instruction is put there as if it were returned to. */
 static bool is_end_of_go(const struct symc_string *name)
 {
     static const char text[] = "runtime.goexit";

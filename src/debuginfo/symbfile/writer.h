@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Writes the records of a symbfile, as the reference does: fields in its order,
- * each address relative to the one before, records behind the table of their
+ * each address relative to the one before, records after the table of their
  * strings.  Names of functions that are used once since the last table are not
  * in it; paths always are, and in files of return pads everything.
  *

@@ -20,7 +20,7 @@ enum wasm_section_id {
     WASM_CODE = 10
 };
 
-/* What is left of a part of the module.  Reading more than that fails, and
+/* The unread rest of a part of the module.  Reading more than that fails, and
  * from then on everything is 0. */
 struct wasm_bytes {
     const uint8_t *at;

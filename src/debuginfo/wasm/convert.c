@@ -15,8 +15,8 @@ static bool sniff(const uint8_t *data, size_t size)
     return size >= 4 && memcmp(data, "\0asm", 4) == 0;
 }
 
-/* The "symbolic" library takes the length for a part of the id, and so do those
- * who ask for the file by what they have read as it does. */
+/* The "symbolic" library takes the length for a part of the id, and so do
+ * clients that got the id from it. */
 static const uint8_t *choose_id(const struct wasm_build_id *id)
 {
     const struct supplement *given = supplement_get();

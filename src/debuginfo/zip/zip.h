@@ -18,7 +18,7 @@ struct zip_member {
     char name[ZIP_NAME_SIZE];
     uint64_t size;      /* that it says to have */
     uint64_t packed;    /* the same, in the archive */
-    const char *refuse; /* why it is no file that can be taken, or NULL */
+    const char *refuse; /* why the file is refused, or NULL */
 };
 
 /* Returns NULL if this is no archive, or memory is out. */
@@ -35,7 +35,7 @@ int zip_next(struct zip *zip, struct zip_member *member);
 
 void zip_rewind(struct zip *zip);
 
-/* A place in the directory; zip_next() goes on behind it. */
+/* A place in the directory; zip_next() goes on after it. */
 void zip_tell(struct zip *zip, uint64_t place[2]);
 int zip_seek(struct zip *zip, const uint64_t place[2]);
 
