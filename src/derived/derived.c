@@ -267,7 +267,7 @@ verify_proguardcache(union derived_reader *reader, char *error,
     return proguardcache_verify(&reader->proguardcache, error, error_size);
 }
 
-/* A mapping does not say whose it is. */
+/* A mapping does not contain its id. */
 static enum symc_verify_status
 check_proguardcache(const void *data, size_t size, const symcache_key_t *key,
                     bool is_received, char *error, size_t error_size)

@@ -6,7 +6,7 @@
  * stores Breakpad's text instead, which has to be read as a whole before a
  * single frame is found.  All numbers are little-endian.
  *
- * Behind the header come, without anything between them but zeros up to a
+ * After the header come, without anything between them but zeros up to a
  * multiple of 4:
  *
  *   three maps of addresses (see below), each the starts and then the values

@@ -22,8 +22,8 @@ struct cficache_points {
     size_t room;
 };
 
-/* What is said of addresses: rows, which are points, of which the first begins
- * where the span does. */
+/* The rows for a range of addresses.  Rows are points; the first one is at the
+ * start of the span. */
 struct cficache_span {
     uint32_t start;
     uint32_t end;

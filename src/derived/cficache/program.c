@@ -3,7 +3,7 @@
  */
 #include "program.h"
 
-/* What is on the stack during a check. */
+/* The contents of the stack during a check. */
 enum slot { SLOT_VALUE, SLOT_NAME, SLOT_UNDEFINED };
 
 struct check {

@@ -16,7 +16,7 @@
 #define CFICACHE_STACK 64 /* values at most; those of compilers need 5 */
 #define CFICACHE_CODE_MAX 65535
 
-/* What a program is for. */
+/* The purpose of a program. */
 enum cficache_program {
     /* leaves one value, of 64 bits; a NAME is the value of a register */
     CFICACHE_PROGRAM_VALUE = 1,

@@ -42,7 +42,7 @@ static enum symc_open_status check_magic(const uint8_t *data, size_t size,
     return SYMC_OPENED;
 }
 
-/* Returns where a part of size bytes begins, and moves the end behind it. */
+/* Returns where a part of size bytes begins, and moves the end past it. */
 static uint64_t take(uint64_t *end, uint64_t size)
 {
     uint64_t begin = *end;

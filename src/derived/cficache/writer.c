@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-#define FAILING 2   /* the set of rows that fail, behind the two of format.h */
+#define FAILING 2   /* the set of rows that fail, after the two of format.h */
 #define TARGETS 256
 
 void cficache_writer_free(struct cficache_writer *w)

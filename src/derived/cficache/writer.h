@@ -21,7 +21,7 @@ struct cficache_identity {
     size_t file_size;
 };
 
-/* What a record says, from an address on. */
+/* The rules of a record, which apply from an address on. */
 struct cficache_delta {
     uint32_t address;
     bool fails;

@@ -37,7 +37,7 @@ enum jscache_scope {
     JSCACHE_SCOPE_NAMED
 };
 
-/* What a place of the minified text comes from. */
+/* The original of a place in the minified text. */
 struct jscache_token {
     uint32_t minified_line; /* where the token begins in the minified text */
     uint32_t minified_column;
@@ -51,7 +51,7 @@ struct jscache_token {
 
 /* An original file. */
 struct jscache_file {
-    struct symc_string name; /* as in the map, behind its sourceRoot */
+    struct symc_string name; /* as in the map, after its sourceRoot */
     struct symc_string text; /* absent, if the map has none */
     bool is_ignored; /* by the map's list: not a part of the program itself */
 };
@@ -90,7 +90,7 @@ bool jscache_reader_file(const struct jscache_reader *reader, uint32_t index,
                          struct jscache_file *file);
 
 /* Returns a line of a file's text, from 0, without LF and CR at its end; false
- * if the map has no such line.  A text that ends with LF has no line behind
+ * if the map has no such line.  A text that ends with LF has no line after
  * it. */
 bool jscache_reader_line(const struct jscache_reader *reader, uint32_t file,
                          uint32_t line, struct symc_string *text);

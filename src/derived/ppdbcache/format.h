@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The layout of a PpdbCache, the digest of a portable PDB that the "symbolic"
- * library reads and writes.  All numbers are little-endian.  Behind the header
+ * library reads and writes.  All numbers are little-endian.  After the header
  * come files, places, ranges and strings, without anything between them: a
  * file is a string offset and a language, a place is a line and the index of a
  * file, a range is a method (its row in MethodDef, from 1) and an IL offset at

@@ -7,7 +7,7 @@
  * records that take more room.  All numbers are little-endian and have 32 bits;
  * FFFFFFFF is what is absent.
  *
- * Behind the header come, without anything between them:
+ * After the header come, without anything between them:
  *
  *   classes: renamed and original name, file, first member, members, first
  *     place in the parameters, places; ascending by the bytes of the renamed

@@ -21,7 +21,7 @@ proguardcache_record(const struct proguardcache_writer *writer, uint32_t index)
                            [index % PROGUARDCACHE_PIECE];
 }
 
-/* What a member is marked by; no flags are set. */
+/* The marks of a member; no flags are set. */
 static inline struct proguardcache_marked
 proguardcache_marked_key(const struct proguardcache_record *record)
 {

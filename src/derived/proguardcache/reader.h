@@ -86,8 +86,8 @@ bool proguardcache_reader_member(const struct proguardcache_reader *reader,
                                  uint32_t index,
                                  struct proguardcache_member *member);
 
-/* The same of a member in two steps, as most are looked at for their lines
- * only: what is a number, and then the texts. */
+/* The same for a member in two steps, because most are checked for their lines
+ * only: first the numbers, then the texts. */
 bool proguardcache_reader_lines(const struct proguardcache_reader *reader,
                                 uint32_t index,
                                 struct proguardcache_member *member);

@@ -64,7 +64,7 @@ static int compare(const struct symc_string *a,
     return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* What a member, or a place in the parameters, is behind in a class. */
+/* The previous member of a class, or the previous place in its parameters. */
 struct before {
     bool is_any;
     struct symc_string renamed;

@@ -40,7 +40,8 @@ static void put(struct piece *piece, const uint32_t *numbers, size_t n)
     }
 }
 
-/* Writes a member, with what other parts of the mapping say of it. */
+/* Writes a member, with the data that other parts of the mapping have for
+ * it. */
 static void put_member(struct piece *piece,
                        const struct proguardcache_writer *w,
                        const struct proguardcache_order *o, uint32_t index)

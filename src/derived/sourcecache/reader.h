@@ -34,7 +34,7 @@ struct sourcecache_reader {
     uint32_t flags;
 };
 
-/* What a file is, as a source bundle says. */
+/* The type of a file, from the source bundle. */
 enum sourcecache_type {
     SOURCECACHE_ANY, /* it does not say, which counts as source */
     SOURCECACHE_SOURCE,
@@ -51,7 +51,7 @@ enum sourcecache_status {
     SOURCECACHE_DAMAGED,  /* its size or checksum is wrong */
     SOURCECACHE_NOT_UTF8,
     SOURCECACHE_TOO_LARGE,
-    SOURCECACHE_LINKED, /* nobody has packed it, but its URL leads to it */
+    SOURCECACHE_LINKED, /* it is in no bundle, but its URL leads to it */
     SOURCECACHE_STATUSES
 };
 

@@ -43,7 +43,7 @@ void symc_unpack_addresses(const uint8_t *from, uint32_t first,
 
 /* Unpacks the next n locations.  *last is the location before them (all zero
  * at the beginning) and becomes the last one unpacked.  Returns where the next
- * locations begin.  May read up to 16 bytes behind the packed data, but does
+ * locations begin.  May read up to 16 bytes after the packed data, but does
  * not use what they contain. */
 const uint8_t *symc_unpack_locations(const uint8_t *from,
                                      struct symc_location *last,

@@ -101,7 +101,7 @@ static bool has_dots(const char *path, size_t size)
 }
 
 /* Makes all separators of a path without dots the same, and removes the last
- * one behind it. */
+ * one after it. */
 static size_t clean_separators(char *path, size_t size, char separator)
 {
     size_t i;

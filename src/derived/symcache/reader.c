@@ -50,7 +50,7 @@ static enum symc_open_status check_magic(const uint8_t *data, size_t size,
     return SYMC_OPENED;
 }
 
-/* Computes where each part begins.  An empty part has a place, too: behind the
+/* Computes where each part begins.  An empty part has a place, too: after the
  * padding of the part before it. */
 static int place_parts(struct symc_reader *r, char *error, size_t error_size)
 {

@@ -28,7 +28,7 @@ size_t symc_segments_print(char text[SYMC_SEGMENTS_TEXT],
     return segments->n > 0 ? n + 1 + DIGITS : 0;
 }
 
-/* Reads hexadecimal digits and what must stand behind them.  Returns false if
+/* Reads hexadecimal digits and what must stand after them.  Returns false if
  * that is not there. */
 static bool take(const char **at, char behind, uint64_t *value)
 {

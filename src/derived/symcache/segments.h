@@ -4,7 +4,7 @@
  * Where the code of an image lies in its file, if that is not where it lies in
  * memory, relative to the image, as in programs that lld links.  Profiles may
  * know of an address only where in the file it is.  The format has no field for
- * that, so it is a string behind all others, to which nothing refers:
+ * that, so it is a string after all others, to which nothing refers:
  *
  *   [code] OFFSET+SIZE=ADDRESS ... LENGTH
  *
@@ -29,14 +29,14 @@ struct symc_segment {
 
 struct symc_segments {
     struct symc_segment list[SYMC_SEGMENTS];
-    size_t n; /* 0: in the file as in memory, or nobody knows */
+    size_t n; /* 0: in the file as in memory, or not known */
 };
 
 /* Writes the string.  Returns its length, or 0 if there are none. */
 size_t symc_segments_print(char text[SYMC_SEGMENTS_TEXT],
                            const struct symc_segments *segments);
 
-/* Reads them from a SymCache, whoever made it. */
+/* Reads them from a SymCache of any writer. */
 void symc_segments_read(struct symc_segments *segments,
                         const struct symc_reader *reader);
 

@@ -151,8 +151,8 @@ static const uint8_t *text_of(const struct symc_strings *s, size_t number,
     }
 }
 
-/* The address of s is the seed.  It differs from run to run, so nobody can
- * make a file whose strings all collide. */
+/* The address of s is the seed.  It differs from run to run, so a file whose
+ * strings all collide cannot be made in advance. */
 static uint32_t hash_text(const struct symc_strings *s, const uint8_t *text,
                           size_t len, int *is_ascii)
 {

@@ -32,10 +32,10 @@ bool verification_zeros(const struct verification *v, size_t begin, size_t end,
                         const char *what);
 
 /*
- * Checks the string table, in which strings follow each other without gaps, so
- * that one pass finds where each of them begins.  version: of the SymCaches
- * whose strings have this form.  The notes are the caller's to free, with
- * verification_end().  Not verified: there is no memory for them.
+ * Checks the string table.  Strings follow each other without gaps, so one
+ * pass finds where each of them begins. version: of the SymCaches whose
+ * strings have this form.  The caller frees the notes with verification_end().
+ * Not verified: there is no memory for them.
  */
 enum symc_verify_status verification_strings(struct verification *v,
                                              uint32_t version);

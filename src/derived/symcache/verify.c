@@ -11,7 +11,7 @@
 #include "format.h"
 #include "verification.h"
 
-/* What is known about the chain of callers of a location. */
+/* The results so far for the chain of callers of a location. */
 enum color {
     COLOR_NEW = 0,
     COLOR_OPEN, /* on the chain that is being followed */

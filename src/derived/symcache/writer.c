@@ -191,7 +191,7 @@ static int push_inlined(struct symc_writer *w, const struct symc_tree *tree,
 }
 
 /* Returns the last call at or before an address, or the first call if all are
- * behind it. */
+ * after it. */
 static size_t find_call(const struct symc_writer *w, const struct calls *calls,
                         uint32_t address)
 {
@@ -493,7 +493,7 @@ enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
         symc_ranges_gap(&w->ranges, (uint32_t)(address + size)) != 0) {
         return SYMC_NO_MEMORY;
     }
-    /* behind the last function, nothing says where a symbol ends */
+    /* after the last function, nothing says where a symbol ends */
     if (!w->has_end || symbol->address >= w->last_end) {
         w->is_open = 1;
     }

@@ -151,16 +151,16 @@ enum symc_status symc_writer_function(struct symc_writer *writer,
 void symc_writer_expect(const struct symc_writer *writer,
                         struct symc_name *name);
 
-/* Adds a string to which nothing refers, behind all others if it is added last.
+/* Adds a string to which nothing refers, after all others if it is added last.
  * The text must stay until the end. */
 enum symc_status symc_writer_string(struct symc_writer *writer,
                                     const char *text, size_t size);
 
 /*
- * Adds one public symbol.  Nothing is found behind its end, unless something
- * else begins there; without a size, which is 0, it extends to what comes next.
- * Of address and end only 32 bits are used, without a check, as the "symbolic"
- * library does.
+ * Adds one public symbol.  Addresses after its end belong to no symbol, unless
+ * another one begins there; if the size is 0, the symbol extends to the next
+ * one.  Only 32 bits of address and end are used, without a check, as the
+ * "symbolic" library does.
  */
 enum symc_status symc_writer_symbol(struct symc_writer *writer,
                                     uint64_t address, uint64_t size,

@@ -262,7 +262,7 @@ static int merge_all(struct symc_writer *w, struct finish *f)
 }
 
 /* Numbers the functions of symbols that got a range, in the order in which the
- * symbols were delivered, behind all others. */
+ * symbols were delivered, after all others. */
 static int number_symbol_functions(const struct symc_writer *w,
                                    struct finish *f)
 {
