@@ -108,11 +108,11 @@ struct apple_report {
     size_t information_size;
     const char *cut; /* what there is too much of, as reports/crash/crash.h has
                         it; or NULL */
-    bool has_names; /* its symbols are answered for frames nobody knows */
+    bool has_names; /* its symbols are used for frames that have no others */
     char error[160];
     /* of the readers */
     char *text; /* a copy, which JSON is read in */
-    char *rest; /* of it: what stands behind the header */
+    char *rest; /* the part of it after the header */
     size_t rest_size;
     char *reason; /* APPLE_EXCEPTION_TYPE, if it was put together */
     size_t max_frames;

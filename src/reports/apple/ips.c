@@ -72,7 +72,7 @@ static uint32_t member(const struct json *json, uint32_t object,
     return value != 0 && json->values[value].type == type ? value : 0;
 }
 
-/* The index behind the last item of a list; 0: there is no list. */
+/* The index after the last item of a list; 0: there is no list. */
 static uint32_t last(const struct json *json, uint32_t list)
 {
     return list != 0 ? json->values[list].end : 0;
@@ -309,7 +309,7 @@ static void read_images(struct reader *r)
     }
 }
 
-/* What the libraries and the application have said. */
+/* Messages of the libraries and the application. */
 static void read_information(struct reader *r)
 {
     const struct json *json = &r->json;

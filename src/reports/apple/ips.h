@@ -4,7 +4,7 @@
  * Reports as systems write them since iOS 15 and macOS 12 (.ips): a JSON object
  * that says what the file is, and another one that is the report.  Apple
  * describes most members in "Interpreting the JSON format of a crash report".
- * Before, the report behind the first object was text.
+ * Before, the report after the first object was text.
  */
 #ifndef REPORTS_APPLE_IPS_H
 #define REPORTS_APPLE_IPS_H

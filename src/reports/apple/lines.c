@@ -271,7 +271,7 @@ static bool take_address(struct cursor *c, uint64_t *address, line_error *error)
     return false;
 }
 
-/* The name is the shortest with an address behind it. */
+/* The name is the shortest with an address after it. */
 static bool take_module(struct cursor *c, struct apple_frame *frame,
                         line_error *error)
 {

@@ -22,7 +22,7 @@ struct apple_text line_trim(struct apple_text text);
 bool line_starts(struct apple_text line, const char *text);
 bool line_is(struct apple_text line, const char *text);
 
-/* "Thread 7:", "Thread 7 Crashed:", and a name behind it. */
+/* "Thread 7:", "Thread 7 Crashed:", and a name after it. */
 bool line_thread(struct apple_text line, struct apple_thread *thread,
                  line_error *error);
 

@@ -25,7 +25,7 @@ bool apple_add_image(struct apple_report *report,
 void apple_add_register(struct apple_report *report,
                         const struct apple_register *found);
 
-/* A line of what the application said. */
+/* A line of the application's message. */
 bool apple_add_information(struct apple_report *report, struct apple_text line);
 
 /* When all is read. */

@@ -12,7 +12,7 @@
 #include "parts.h"
 
 enum state {
-    STATE_HEAD, /* lines "name: value", and all that nobody knows */
+    STATE_HEAD, /* lines "name: value", and all unknown ones */
     STATE_THREAD,
     STATE_REGISTERS,
     STATE_IMAGES,
@@ -215,7 +215,7 @@ static void read_image(struct reader *r, struct apple_text line)
 
 /* lines -------------------------------------------------------------------- */
 
-/* Lines that begin something, whatever they stand in. */
+/* Lines that begin a part, in whatever part they occur. */
 static bool begin_state(struct reader *r, struct apple_text line)
 {
     bool is_lenient = (r->report->corrections & APPLE_STATES) != 0;

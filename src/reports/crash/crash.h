@@ -58,7 +58,7 @@ enum crash_file_state {
     CRASH_OTHER
 };
 
-/* What there may be too much of in a report. */
+/* The parts of a report that have limits. */
 static const char *const crash_limits[] = {"threads", "frames", "registers",
                                            "images", "information"};
 

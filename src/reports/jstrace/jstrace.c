@@ -60,7 +60,7 @@ static bool read_place(const char *p, const char *end,
     return frame->column > 0;
 }
 
-/* Reads what is behind "at". */
+/* Reads what is after "at". */
 static bool read_at(const char *line, const char *p, const char *end,
                     struct jstrace_frame *frame)
 {

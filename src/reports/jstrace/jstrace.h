@@ -28,10 +28,10 @@ struct jstrace_frame {
 };
 
 /*
- * Reads a line without its end.  Returns false if it is no frame, or one whose
- * place is not in a file: of eval, of native code, of an index of promises.
- * Offsets of bytecode, which Hermes prints behind "address at", become
- * columns.
+ * Reads a line without its end.  Returns false if it is not a frame, or if the
+ * frame's place is not in a file: in eval, in native code, or an index of
+ * promises.  Offsets of bytecode, which Hermes prints after "address at",
+ * become columns.
  */
 bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame);
 

@@ -5,7 +5,7 @@
  */
 #include "bytes.h"
 
-/* Bits of the flags that say whose context it is. */
+/* Bits of the flags that tell the processor of a context. */
 #define CPU_BITS                                                              \
     (0x10000u | 0x20000u | 0x40000u | 0x80000u | 0x100000u | 0x400000u |      \
      0x1000000u | 0x10000000u | 0x20000000u | 0x40000000u | 0x80000000u)

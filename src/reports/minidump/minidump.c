@@ -67,7 +67,7 @@ static void read_exception(struct minidump *dump)
     reason_write(dump);
 }
 
-/* Threads by what BreakpadInfo says of them. */
+/* Threads as BreakpadInfo describes them. */
 struct roles {
     bool has_writer, has_requesting;
     uint32_t writer, requesting;

@@ -56,7 +56,7 @@ static const char *exception_name(uint32_t code)
     }
 }
 
-/* The name of a code that is no exception's. */
+/* The name of a code that is not an exception's. */
 static void windows_error(struct minidump *dump, uint32_t code)
 {
     const char *facility, *name = names_find(NAMES_WIN_ERROR, code);
@@ -242,7 +242,7 @@ static void mach_guarded(struct minidump *dump, uint32_t type, const char *name)
                text);
 }
 
-/* The name of what the flags say of an exception, or NULL. */
+/* The name of an exception's flags, or NULL. */
 static const char *mach_kind(const struct minidump *dump)
 {
     const struct minidump_exception *e = &dump->exception;

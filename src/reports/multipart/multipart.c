@@ -127,7 +127,7 @@ int multipart_read(const uint8_t *data, size_t size, const char *boundary,
             return fail(error, error_size, "the headers of a part do not end");
         }
         /* of a part without content, the delimiter begins with the line end
-         * behind its headers */
+         * after its headers */
         next = find(p - 2, end, delimiter);
         if (next == NULL) {
             return fail(error, error_size, "a part does not end");

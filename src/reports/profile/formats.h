@@ -42,7 +42,7 @@ struct symc_string profile_name(const struct profile *profile,
 /* Where modules are mapped. */
 struct profile_mapping {
     uint64_t start;
-    uint64_t limit;  /* behind its last byte; 0: it has no end */
+    uint64_t limit;  /* after its last byte; 0: it has no end */
     uint64_t offset; /* in the file */
     uint32_t module; /* or PROFILE_NONE */
     uint32_t process;

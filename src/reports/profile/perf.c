@@ -19,7 +19,7 @@ static const char unknown[] = "[unknown] (";
 struct line {
     const char *data;
     size_t size;
-    const char *next; /* behind its end */
+    const char *next; /* after its end */
 };
 
 struct text {
@@ -221,7 +221,7 @@ static bool read_frame(const struct line *line, struct frame *frame)
     if (p == NULL || *p != ' ') {
         return false;
     }
-    /* with the field dsoff, the offset in the file stands behind the path */
+    /* with the field dsoff, the offset in the file stands after the path */
     for (p = end - 1; p > frame->path.data && *p != '+'; p--) {
     }
     if (*p == '+' && read_after(p, end, "+0x", &offset) == end - 1) {

@@ -36,9 +36,9 @@ static const struct layout layouts[] = {
                       {0, 1, 2, 3}},
 };
 
-#define FLAGS 4 /* has_functions and the three behind it */
+#define FLAGS 4 /* has_functions and the three after it */
 
-/* What an attribute of OTLP says, by its key. */
+/* The value of an OTLP attribute, by its key. */
 enum key { KEY_OTHER, KEY_GNU, KEY_GO, KEY_HASH };
 
 struct attribute {
@@ -391,7 +391,7 @@ bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
 
 /* writing ------------------------------------------------------------------ */
 
-/* What is added to the profile. */
+/* Additions to the profile. */
 struct additions {
     struct function {
         uint32_t name, file;
