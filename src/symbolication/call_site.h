@@ -21,7 +21,7 @@ enum call_site_wish {
 struct call_site {
     uint64_t address;
     size_t index;             /* in the stack; 0 is the innermost */
-    enum call_site_wish wish; /* what the frame says of itself */
+    enum call_site_wish wish; /* the frame's own setting */
     bool has_wishes;          /* some frame of the stack says something */
     uint32_t signal;          /* that ended the process; 0: none is known */
     bool has_ip;

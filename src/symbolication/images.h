@@ -24,7 +24,7 @@ void images_sort(struct image *images, size_t count);
 /*
  * The image that an address belongs to, or NULL.  It is the last one that
  * begins at or below the address; if it ends before that, no other image is
- * looked at.  As Symbolicator has it, the first address behind an image
+ * looked at.  As Symbolicator has it, the first address after an image
  * belongs to it, because it is the return address of a call that ends it.
  */
 const struct image *images_find(const struct image *images, size_t count,

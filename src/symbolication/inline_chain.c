@@ -3,7 +3,7 @@
  */
 #include "inline_chain.h"
 
-#define RANGES_MAX 4096 /* of a function whose size is told */
+#define RANGES_MAX 4096 /* of a function with a known size */
 
 void chain_at(const struct symc_reader *reader, uint32_t location,
               struct chain *chain)

@@ -25,11 +25,9 @@ struct chain {
 void chain_at(const struct symc_reader *reader, uint32_t location,
               struct chain *chain);
 
-/*
- * Has the memory fetched, all at once, that chain_at() and the names of what
- * it finds will need, where lookups found something.  Addresses of a stack are
- * far from each other, and waiting for memory is most of what a lookup costs.
- */
+/* Prefetches, all at once, the memory that chain_at() and the names that it
+ * finds will need, for lookups that found something.  Addresses of a stack are
+ * far from each other, and waiting for memory is most of a lookup's cost. */
 void chain_prefetch(const struct symc_lookup *places, size_t count);
 
 /* Where the function begins that has the code, from the beginning of the

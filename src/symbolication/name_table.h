@@ -24,7 +24,7 @@ struct name_table {
     struct name_table_near {
         const void *what;
         uint32_t place;
-    } near[NAME_TABLE_NEAR]; /* what became of what lies in mapped files */
+    } near[NAME_TABLE_NEAR]; /* places of strings that lie in mapped files */
     struct name_table_wish {
         struct symc_string string;
         uint64_t hash;
@@ -42,11 +42,12 @@ void name_table_begin(struct name_table *strings);
 /* All that is new is in the answer.  A table that is large begins anew. */
 void name_table_tell(struct name_table *strings);
 
-/* Mapped files go. */
+/* Forgets the places of strings in mapped files, because the files are
+ * unmapped. */
 void name_table_forget_files(struct name_table *strings);
 
-/* The place of what lies at an address of a mapped file, which is its caller's
- * to set; *is_known: whether it is there. */
+/* The place of the string at an address of a mapped file; the caller sets it.
+ * *is_known: whether it is set already. */
 uint32_t *name_table_near(struct name_table *strings, const void *what,
                        bool *is_known);
 

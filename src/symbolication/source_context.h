@@ -13,7 +13,7 @@
 
 #define SOURCE_CONTEXT_LINES 5 /* before the line, and after it */
 
-/* A line, or a part of it: what stands before or behind that was cut off. */
+/* A line, or a part of it; the text before or after the part was cut off. */
 struct source_line {
     struct symc_string text;
     bool is_cut_before;

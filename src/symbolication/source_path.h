@@ -25,7 +25,7 @@ const struct symc_string *source_path(struct source_path *path,
                                       uint32_t file);
 void source_path_free(struct source_path *path);
 
-/* Its last part, behind "/" or "\". */
+/* Its last part, after "/" or "\". */
 struct symc_string source_path_name(const struct symc_string *path);
 
 #endif

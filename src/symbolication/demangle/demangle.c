@@ -21,7 +21,7 @@ static struct text parse_bases(struct demangler *d, struct text name)
     return name;
 }
 
-/* The function behind its name; the letter tells the kind of function. */
+/* The function after its name; the letter tells the kind of function. */
 static struct text parse_method(struct demangler *d, struct name *name)
 {
     int code;
@@ -53,7 +53,7 @@ static struct text parse_method(struct demangler *d, struct name *name)
     return text_join(d, text, result.after); /* see demangle.h */
 }
 
-/* A symbol behind its "?". */
+/* A symbol after its "?". */
 struct text parse_symbol(struct demangler *d)
 {
     struct name name;

@@ -13,7 +13,7 @@
 #include "linkage_name.h"
 #include "derived/symcache/symcache.h"
 
-/* What one name may take; it bounds the time, too. */
+/* The memory for one name; this also bounds the time. */
 #define DEMANGLE_ROOM 32768
 
 /*
@@ -27,7 +27,7 @@
  * there are none, qualifiers of the object; no return types but those of
  * function pointers, no types of data, and no words for access, storage,
  * calling conventions or the kind of a class.  Where a type that is not told
- * ends behind the name, as pointers to functions do, its end is told, as
+ * ends after the name, as pointers to functions do, its end is told, as
  * there.  Sources: of the grammar what compilers emit and public descriptions
  * of it, of the form what the "symbolic" library answers.
  */

@@ -17,8 +17,8 @@
 #define LANGUAGE_OBJCPP 6
 #define LANGUAGE_RUST 7
 #define LANGUAGE_SWIFT 8
-#define HASH_DIGITS 32 /* behind a "$", in names that LLVM made unique */
-#define RUST_HASH 16   /* digits, behind "17h" */
+#define HASH_DIGITS 32 /* after a "$", in names that LLVM made unique */
+#define RUST_HASH 16   /* digits, after "17h" */
 
 static linkage_function by; /* or NULL */
 
@@ -135,8 +135,8 @@ static void cut_hash(char *name)
     name[size - HASH_DIGITS - 1] = '\0';
 }
 
-/* What is behind a name of Rust, such as ".1234", which the reference keeps
- * and libiberty does not. */
+/* The suffix of a Rust name, such as ".1234", which the reference keeps and
+ * libiberty does not. */
 static const char *rust_suffix(const char *name)
 {
     const char *p, *suffix = NULL;

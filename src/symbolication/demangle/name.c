@@ -222,7 +222,7 @@ static struct text parse_arguments(struct demangler *d)
     return text_join(d, list, TEXT(">"));
 }
 
-/* A template's name and arguments, behind "?$". */
+/* A template's name and arguments, after "?$". */
 static struct text parse_template(struct demangler *d)
 {
     struct text name;

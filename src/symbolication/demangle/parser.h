@@ -28,7 +28,8 @@ struct type {
     bool needs_brackets; /* around "*": functions and arrays */
 };
 
-/* What digits refer to; an argument list of a template has its own. */
+/* The names and types that digits refer to; an argument list of a template has
+ * its own. */
 struct backrefs {
     struct text names[DEMANGLE_BACKREFS];
     struct type types[DEMANGLE_BACKREFS];
@@ -66,7 +67,7 @@ struct text text_join3(struct demangler *d, struct text a, struct text b,
 bool text_starts_with(struct text text, struct text begin);
 bool text_ends_with(struct text text, struct text end);
 
-/* The next character and the one behind it; -1 at the end. */
+/* The next character and the one after it; -1 at the end. */
 int peek(const struct demangler *d);
 int peek_second(const struct demangler *d);
 
@@ -100,7 +101,7 @@ void remember_type(struct demangler *d, struct type type, size_t size);
 struct text parse_parameters(struct demangler *d);
 void skip_throw(struct demangler *d);
 
-/* A symbol behind its "?". */
+/* A symbol after its "?". */
 struct text parse_symbol(struct demangler *d);
 
 static inline bool is_digit(int c)

@@ -26,7 +26,7 @@ struct text parse_cv(struct demangler *d)
     }
 }
 
-/* What is constant already does not become it twice. */
+/* A constant type does not become constant twice. */
 static void qualify(struct demangler *d, struct type *type, struct text cv)
 {
     if (!text_ends_with(type->before, cv)) {
@@ -86,7 +86,7 @@ struct text parse_parameters(struct demangler *d)
     return text_join(d, list, TEXT(")"));
 }
 
-/* "Z" or "_E" behind the parameters: what may be thrown. */
+/* "Z" or "_E" after the parameters: what may be thrown. */
 void skip_throw(struct demangler *d)
 {
     if (!take(d, "Z") && !take(d, "_E")) {
@@ -94,7 +94,7 @@ void skip_throw(struct demangler *d)
     }
 }
 
-/* A function behind "6", "8" and the like: convention, result, parameters. */
+/* A function after "6", "8" and the like: convention, result, parameters. */
 static struct type parse_function(struct demangler *d, struct text cv)
 {
     struct type result, type;
@@ -127,7 +127,7 @@ static struct type point(struct demangler *d, struct type to, struct text sign)
     return type;
 }
 
-/* A pointer or reference behind its letter. */
+/* A pointer or reference after its letter. */
 static struct type parse_pointer(struct demangler *d, struct text sign)
 {
     struct type to;
@@ -159,7 +159,7 @@ static struct type parse_pointer(struct demangler *d, struct text sign)
     return point(d, to, sign);
 }
 
-/* An array behind "Y": the number of dimensions, these, the type. */
+/* An array after "Y": the number of dimensions, these, the type. */
 static struct type parse_array(struct demangler *d)
 {
     size_t i, count;
@@ -197,7 +197,7 @@ struct type parse_class(struct demangler *d)
         scope.size == 0 ? last : text_join3(d, scope, TEXT("::"), last));
 }
 
-/* Types behind "$$". */
+/* Types after "$$". */
 static struct type parse_extended(struct demangler *d)
 {
     struct type type;

@@ -116,8 +116,8 @@ static struct symc_string cut_hash(struct symc_string path)
     return path;
 }
 
-/* What follows the first folder or file that is called by a hash alone; absent
- * if there is none. */
+/* The part after the first folder or file whose name is only a hash; absent if
+ * there is none. */
 static struct symc_string behind_hash(struct symc_string path)
 {
     size_t n;
@@ -166,7 +166,7 @@ size_t js_module(struct symc_string path, char *to)
     return path.size;
 }
 
-/* What is behind the first "/~/" follows "~/" then. */
+/* The part after the first "/~/" follows "~/" then. */
 static bool take_home(struct symc_string name, struct symc_string *filename)
 {
     const char *home =

@@ -12,7 +12,7 @@
 struct js_output {
     char *data;
     size_t room;
-    size_t size; /* of the text; what is beyond room is not written */
+    size_t size; /* of the text; the part beyond room is not written */
 };
 
 static inline void js_put(struct js_output *out, const void *data, size_t size)

@@ -33,7 +33,7 @@ static const char *find_last(const char *text, const char *end,
     return NULL;
 }
 
-/* What follows the last comment with a word, up to white space. */
+/* The text after the last comment with a word, up to white space. */
 static struct symc_string comment(const char *script, size_t size,
                                   const char *word, bool accepts_at)
 {

@@ -12,11 +12,9 @@
 
 #include "derived/symcache/symcache.h"
 
-/*
- * Where the map of a script is: what follows the last "//# sourceMappingURL="
- * or "//@ sourceMappingURL=", up to white space, "?" and "#"; of a "data:" URL
- * up to white space.  Absent if there is none.
- */
+/* The location of a script's map: the text after the last "//#
+ * sourceMappingURL=" or "//@ sourceMappingURL=", up to white space, "?" and
+ * "#"; for a "data:" URL up to white space.  Absent if there is none. */
 struct symc_string js_reference(const char *script, size_t size);
 
 /* The debug id that follows the last "//# debugId=" of a script, as it stands

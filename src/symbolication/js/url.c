@@ -58,7 +58,7 @@ static void put_parts(struct js_output *out, struct symc_string path)
     }
 }
 
-/* Removes the last part that was written behind begin; returns whether there
+/* Removes the last part that was written after begin; returns whether there
  * was one. */
 static bool remove_part(struct js_output *out, size_t begin)
 {

@@ -16,7 +16,7 @@
 size_t js_join(struct symc_string base, struct symc_string reference, char *to,
                size_t room);
 
-/* The path of a URL, behind its host or "~"; a text that is not a URL is one.
+/* The path of a URL, after its host or "~"; a text that is not a URL is one.
  */
 struct symc_string js_path(struct symc_string url);
 
@@ -29,9 +29,9 @@ struct symc_string js_path(struct symc_string url);
 unsigned js_candidates(struct symc_string url, char *to,
                        struct symc_string names[4]);
 
-/* Writes what names of a script, of its map and of what it was made of have in
- * common: its path without endings such as ".min.js.map".  Returns its size,
- * which is at most that of the URL. */
+/* Writes the part that the names of a script, of its map and of its original
+ * have in common: the path without endings such as ".min.js.map".  Returns its
+ * size, which is at most that of the URL. */
 size_t js_stem(struct symc_string url, char *to, size_t room);
 
 #endif

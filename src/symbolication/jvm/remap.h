@@ -16,7 +16,7 @@
 
 #include "derived/proguardcache/proguardcache.h"
 
-/* Frames that come of one; what is more is left out. */
+/* The most frames that one frame becomes; the rest is left out. */
 #define JVM_FRAMES_MAX 512
 
 /* A frame as it was thrown.  Data of absent parameters is NULL. */
@@ -32,7 +32,7 @@ struct jvm_mapped {
     struct symc_string class;
     struct symc_string method;
     struct symc_string file;
-    struct symc_string extension; /* behind the file; may be empty */
+    struct symc_string extension; /* after the file; may be empty */
     bool has_line;
     uint32_t line;
     bool is_synthesized; /* made by the compiler */
@@ -40,7 +40,7 @@ struct jvm_mapped {
     uint32_t place;      /* among those of the frame, before they are sorted */
 };
 
-/* What one frame came to. */
+/* The frames that one frame became. */
 struct jvm_mapped_frames {
     struct jvm_mapped list[JVM_FRAMES_MAX];
     size_t count;

@@ -46,7 +46,7 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* Does a text begin so?  Then *p is behind it. */
+/* Does a text begin so?  Then *p is after it. */
 static bool take(const char **p, const char *end, const char *word)
 {
     size_t size = strlen(word);
@@ -87,8 +87,8 @@ static const char *skip_logcat(const char *p, const char *end)
     return p;
 }
 
-/* Reads the number behind the last colon in the parentheses, if there is one:
- * what is not a number is line 0. */
+/* Reads the number after the last colon in the parentheses, if there is one; a
+ * text that is not a number counts as line 0. */
 static void read_line(struct jvm_line *line, const char *p, const char *end)
 {
     const char *colon = memrchr(p, ':', (size_t)(end - p));
@@ -207,7 +207,7 @@ static bool is_place(const struct jvm_line *line)
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (size >= strlen(words[i]) &&
             memcmp(begin, words[i], strlen(words[i])) == 0) {
-            return true; /* Android has a number behind it */
+            return true; /* Android has a number after it */
         }
     }
     return size > 0 && memchr(begin, ' ', size) == NULL;

@@ -10,7 +10,7 @@
 
 #include "remap.h"
 
-/* What a line of a trace has. */
+/* The parts of a line of a trace. */
 enum jvm_line_kind { JVM_LINE_OTHER, JVM_LINE_FRAME, JVM_LINE_EXCEPTION };
 
 struct jvm_line {

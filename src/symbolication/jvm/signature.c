@@ -143,7 +143,7 @@ append_parameters(struct jvm_signature *s,
     return JVM_SIGNATURE_READ;
 }
 
-/* Copies the parameters without blanks behind their commas. */
+/* Copies the parameters without blanks after their commas. */
 static bool copy_parameters(struct jvm_signature *s, size_t first)
 {
     size_t i, n = s->size - first;

@@ -21,7 +21,7 @@ bool jvm_traces_class(const struct jvm_traces *t, struct symc_string renamed,
     return false;
 }
 
-/* Joins module and type, with a mark in front and one behind; data is NULL when
+/* Joins module and type, with a mark in front and one after; data is NULL when
  * out of memory. */
 static struct symc_string join(struct jvm_traces *t, const char *before,
                                struct symc_string module,

@@ -81,7 +81,7 @@ swift_ref swift_operator(struct swift *s)
 
 /* functions and what is like them ------------------------------------------ */
 
-/* The type of a function, behind signatures; 0: it is none. */
+/* The type of a function, after signatures; 0: it is none. */
 static swift_ref function_type(struct swift *s, swift_ref type)
 {
     swift_ref ref = swift_kid(s, type, 0);
@@ -319,7 +319,7 @@ static swift_ref specialization(struct swift *s, const char *text)
     return ref;
 }
 
-/* What became of one parameter, or of the result. */
+/* The specialization of one parameter, or of the result. */
 static void read_specialized(struct swift *s)
 {
     char c = swift_next(s);

@@ -42,7 +42,7 @@ enum swift_kind {
     SWIFT_ELEMENT,  /* type, name or NONE; number: it is variadic */
     SWIFT_BOUND,    /* nominal type, a list for each level, outermost first */
     SWIFT_LIST,
-    SWIFT_AROUND,   /* type; text and text behind it, such as ".Type" */
+    SWIFT_AROUND,   /* type; text and text after it, such as ".Type" */
     SWIFT_PROTOCOLS, /* protocols */
     SWIFT_PARAMETER, /* number: depth << 16 | index */
     SWIFT_ASSOCIATED, /* type, name, protocol or NONE */
@@ -102,7 +102,7 @@ struct swift {
 /* Returns 0 after noting that the name cannot be read. */
 swift_ref swift_fail(struct swift *s);
 
-/* A node with n children, which are behind it. */
+/* A node with n children, which are after it. */
 swift_ref swift_make(struct swift *s, enum swift_kind kind, size_t n, ...);
 swift_ref swift_make_text(struct swift *s, enum swift_kind kind,
                           const char *text, swift_ref kid);
@@ -168,7 +168,7 @@ swift_ref swift_witness(struct swift *s);    /* W */
 swift_ref swift_metadata(struct swift *s);   /* M */
 swift_ref swift_value_witness(struct swift *s); /* w */
 
-/* Reads a whole name behind its prefix.  Returns false if it cannot. */
+/* Reads a whole name after its prefix.  Returns false if it cannot. */
 bool swift_parse(struct swift *s);
 
 /* Writes the nodes of the stack.  Returns the length or 0 (print.c). */

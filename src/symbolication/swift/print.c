@@ -68,7 +68,7 @@ static void print_kids(struct printer *p, swift_ref ref, const char *between)
 
 /* contexts ----------------------------------------------------------------- */
 
-/* Does a context stand in front of a name, and not behind it? */
+/* Does a context stand in front of a name, and not after it? */
 static bool is_in_front(struct printer *p, swift_ref ref)
 {
     switch (at(p, ref)->kind) {
@@ -183,7 +183,7 @@ static bool is_standard(struct printer *p, swift_ref nominal, const char *name)
            memcmp(node->text, name, node->size) == 0;
 }
 
-/* Does what stands behind a type need brackets around it? */
+/* Does what stands after a type need brackets around it? */
 static bool is_simple(struct printer *p, swift_ref type)
 {
     swift_ref ref = inner(p, type);

@@ -16,9 +16,10 @@
 bool swift_sniff(const char *name, size_t size);
 
 /*
- * Writes the readable form into room: without modules and results, unless it
- * is to be full, as swift-demangle writes it.  Returns its length; or 0 for a
- * name that is not understood, too deep, too large, or whose form does not fit.
+ * Writes the readable form into room: without modules and results, unless
+ * is_full asks for the full form, as swift-demangle writes it.  Returns its
+ * length; or 0 for a name that is not understood, too deep or too large, or
+ * whose form does not fit.
  */
 size_t swift_demangle(const char *name, size_t size, bool is_full, char *room,
                       size_t room_size);

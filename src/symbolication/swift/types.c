@@ -3,7 +3,7 @@
  */
 #include "node.h"
 
-/* A function's type is what is behind its annotations, which are on top. */
+/* A function's type is what is after its annotations, which are on top. */
 swift_ref swift_function_type(struct swift *s, const char *text)
 {
     swift_ref actor = swift_pop_kind(s, SWIFT_ACTOR), ref, params, result;
