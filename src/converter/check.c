@@ -63,7 +63,7 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
         return sourcecache_check(map, size, error, sizeof(error)) ==
                SYMC_SOUND;
     case DEBUGINFO_BREAKPAD:
-        return false; /* who asked checks it */
+        return false; /* the caller checks it */
     case DEBUGINFO_PROGUARDCACHE:
         return proguardcache_check(map, size, error, sizeof(error)) ==
                SYMC_SOUND;
@@ -73,7 +73,7 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
     }
 }
 
-/* What is to be said of a sound output and its input. */
+/* Writes the report on a sound output and its input. */
 static const char *to_say(const struct check *check,
                           const struct debuginfo_result *result)
 {

@@ -13,7 +13,7 @@
 
 #include "debuginfo/format.h"
 
-/* what the caller is told of a sound output, a line each */
+/* the report to the caller about a sound output, a line each */
 #define CHECK_SOUND "sound\n"
 /* and of its input: that is a PDB with the id that was asked for */
 #define CHECK_FULL "full\n"
@@ -33,9 +33,9 @@ bool check_read(struct check *check, const char *value);
 
 /*
  * Enters a sandbox, which this process never leaves, and verifies the file.
- * Only if it is sound, the descriptor is told; what is wrong with another one,
- * the caller finds out who is told nothing.  The result is what the process
- * says that parsed the input.
+ * The descriptor gets a report only if the file is sound; without a report,
+ * the caller finds out itself what is wrong.  The result is the one reported
+ * by the process that parsed the input.
  */
 void check_output(const struct check *check, int fd,
                   const struct debuginfo_result *result);

@@ -42,7 +42,7 @@ bool conversion_output(const char *name, enum debuginfo_output *output)
 }
 
 /* Makes the folders under the root at which WPA and the helper look for the
- * file, and writes their path behind the root's. */
+ * file, and writes their path after the root's. */
 static int make_folder(const struct debuginfo_result *r, const char *name,
                        char *path, size_t size, struct failure *failure)
 {
@@ -172,7 +172,7 @@ enum failure_code conversion_make(const struct conversion *c, int input,
     return FAILURE_NONE;
 }
 
-/* Opens an original; what is the rest of its name in messages. */
+/* Opens an original.  what completes its name in messages, or is "". */
 static int open_input(const char *path, const char *what,
                       struct failure *failure)
 {

@@ -49,7 +49,7 @@
 struct input {
     const uint8_t *data;
     size_t size;
-    uint8_t *expanded; /* room for what a compressed PDB becomes, or NULL */
+    uint8_t *expanded; /* room for an expanded PDB, or NULL */
     size_t room;       /* its bytes */
     size_t beside;     /* bytes of other files that are read */
     const uint8_t *map; /* a script's source map; NULL: none was named */
@@ -137,8 +137,8 @@ static bool has_compressed_parts(const struct input *input)
     return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
 }
 
-/* Makes room for what a compressed PDB becomes, before the sandbox limits
- * memory.  Only what is used of it is there. */
+/* Reserves room for the expanded form of a compressed PDB, before the sandbox
+ * limits memory.  Only the used part takes memory. */
 static int map_expanded(struct input *input, struct failure *failure)
 {
     uint64_t room;

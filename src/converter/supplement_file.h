@@ -13,18 +13,17 @@
 /*
  * Maps the file that belongs to the input, which is in memory.
  *
- * Of an ELF file that is the one that is named by --altlink, or one beside the
+ * For an ELF file that is the one named by --altlink, or one next to the
  * input, in a folder .dwz there, or where Linux systems have it.  A child
  * process without rights reads which one that is.  The package of split DWARF
- * is the one of --dwp, or NAME.dwp beside the input.
+ * is the one of --dwp, or NAME.dwp next to the input.
  *
- * Of a PDB of which Breakpad's text is made, it is the one that is named by
- * --image, or one beside the input with the same name and the extension of an
+ * For a PDB that is converted to Breakpad's text, it is the one named by
+ * --image, or one next to the input with the same name and the extension of an
  * image.
  *
- * Of any file, a symbol map and a line mapping are those that are named.
- *
- * Whether it is the right one, the reader of the file finds out.
+ * For any file, a symbol map and a line mapping are the named ones.  The
+ * reader of the file checks whether each is the right one.
  */
 void supplement_map(const struct conversion *conversion, const uint8_t *data,
                     size_t size, struct supplement *supplement);

@@ -440,8 +440,8 @@ static bool is_image_of(const struct supplement *beside,
            code.debug_id.age == result->age;
 }
 
-/* Writes the STACK records of a file, if it has any.  What cannot be read has
- * none; its names are not lost. */
+/* Writes the STACK records of a file, if it has any.  If they cannot be read,
+ * none are written, but the names are kept. */
 static int put_records(struct sym *s, const uint8_t *data, size_t size,
                        bool *has_any)
 {
