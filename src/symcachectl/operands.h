@@ -19,7 +19,7 @@ int operands_identity(const char *command, int count, char **operands,
 /*
  * Also reads the other ids that originals have: "IMAGE STAMPSIZE" and
  * "NAME buildid-HEX", with or without a slash between; a NAME of "_" stands for
- * none, and behind it "buildid-" may be left out.  Any other single operand may
+ * none, and after it "buildid-" may be left out.  Any other single operand may
  * be the path of a file that belongs to the module.
  */
 int operands_original(const char *command, int count, char **operands,

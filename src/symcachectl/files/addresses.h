@@ -34,7 +34,7 @@ int addresses_parse(const char *text, size_t size, uint64_t *address);
 #define ADDRESSES_TOKEN 0x06000000u
 
 /*
- * The same for "METHOD+IL", each hexadecimal, as .NET prints it behind "token";
+ * The same for "METHOD+IL", each hexadecimal, as .NET prints it after "token";
  * the method is a token (0x6000002) or its row (2).  The row becomes the high
  * half of the address, the offset its low one.
  */

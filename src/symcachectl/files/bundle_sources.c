@@ -35,7 +35,7 @@
 #define LIST_MAX (256u << 20) /* bytes of all paths */
 #define SHOWN 5 /* files that are not there, which are named */
 
-/* What a child says of a debug file: texts with a NUL behind each. */
+/* A child's report on a debug file: texts, each with a NUL after it. */
 struct list {
     char *data; /* the processor, the debug id, then paths */
     size_t size;
@@ -192,7 +192,7 @@ static void read_all(int fd, struct list *list)
 }
 
 /* Reads the files of a cache in a child.  Returns COMMAND_OK, or an exit code
- * after somebody has printed what is wrong. */
+ * after the error was printed. */
 static int read_list(const char *file, const char *cache, struct list *list)
 {
     int fds[2], status;

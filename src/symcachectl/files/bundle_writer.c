@@ -12,10 +12,10 @@
 #include "base/hash_table.h"
 #include "json/json.h"
 
-#define HEAD "SYSB\2\0\0" /* and the zero behind it */
+#define HEAD "SYSB\2\0\0" /* and the zero after it */
 #define DOS_DATE 0x00210000u /* 1980-01-01 00:00 */
 #define CHUNK (1u << 20)
-#define NUMBER_MAX 12 /* bytes of a number behind a name */
+#define NUMBER_MAX 12 /* bytes of a number after a name */
 
 struct bundle_writer {
     zipFile zip;
@@ -63,7 +63,7 @@ static bool has_name(const struct bundle_writer *w, const char *name)
     return false;
 }
 
-/* Writes the name of a member behind "files/": ":" and slashes of both kinds
+/* Writes the name of a member after "files/": ":" and slashes of both kinds
  * become one slash. */
 static void clean_name(char *to, const char *path)
 {

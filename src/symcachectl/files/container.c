@@ -23,8 +23,8 @@
 #define PART_MAX (16ull << 30) /* bytes */
 #define PIECE_MAX (1u << 20)
 
-/* The child sends a head for each part, with its error or pieces behind it: the
- * size of each in four bytes, and behind the last one a size of 0 and whether
+/* The child sends a head for each part, with its error or pieces after it: the
+ * size of each in four bytes, and after the last one a size of 0 and whether
  * that was all.  If not, a head with the error follows. */
 struct head {
     char name[sizeof(((struct container_part *)0)->name)];

@@ -19,7 +19,7 @@
 #include "symcachectl/store/store_reader.h"
 #include "symcachectl/terminal/printable.h"
 
-static cJSON *report; /* what the child said */
+static cJSON *report; /* the child's report */
 static bool is_json;
 
 struct text {
@@ -116,7 +116,8 @@ int crash_report_show(struct settings *settings, const char *file,
     char *request;
 
     is_json = settings->is_json != 0;
-    settings->is_json = 0; /* what is printed is not what was answered */
+    settings->is_json = 0; /* prints a text made from the answer, not the
+                              answer */
     report = report_child_read(file, work, &arg, &code);
     if (report == NULL) {
         return code;

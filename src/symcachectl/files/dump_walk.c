@@ -211,7 +211,7 @@ static cJSON *describe_module(const struct minidump *dump,
     return object;
 }
 
-/* What minidump-stackwalk's JSON has besides. */
+/* The further members of minidump-stackwalk's JSON. */
 static cJSON *describe_more(const struct minidump *dump)
 {
     cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray(), *u;

@@ -10,12 +10,13 @@
 #include <cjson/cJSON.h>
 
 /*
- * Returns what there is to know without names, for the caller to free; or NULL
- * after printing what is wrong, with *code set.  root is a store, or NULL.
+ * Returns the contents of a minidump without names, for the caller to free; or
+ * NULL after printing the error, with *code set.  root is a store, or NULL.
  *
- * It is an answer of Symbolicator's POST /minidump, whose frames have return
- * addresses, and "lookup" for addresses in the instructions; and it has
- * "socorro", with what the JSON of minidump-stackwalk has besides.
+ * The result has the form of Symbolicator's answer to POST /minidump.  Its
+ * frames have return addresses, and "lookup" for addresses in the
+ * instructions; it also has "socorro", with the further members of
+ * minidump-stackwalk's JSON.
  */
 cJSON *dump_walk(const char *file, const char *root, int *code);
 

@@ -281,7 +281,7 @@ int event_show(struct settings *settings, const char *file, const char *text)
         return COMMAND_FOREIGN;
     }
     is_json = settings->is_json != 0;
-    settings->is_json = 0; /* what is printed is counted, too */
+    settings->is_json = 0; /* the printing function also counts */
     code =
         report_names(settings, "/symbolicate", file, request,
                      "frames have no names but the event's own", print_answer);

@@ -149,7 +149,8 @@ static void find_unified(const uint8_t *data, size_t size, void *result)
                                   sizeof(r->error));
 }
 
-/* What the child does: look fills result, which begins with what is known. */
+/* The child's task: look fills result, which begins with the data that is
+ * known already. */
 struct task {
     int fd;
     size_t size;

@@ -24,7 +24,7 @@
 
 #define FRAMES 256  /* of a thread, as Symbolicator answers */
 
-static cJSON *walked; /* what the child said */
+static cJSON *walked; /* the child's report */
 static bool is_json, is_socorro;
 
 static const cJSON *get(const cJSON *object, const char *key)
@@ -139,7 +139,8 @@ int minidump_show(struct settings *settings, const char *file)
     char *text;
 
     is_json = settings->is_json != 0;
-    settings->is_json = 0; /* what is printed is not what was answered */
+    settings->is_json = 0; /* prints a text made from the answer, not the
+                              answer */
     walked = dump_walk(file, settings->root, &code);
     if (walked == NULL) {
         return code;

@@ -61,7 +61,7 @@ static bool is_module(int fd)
     return false;
 }
 
-/* The length of a module's name without what debug files have behind it. */
+/* The length of a module's name without what debug files have after it. */
 static size_t module_name(const char *name)
 {
     static const char *const ends[] = {".debug", ".dbg", ".dwarf"};

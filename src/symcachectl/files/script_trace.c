@@ -248,7 +248,7 @@ static void print_json(struct output *output, const struct line *line)
     output_text(output, "}\n");
 }
 
-/* What was asked for a file of a frame, and what was answered. */
+/* The attempts for a file of a frame: questions and answers. */
 static void print_why_file(const cJSON *file)
 {
     const cJSON *asked, *attempt, *attempts;
@@ -453,7 +453,7 @@ static int ask(const struct settings *settings,
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
-    plain.is_json = 0; /* what is printed is not what was answered */
+    plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = client_send(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
         request, SECONDS, print_answer, judge);

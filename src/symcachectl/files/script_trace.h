@@ -20,16 +20,16 @@ struct script_options {
 };
 
 /*
- * Prints a text in which frames have what they come from, or as JSON one
- * object for each frame; other lines, and frames that no map is there for,
- * stay as they are.
+ * Prints a text with original places in its frames, or, as JSON, one object
+ * for each frame; other lines, and frames without a map, stay as they are.
  *
- * If the settings name a server, it is asked (POST /symbolicate-js) for files
- * of a release and dist (NULL: none is said), and if wanted also what it asked
- * for each file.  Otherwise scripts and maps are looked for in a folder (NULL:
- * there is none), by as much of their paths as there is; or else where the
- * trace says, if that is a file on this machine.  Returns an exit code: that
- * nothing was found only if a folder or a server is named.
+ * If the settings name a server, it is asked (POST /symbolicate-js) for the
+ * files of a release and dist (NULL: none is given), and if wanted also for
+ * the attempts for each file.  Otherwise scripts and maps are looked for in a
+ * folder (NULL: there is none), by as many parts of their paths as match; or
+ * else at the path in the trace, if that is a file on this machine.  Returns
+ * an exit code; "nothing found" is reported only if a folder or a server is
+ * named.
  */
 int script_trace_show(const struct settings *settings,
                       const struct script_options *options, const char *text,

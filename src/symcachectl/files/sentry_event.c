@@ -155,8 +155,8 @@ static void find_attachment(const cJSON *list, char id[PART_MAX + 1])
     }
 }
 
-/* A list that cannot be had is told of, and counts as an empty one: the token
- * may be allowed to read events only. */
+/* A list that is not available is reported, and counts as empty: the token
+ * might only allow to read events. */
 static void ask_attachments(struct fetch *f, const struct sentry_event *event,
                             const char *id, char attachment[PART_MAX + 1])
 {

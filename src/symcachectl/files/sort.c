@@ -26,7 +26,7 @@
 #include "unified_tree.h"
 
 #define NAME "sort"
-#define QUIET_MS 1000 /* what takes less needs no line that says so */
+#define QUIET_MS 1000 /* shorter runs show no progress line */
 
 struct sort {
     struct unified_tree *tree;
@@ -209,8 +209,8 @@ static int compare(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* What is laid down there, also by an earlier run, is nothing to take: its
- * files have lost their names. */
+/* The output folder is never an input, even with files from an earlier run:
+ * its files have lost their names. */
 static bool is_output(const struct sort *s, const struct stat *st)
 {
     return st->st_dev == s->output.st_dev && st->st_ino == s->output.st_ino;

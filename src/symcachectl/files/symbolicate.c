@@ -237,7 +237,7 @@ static char *ask_addresses(const struct identity *identity, int count,
     return request;
 }
 
-/* The whole file, or standard input, with a NUL behind its *size bytes; NULL
+/* The whole file, or standard input, with a NUL after its *size bytes; NULL
  * after printing what is wrong. */
 static char *read_request(const char *file, size_t *size)
 {
@@ -321,7 +321,7 @@ static int answer(const struct settings *settings, const char *path,
     return command_finish(code);
 }
 
-/* What options say of a trace; NULL: nothing. */
+/* The options for a trace; NULL: none. */
 struct hints {
     const char *images; /* of .NET */
     struct script_options scripts;

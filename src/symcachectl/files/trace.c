@@ -19,7 +19,7 @@
 #include "identity.h"
 #include "symcachectl/terminal/printable.h"
 
-#define BEFORE "in " /* behind a blank, and before the name of the assembly */
+#define BEFORE "in " /* after a blank, and before the name of the assembly */
 #define TOKEN ":token "
 
 /* Adds an assembly unless it is there.  Returns its index. */

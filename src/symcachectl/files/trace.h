@@ -37,13 +37,13 @@ void trace_free(struct trace *trace);
 
 /*
  * Returns a request of Symbolicator's protocol for all frames, to be freed.
- * Which PDBs belong to the assemblies, these say themselves: images is their
- * folder, or the only one.  What is wrong with one is printed, and its frames
- * stay as they are.
+ * The assemblies name their PDBs: images is the folder of the assemblies, or
+ * the only one.  Errors in an assembly are printed, and its frames stay as
+ * they are.
  */
 char *trace_request(const struct trace *trace, const char *images);
 
-/* Prints the text with what the answer has. */
+/* Prints the text with the names from the answer. */
 void trace_print(const struct trace *trace, const cJSON *answer);
 
 #endif

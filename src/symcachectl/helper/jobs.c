@@ -88,11 +88,9 @@ static void print(const cJSON *answer)
     }
 }
 
-/*
- * Adds to an answer what the helper of tenants says of their jobs: its socket
- * is on the machine of the one that was asked.  One that does not answer says
- * nothing, and is no error.
- */
+/* Adds the tenants' jobs, from the tenants' helper, to an answer.  The
+ * helper's socket is on the machine of the server that was asked.  If a helper
+ * does not answer, its jobs are left out without an error. */
 static void add_tenants(const struct settings *settings, cJSON *answer)
 {
     struct settings at = *settings;

@@ -113,7 +113,8 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE])
 /* one part -----------------------------------------------------------------
  */
 
-/* libcurl would send a file to its end, whatever size it was told. */
+/* libcurl would send a file to its end, even beyond the size that it was
+ * given. */
 static size_t on_read(char *data, size_t size, size_t n, void *arg)
 {
     struct request *r = arg;

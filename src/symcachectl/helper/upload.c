@@ -181,7 +181,7 @@ static long perform(struct upload *u, char *reason, size_t size)
 
 /* one file --------------------------------------------------------------- */
 
-/* What a web server means that says it by itself. */
+/* The likely cause of a status that the web server itself answered. */
 static const char *guess_reason(long status)
 {
     return status == 413   ? "larger than the web server takes"
@@ -268,8 +268,8 @@ static void pause_before(struct upload *u, const char *path,
     sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
 }
 
-/* May the same be answered otherwise in a while?  500 is a fault that somebody
- * has to mend. */
+/* Can the same request succeed later?  500 is a fault that the operator must
+ * fix. */
 static bool may_pass(long status)
 {
     return status == 0 || status == 429 || status > 500;
@@ -345,7 +345,7 @@ struct found {
 /* A file, or a part of one, and what is known of it. */
 struct content {
     struct upload *u;
-    const char *path; /* what it is told of as */
+    const char *path; /* its name in messages */
     const char *name; /* its own, without a folder */
     bool is_named; /* in a folder there are files that are no symbols; one that
                       was named by itself must be */
@@ -549,9 +549,10 @@ static int make_headers(struct upload *u)
 }
 
 /*
- * Looks again and again.  A file that is written or moved here changes its
- * ctime, and is taken once that is some seconds old.  If one could not be sent,
- * all since the last good pass are looked at again; what is there is skipped.
+ * Looks repeatedly.  A file that is written or moved here changes its ctime,
+ * and is uploaded once the ctime is some seconds old.  If a file could not be
+ * sent, all files since the last good pass are checked again; those that the
+ * server has are skipped.
  */
 static void watch(struct upload *u, int argc, char **argv)
 {

@@ -21,7 +21,7 @@
 #define LEVEL 3 /* <name>/<id>/<file> */
 #define TRY ".try"
 
-/* What is told of a file. */
+/* The details printed for a file. */
 struct file {
     const char *path; /* below the root */
     const struct stat *st;

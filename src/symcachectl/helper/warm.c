@@ -208,8 +208,7 @@ static void on_done(void *arg, struct module *module)
     }
 }
 
-/* The first module that is delayed tells what the others will wait for,
- * too. */
+/* The delay of the first module also shows how long the others will wait. */
 static void on_later(void *arg, const struct module *module, unsigned seconds)
 {
     struct warm *w = arg;

@@ -115,7 +115,7 @@ static int follow(const struct watch *w, unsigned long id)
     return code;
 }
 
-/* Returns an exit code; transactions behind one that failed wait. */
+/* Returns an exit code; transactions after one that failed wait. */
 static int look(struct watch *w)
 {
     unsigned long last;

@@ -49,7 +49,7 @@ struct import {
     int code; /* the import stops when this is not COMMAND_OK */
 };
 
-/* What a path in the SymCache folder stands for. */
+/* The module that a path in the SymCache folder stands for. */
 struct target {
     symcache_key_t key;
     symcache_version_t version;

@@ -13,14 +13,13 @@
 
 /*
  * Answers a request that is posted to path, such as "/symbolicate/v5", as
- * symbolicated does; modules that are not below root are missing, which are
- * all if it is NULL.  body is the
- * request's JSON, which is changed; name is what messages call it.  A bar
- * tells of the modules that are opened.
+ * symbolicated does.  Modules that are not below root are missing; if root is
+ * NULL, all are. body is the request's JSON, which is changed; name is its
+ * name in messages.  A progress bar shows the modules that are opened.
  *
  * The files are read in a sandbox, in which nothing but them can be opened
  * afterwards.  Returns the answer, which the caller frees; or NULL after
- * printing what is wrong, with *code set.
+ * printing the error, with *code set.
  */
 cJSON *store_reader_answer(const char *root, const char *path,
                            const char *name, char *body, int *code);

@@ -25,7 +25,7 @@ const char *printable_field(const cJSON *object, const char *key);
 void printable_put_field(FILE *stream, const cJSON *object, const char *key);
 
 /* Prints the line of source code that a frame of Symbolicator's protocol has,
- * behind blanks of ours in place of its own; nothing, if it has none. */
+ * after blanks of ours in place of its own; nothing, if it has none. */
 void printable_put_code(FILE *stream, const cJSON *frame);
 
 /* The number in an object's field; 0 if there is none. */

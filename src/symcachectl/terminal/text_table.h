@@ -28,7 +28,7 @@ void text_table_number(struct text_table *table, double number);
 /* Adds a text, a number or a boolean; anything else is "". */
 void text_table_item(struct text_table *table, const cJSON *item);
 
-/* Prints all rows, each behind the indent, and frees the table. */
+/* Prints all rows, each after the indent, and frees the table. */
 void text_table_print(struct text_table *table, FILE *stream,
                       const char *indent);
 
