@@ -25,8 +25,8 @@ void artifact_list_of_release(char name[ARTIFACT_LIST_SIZE],
                               const char *release, size_t size,
                               const char *dist, size_t dist_size);
 
-/* Sets the key by which a list is asked for: that of a file at a URL, whose id
- * is the SHA-256 of its name. */
+/* Sets the key of a list: the key of a file at a URL, whose id is the SHA-256
+ * of the list's name. */
 void artifact_list_key(symcache_key_t *key, const char *name);
 
 #endif

@@ -84,7 +84,7 @@ static bool is_folders(const char *pattern, size_t size, size_t i)
            (i == 0 || pattern[i - 1] == '/');
 }
 
-/* The next place in a text that what is behind a "*" may match from; SIZE_MAX:
+/* The next place in a text that what is after a "*" may match from; SIZE_MAX:
  * there is none. */
 static size_t next_place(const char *text, size_t size, size_t from,
                          bool folders)
@@ -101,9 +101,9 @@ static size_t next_place(const char *text, size_t size, size_t from,
     return slash != NULL ? (size_t)(slash - text) + 1 : SIZE_MAX;
 }
 
-/* Of several "*" only the last one is tried again: what is before it has
- * matched as early as it can.  Before folders that is behind a slash, and all
- * later places are there, too. */
+/* If there are several "*", only the last one is tried again: the part before
+ * it has matched as early as it can.  For folders ("**" and a slash) that
+ * place is after a slash, and so are all later places. */
 bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
                   size_t size, size_t *steps)
 {

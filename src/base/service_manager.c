@@ -27,7 +27,7 @@
 #define PATIENCE_MS 1000
 
 static struct {
-    int notify; /* a datagram socket, or -1: nobody wants to hear anything */
+    int notify; /* a datagram socket, or -1: there is no manager to notify */
     struct sockaddr_un to;
     socklen_t len;
     unsigned watchdog_ms; /* 0: it is not waited for signs of life */

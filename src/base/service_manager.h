@@ -30,7 +30,7 @@ void service_start(void);
  */
 int service_take_socket(const struct sockaddr *address);
 
-/* Closes the sockets that nobody took, and logs a warning for each. */
+/* Closes the sockets that were not taken, and logs a warning for each. */
 void service_close_rest(void);
 
 /* Tells the manager of a state: it serves, reads its configuration again

@@ -8,11 +8,9 @@
 
 #include <stddef.h>
 
-/*
- * Starts a thread.  It is detached, so nobody can wait for its end.  All
+/* Starts a thread.  It is detached, so its end cannot be waited for.  All
  * signals except SIGBUS are blocked in it; the kernel raises that one when a
- * mapped file was cut short.  Returns 0, or an errno.
- */
+ * mapped file was cut short.  Returns 0, or an errno. */
 int thread_start(void *(*run)(void *), void *arg);
 
 /*

@@ -12,9 +12,10 @@
 #define URL_ID_SIZE 32
 
 /*
- * The SHA-256 of a URL in its normal form (proto/url.h), with what the hints
- * SYMCACHE_HINT_SINCE, which may be "", and SYMCACHE_HINT_SCRAPED add.  Returns
- * 0, or -1 if there is no memory or a text is too long.
+ * The SHA-256 of a URL in its normal form (proto/url.h), together with the
+ * values of the hints SYMCACHE_HINT_SINCE, which can be "", and
+ * SYMCACHE_HINT_SCRAPED.  Returns 0, or -1 if there is no memory or a text is
+ * too long.
  */
 int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
            bool is_scraped);

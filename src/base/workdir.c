@@ -65,7 +65,7 @@ int workdir_make_path(const char *path)
 static void permit(int at, const char *name)
 {
     if (fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) != 0) {
-        return; /* what comes next fails, too, if that mattered */
+        return; /* if that mattered, the next call also fails */
     }
 }
 
@@ -75,11 +75,9 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/*
- * Empties a directory and closes its descriptor.  A transcoder may have made
- * more levels than there are descriptors: what is too deep is moved to the top.
- * Returns how often that was done.
- */
+/* Empties a directory and closes its descriptor.  A transcoder can have made
+ * more levels than there are descriptors: directories that are too deep are
+ * moved to the top.  Returns how often that was done. */
 static unsigned remove_entries(int fd, int top, unsigned depth)
 {
     static atomic_uint names;
@@ -276,7 +274,7 @@ int workdir_file(struct workdir *workdir, char *buf)
         return -1;
     }
 
-    /* if somebody removed the directory, the lock is still on the old one */
+    /* if the directory was removed, the lock is still on the old one */
     if (access(workdir->path, F_OK) == 0) {
         return 0;
     }
