@@ -19,7 +19,7 @@
  * json_marks(p): which of the JSON_PLAIN_STEP bytes at p need attention: a
  * quote, a backslash, a control character, DEL included, and all beyond ASCII.
  * The mark of byte i is one of the JSON_MARK_BITS bits from i * JSON_MARK_BITS
- * on.  A plain byte behind one that needs attention may have a mark, too.
+ * on.  A plain byte after one that needs attention may have a mark, too.
  */
 #ifdef __SSE2__
 
@@ -51,7 +51,7 @@ static inline uint64_t json_marks(const unsigned char *p)
 
     memcpy(&x, p, 8);
     x = le64toh(x);
-    /* the top bit of a byte that does; a borrow can set it of those behind */
+    /* the top bit of a byte that does; a borrow can set it of those after */
     return (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) |
             ((x ^ ones * 0x7F) - ones) | (x - ones * 0x20) | x) &
            tops;

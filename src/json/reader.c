@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "plain.h"
 
-/* What can be open at a place: an index for each level. */
+/* The open containers at a place: an index for each level. */
 struct reader {
     struct json *json;
     char *p;
@@ -308,7 +308,7 @@ static bool value(struct reader *r)
     }
 }
 
-/* The name of a member, and the colon behind it. */
+/* The name of a member, and the colon after it. */
 static bool member(struct reader *r)
 {
     if (peek(r) != '"') {
@@ -326,8 +326,8 @@ static bool member(struct reader *r)
     return true;
 }
 
-/* What is behind a value or an opening bracket, up to the next value, or to
- * the end of everything, where the depth is 0. */
+/* Reads the part after a value or an opening bracket, up to the next value, or
+ * to the end of the text, where the depth is 0. */
 static bool proceed(struct reader *r, bool is_first)
 {
     bool is_object;

@@ -27,14 +27,14 @@ enum json_type {
 };
 
 /*
- * Behind an array stand its items, behind an object a string and a value for
+ * After an array stand its items, after an object a string and a value for
  * each member.
  */
 struct json_value {
-    uint32_t at;   /* where its text begins; of a string: behind the quote */
+    uint32_t at;   /* where its text begins; of a string: after the quote */
     uint32_t size; /* bytes of a string or number; of others: what is inside:
                     * items, members */
-    uint32_t end;  /* index of the value behind this one and what is in it */
+    uint32_t end;  /* index of the value after this one and what is in it */
     uint32_t type; /* enum json_type */
 };
 
@@ -67,7 +67,7 @@ enum json_integer {
  * live as long as the values are used, and must be below 4 GiB.  *json is all
  * zero at first and can be used again: its array is kept.
  *
- * Returns the number of bytes read, blanks behind the value included, which
+ * Returns the number of bytes read, blanks after the value included, which
  * is less than size when something follows; whether that is an error is the
  * caller's.  Returns 0 on an error.
  *

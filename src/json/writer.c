@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "plain.h"
 
-/* Room for a value or a name of size bytes, behind the comma that stands
+/* Room for a value or a name of size bytes, after the comma that stands
  * before it; NULL without memory.  End it with put_end(). */
 static char *put_begin(struct json_writer *w, size_t size)
 {
@@ -143,7 +143,7 @@ static void copy_few(unsigned char *out, const unsigned char *p, size_t size)
 /*
  * Writes the bytes at *p, JSON_PLAIN_STEP at most, or up to the first one that
  * needs more than a backslash before it, and goes on by as many.  Loads nothing
- * from behind the end; behind what it writes, out has room for JSON_PLAIN_STEP
+ * from after the end; after what it writes, out has room for JSON_PLAIN_STEP
  * more.
  */
 static char *put_step(char *out, bool is_python, const unsigned char **p,

@@ -21,7 +21,7 @@ struct json_writer {
     char *data; /* NULL at first; free() it */
     size_t size;
     size_t room;
-    bool is_python;  /* as Python's json.dumps() writes: blanks behind commas
+    bool is_python;  /* as Python's json.dumps() writes: blanks after commas
                       * and colons, all but ASCII as \uXXXX */
     bool has_member; /* the next value has one before it */
     bool has_failed;
@@ -74,7 +74,7 @@ static inline void json_write_key(struct json_writer *w, const char *name)
 /* The name of any member. */
 void json_write_name(struct json_writer *w, const char *data, size_t size);
 
-/* A string; what is not UTF-8 in it becomes U+FFFD. */
+/* A string; bytes that are not UTF-8 become U+FFFD. */
 void json_write_string(struct json_writer *w, const char *data, size_t size);
 void json_write_text(struct json_writer *w, const char *text);
 
