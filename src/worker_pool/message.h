@@ -50,7 +50,7 @@ struct work_begin {
                       body, if it comes without a descriptor */
 };
 
-/* What became of a file that a worker has asked for. */
+/* The result for a file that a worker has asked for. */
 struct work_file {
     uint32_t index; /* index, what and state: as the kind means them */
     uint8_t what;

@@ -23,7 +23,7 @@ struct spool;
 struct work_pool;
 struct work;
 
-/* Of a pool, for whoever reads them in another thread. */
+/* Counters of a pool, which other threads can read. */
 struct work_counts {
     atomic_uint_least64_t started; /* workers */
     atomic_uint_least64_t bodies;
@@ -66,7 +66,7 @@ typedef void (*work_fn)(void *arg, enum work_news news);
 struct work *work_start(struct work_pool *pool, const struct work_order *order,
                         work_fn told, void *arg);
 
-/* Takes the worker's text, which is whole after news, with a NUL behind it.  To
+/* Takes the worker's text, which is whole after news, with a NUL after it.  To
  * be freed; NULL: there is none. */
 char *work_take_text(struct work *work, size_t *size);
 

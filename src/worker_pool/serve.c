@@ -148,7 +148,8 @@ void work_refuse(struct work_service *service, uint32_t status)
     send_packet(service, WORK_REFUSES, status);
 }
 
-/* What a packet of this size begins; its text has a NUL behind it then. */
+/* Serves the body that a packet of this size begins; the text in it has a NUL
+ * after it. */
 static void read_body(struct work_service *service,
                       const struct work_kind *kind, size_t size, int fd)
 {

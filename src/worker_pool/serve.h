@@ -19,7 +19,7 @@ struct work_service;
 struct work_body {
     const uint8_t *data; /* only to be read */
     uint64_t size;
-    const char *text; /* of the order, with a NUL behind it */
+    const char *text; /* of the order, with a NUL after it */
     uint32_t limit;
     struct work_service *service;
 };
@@ -38,20 +38,16 @@ struct work_kind {
  */
 void work_fork(void);
 
-/*
- * Takes bodies until the other side closes the socket.  There is no way back
- * from what is wrong: the process ends.
- */
+/* Serves bodies until the other side closes the socket.  No error can be
+ * recovered from: the process ends. */
 void work_serve(const struct work_kind *kinds, size_t n);
 
 /* Adds to the text that the next of the functions below ends. */
 void work_say(struct work_service *service, const void *text, size_t size);
 
-/*
- * Asks for what the text tells, and calls have for each file that the answer
- * has.  data is NULL if there is none; else it stays mapped for as long as the
- * process lives.
- */
+/* Asks for the files that the text names, and calls have for each file in the
+ * answer. data is NULL if there is none; else it stays mapped for as long as
+ * the process lives. */
 void work_ask(struct work_service *service,
               void (*have)(void *arg, const struct work_file *file,
                            const uint8_t *data, size_t size),

@@ -23,11 +23,11 @@ struct spawner_message {
 };
 
 /*
- * Starts it, before there are threads.  argv[0] is the program of workers: a
- * path, or a name that is found beside the running program or in its libexec.
- * It is started once, and workers are copies of it (work_fork()).
- * Each of n sockets, which become the caller's, takes orders: what is started
- * on one of them is answered there, in order, with the socket of the worker.
+ * Starts it, before there are threads. argv[0] is the program of workers: a
+ * path, or a name that is found next to the running program or in its libexec.
+ * The program is started once, and workers are copies of it (work_fork()).
+ * Each of n sockets, which the caller owns then, takes orders: the answer to
+ * an order is sent on its socket, in order, with the socket of the worker.
  * Returns 0, or -1 with a sentence in error.
  */
 int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
