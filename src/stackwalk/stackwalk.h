@@ -27,7 +27,7 @@
 /* How a frame was found. */
 enum stackwalk_trust {
     STACKWALK_CONTEXT, /* the thread's registers */
-    STACKWALK_CFI,     /* what the module says of the callee */
+    STACKWALK_CFI,     /* the unwind rules of the callee's module */
     STACKWALK_FP,      /* the chain of frame pointers */
     STACKWALK_SCAN /* a word of the stack that can be a return address */
 };
@@ -45,7 +45,7 @@ struct stackwalk_module {
     uint64_t size; /* not 0 */
 };
 
-/* What is known of modules, by their indexes. */
+/* The data of modules, by their indexes. */
 struct stackwalk_symbols {
     /* Returns the CFI of a module, or NULL. */
     const struct cficache_reader *(*cfi)(void *context, size_t module);

@@ -9,7 +9,7 @@
 
 enum { EIP, ESP, EBP, EBX, ESI, EDI, OUTPUTS }; /* as in cpu.c */
 
-/* What programs find in variables that are no registers. */
+/* Variables of a program that are not registers. */
 enum { PARAMS, CALLEE_PARAMS, SAVED, LOCALS, SEARCH, SEARCH_START, INPUTS };
 
 static const char *const outputs[OUTPUTS] = {"$eip", "$esp", "$ebp",
