@@ -234,6 +234,9 @@ is scalar(asked('public')), $published, 'without a download';
 kill 'KILL', helpers();
 is post('scope=1', private(1), public())->{function}, $main, 'and when it is killed then';
 is scalar(asked('public')), $published, 'without a download: its folder is the one it was';
+sub stale { return grep { 1 < (() = glob "$_/store/.tmp/run-*") } folders() }
+cmp_ok scalar(stale()), '>', 0, 'it left what was unfinished';
+$t->wait_until('that goes, though there are no jobs', sub { !stale() });
 
 # --- folders of the release before, which had names of a key that is gone
 

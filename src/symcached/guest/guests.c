@@ -43,6 +43,9 @@
  * for one scope are as many as that. */
 #define TURNS 4
 
+/* A store that is opened is cleaned, as its process may have been killed. */
+#define NEVER ULONG_MAX
+
 struct guest {
     struct guest_place place;
     struct guest_store *store;   /* NULL: it has not been asked for since the
@@ -162,7 +165,7 @@ static bool open_guest(struct guests *guests, struct guest *guest,
     guests->open++;
     guest->started = clock_ms();
     guest->nsources = (unsigned)cJSON_GetArraySize(group->sources);
-    guest->cleaned = 0;
+    guest->cleaned = NEVER;
     metrics_add(METRIC_TENANTS_STARTED, 1);
     guests->counts.started++;
     return true;
