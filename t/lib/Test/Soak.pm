@@ -24,6 +24,7 @@ use List::Util qw(sum0);
 use POSIX ();
 use Test::Soak::Chaos;
 use Test::Soak::Client;
+use Test::Soak::Guests;
 use Test::Soak::History;
 use Test::Soak::Judge;
 use Test::Soak::Names;
@@ -164,7 +165,7 @@ sub name_templates {
 # on disk only.
 sub is_alone {
     my ($self, $chaos, $ask) = @_;
-    return if $ask->{how} ne 'names';
+    return if $ask->{how} !~ /^(?:names|guest)$/;
     my @lately = map { $_->{what} } grep {
         $_->{at} < $ask->{ended}
             && ($_->{until} // $_->{at}) > $ask->{began} - 5
@@ -184,12 +185,13 @@ sub is_reset {
 sub cut_off {
     my ($self, $chaos, $ask) = @_;
     # symbolicated ends when it finds that, and is started again
-    return 1 if $ask->{how} eq 'names' && $self->{store_removed};
+    my $is_post = $ask->{how} =~ /^(?:names|guest)$/;
+    return 1 if $is_post && $self->{store_removed};
     for my $event ($chaos->events) {
         next if $event->{at} > $ask->{ended} + 1;
-        return 1 if $event->{what} =~ /^symbolicated/ && $ask->{how} eq 'names'
+        return 1 if $event->{what} =~ /^symbolicated/ && $is_post
             && ($event->{until} // $event->{at}) > $ask->{began} - 1;
-        next if $ask->{how} eq 'names';
+        next if $is_post;
         return 1 if $event->{what} =~ /^worker/
             && $event->{at} > $ask->{began} - 1;
         return 1 if $event->{what} eq 'nginx HUP' && $ask->{how} eq 'kept'
@@ -272,7 +274,9 @@ sub send_last {
 sub recover {
     my ($self) = @_;
     $self->send_last;
-    my @targets = $self->targets;
+    my @guests = Test::Soak::Guests::targets($self);
+    Test::Soak::Guests::forget($self, $_) for $self->{corpus}->guests;
+    my @targets = ($self->targets, grep { $_->{key} } @guests);
     my $n = 16;
     my @files = map { $self->path("recovery.$self->{rounds}.$_") } 1 .. $n;
     my @pids = map {
@@ -311,6 +315,7 @@ sub recover {
 # How a file can be asked for.
 sub ways {
     my ($self, $target) = @_;
+    return 'guest' if Test::Soak::Guests::is_guest($target->{store});
     return 'hold', $target->{store} ne 'near'
             && $self->has_original($target->{key}{home}) ? 'symbols' : (),
         $target->{store} =~ /^(?:web|sent)$/ ? 'names' : ();
@@ -384,6 +389,7 @@ sub compare {
 # Stops everything; what is left behind then is a violation, too.
 sub end {
     my ($self) = @_;
+    $self->wait_for_guests if $self->{keep};
     $self->{upstream}->stop;
     for my $t (reverse $self->tiers) {
         my $status = $t->stop_nginx;
@@ -400,7 +406,16 @@ sub end {
     $self->{t}->stop_pid($_, 'TERM') for @{ $self->{children} };
     $self->violation("left behind: $_")
         for map { glob $self->root($_) . '/.tmp/*' } $self->stores;
+    $self->violation($_) for Test::Soak::Guests::left($self, $self->{keep});
     $self->{kinds} = $self->{judge}{kinds};
+}
+
+# Their stores are looked at once in ten seconds.
+sub wait_for_guests {
+    my ($self) = @_;
+    eval { $self->{t}->wait_until('what killed guest helpers left goes', sub {
+        !Test::Soak::Guests::stale($self) }, 30) };
+    $self->violation("stale: $_") for Test::Soak::Guests::stale($self);
 }
 
 # What was our doing.

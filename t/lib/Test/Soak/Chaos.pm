@@ -11,6 +11,7 @@ use warnings;
 use File::Find ();
 use File::Path qw(make_path remove_tree);
 use POSIX ();
+use Test::Soak::Guests;
 use Test::Symcache;
 use Time::HiRes qw(sleep time utime);
 
@@ -22,7 +23,7 @@ my @actions = (
     [1, 'remove_store'], [10, 'remove_download'], [3, 'fill'], [6, 'grow_old'],
     [3, 'clock'], [12, 'share'], [8, 'drop'], [1, 'unmounted'],
     [2, 'hang'], [2, 'near_kill'], [3, 'forget'], [3, 'look'], [1, 'clean'],
-    [3, 'symbolicated'], [1, 'tier_away'],
+    [3, 'symbolicated'], [1, 'tier_away'], [3, 'guests'],
 );
 
 # %o: world, seed, without => [names]
@@ -230,6 +231,17 @@ sub do_near_kill {
     $signal eq 'KILL' ? $near->stop_symcached('KILL')
         : $self->world->stop_helper('TERM', $near);
     $self->world->start_helper($near);
+}
+
+# Which symcached starts again.
+sub do_guests {
+    my ($self) = @_;
+    my $pid = $self->helper or return;
+    my ($guests) = Test::Soak::Guests::helpers(
+        grep { parent($_) == $pid } descendants($pid)) or return;
+    my $signal = (qw(KILL KILL TERM))[rand 3];
+    kill $signal, $guests or return;
+    $self->note("guests $signal");
 }
 
 # --- symbolicated

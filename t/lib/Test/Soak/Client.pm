@@ -18,6 +18,7 @@ use Digest::SHA qw(sha256 sha256_hex);
 use List::Util qw(min sum);
 use MIME::Base64 qw(encode_base64);
 use POSIX ();
+use Test::Soak::Guests;
 use Test::Symcache;
 use Time::HiRes qw(sleep time);
 
@@ -101,7 +102,7 @@ sub version { $version{ $_[0]{store} } // '9.0.0' }
 # One visit, of one of the kinds that clients are of.
 my @kinds = ([38, 'hold'], [32, 'poll'], [10, 'abort'], [4, 'head'],
              [4, 'gzip'], [4, 'range'], [4, 'etag'], [3, 'exceeds'],
-             [4, 'kept'], [12, 'symbols'], [10, 'names']);
+             [4, 'kept'], [12, 'symbols'], [10, 'names'], [10, 'guest']);
 my $kinds = sum map { $_->[0] } @kinds;
 
 sub one {
@@ -185,9 +186,19 @@ sub do_names {
         key => $self->{world}->holds($store, @$target{qw(name id)}) });
 }
 
+# Somebody tells sometimes that a file is there now.
+sub do_guest {
+    my ($self) = @_;
+    my @targets = Test::Soak::Guests::targets($self->{world});
+    my $target = $targets[rand @targets];
+    Test::Soak::Guests::forget($self->{world}, $target) if rand() < 0.2;
+    $self->ask_guest($target);
+}
+
 sub visit {
     my ($self, $how, $target, @headers) = @_;
     return $how eq 'names' ? $self->ask_names($target)
+        : $how eq 'guest' ? $self->ask_guest($target)
         : $self->ask($how, $target, @headers);
 }
 
@@ -253,6 +264,17 @@ sub ask_names {
     }
     $self->note($began, $target, 'names', $r,
                 $late ? 'timed_out' : $trouble, @version);
+    return $r;
+}
+
+sub ask_guest {
+    my ($self, $target) = @_;
+    my $began = time;
+    my ($r, $trouble) = eval {
+        Test::Soak::Guests::ask($self->{world}, $target) };
+    $trouble = 'timed_out' if $@ =~ /^timed out/;
+    $r //= { status => 0, headers => {}, body => '' };
+    $self->note($began, $target, 'guest', $r, $trouble // '-');
     return $r;
 }
 

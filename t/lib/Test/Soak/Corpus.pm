@@ -58,6 +58,7 @@ sub new {
         $self->{by_build_id}{ $key->{build_id} } = $key if $key->{build_id};
     }
     $self->convert($_) for $self->keys;
+    $self->make_guests;
     return $self;
 }
 
@@ -168,6 +169,33 @@ sub converted {
     my $symcache = $t->read_file($out);
     unlink $file, $out;
     return $symcache;
+}
+
+# --- what sources of clients have, see Test::Soak::Guests
+
+sub make_guests {
+    my ($self) = @_;
+    for my $i (0 .. 5) {
+        my $guid = uc substr sha256_hex("$self->{seed} guest $i"), 0, 32;
+        my $name = "guest$i.pdb";
+        push @{ $self->{guests} }, {
+            i => $i, name => $name, lower => $name, guid => $guid, age => 1,
+            id => "${guid}1", home => $i < 3 ? 'public' : 'private',
+            template => $self->pick(scalar @templates, 'guest', $i),
+            form => 'plain', doubted => $i % 3 == 0,
+        };
+    }
+}
+
+sub guests { @{ $_[0]{guests} } }
+
+# The file of a scope: what is private is another one for each, or none.
+sub guest_file {
+    my ($self, $name, $id, $scope) = @_;
+    my ($key) = grep { $_->{name} eq $name && $_->{id} eq $id } $self->guests;
+    return $key if !$key || $key->{home} eq 'public';
+    return if $scope >= $Test::Soak::Guests::owners;
+    return { %$key, template => template_of($key, $scope) };
 }
 
 # --- bodies

@@ -114,6 +114,15 @@ sub symcache_excuses {
                        $ask->{ended});
 }
 
+# Misses of clients' sources are remembered for an hour.
+sub guest_excuses {
+    my ($self, $host, $ask) = @_;
+    my $token = $host eq 'private' ? '/token' . $ask->{store} =~ s/.*\.//r : '';
+    my $place = "$host $token/sym/$ask->{name}/$ask->{id}/$ask->{name}";
+    return grep { $self->said($_, $place, 0, $ask->{ended}) }
+        qw(absent damaged);
+}
+
 # Who does not say the build id is told of no file, nor who says another.  The
 # program may stand in for its debug file.
 sub debuginfod_excuses {
@@ -154,6 +163,7 @@ sub silent {
         my $h = $self->{host}{$_};
         !($h && $h->{symcache}
           ? $self->symcache_excuses($_, $h->{symcache}, $ask)
+          : $h && $h->{guests} ? $self->guest_excuses($_, $ask)
           : $h && $h->{debuginfod} ? $self->debuginfod_excuses($_, $ask)
           : $h ? $self->server_excuses($_, $ask)
           : $self->directory_excuses($_, $ask));

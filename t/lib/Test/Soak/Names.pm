@@ -14,6 +14,8 @@ use warnings;
 use JSON::PP ();
 
 my @offsets = map { 0x1000 + 0x48 * $_ } 0 .. 23;
+sub offsets { @offsets }
+
 my @addresses = map { sprintf '0x%x', $_ } @offsets;
 
 # The SymCaches tell each other apart by these functions.
@@ -54,6 +56,12 @@ sub judge {
     my ($found) = values %{ $result->{found_modules} };
     return 'missing' if defined $found && !$found;
     my $got = join "\n", map { $_->{function} // '' } @{ $result->{stacks}[0] };
+    return $self->whose($got);
+}
+
+# The template whose functions these are.
+sub whose {
+    my ($self, $got) = @_;
     return (grep { $self->{functions}[$_] eq $got }
         0 .. $#{ $self->{functions} })[0];
 }

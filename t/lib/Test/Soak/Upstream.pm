@@ -28,6 +28,7 @@ our %host = (
     web => {}, honest => { honest => 1 }, liar => { liar => 1 },
     tiers => { index2 => 1, cased => 1 }, far => { symcache => '9.0.0' },
     opaque => { symcache => '3.1.0' }, builds => { debuginfod => 1 },
+    public => { guests => 1 }, private => { guests => 1 },
 );
 
 # %o: corpus, dir (for what is noted), seed
@@ -80,6 +81,13 @@ sub linger {
 sub truth {
     my ($self, $host, $path) = @_;
     my $h = $host{$host};
+    if ($h->{guests}) {
+        my ($scope, $name, $id) =
+            $path =~ m{^(?:/token(\d+))?/sym/([^/]+)/([^/]+)/\2$} or return;
+        my $key = $self->{corpus}->guest_file($name, $id, $scope // 0);
+        return if !$key || $key->{home} ne $host;
+        return { key => $key, body => $self->{corpus}->pdb($key) };
+    }
     if ($h->{debuginfod}) {
         my ($id) = $path =~ m{^/buildid/([0-9a-f]+)/debuginfo$} or return;
         my $key = $self->{corpus}->find_build_id($id) or return;
@@ -131,6 +139,11 @@ sub answer {
     return $c->reply(200, { 'Content-Type' => 'text/html' }, $html)
         if $q->{path} eq '/signin';
     my $moved = $q->{path} =~ s{^/moved/}{/};
+    if ($host eq 'private') {
+        my $token = $req->{headers}{'x-token'};
+        return $c->reply(403, {}, '') if !defined $token;
+        $q->{path} =~ s{^(?:/token\d+)?}{/token$token};
+    }
 
     $q->{n} = $self->nth("$host$q->{path}");
     $q->{truth} = $self->truth($host, $q->{path});

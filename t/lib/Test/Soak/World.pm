@@ -12,6 +12,7 @@ use JSON::PP ();
 use Test::Clock;
 use Test::Fuse;
 use Test::Soak::Corpus;
+use Test::Soak::Guests;
 use Test::Soak::Upstream;
 use Test::Symcache;
 use Time::HiRes qw(time);
@@ -109,7 +110,10 @@ sub has_originals {
 sub has_original { !($Test::Soak::Upstream::host{ $_[1] } // {})->{symcache} }
 
 # Who has to have said that a key is absent: the near tier asks for a store.
-sub sources { $near{ $_[1] } // $stores{ $_[1] } }
+sub sources {
+    my ($guest) = Test::Soak::Guests::is_guest($_[1]);
+    return $guest ? [$guest] : $near{ $_[1] } // $stores{ $_[1] };
+}
 sub stores { sort(keys %stores), sort keys %near }
 
 # The key, if one of the store's sources has that build.
@@ -144,7 +148,8 @@ sub write_config {
         $self->fleet($self->t),
         # for a test, a module that could not be had is none that is absent
         symbolication => { stores => ['web', 'sent'],
-            mozilla => { on_failure => '503', wait => '20s' } },
+            mozilla => { on_failure => '503', wait => '20s' },
+            symbolicator => Test::Soak::Guests::settings($self) },
         downloads => $self->disk . '/downloads',
         stores => { map { $_ => {
             root => $self->root($_), sources => $stores{$_},
@@ -386,7 +391,7 @@ sub settled_tier {
         $t->wait_until('no job is left', sub {
             !$t->helper_json('/v1/jobs')->{total} });
         $t->wait_until('no child of the helper is left', sub {
-            !Test::Soak::Chaos::descendants($pid) });
+            !busy($pid) });
         $t->wait_until('work folders are empty', sub {
             !$self->work_left });
         1;
@@ -394,7 +399,7 @@ sub settled_tier {
         chomp(my $why = $@);
         $self->violation("$when: $why", $self->work_left,
             map { qx(ps -o pid,stat,etime,args -p $_) =~ /\n(.*)/ }
-            Test::Soak::Chaos::descendants($pid));
+            busy($pid));
     };
     return { pid => $pid, memory => memory($pid),
              descriptors => idle_descriptors($t) };
@@ -408,16 +413,27 @@ sub idle_descriptors {
     eval {
         $t->wait_until('no child while descriptors are counted', sub {
             $all = descriptors($t->{helper});
-            return !$all->{'anon_inode:[pidfd]'}
-                && !Test::Soak::Chaos::descendants($t->{helper});
+            my @all = Test::Soak::Chaos::descendants($t->{helper});
+            return ($all->{'anon_inode:[pidfd]'} // 0)
+                <= (Test::Soak::Guests::helpers(@all) ? 1 : 0)
+                && !busy($t->{helper});
         });
     };
     return $all;
 }
 
+# Children of a helper but the one for clients' sources, which stays.
+sub busy {
+    my ($pid) = @_;
+    my @all = Test::Soak::Chaos::descendants($pid);
+    my %stays = map { $_ => 1 } Test::Soak::Guests::helpers(@all);
+    return grep { !$stays{$_} } @all;
+}
+
 sub work_left {
     my ($self) = @_;
     return map { glob "$_/.tmp/*/*" } (map { $self->root($_) } $self->stores),
+        glob(Test::Soak::Guests::root($self) . '/*/store'),
         map { $self->uploads($_) } $self->tiers;
 }
 
