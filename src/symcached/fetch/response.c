@@ -63,19 +63,21 @@ static void fetch_response_debuginfod(struct fetch_response *answer,
 {
     static const char *const names[] = {"file", "archive", "imasignature"};
     const size_t used = strlen(answer->debuginfod);
+    const size_t space = sizeof(answer->debuginfod) - used;
     char name[64], value[FETCH_RESPONSE_DEBUGINFOD];
     size_t i;
+    int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(name, sizeof(name), SYMCACHE_PROPERTY_DEBUGINFOD "%s",
                  names[i]);
         if (header_line_value(line, len, name, value, sizeof(value)) &&
-            value[0] != '\0' && strstr(answer->debuginfod, name) == NULL &&
-            used + strlen(name) + strlen(value) + 4 <
-                sizeof(answer->debuginfod)) {
-            snprintf(answer->debuginfod + used,
-                     sizeof(answer->debuginfod) - used, "%s: %s\n", name,
-                     value);
+            value[0] != '\0' && strstr(answer->debuginfod, name) == NULL) {
+            n = snprintf(answer->debuginfod + used, space, "%s: %s\n", name,
+                         value);
+            if (n < 0 || (size_t)n >= space) {
+                answer->debuginfod[used] = '\0';
+            }
         }
     }
 }
