@@ -168,6 +168,26 @@ if (($pending->{status} // '') eq 'pending') {
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 
+# --- a script that is read in another thread, as it is large
+
+$config->{symbolication}{javascript} = { scraping => JSON::PP::false() };
+$s->store('artifacts', []);
+my $script = slurp("$data/shop/terser.js");
+$script =~ s{(?=//# sourceMappingURL)}{"/*" . 'so' x 2**20 . "*/\n"}e or die;
+$s->artifact('~/js/large.js', $script, id => 'large.js');
+$s->artifact('~/js/terser.js.map', slurp("$data/shop/terser.js.map"),
+    id => 'terser.js.map');
+$t->start_symcached($config);
+$t->start_symbolicated;
+my $large = request({ release => 'r1', stacktraces => [({ frames => [{
+    abs_path => 'https://cdn.example.com/js/large.js', lineno => 1,
+    colno => 224 }] }) x 3] }, scope => 'large');
+is_deeply [map { $_->{frames}[0]{filename} } @{ $large->{stacktraces} }],
+    [('src/money.js') x 3], 'a large script, whose last comment counts'
+    or diag explain $large->{errors};
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+is $t->stop_symcached, 0, 'symcached stops';
+
 # --- the web
 
 $config->{symbolication}{javascript} = { scraping => JSON::PP::true() };

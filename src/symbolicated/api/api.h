@@ -271,6 +271,9 @@ struct api_call {
      * has not been sent.  After the last part the step leaves the reply empty.
      */
     enum api_next (*step)(struct api_call *call, struct api_reply *reply);
+    /* Is the next step better not taken in the loop, as it reads much?  NULL:
+     * only what its work has said tells that. */
+    bool (*is_large)(const struct api_call *call);
     /*
      * The answer to a connection that does not wait any longer: the call goes
      * on and is polled by this id, or ends as it cannot be kept (NULL).

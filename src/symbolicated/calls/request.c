@@ -516,20 +516,22 @@ static void on_stepped(void *arg, enum api_next next,
     }
 }
 
-/*
- * Has a step taken in another thread that would take long here.  Returns false
- * if it is none.  What such a call reads is its own: its client may go.
- */
-static bool step_elsewhere(struct request *r)
+static bool is_large(const struct request *r)
 {
     const struct api_work *work = r->call->work;
 
-    if (work == NULL || work->news != API_WORK_ENDED ||
-        work->size < SAID_LARGE) {
-        return false;
-    }
-    r->step = large_step_start(r->context->searcher.base, r->call, &r->reply,
-                               on_stepped, r);
+    return (r->call->is_large != NULL && r->call->is_large(r->call)) ||
+           (work != NULL && work->news == API_WORK_ENDED &&
+            work->size >= SAID_LARGE);
+}
+
+/* Has a step taken in another thread that would take long here.  Returns false
+ * if it is none.  What it reads stays until it ends: its client may go. */
+static bool step_elsewhere(struct request *r)
+{
+    r->step = is_large(r) ? large_step_start(r->context->searcher.base, r->call,
+                                             &r->reply, on_stepped, r)
+                          : NULL;
     if (r->step == NULL) {
         return false;
     }

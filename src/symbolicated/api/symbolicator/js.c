@@ -27,6 +27,10 @@ struct js_call {
     size_t scripts[API_SCRIPTS]; /* api.scripts */
 };
 
+/* Scripts are read through for the comments that refer to their maps, and
+ * originals for their lines: of more than this, not in the loop. */
+#define LARGE_SIZE (1024 * 1024)
+
 static request_count running; /* requests that are posted */
 
 /* Has a file not come in time? */
@@ -40,6 +44,25 @@ static bool is_late(const struct js_call *call)
         }
     }
     return false;
+}
+
+static bool is_large(const struct api_call *api)
+{
+    const struct api_round *round;
+    const struct api_module *module;
+    uint64_t size = 0;
+    size_t i;
+
+    for (round = api->round; round != NULL; round = round->before) {
+        for (i = 0; i < round->nmodules; i++) {
+            module = &round->modules[i];
+            if (module->state == API_MODULE_FOUND &&
+                module->key.kind == SYMCACHE_KIND_SOURCE) {
+                size += module->size;
+            }
+        }
+    }
+    return size > LARGE_SIZE;
 }
 
 static void answer_late(const struct js_call *call, struct api_reply *reply)
@@ -294,6 +317,7 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
     call->api.wait = SYMBOLICATOR_LIMIT_MS;
     call->api.round = &call->api.first;
     call->api.step = step;
+    call->api.is_large = is_large;
     call->api.free = release;
     if (api_query_has(request, "why", "1")) {
         call->api.attempts = API_ATTEMPTS_OF_ALL;
