@@ -238,6 +238,14 @@ sub stale { return grep { 1 < (() = glob "$_/store/.tmp/run-*") } folders() }
 cmp_ok scalar(stale()), '>', 0, 'it left what was unfinished';
 $t->wait_until('that goes, though there are no jobs', sub { !stale() });
 
+# --- an operator removes stores
+
+system('rm', '-rf', folders()) == 0 or die;
+is post('scope=1', private(1), public())->{function}, $main, 'removed stores are made again';
+is scalar(folders()), 2, 'those that are asked for';
+is scalar(() = $t->helper_log =~ /\[warn\].* tenant \w+: somebody has removed /g), 2,
+    'the log tells it';
+
 # --- folders of the release before, which had names of a key that is gone
 
 stop();

@@ -275,6 +275,21 @@ static bool use(struct guests *guests, struct guest *guest,
     return rc == 0;
 }
 
+/* Closes a store whose folder somebody has removed, as an operator may who
+ * needs room: it is made when a store is opened, and calls fail without it. */
+static void close_if_gone(struct guests *guests, struct guest *guest)
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+
+    print_folder(guests, guest->place.name, folder);
+    snprintf(path, sizeof(path), "%.4000s/store", folder);
+    if (guest->store != NULL && access(path, F_OK) != 0 && errno == ENOENT) {
+        log_warn(errno, "tenant %s: somebody has removed %s",
+                 guest->place.name, path);
+        close_store(guests, guest);
+    }
+}
+
 /* Finds or makes the store of a group.  NULL with the reason. */
 static struct guest *find_or_add(struct guests *guests,
                                  const struct group *group, const char *scope,
@@ -292,6 +307,9 @@ static struct guest *find_or_add(struct guests *guests,
         return NULL;
     }
     guest = (struct guest *)places_find(&guests->places, name);
+    if (guest != NULL) {
+        close_if_gone(guests, guest);
+    }
     is_new = guest == NULL || guest->store == NULL;
     if (guest == NULL) {
         guest = add_guest(guests, name);
