@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,10 @@ struct inquiry {
     size_t n;
     struct question questions[];
 };
+
+/* Threads that look through downloads: on a disk that does not answer they
+ * outlive those who asked. */
+static atomic_uint walks;
 
 struct metadata {
     struct event_base *base;
@@ -156,6 +161,7 @@ static void local_drop(void *arg)
     cJSON_Delete(local->results.list);
     free(local->value);
     free(local);
+    atomic_fetch_sub(&walks, 1);
 }
 
 static const struct task_calls local_calls = {local_run, local_done,
@@ -164,9 +170,13 @@ static const struct task_calls local_calls = {local_run, local_done,
 static bool start_local(struct inquiry *inquiry, enum metadata_key key,
                         const char *value)
 {
-    struct local *local = calloc(1, sizeof(*local));
+    struct local *local = NULL;
 
+    if (atomic_fetch_add(&walks, 1) < INQUIRIES_MAX) {
+        local = calloc(1, sizeof(*local));
+    }
     if (local == NULL) {
+        atomic_fetch_sub(&walks, 1);
         return false;
     }
     local->inquiry = inquiry;
@@ -180,7 +190,9 @@ static bool start_local(struct inquiry *inquiry, enum metadata_key key,
         return false;
     }
     inquiry->task =
-        task_start(inquiry->metadata->base, SECONDS, &local_calls, local);
+        task_start(inquiry->metadata->base,
+                   inquiry->config->limits.first_byte_time, &local_calls,
+                   local);
     return inquiry->task != NULL;
 }
 
