@@ -273,6 +273,7 @@ my %long = (
         'one process, from its arguments to its last line',
     'src/symbolicated/search/search.c' =>
         'the steps of a seek, which each lead to any other one',
+    'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/server/server.c' => 'a page each, and their table',
 );
 my ($lines_max, $function_max) = (700, 60);

@@ -35,8 +35,10 @@ sub ask {
 
 is_deeply ask(1), { 200 => 1 }, 'the folder works';
 $fuse->hang;
-is_deeply ask($most), { 200 => $most }, 'it hangs: those who ask wait a while';
-is_deeply ask(2), { 503 => 2 }, 'as long as their threads do, nobody else waits';
+# the thread of the one before may count for a moment
+cmp_ok ask($most)->{200}, '>=', $most - 1, 'it hangs: requests wait a while';
+ok $t->wait_until('all threads wait', sub { (ask(2)->{503} // 0) == 2 }),
+    'as long as their threads wait, nobody else does';
 is $t->http($t->helper_socket, 'GET', '/healthz')->{status}, 200, 'the helper works';
 $fuse->release;
 $t->wait_until('it is looked through again', sub { ask(1)->{200} });
