@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "derived/symcache/segments.h"
 #include "derived/symcache/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -282,7 +282,10 @@ make_path("$store/_/98BADCFE54761032FEDCBA98765432100");
 copy($t->path('long.symc'),
      "$store/_/98BADCFE54761032FEDCBA98765432100/_-v9.0.0.symcache") or die;
 my $frames = "$long /long\n" . "\t 2010 [unknown] (/long)\n" x 400;
-for ([$frames, 'as they are'], [memGzip($frames), 'packed']) {
+# a sanitizer leaves workers their memory, and packed names are few bytes
+note('names of 400 MB, packed: not with a sanitizer') if $Test::Symcache::san;
+for ([$frames, 'as they are'],
+     $Test::Symcache::san ? () : [memGzip($frames), 'packed']) {
     $r = ask($_->[0]);
     is $r->{status}, 413, "names of 400 MB, $_->[1]: refused" or diag substr $r->{raw}, 0, 200;
     like $r->{body}, qr/answer_size/, '... with a reason';

@@ -29,7 +29,8 @@ static cJSON *settings(const char *sources)
     const struct limits_config limits = {
         .download_size = 1 << 20, .download_time = 60, .connect_time = 5,
         .first_byte_time = 5, .stall_time = 5, .attempts = 1,
-        .transcode_time = 60, .transcode_memory = 1 << 30};
+        .transcode_time = 60, .transcode_memory = 1 << 30,
+        .breaker_window = 60, .breaker_pause = 60};
     const struct guest_settings with = {
         .tenants = &tenants, .limits = &limits, .size = 1 << 30};
     cJSON *list, *made;
