@@ -41,8 +41,8 @@ struct spool *spool_adopt(int fd);
 /* Returns 0, or -1: there is no room. */
 int spool_write(struct spool *spool, const void *data, size_t size);
 
-/* Counts bytes that another process has of a body, with the body's own.
- * Returns 0, or -1: there is no room. */
+/* Charges size more bytes to this spool, for the copy of the body that another
+ * process has.  Returns 0, or -1: there is no space left. */
 int spool_count(struct spool *spool, uint64_t size);
 
 /* Moves a body that has none into a file.  Returns the descriptor, which stays

@@ -99,8 +99,8 @@ static enum symc_verify_status verify_cficache(union derived_reader *reader,
     return cficache_verify(&reader->cficache, error, error_size);
 }
 
-/* By a PE code id, the file may have been made of an image without a debug
- * id. */
+/* Under a key with a PE code id the debug id is not compared: the image may
+ * have had none. */
 static enum symc_verify_status check_cficache(const void *data, size_t size,
                                               const symcache_key_t *key,
                                               bool is_received, char *error,

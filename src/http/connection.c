@@ -313,8 +313,8 @@ static int take_head(struct http_connection *c, struct http_input *in)
     return status == 0 ? 1 : -status;
 }
 
-/* Begins a spool for the body, if it is one of those.  Returns false without
- * memory. */
+/* Creates a spool for the body of a POST to a path for which the server wants
+ * one.  Returns false without memory. */
 static bool choose_spool(struct http_connection *c, struct http_input *in)
 {
     if (c->server->spools != NULL && c->head.method == HTTP_POST &&

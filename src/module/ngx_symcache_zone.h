@@ -106,8 +106,9 @@ void ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx);
 
 /*
  * A number that changes when the helper forgets what is absent in the store: by
- * a stat() each time, so that the next request of any worker sees it.  It is
- * kept from before the helper is asked, as it may forget before it is heard.
+ * a stat() each time, so that the next request of any worker sees it.  Read it
+ * before asking the helper, and compare it afterwards: the helper can forget
+ * while its answer is on the way.
  */
 uint32_t ngx_symcache_zone_forgotten(ngx_symcache_ctx_t *ctx);
 

@@ -10,8 +10,8 @@
  * frames were smaller. */
 #define FRAME_MAX (128 * 1024)
 
-/* How far from the saved one an amd64 frame pointer on Windows can be, by its
- * unwind information. */
+/* On Windows, the frame pointer of amd64 can be so many bytes away from the
+ * place of the saved one: the limit of the frame offset in UNWIND_INFO. */
 #define FP_OFFSET_MAX 240
 
 static void set_frame(const struct stackwalk *walk,

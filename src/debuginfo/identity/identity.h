@@ -30,8 +30,8 @@ struct file_identity {
     uint32_t timestamp, image_size;       /* the code id of PE */
     const char *name; /* of the module, in the file; Breakpad's only */
     size_t name_size;
-    char own_name[SYMCACHE_NAME_MAX + 1]; /* of the debug file of which a source
-                                             bundle is; or "" */
+    char own_name[SYMCACHE_NAME_MAX + 1]; /* of a source bundle: its debug
+                                             file's name; or "" */
     unsigned features; /* a set of SYMCACHE_HAS_... */
     bool is_kernel;    /* of Linux, or one of its modules */
     bool is_cut;       /* the file ends in front of what it needs */

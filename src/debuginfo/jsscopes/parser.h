@@ -129,8 +129,8 @@ long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
                     const struct key *key);
 
 /* literals.c */
-/* The part for a literal that is a token: as the key of a member in "<>", or
- * as a member in "[]". */
+/* Makes the part of a name for a literal: "<literal>" if it is the key of a
+ * member, "[literal]" if it is used as an index. */
 bool literal_part(struct parser *p, const struct token *t, bool is_key,
                   struct jsscopes_part *part);
 

@@ -59,8 +59,8 @@ static int check(struct sources *s, enum symc_status status)
     return failure_writer(s->failure, status);
 }
 
-/* In the order of the texts, and in one of the bytes of patterns: of links that
- * fit as well, the writer keeps the last one. */
+/* Sorts by JSON text, and within one text by the bytes of the pattern: of
+ * links that fit equally well, the writer keeps the last one. */
 static int compare_links(const void *a, const void *b)
 {
     const struct source_link *x = a, *y = b;

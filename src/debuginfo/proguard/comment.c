@@ -193,8 +193,8 @@ static bool read_call(struct proguard_text text, const char *word,
     return true;
 }
 
-/* A rule as a whole: conditions that can be met by one exception, and the
- * number of frames. */
+/* A rule for rewriting frames: the class of the exception to which it applies,
+ * and how many frames to remove. */
 struct rule {
     struct proguard_text descriptor;
     bool is_met; /* by something */

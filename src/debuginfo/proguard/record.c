@@ -112,8 +112,8 @@ static bool read_class(struct line *line, struct proguard_record *record)
            take_until(line, ':', &record->renamed) && take(line, ":", 1);
 }
 
-/* The lines in front of the type: none, or two.  Digits without colons are no
- * type. */
+/* Reads an optional range of lines, "start:end:", before the type.  Digits
+ * without a colon are an error, because they cannot be a type. */
 static bool read_range(struct line *line, struct proguard_record *record)
 {
     if (!take_number(line, &record->start)) {

@@ -86,7 +86,7 @@ static bool has_name(const struct json *json, uint32_t value, const char *name)
 }
 
 /* The reference to the source map is that of the header sourcemap, or else of
- * x-sourcemap; their names are read in any case, and the last one counts. */
+ * x-sourcemap.  Names are compared without case, and the last one counts. */
 static const char *read_headers(const struct json *json, uint32_t object,
                                 struct sourcecache_file *file)
 {

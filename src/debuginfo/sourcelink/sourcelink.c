@@ -142,8 +142,9 @@ static bool fits(const struct source_link *link, const char *path, size_t size)
     return i == n;
 }
 
-/* Of two links that fit, is a the better one?  Those of the same pattern count
- * in the order of their texts, and in one text in that of their bytes. */
+/* Of two links that fit, is a the better one?  If their patterns are equal but
+ * for case, the link of the later JSON text is, and within one text the one
+ * whose pattern is greater in the order of bytes. */
 static bool is_better(const struct source_link *a, const struct source_link *b)
 {
     if (a->is_prefix != b->is_prefix) {

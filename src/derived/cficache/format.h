@@ -45,8 +45,9 @@
 #define CFICACHE_WIN_SIZE 32
 #define CFICACHE_PROGRAM_HEADER 4
 
-/* Numbers of the first sets, which have no rules.  In the map of corrections
- * nothing means that the first map counts; in that one both are the same. */
+/* Numbers of the first sets, which have no rules.  In the map of corrections,
+ * CFICACHE_NOTHING means that the map of rules counts; in the map of rules,
+ * both mean that there is no CFI. */
 #define CFICACHE_NOTHING 0   /* nothing is said of these addresses */
 #define CFICACHE_UNCOVERED 1 /* they have no CFI */
 

@@ -78,8 +78,8 @@ enum apple_header {
 enum apple_correction {
     APPLE_STATES = 1,  /* registers of "Thread State (64-bit):" */
     APPLE_MAC = 2,     /* images without an architecture */
-    APPLE_LENIENT = 4, /* a date, an incident's id or a version that is none
-                          does not cost the report */
+    APPLE_LENIENT = 4, /* an invalid date, incident id or version does not
+                          make the whole report invalid */
     APPLE_NAMES = 8    /* has_names, also for texts */
 };
 

@@ -56,8 +56,8 @@ struct exchange *exchange_start(struct event_base *base,
 /* fn is not called any more.  NULL is allowed. */
 void exchange_free(struct exchange *exchange);
 
-/* Before a base is freed on which exchanges were, and nothing else is left: a
- * turn of its own, in which libevent lets go of them. */
+/* Call this before event_base_free(): it runs the loop once without waiting,
+ * so that libevent frees connections of exchanges that have ended. */
 void exchange_end(struct event_base *base);
 
 #endif

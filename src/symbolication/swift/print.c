@@ -226,8 +226,9 @@ static bool print_standard(struct printer *p, swift_ref nominal, swift_ref list)
     return false;
 }
 
-/* A nominal type with the arguments of each level: those of its own are the
- * level's. */
+/* Prints a nested type with its generic arguments: the child of this level has
+ * the arguments of the type itself, lower ones those of the types around it.
+ */
 static void print_level(struct printer *p, swift_ref ref, swift_ref nominal,
                         size_t level)
 {

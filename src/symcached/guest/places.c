@@ -11,8 +11,9 @@
 
 #define SCOPE_SHARE 4 /* one scope has at most this part of all places */
 
-/* Places that many have asked for are not counted up to as many, or this
- * number: lists name the same ten servers. */
+/* Places that several scopes have asked for do not use up the number of
+ * places. They have a limit of their own, the same number or at least this
+ * one, because the lists of clients name the same few servers. */
 #define SHARED_LEAST 64
 
 void places_init(struct places *places, unsigned most)

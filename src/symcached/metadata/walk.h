@@ -10,8 +10,9 @@
 #include "results.h"
 
 /*
- * Adds those of one store; folder is that of its files without a name.  For a
- * thread, as it takes its time.  Returns false if it has not looked at all.
+ * Adds the matching downloads of one store; folder is the one of its files
+ * without a name.  Slow: call it in a thread.  Returns false if some folders
+ * were not examined.
  */
 bool walk_downloads(struct results *results, const char *folder,
                     enum metadata_key key, const char *value);

@@ -10,8 +10,8 @@
 
 #include "symcached/guest/guest.h"
 
-/* A client that goes away meanwhile is answered all the same.  tenants is NULL
- * where they are not allowed. */
+/* Answers a request that brings its own sources, even if the client has gone
+ * meanwhile.  guests is NULL where clients may not bring any. */
 void tenant_page(struct guests *guests, struct evhttp_request *req);
 
 #endif

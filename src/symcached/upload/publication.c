@@ -247,8 +247,8 @@ static int cmp_places(const struct symstore_path *a,
     return diff != 0 ? diff : strcmp(a->file, b->file);
 }
 
-/* Those of one place stay in their order, so that none is the same as one that
- * has no name yet. */
+/* Files for the same place keep their order, so that a duplicate refers to an
+ * earlier file, which already has its name. */
 static int by_place(const void *a, const void *b)
 {
     const struct upload_file *one = *(struct upload_file *const *)a;
