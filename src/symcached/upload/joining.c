@@ -69,7 +69,9 @@ static void on_part(void *arg, const struct tier_result *result)
     u->got = -1;
     snprintf(got, sizeof(got), "%s/part", u->work);
     errnum = keep_part(u, got);
-    if (errnum != 0) {
+    if (errnum == ENOENT) { /* what was sent whole meanwhile took the folder */
+        upload_refuse(u, 503, "the other parts are gone");
+    } else if (errnum != 0) {
         upload_refuse_errno(u, errnum, "a part of the tier cannot be kept");
     } else {
         start_join(u);

@@ -166,6 +166,9 @@ static void run(void *arg)
     if (out >= 0) {
         close(out);
     }
+    if (out >= 0 && join->errnum != 0) {
+        (void)unlink(join->output); /* the parts may be joined once more */
+    }
     free(chunk);
     /* one that expired meanwhile is missing */
     join->state = join->errnum == 0        ? PARTS_JOINED
