@@ -219,6 +219,30 @@ is $u->put($path, other())->{status}, 409, 'a folder: another';
 is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
     'a folder: removed';
 ok !-e "$dir/tier/uploads/$path", 'a folder: gone';
+
+# Another machine has replaced it, so long ago by the clock of the tier that it
+# is not as if it was new, and this one has not been told yet.
+machine(\%folder);
+is $u->put($path, $pdb)->{status}, 201, 'a folder: the first content';
+machine(\%folder);
+my $here = $n;
+is ask()->{status}, 200, 'a folder: this machine has taken it';
+machine(\%folder);
+is $u->put("$path?force=1", other())->{status}, 201, 'a folder: replaced elsewhere';
+$old = time - 7200;
+utime $old, $old, "$dir/tier/uploads/$path" or die $!;
+$t->stop_symcached;
+$n = $here;
+$t->start_symcached(config(\%folder));
+is $t->read_file("downloads$n/default/$path"), $pdb, 'a folder: not told yet';
+is $u->put($path, other())->{status}, 200, 'a folder: sent here, the tier has it';
+isnt $t->read_file("downloads$n/default/$path") // '', $pdb,
+    'a folder: what was known of it here is dropped';
+is ask()->{status}, 200, 'a folder: it is found';
+isnt $t->read_file("downloads$n/default/$path") // '', $pdb, 'a folder: with its new content';
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
+    'a folder: removed again';
+$n = 1000;
 machine({ %folder, read_only => JSON::PP::true() });
 is $u->put($path, $pdb)->{status}, 201, 'a folder that is only read';
 ok !-e "$dir/tier/uploads/$path", 'has nothing';

@@ -127,7 +127,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 
     for (; invalidation->next < invalidation->n; invalidation->next++) {
         file = &invalidation->files[invalidation->next];
-        if ((file->fate != UPLOAD_SAME || file->is_recent) &&
+        if ((file->fate != UPLOAD_SAME || file->has_come || file->is_recent) &&
             !drop(invalidation->scheduler, &file->place,
                   invalidation->is_try)) {
             event_add(invalidation->timer, &pause);
