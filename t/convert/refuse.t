@@ -81,7 +81,7 @@ refused('no DBI stream',
 # truncated
 
 for my $size (33, 56, 200, 4096, 100_000, length($good) / 2,
-              length($good) - 4096)
+              length($good) - 4096, length($good) - 1)
 {
     refused("first $size bytes", substr($good, 0, $size), 11, 'is truncated');
 }

@@ -19,6 +19,8 @@ my $good = $t->read_file($t->data('pdb/crash.pdb'));
 my $id = $Test::SourceCase::id;
 my $bad = $good;
 substr $bad, 100_000, 200_000, "\0" x 200_000;
+# of the last page something is there
+my $cut = substr $good, 0, -100;
 
 my $convert = $t->program('pdb2symcache');
 system($convert, '-pdb', $t->data('pdb/crash.pdb'), '-o',
@@ -33,6 +35,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('up.log'), script => sub 
     $word = 'good' if -e $t->path('mended') && $word eq 'fails';
     $req->{path} =~ /[.]pdb$/ && $word eq 'good' ? $c->reply(200, {}, $good)
         : $req->{path} =~ /[.]pdb$/ && $word eq 'bad' ? $c->reply(200, {}, $bad)
+        : $req->{path} =~ /[.]pdb$/ && $word eq 'cut' ? $c->reply(200, {}, $cut)
         : $word eq 'fails' ? $c->reply(403, {}, '')
         : $word eq 'page' ? $c->reply(200, {}, '<html>')
         : $c->reply(404, {}, '');
@@ -74,6 +77,12 @@ $t->wait_until('the copy that is kept is the good one', sub {
     ($t->read_file("downloads/default/bad-good-none.pdb/$id/bad-good-none.pdb")
         // '') eq $good
 });
+
+($r, $places, @details) = ask('cut-good-none');
+is $r->{status}, 200, 'a copy that was cut in its last page, a good one behind';
+ok $c->published($r) eq $right, 'the SymCache is that of the good one';
+is $places, 'up0 unusable, up1 found', '"why" shows both';
+like $details[0], qr/is truncated: it has \d+ bytes and its header says/, 'and what is wrong with the first';
 
 ($r, $places) = ask('bad-bad-good');
 is $r->{status}, 200, 'two damaged copies before a good one';

@@ -119,12 +119,13 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     while (1u << msf->block_shift < msf->block_size) {
         msf->block_shift++;
     }
-    /* some writers do not fill up the last block */
+    /* writers fill up the last block, and LLVM opens no file without: a shorter
+     * one is a download that was cut off */
     need = (uint64_t)msf->num_blocks * msf->block_size;
     if (msf->num_blocks < 2) {
         return damaged(error, size, "number of blocks", 40, msf->num_blocks);
     }
-    if (need - msf->block_size >= msf->size) {
+    if (need > msf->size) {
         snprintf(error, size,
                  "is truncated: it has %llu bytes and its header says %llu",
                  (unsigned long long)msf->size, (unsigned long long)need);
