@@ -69,7 +69,8 @@ sub question {
             debug_id => lc($guid =~ s/^(.{8})(.{4})(.{4})(.{4})/$1-$2-$3-$4-/r
                            . "-$age") }],
         sources => sources($world, $target->{scope}),
-        options => { apply_source_context => JSON::PP::false() },
+        options => { apply_source_context => JSON::PP::false(),
+                     dif_candidates => JSON::PP::true() },
     });
 }
 
@@ -97,12 +98,17 @@ sub ask {
             : $whose != $target->{key}{template} ? 'wrong_template' : '-');
     }
     return ($r, 'wrong_names') if $symbols =~ /\w/;
-    if ($status =~ /^(?:missing|malformed)$/) {
+    # As Symbolicator has it, what became of a module is what the first place
+    # said, also if another one failed.
+    my @said = map { $_->{download}{status} }
+        map { @{ $_->{candidates} // [] } } @{ $answer->{modules} // [] };
+    if ($status =~ /^(?:missing|malformed)$/
+        && !grep { !/^(?:notfound|malformed|ok)$/ } @said) {
         $r->{status} = 404;
         return ($r, '-');
     }
     return ($r, "wrong_status_$status")
-        if $status !~ /^(?:fetching_failed|timeout|pending)$/;
+        if $status !~ /^(?:missing|malformed|fetching_failed|timeout|pending)$/;
     $r->{status} = 503;
     $r->{headers}{'retry-after'} = [1];
     return ($r, '-');
