@@ -52,7 +52,7 @@ _symcachectl() {
     ls)                 words='-c --store --json --root --present --absent
                                --unused-for' ;;
     import)             words='-c --store --json --root --dry-run' ;;
-    clean)              words='-c --dry-run --json' ;;
+    clean)              words='-c --unknown --dry-run --json' ;;
     tier)               words='ls clean rule -c --older-than --former
                                --dry-run --json' ;;
     transcoder)         words='-c' ;;

@@ -63,7 +63,7 @@ struct daemon {
 
 static const char usage[] =
     "usage: symcached [-c FILE] [-l LOGFILE] [-t] [-v] [-V] [-h]\n"
-    "       symcached --clean [--dry-run] [--json] [-c FILE]\n"
+    "       symcached --clean [--unknown] [--dry-run] [--json] [-c FILE]\n"
     "       symcached --transcoders [--init] [-c FILE] [NAME]\n"
     "       symcached --tier ls|clean|rule [OPTION...] [-c FILE] [TIER]\n"
     "  -c FILE     configuration (default: " DEFAULT_CONFIG ")\n"

@@ -422,6 +422,112 @@ static void former_store(void **state)
     assert_int_equal(status, 0);
 }
 
+/* after a step back ---------------------------------------------------------
+ */
+
+static const char *at(const char *tree, const char *name, const char *id,
+                      const char *end)
+{
+    return path("%s/%s/%s/%s%s", tree, name, id, name, end);
+}
+
+/* What a later release left, and what nobody but its owner can judge: the
+ * forms are those of proto/path.h. */
+static void unknown(void **state)
+{
+    static const struct {
+        const char *tree, *id, *end;
+        bool goes;
+    } files[] = {
+        {"store", ID, "-v9.0.0.symcache", false},
+        {"store", ID, "-v9.0.0.symcache.gz", false},
+        {"store", ID, "-v9.0.0.absent", false},
+        {"store", ID, "-v1.0.0.cficache.absent", false},
+        {"store", ID, "-v2.0.0.coffcache", true},
+        {"store", ID, "-v2.0.0.coffcache.gz", true},
+        {"store", ID, "-v2.0.0.coffcache.absent", true},
+        {"store", ID, "-v9.0.0.symcache.zst", true},
+        {"store", ID, "-v2.0.coffcache", false},
+        {"store", ID, "-v02.0.0.coffcache", false},
+        {"store", ID, "-v2.0.0.", false},
+        {"store", ID, "-v2.0.0", false},
+        {"store", ID, "-v2.0.0.coffcache~", false},
+        {"store", ID, "-v2.0.0.coff cache", false},
+        {"store", ID, "-v2.0.0.a.b.c", false},
+        {"store", ID, ".txt", false},
+        {"store", ID, "", false},
+        /* a PpdbCache has no such id: it is served to nobody */
+        {"store", "hash-0123456789abcdef0123456789abcdef", "-v1.0.0.ppdbcache",
+         true},
+        {"store", "hash-0123456789abcdef0123456789abcdef", "-v1.0.0.jscache",
+         false},
+        {"store", "sum-0123", "-v9.0.0.symcache", true},
+        {"store", "sum-0123", "-v2.0.0.coffcache", true},
+        {"store", "sum-0123", ".txt", false},
+        {"store", "sum-012", "-v9.0.0.symcache", false},
+        {"store", "notes-2026-11", "-v9.0.0.symcache", false},
+        {"store", "SUM-0123", "-v9.0.0.symcache", false},
+        {"downloads/s", ID, "", false},
+        {"downloads/s", ID, ".sym", false},
+        {"downloads/s", ID, ".coff", true},
+        {"downloads/s", ID, ".coff.part", false},
+        {"downloads/s", ID, ".Coff", false},
+        {"downloads/s", "sum-0123", "", true},
+        {"downloads/s", "sum-0123", ".sym", true},
+    };
+    size_t i, n = sizeof(files) / sizeof(files[0]), go = 0;
+    static const char other[] = "store/a.pdb/" ID "/b.pdb-v2.0.0.coffcache";
+
+    for (i = 0; i < n; i++) {
+        put(at(files[i].tree, "a.pdb", files[i].id, files[i].end), 1,
+            60 * DAY);
+        go += files[i].goes;
+    }
+    put(path("%s", other), 1, 60 * DAY);
+    put(path("store/.later"), 1, 60 * DAY);
+    put(at("store", "b.pdb", "sum-01", "-v2.0.0.coffcache"), 1, 0);
+    assert_int_equal(
+        symlink("/etc/passwd", at("store", "a.pdb", ID, "-v2.0.0.link")), 0);
+
+    rules.unknown = true;
+    rules.max_size = 1; /* no other rule counts */
+    rules.dry_run = true;
+    evict_pass();
+    assert_int_equal(removed[EVICT_UNKNOWN].files, go + 1);
+    assert_int_equal(removed[EVICT_UNKNOWN].bytes, (go + 1) * BLOCK);
+    for (i = 0; i < n; i++) {
+        assert_true(
+            there(at(files[i].tree, "a.pdb", files[i].id, files[i].end)));
+    }
+
+    rules.dry_run = false;
+    evict_pass();
+    assert_int_equal(removed[EVICT_UNKNOWN].files, go + 1);
+    assert_int_equal(all_removed(), go + 1);
+    assert_int_equal(failed, 0);
+    for (i = 0; i < n; i++) {
+        if (there(at(files[i].tree, "a.pdb", files[i].id, files[i].end)) ==
+            files[i].goes) {
+            fail_msg("%s %s %s", files[i].tree, files[i].id, files[i].end);
+        }
+    }
+    assert_false(there(path("store/b.pdb"))); /* an empty folder goes */
+    assert_true(there(path("%s", other)));
+    assert_true(there(path("store/.later")));
+    assert_true(there(at("store", "a.pdb", ID, "-v2.0.0.link")));
+}
+
+/* A pass without this rule leaves them, however old they are. */
+static void unknown_stays(void **state)
+{
+    put(at("store", "a.pdb", ID, "-v2.0.0.coffcache"), 1, 60 * DAY);
+    put(at("store", "a.pdb", "sum-01", "-v9.0.0.symcache"), 1, 60 * DAY);
+    put(at("downloads/s", "a.pdb", ID, ".coff"), 1, 60 * DAY);
+    evict_pass();
+    assert_int_equal(all_removed(), 0);
+    assert_true(there(at("store", "a.pdb", ID, "-v2.0.0.coffcache")));
+}
+
 static int begin(void **state)
 {
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
@@ -456,6 +562,8 @@ int main(void)
         TEST(left_behind),
         TEST(marks_enough),
         TEST(former_store),
+        TEST(unknown),
+        TEST(unknown_stays),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

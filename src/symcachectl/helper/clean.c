@@ -15,9 +15,10 @@
 int clean_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    int dry_run = 0, n = 0;
+    int dry_run = 0, unknown = 0, n = 0;
     const char *args[ARGS_MAX];
     const struct option_spec specs[] = {{"-c", NULL, &settings.config},
+                                        {"--unknown", &unknown, NULL},
                                         {"--dry-run", &dry_run, NULL},
                                         {"--json", &settings.is_json, NULL}};
 
@@ -29,6 +30,9 @@ int clean_command(int argc, char **argv)
     }
     args[n++] = "symcached";
     args[n++] = "--clean";
+    if (unknown) {
+        args[n++] = "--unknown";
+    }
     if (dry_run) {
         args[n++] = "--dry-run";
     }

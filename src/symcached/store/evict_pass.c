@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "evict_for_space.h"
 #include "evict_unit.h"
+#include "later_name.h"
 #include "uptime.h"
 #include "store.h"
 #include "proto/path.h"
@@ -58,7 +59,7 @@ struct evict_pass {
 };
 
 static const char *const reason_names[EVICT_REASONS] = {
-    "unused", "expired", "max_size", "min_free"};
+    "unused", "expired", "max_size", "min_free", "unknown"};
 
 const char *evict_pass_reason_name(enum evict_pass_reason reason)
 {
@@ -142,6 +143,10 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
         uptime_age(evict_pass->uptime, unit->used, evict_pass->began);
     enum evict_pass_reason reason;
 
+    if (evict_pass->rules.unknown) {
+        count(&tree->kept, unit);
+        return;
+    }
     if (age < -UPTIME_DRIFT && !evict_pass->second) {
         /* noted while the clock was wrong: it would stay until then */
         if (!evict_pass->rules.dry_run) {
@@ -176,7 +181,8 @@ static void judge_gzip(struct evict_pass *evict_pass, int dir,
 {
     struct evict_unit gzip;
 
-    if (evict_unit_split_gzip(unit, &gzip) && !evict_pass->second) {
+    if (!evict_pass->rules.unknown && !evict_pass->second &&
+        evict_unit_split_gzip(unit, &gzip)) {
         remove_unit(evict_pass, dir, &gzip, key, EVICT_UNUSED);
     }
 }
@@ -219,6 +225,29 @@ static struct evict_unit *find_unit(struct evict_pass *evict_pass,
     return unit;
 }
 
+/* Removes a file that this release does not know, if its name has the form of
+ * those that a later one gives.  Nothing here serves such a file, or writes
+ * one, so nothing can be in its place. */
+static void visit_unknown(struct evict_pass *evict_pass, int dir,
+                          const char *name, const symcache_key_t *key)
+{
+    struct evict_tree *tree = evict_pass->tree;
+    struct stat st;
+
+    if (!later_name_is_file(name, key->name, tree->downloads) ||
+        fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !(S_ISREG(st.st_mode) || (tree->downloads && S_ISLNK(st.st_mode)))) {
+        return;
+    }
+    if (!evict_pass->rules.dry_run && unlinkat(dir, name, 0) != 0) {
+        tree->failed += errno != ENOENT;
+        return;
+    }
+    tree->removed[EVICT_UNKNOWN].files++;
+    tree->removed[EVICT_UNKNOWN].bytes += (uint64_t)st.st_size;
+    evict_pass->gone++;
+}
+
 /* Adds a file in the folder of a key to its unit, if it is one of ours.  A
  * download may be a link. */
 static void visit_file(struct evict_pass *evict_pass, int dir,
@@ -231,8 +260,8 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
     struct evict_unit *unit;
 
     if (evict_unit_is_removed(name)) {
-        if (!evict_pass->rules.dry_run && !evict_pass->second &&
-            !evict_pass->is_looking &&
+        if (!evict_pass->rules.dry_run && !evict_pass->rules.unknown &&
+            !evict_pass->second && !evict_pass->is_looking &&
             fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             evict_pass->began - st.st_ctime > FRESH) {
             (void)unlinkat(dir, name, 0); /* of a process that was killed */
@@ -244,6 +273,9 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
             : !symcache_path_entry_parse(name, strlen(name), key, &version,
                                          &file) ||
                   !symcache_key_supported(key)) {
+        if (evict_pass->rules.unknown) {
+            visit_unknown(evict_pass, dir, name, key);
+        }
         return;
     }
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -325,16 +357,21 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
     return NULL;
 }
 
-/* Walks the folder of a key.  Returns false if it has no entries. */
+/* Walks the folder of a key, or of an id that is not known.  Returns false if
+ * it has no entries. */
 static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
-                     symcache_key_t *key)
+                     symcache_key_t *key, bool known)
 {
     bool entries = false;
     const char *name;
 
     while ((name = next_name(evict_pass, folder)) != NULL) {
         entries = true;
-        visit_file(evict_pass, dirfd(folder), name, key);
+        if (known) {
+            visit_file(evict_pass, dirfd(folder), name, key);
+        } else {
+            visit_unknown(evict_pass, dirfd(folder), name, key);
+        }
     }
     judge_units(evict_pass, dirfd(folder), key);
     return entries;
@@ -350,19 +387,21 @@ static bool parse_name(const char *name, symcache_key_t *key)
 static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
                       symcache_key_t *key)
 {
-    bool entries = false, below_has;
+    bool entries = false, known, below_has;
     unsigned long long gone;
     const char *name;
     DIR *below;
 
     while ((name = next_name(evict_pass, folder)) != NULL) {
         entries = true;
-        if (!symcache_path_id_parse(name, strlen(name), key) ||
+        known = symcache_path_id_parse(name, strlen(name), key);
+        if (!(known ||
+              (evict_pass->rules.unknown && later_name_is_id(name))) ||
             (below = open_folder(dirfd(folder), name)) == NULL) {
             continue;
         }
         gone = evict_pass->gone;
-        below_has = walk_key(evict_pass, below, key);
+        below_has = walk_key(evict_pass, below, key, known);
         closedir(below);
         remove_folder(evict_pass, dirfd(folder), name, below_has, gone);
     }
@@ -548,6 +587,9 @@ void evict_pass_run(struct evict_pass *evict_pass,
     }
     for (i = 0; i < evict_pass->ntrees; i++) {
         walk_tree(evict_pass, &evict_pass->trees[i]);
+    }
+    if (evict_pass->rules.unknown) {
+        return; /* space is no reason now */
     }
 
     evict_pass->eviction.rules = &evict_pass->rules;

@@ -29,6 +29,8 @@ struct evict_pass_rules {
     unsigned min_free_percent; /* of the file system */
     struct space_request request; /* its bytes are 0 if there is none */
     struct uptime_run run;     /* of the helper; 0 = believe the clock */
+    bool unknown; /* removes only what this release does not know, which a
+                     later one left */
     bool dry_run;              /* removes nothing, but counts the same */
     bool gentle;               /* pauses for at least as long as it works */
 };
@@ -38,6 +40,8 @@ enum evict_pass_reason {
     EVICT_EXPIRED,  /* a negative entry whose time is over */
     EVICT_MAX_SIZE, /* least recently used, to make room */
     EVICT_MIN_FREE,
+    EVICT_UNKNOWN, /* has a name that a later release gives: only by
+                      rules.unknown */
     EVICT_REASONS
 };
 
@@ -98,7 +102,7 @@ const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
 const struct evict_pass_space *
 evict_pass_spaces(const struct evict_pass *evict_pass, size_t *n);
 
-/* "unused", "expired", "max_size", "min_free": API */
+/* "unused", "expired", "max_size", "min_free", "unknown": API */
 const char *evict_pass_reason_name(enum evict_pass_reason reason);
 
 #endif

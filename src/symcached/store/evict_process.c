@@ -373,11 +373,12 @@ static void print_count(FILE *f, const struct evict_pass_count *count)
             units[unit]);
 }
 
-static void print_summary(const struct evict_pass *evict_pass, bool dry_run)
+static void print_summary(const struct evict_pass *evict_pass, bool unknown,
+                          bool dry_run)
 {
     static const char *const words[EVICT_REASONS] = {
         "not used for long", "negative entries that are over", "over max_size",
-        "for min_free"};
+        "for min_free", "not known to this release"};
     struct evict_pass_count removed[EVICT_REASONS];
     const struct evict_tree *trees;
     uint64_t failed;
@@ -394,6 +395,9 @@ static void print_summary(const struct evict_pass *evict_pass, bool dry_run)
     }
     sum(evict_pass, removed, &failed);
     for (r = 0; r < EVICT_REASONS; r++) {
+        if ((r == EVICT_UNKNOWN) != unknown) {
+            continue;
+        }
         printf("%s (%s): ", dry_run ? "would remove" : "removed", words[r]);
         print_count(stdout, &removed[r]);
         putchar('\n');
@@ -404,13 +408,23 @@ static void print_summary(const struct evict_pass *evict_pass, bool dry_run)
 }
 
 static const char usage[] =
-    "usage: symcached --clean [--dry-run] [--json] [-c FILE]\n"
+    "usage: symcached --clean [--unknown] [--dry-run] [--json] [-c FILE]\n"
     "  removes what the rules of \"cache\" no longer keep, as a running\n"
     "  symcached does by itself; it may run meanwhile\n"
+    "  --unknown removes only files of kinds and ids that a later release\n"
+    "  knows and this one does not\n"
     "exit: 0 done, 1 configuration, 2 usage, 3 something could not be "
     "removed\n";
 
-static int run(const struct config *config, bool dry_run, bool json)
+/* As the options of the command say. */
+struct clean_options {
+    bool unknown;
+    bool dry_run;
+    bool json;
+};
+
+static int run(const struct config *config,
+               const struct clean_options *options)
 {
     struct evict_pass_rules rules;
     struct evict_pass *evict_pass;
@@ -418,17 +432,19 @@ static int run(const struct config *config, bool dry_run, bool json)
     struct evict_pass_count removed[EVICT_REASONS];
     struct bar bar = {0};
     bool terminal = isatty(STDERR_FILENO);
+    bool touches_work = !options->dry_run && !options->unknown;
     size_t i;
     int rc = 0;
 
     rules_of(&config->cache, &rules);
-    rules.dry_run = dry_run;
+    rules.dry_run = options->dry_run;
+    rules.unknown = options->unknown;
     evict_pass = evict_pass_new(&rules);
-    if (!dry_run) {
+    if (touches_work) {
         workdir_remove_stale(config->downloads);
     }
     for (i = 0; i < config->nstores && evict_pass != NULL && rc == 0; i++) {
-        if (!dry_run) {
+        if (touches_work) {
             workdir_remove_stale(config->stores[i].root);
         }
         rc = evict_pass_add(evict_pass, config->stores[i].name,
@@ -445,10 +461,10 @@ static int run(const struct config *config, bool dry_run, bool json)
     if (terminal) {
         fputs("\r\033[K", stderr);
     }
-    if (json) {
-        write_report(evict_pass, dry_run, clock_since(began), stdout);
+    if (options->json) {
+        write_report(evict_pass, options->dry_run, clock_since(began), stdout);
     } else {
-        print_summary(evict_pass, dry_run);
+        print_summary(evict_pass, options->unknown, options->dry_run);
     }
     sum(evict_pass, removed, &failed);
     evict_pass_free(evict_pass);
@@ -459,26 +475,30 @@ int evict_pass_command(int argc, char **argv,
                        const struct source_type *const *types,
                        const char *default_config)
 {
-    static const struct option options[] = {
+    static const struct option long_options[] = {
         {"clean", no_argument, NULL, 'C'},
+        {"unknown", no_argument, NULL, 'u'},
         {"dry-run", no_argument, NULL, 'n'},
         {"json", no_argument, NULL, 'j'},
         {NULL, 0, NULL, 0}};
     const char *file = default_config;
-    bool dry_run = false, json = false;
+    struct clean_options options = {0};
     struct config *config;
     char error[1024];
     int c, rc;
 
-    while ((c = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:", long_options, NULL)) != -1) {
         switch (c) {
         case 'C':
             break;
+        case 'u':
+            options.unknown = true;
+            break;
         case 'n':
-            dry_run = true;
+            options.dry_run = true;
             break;
         case 'j':
-            json = true;
+            options.json = true;
             break;
         case 'c':
             file = optarg;
@@ -496,7 +516,7 @@ int evict_pass_command(int argc, char **argv,
         fprintf(stderr, "symcached: %s\n", error);
         return 1;
     }
-    rc = run(config, dry_run, json);
+    rc = run(config, &options);
     config_unref(config);
     return rc;
 }

@@ -42,8 +42,8 @@ struct child *evict_pass_start(struct event_base *base,
 /* The child: main() of "symcached --evict ...". */
 int evict_pass_main(int argc, char **argv);
 
-/* The command: main() of "symcached --clean [--dry-run] [--json] [-c FILE]".
- */
+/* The command: main() of "symcached --clean [--unknown] [--dry-run] [--json]
+ * [-c FILE]". */
 int evict_pass_command(int argc, char **argv,
                        const struct source_type *const *types,
                        const char *default_config);
