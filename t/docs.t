@@ -416,4 +416,27 @@ for my $section (split /^## /m, $changelog) {
 }
 is_deeply \@wrong, [], 'each once in a release';
 
+# --- sentences that read stiffly: a list to look at with "prove -v", no wall
+
+my %stiff = (
+    'a sentence that begins with a free "what" clause' =>
+        qr/(?:^|[.:] |^[-|] )((?:What|Whoever|Who) [a-z].{0,40})/m,
+    '"is no"' => qr/(.{0,30}\bis no\b.{0,30})/,
+    '", too" at the end' => qr/(.{0,40}, too\b)(?! \w)/,
+    'an actor without a name' =>
+        qr/(.{0,30}\b(?:[Nn]obody|[Ss]omebody|[Ee]verybody|[Ww]hoever)\b.{0,30})/,
+    'a heading that is no noun phrase' =>
+        qr/^(\#+ (?:What|Who|How|Why|When|Where|Which|Is|Does|Can)\b.*)/m,
+);
+for my $pattern (sort keys %stiff) {
+    my @hits;
+    for my $f (sort grep { /^(?:README|docs)/ } keys %doc) {
+        # outputs of programs are theirs
+        my $text = $doc{$f} =~ s/^ *```.*?^ *```$//gmsr;
+        push @hits, map { "$f: $_" } $text =~ /$stiff{$pattern}/g;
+    }
+    note "$pattern: ", scalar @hits;
+    note "    $_" for @hits;
+}
+
 done_testing;
