@@ -181,9 +181,9 @@ static void test_packed(void **state)
 }
 
 /*
- * Epilogs are the last instructions of the 16.  In the node-pty packages of npm
- * (1.1.0, arm64, made by MSVC) the epilogs of all 2,922 packed entries are of
- * these forms; llvm-objdump 14 shows their instructions.  None of them has
+ * Epilogs are the last instructions of the 16.  In the node-pty packages of
+ * npm (1.1.0, arm64, made by MSVC) the epilogs of all 2,922 packed entries are
+ * of these forms; llvm-objdump 14 shows their instructions.  None of them has
  * parameters.
  */
 static void test_packed_epilogs(void **state)

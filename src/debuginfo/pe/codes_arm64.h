@@ -48,9 +48,10 @@ int codes_arm64_unpack(uint32_t word, struct code *codes);
 
 /*
  * Makes those that the epilog of a packed entry undoes: the prolog's, but x29
- * needs no instruction, and parameters are not read back.  Returns how many, or
- * -1 where parameters are all that is saved: by Microsoft's documentation an
- * instruction gives back their room, and by the unwinder of .NET there is none.
+ * needs no instruction, and parameters are not read back.  Returns how many,
+ * or -1 where parameters are all that is saved: by Microsoft's documentation
+ * an instruction gives back their room, and by the unwinder of .NET there is
+ * none.
  */
 int codes_arm64_packed_epilog(uint32_t word, const struct code *codes,
                               unsigned count, struct code *undone);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,39 +294,62 @@ struct arguments {
     int fd;
 };
 
-/* In the child. */
-static int work(void *arg, FILE *out)
+/* Enters the sandbox and walks.  Returns NULL with *code set. */
+static cJSON *walk_file(const struct arguments *arguments, int *code)
 {
-    const struct arguments *arguments = arg;
-    const char *file = arguments->file;
+    static atomic_bool is_cut;
     static struct dump_walk w;
+    const char *file = arguments->file, *error;
+    cJSON *object;
     struct stat st;
+    size_t size;
     void *data;
-    const char *error;
-    char *text;
-    int code;
 
     if (fstat(arguments->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        return command_fail(COMMAND_IO, file, "is not a regular file");
+        *code = command_fail(COMMAND_IO, file, "is not a regular file");
+        return NULL;
     }
-    data = mmap(NULL, (size_t)st.st_size + (st.st_size == 0), PROT_READ,
-                MAP_PRIVATE, arguments->fd, 0);
+    size = (size_t)st.st_size + (st.st_size == 0);
+    data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, arguments->fd, 0);
     if (data == MAP_FAILED) {
-        return command_fail(COMMAND_IO, file, strerror(errno));
+        *code = command_fail(COMMAND_IO, file, strerror(errno));
+        return NULL;
     }
-    w.root = store_reader_enter(arguments->root, &code);
-    if (code != COMMAND_OK) {
-        return code;
+    w.root = store_reader_enter(arguments->root, code);
+    if (*code != COMMAND_OK) {
+        return NULL;
     }
+    store_reader_tell_cut(data, size, &is_cut);
     error = minidump_read(&w.dump, data, (size_t)st.st_size);
     if (error != NULL) {
-        return command_fail(COMMAND_FOREIGN, file, error);
+        *code = command_fail(COMMAND_FOREIGN, file, error);
+        return NULL;
     }
     w.symbols = calloc(w.dump.num_modules + 1, sizeof(*w.symbols));
     if (w.symbols == NULL) {
         command_no_memory();
     }
-    text = cJSON_PrintUnformatted(report(&w));
+    object = report(&w);
+    if (atomic_load(&is_cut)) {
+        cJSON_Delete(object);
+        *code =
+            command_fail(COMMAND_IO, file, "was cut short while it was read");
+        return NULL;
+    }
+    return object;
+}
+
+/* In the child. */
+static int work(void *arg, FILE *out)
+{
+    int code;
+    cJSON *object = walk_file(arg, &code);
+    char *text;
+
+    if (object == NULL) {
+        return code;
+    }
+    text = cJSON_PrintUnformatted(object);
     if (text == NULL) {
         command_no_memory();
     }
@@ -333,7 +357,7 @@ static int work(void *arg, FILE *out)
     return COMMAND_OK;
 }
 
-cJSON *dump_walk(const char *file, const char *root, int *code)
+cJSON *dump_walk(const char *file, const char *root, bool stays, int *code)
 {
     struct arguments arguments = {
         .file = file,
@@ -346,7 +370,8 @@ cJSON *dump_walk(const char *file, const char *root, int *code)
         *code = command_fail(COMMAND_IO, file, strerror(errno));
         return NULL;
     }
-    object = report_child_read(file, work, &arguments, code);
+    object = stays ? walk_file(&arguments, code)
+                   : report_child_read(file, work, &arguments, code);
     close(arguments.fd);
     return object;
 }

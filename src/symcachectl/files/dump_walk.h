@@ -1,23 +1,26 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A minidump, read and walked in a child process that can open nothing but
- * files of a store.
+ * A minidump, read and walked in a sandbox, in which nothing but files of a
+ * store can be opened.
  */
 #ifndef SYMCACHECTL_FILES_DUMP_WALK_H
 #define SYMCACHECTL_FILES_DUMP_WALK_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 /*
  * Returns the contents of a minidump without names, for the caller to free; or
  * NULL after printing the error, with *code set.  root is a store, or NULL.
+ * stays: the process itself enters the sandbox, so that it can reach nothing
+ * else afterwards; otherwise a child does, which takes half a millisecond.
  *
  * The result has the form of Symbolicator's answer to POST /minidump.  Its
  * frames have return addresses, and "lookup" for addresses in the
  * instructions; it also has "socorro", with the further members of
  * minidump-stackwalk's JSON.
  */
-cJSON *dump_walk(const char *file, const char *root, int *code);
+cJSON *dump_walk(const char *file, const char *root, bool stays, int *code);
 
 #endif

@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl minidump: the threads of a crashed process.  The dump is walked
- * in a child process; names and lines come from a store, from a server, or from
- * a running symbolicated.
+ * in a sandbox; names and lines come from a store, from a server, or from a
+ * running symbolicated.
  */
 #include "minidump.h"
 
@@ -24,7 +24,7 @@
 
 #define FRAMES 256  /* of a thread, as Symbolicator answers */
 
-static cJSON *walked; /* the child's report */
+static cJSON *walked; /* the dump without names */
 static bool is_json, is_socorro;
 
 static const cJSON *get(const cJSON *object, const char *key)
@@ -141,7 +141,8 @@ int minidump_show(struct settings *settings, const char *file)
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* prints a text made from the answer, not the
                               answer */
-    walked = dump_walk(file, settings->root, &code);
+    walked =
+        dump_walk(file, settings->root, report_names_here(settings), &code);
     if (walked == NULL) {
         return code;
     }

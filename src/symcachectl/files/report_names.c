@@ -40,6 +40,18 @@ static bool is_running(const struct settings *settings)
     return is_there;
 }
 
+bool report_names_here(const struct settings *settings)
+{
+    static bool is_known, is_here;
+
+    if (!is_known) {
+        is_here = settings->socket == NULL &&
+                  (settings->root != NULL || !is_running(settings));
+        is_known = true;
+    }
+    return is_here;
+}
+
 int report_names(const struct settings *settings, const char *path,
                  const char *file, char *text, const char *without,
                  void (*print)(const cJSON *answer))
@@ -47,8 +59,7 @@ int report_names(const struct settings *settings, const char *path,
     int code = COMMAND_OK;
     cJSON *answer;
 
-    if (settings->socket != NULL ||
-        (settings->root == NULL && is_running(settings))) {
+    if (!report_names_here(settings)) {
         return client_send(settings, path, text, SECONDS, print,
                            NULL);
     }

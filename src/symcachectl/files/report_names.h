@@ -7,8 +7,14 @@
 #define SYMCACHECTL_FILES_REPORT_NAMES_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #include "symcachectl/settings.h"
+
+/* Are names read in this process: from the store of the settings, or, where
+ * no server is named and none runs, not at all?  To be asked before the
+ * sandbox is entered. */
+bool report_names_here(const struct settings *settings);
 
 /*
  * Sends a request that is posted to path, such as "/symbolicate", to the daemon

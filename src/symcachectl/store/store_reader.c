@@ -40,12 +40,20 @@ static const char *find_header(const struct api_request *request,
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
+static struct bar bar; /* of modules that are opened */
+
 int store_reader_enter(const char *root, int *code)
 {
+    static bool is_inside;
+    static int fd = -1;
     struct sandbox_serving allowed = {.nroots = root != NULL};
     char error[256];
-    int fd = -1;
 
+    *code = COMMAND_OK;
+    if (is_inside) {
+        return fd;
+    }
+    bar_init(&bar); /* in the sandbox nothing is a terminal */
     if (root != NULL) {
         fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
@@ -53,7 +61,7 @@ int store_reader_enter(const char *root, int *code)
         *code = command_fail(COMMAND_IO, root, strerror(errno));
         return -1;
     }
-    *code = COMMAND_OK;
+    is_inside = true;
     allowed.roots = &fd;
     if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
@@ -61,6 +69,11 @@ int store_reader_enter(const char *root, int *code)
     }
     linkage_by(linkage_demangle); /* a failure harms only this command */
     return fd;
+}
+
+void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut)
+{
+    (void)sigbus_add(data, size, is_cut); /* there is room for the first */
 }
 
 static struct module *find(struct mapped *mapped, int root,
@@ -95,7 +108,7 @@ struct found {
 
 /* Finds the modules of the newest round. */
 static void find_round(struct found *found, const struct api_round *round,
-                       int root, struct bar *bar)
+                       int root)
 {
     size_t i;
 
@@ -109,13 +122,13 @@ static void find_round(struct found *found, const struct api_round *round,
         command_no_memory();
     }
     for (i = 0; i < round->nmodules; i++) {
-        bar_draw(bar, i, round->nmodules, "modules");
+        bar_draw(&bar, i, round->nmodules, "modules");
         if (round->modules[i].state == API_MODULE_UNKNOWN) {
             found->modules[found->n++] =
                 find(found->mapped, root, &round->modules[i]);
         }
     }
-    bar_clear(bar);
+    bar_clear(&bar);
 }
 
 /* What was read of a file that was cut short meanwhile means nothing. */
@@ -182,10 +195,8 @@ cJSON *store_reader_answer(const char *root, const char *path,
     struct api_call *call;
     cJSON *answer = NULL;
     bool broken = false;
-    struct bar bar;
     int fd;
 
-    bar_init(&bar); /* before the sandbox, in which nothing is a terminal */
     fd = store_reader_enter(root, code);
     if (*code != COMMAND_OK) {
         return NULL;
@@ -193,7 +204,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
     call = api_begin(&request, &reply);
     if (call != NULL) {
         do {
-            find_round(&found, call->round, fd, &bar);
+            find_round(&found, call->round, fd);
             json_write_reset(&writer);
         } while (call->step(call, &reply) == API_WANTS);
         broken = is_broken(&found);

@@ -8,6 +8,8 @@
 #define SYMCACHECTL_STORE_STORE_READER_H
 
 #include <cjson/cJSON.h>
+#include <stdatomic.h>
+#include <stddef.h>
 
 #include "derived/derived.h"
 
@@ -27,9 +29,14 @@ cJSON *store_reader_answer(const char *root, const char *path,
 /*
  * Enters the sandbox, in which only files below root can be opened, or none if
  * it is NULL, and returns root's descriptor or -1.  Sets *code, after printing
- * what is wrong, or to COMMAND_OK.
+ * what is wrong, or to COMMAND_OK.  A process that is inside stays where it
+ * is, with the root of the first call.
  */
 int store_reader_enter(const char *root, int *code);
+
+/* Watches a file that is mapped, in the sandbox: if it is cut short while it is
+ * read, zeros take its place, and *is_cut becomes true. */
+void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut);
 
 /* Opens a file of a store for as long as the process runs.  Returns its reader,
  * or NULL if there is none that is sound. */
