@@ -5,12 +5,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "log.h"
+
+/* At most one line of the log in so much time tells that the folder fails. */
+#define PAUSE_MS 10000
+
 static atomic_uint_least64_t limit = UINT64_MAX, bytes;
+static atomic_int folder = -1;
 
 void spool_limit(uint64_t most)
 {
@@ -20,6 +29,42 @@ void spool_limit(uint64_t most)
 uint64_t spool_bytes(void)
 {
     return atomic_load(&bytes);
+}
+
+/* Makes a file without a name.  Returns -1 with errno. */
+static int make_file(int where)
+{
+    return openat(where, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/* Opens a file once more, to be read only: who gets a descriptor of it can do
+ * no more than that.  Returns -1 with errno. */
+static int open_to_read(int fd)
+{
+    char path[sizeof("/proc/self/fd/") + 11];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int spool_folder(int where)
+{
+    int fd = where != -1 ? make_file(where) : -1;
+    int again = fd != -1 ? open_to_read(fd) : -1;
+    int errnum = errno;
+
+    if (fd != -1) {
+        close(fd);
+    }
+    if (again != -1) {
+        close(again);
+    }
+    errno = errnum;
+    if (where != -1 && again == -1) {
+        return -1;
+    }
+    atomic_store(&folder, where);
+    return 0;
 }
 
 struct spool *spool_new(void)
@@ -86,6 +131,55 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+/* Moves a file from memory into the folder.  Returns 0, or -1 with errno. */
+static int move(struct spool *spool)
+{
+    int fd = make_file(atomic_load(&folder)), errnum;
+    off_t at = 0;
+    ssize_t n = 1;
+
+    while (fd != -1 && n > 0 && (uint64_t)at < spool->size) {
+        n = sendfile(fd, spool->fd, &at, (size_t)(spool->size - (uint64_t)at));
+    }
+    if (fd == -1 || n <= 0) {
+        errnum = errno;
+        if (fd != -1) {
+            close(fd);
+        }
+        errno = errnum;
+        return -1;
+    }
+    close(spool->fd);
+    spool->fd = fd;
+    spool->is_in_folder = true;
+    return 0;
+}
+
+/* Writes to a file, wherever it is then. */
+static int write_file(struct spool *spool, const char *data, size_t size)
+{
+    static atomic_uint_least64_t said; /* or 0 */
+    uint64_t now, before;
+    int errnum;
+
+    if ((spool->is_in_folder || atomic_load(&folder) == -1 ||
+         spool->size + size <= SPOOL_MEMORY || move(spool) == 0) &&
+        write_all(spool->fd, data, size) == 0) {
+        return 0;
+    }
+    errnum = errno;
+    now = clock_ms();
+    before = atomic_load(&said);
+    if (atomic_load(&folder) != -1 &&
+        (before == 0 || now - before >= PAUSE_MS) &&
+        atomic_compare_exchange_strong(&said, &before, now)) {
+        log_error(errnum, "a request's body cannot be kept in "
+                          "\"symbolication.spool\": answered 503");
+    }
+    errno = errnum;
+    return -1;
+}
+
 int spool_file(struct spool *spool)
 {
     if (spool->fd != -1) {
@@ -105,7 +199,7 @@ int spool_file(struct spool *spool)
 
 int spool_write(struct spool *spool, const void *data, size_t size)
 {
-    if (spool_count(spool, size) != 0) {
+    if (spool->is_sealed || spool_count(spool, size) != 0) {
         return -1;
     }
     if (spool->fd == -1 && size <= SPOOL_SMALL - spool->size) {
@@ -115,19 +209,30 @@ int spool_write(struct spool *spool, const void *data, size_t size)
         }
         memcpy(spool->data + spool->size, data, size);
     } else if (spool_file(spool) == -1 ||
-               write_all(spool->fd, data, size) != 0) {
+               write_file(spool, data, size) != 0) {
         return -1;
     }
     spool->size += size;
     return 0;
 }
 
-void spool_seal(struct spool *spool)
+int spool_seal(struct spool *spool)
 {
-    if (spool->fd != -1) {
+    int fd;
+
+    if (spool->is_sealed || spool->fd == -1) {
+        return 0;
+    }
+    spool->is_sealed = true;
+    if (!spool->is_in_folder) {
         fcntl(spool->fd, F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+        return 0;
     }
+    fd = open_to_read(spool->fd);
+    close(spool->fd);
+    spool->fd = fd;
+    return fd != -1 ? 0 : -1;
 }
 
 struct spool *spool_ref(struct spool *spool)

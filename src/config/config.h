@@ -432,6 +432,7 @@ struct symbolication_config {
     unsigned threads;                   /* 0 = one for each processor */
     const struct store_config **stores; /* in the order to ask them */
     size_t nstores;
+    char *spool;                        /* folder of large bodies, or NULL */
     struct symbolication_limits_config limits;
     struct mozilla_config mozilla;
     struct symbolicator_config symbolicator;

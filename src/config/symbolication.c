@@ -450,6 +450,7 @@ static const struct config_field fields[] = {
     FIELD(listen, config_listen, 0, 0),
     FIELD(threads, config_count, 0, 1024),
     {"stores", read_stores, 0, 0, 0, 0},
+    FIELD(spool, config_path, 0, 0),
     FIELD(limits, read_limits, 0, 0),
     FIELD(mozilla, read_mozilla, 0, 0),
     FIELD(symbolicator, read_symbolicator, 0, 0),
@@ -513,6 +514,7 @@ void config_symbolication_clear(struct symbolication_config *symbolication)
         free(symbolicator->debuginfod[--symbolicator->ndebuginfod]);
     }
     free(symbolicator->debuginfod);
+    free(symbolication->spool);
     free(tenants->root);
     free(symbolication->listen);
     free(symbolication->stores);

@@ -424,13 +424,13 @@ static void begin_request(struct http_connection *c, struct http_input *in)
     request->query = c->head.query > 0 ? data + c->head.query : NULL;
     request->body = request->spool == NULL ? data + c->head_size : NULL;
     c->closes = c->head.closes;
+    if (request->spool != NULL && spool_seal(request->spool) != 0) {
+        request->state = HTTP_BODY_NO_ROOM;
+    }
     if (request->state != HTTP_BODY_WHOLE) {
         request->body = NULL;
         c->closes = c->lingers = true;
         c->next = in->size;
-    }
-    if (request->spool != NULL) {
-        spool_seal(request->spool);
     }
     count_input(c, 0);
     c->state = RUNS;

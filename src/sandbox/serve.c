@@ -200,6 +200,10 @@ static int restrict_files(const struct sandbox_serving *allowed)
         return -1;
     }
     own = grants.n;
+    if (allowed->spool != -1) {
+        grants.list[grants.n++] = (struct landlock_grant){
+            allowed->spool, LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE};
+    }
     for (i = 0; i < allowed->nroots && grants.n < GRANTS_MAX; i++) {
         grants.list[grants.n++] = (struct landlock_grant){
             allowed->roots[i], LANDLOCK_READ_FILE | LANDLOCK_READ_DIR};

@@ -5,8 +5,8 @@
  * made from untrusted input: no_new_privs, Landlock (where the kernel has it)
  * and a seccomp allow-list.  Afterwards it can read below some folders, accept
  * and make connections, and start threads.  It can write only to files in the
- * folder of its log, and cannot start a process, execute a file, or make
- * memory executable.
+ * folders of its log and of large bodies, and cannot start a process, execute a
+ * file, or make memory executable.
  */
 #ifndef SANDBOX_SERVE_H
 #define SANDBOX_SERVE_H
@@ -21,6 +21,8 @@ struct sandbox_serving {
     const char *config; /* files in its folder may be read */
     const char *log;    /* files in its folder may be made and written */
     const char *socket; /* files in its folder may be removed */
+    int spool; /* an open folder, in which files without names may be made; -1:
+                  none */
     unsigned port;      /* TCP port to connect to; 0 = none */
 };
 

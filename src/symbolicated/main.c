@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include "base/release.h"
 #include "base/service_manager.h"
 #include "base/signals.h"
+#include "base/spool.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "sandbox/sandbox.h"
@@ -42,6 +44,7 @@ struct daemon {
     struct listener listener;
     struct workers workers;
     int *spawners; /* a socket for each thread; NULL: there is no spawner */
+    int spool;     /* the folder of large bodies, open; -1: there is none */
     struct reporter *reporter;
     struct config_watch *watch;
     struct event *trim;
@@ -89,6 +92,12 @@ static void set_limits(struct daemon *d)
     mapped_limit(d->workers.mapped, files, limits->files_size);
 }
 
+/* Either text may be NULL. */
+static bool is_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 /* Returns NULL, or why the old configuration stays. */
 static const char *reload(struct daemon *d, char *error, size_t size)
 {
@@ -108,6 +117,10 @@ static const char *reload(struct daemon *d, char *error, size_t size)
     if (strcmp(settings->symbolication->listen,
                d->settings->symbolication->listen) != 0) {
         log_warn(0, "\"symbolication.listen\" takes effect at the next start");
+    }
+    if (!is_same(settings->symbolication->spool,
+                 d->settings->symbolication->spool)) {
+        log_warn(0, "\"symbolication.spool\" takes effect at the next start");
     }
     settings_unref(d->settings);
     d->settings = settings;
@@ -235,9 +248,57 @@ static unsigned helper_port(const struct settings *settings)
     }
 }
 
+/* Opens the folder of large bodies, if there is one.  Returns 0, or -1 with a
+ * sentence in error. */
+static int open_spool(int *fd, const struct config *config, char *error,
+                      size_t size)
+{
+    const char *path = config->symbolication.spool;
+
+    *fd = path != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (path != NULL && *fd == -1) {
+        snprintf(error, size, "symbolication.spool: %s: %s", path,
+                 strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* Returns 0, or -1 with a sentence in error. */
+static int use_spool(int fd, const struct config *config, char *error,
+                     size_t size)
+{
+    if (spool_folder(fd) == 0) {
+        return 0;
+    }
+    snprintf(error, size,
+             "symbolication.spool: no file without a name can be made in %s: "
+             "%s%s",
+             config->symbolication.spool, strerror(errno),
+             errno == EOPNOTSUPP ? ", by its file system" : "");
+    return -1;
+}
+
+/* Tells whether the configuration could be used. */
+static int test(const struct config *config)
+{
+    char error[1024];
+    int fd, rc = open_spool(&fd, config, error, sizeof(error));
+
+    rc = rc == 0 ? use_spool(fd, config, error, sizeof(error)) : rc;
+    if (rc == 0) {
+        fprintf(stderr, "symbolicated: configuration %s is good\n",
+                config->file);
+    } else {
+        fprintf(stderr, "symbolicated: %s\n", error);
+    }
+    return rc == 0 ? 0 : EXIT_CONFIG;
+}
+
 static int lock(struct daemon *d, char *error, size_t size)
 {
     struct sandbox_serving allowed = {
+        .spool = d->spool,
         .config = d->options.config,
         .log = d->options.log,
         .socket = d->listener.path,
@@ -338,7 +399,9 @@ static int start(struct daemon *d, struct config *config)
     if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
         demangler_start(error, sizeof(error)) != 0 ||
         start_spawner(d, error, sizeof(error)) != 0 ||
-        lock(d, error, sizeof(error)) != 0) {
+        open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
+        lock(d, error, sizeof(error)) != 0 ||
+        use_spool(d->spool, config, error, sizeof(error)) != 0) {
         goto failed;
     }
     if (sigbus_start() != 0 || signals_start(d->base, on_signal, d) != 0) {
@@ -400,7 +463,7 @@ static void finish(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-    static struct daemon d = {.listener = {.fd = -1}};
+    static struct daemon d = {.listener = {.fd = -1}, .spool = -1};
     struct config *config;
     char error[1024];
     int rc;
@@ -416,10 +479,9 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     }
     if (d.options.test) {
-        fprintf(stderr, "symbolicated: configuration %s is good\n",
-                config->file);
+        rc = test(config);
         config_unref(config);
-        return 0;
+        return rc;
     }
     if (daemon_open_log(&d.options, "symbolicated") != 0) {
         config_unref(config);

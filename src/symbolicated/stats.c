@@ -229,7 +229,8 @@ static void print_workers(const struct printer *p)
                  "them.",
                  sum(p, offsetof(struct stats, works.given)));
     print_number(p, "symbolicated_spool_bytes", "gauge",
-                 "Bytes of crash reports in memory.", spool_bytes());
+                 "Bytes of crash reports and profiles that are kept.",
+                 spool_bytes());
 }
 
 /* Outcomes of minidumps. */

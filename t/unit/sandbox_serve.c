@@ -95,7 +95,8 @@ static int can_open(const char *name, int flags)
 static int run(int (*probe)(void))
 {
     char root[256], config[256], log[256], error[256];
-    struct sandbox_serving allowed = {.config = config, .log = log};
+    struct sandbox_serving allowed = {
+        .config = config, .log = log, .spool = -1};
     int status, fd;
     pid_t pid;
 

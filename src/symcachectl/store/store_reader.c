@@ -46,7 +46,7 @@ int store_reader_enter(const char *root, int *code)
 {
     static bool is_inside;
     static int fd = -1;
-    struct sandbox_serving allowed = {.nroots = root != NULL};
+    struct sandbox_serving allowed = {.nroots = root != NULL, .spool = -1};
     char error[256];
 
     *code = COMMAND_OK;
