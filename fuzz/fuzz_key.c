@@ -68,7 +68,7 @@ static void check_id(const char *p, size_t size)
 static void check_url(const char *p, size_t size)
 {
     char form[SYMCACHE_URL_MAX + 1], again[SYMCACHE_URL_MAX + 1];
-    char hints[SYMCACHE_HINTS_MAX + 1] = "", value[SYMCACHE_HINT_MAX + 1];
+    char hints[SYMCACHE_HINTS_MAX + 1] = "", value[SYMCACHE_URL_MAX + 1];
     size_t n = symcache_url_normalise(form, p, size);
 
     if (n == 0) {
@@ -79,7 +79,7 @@ static void check_url(const char *p, size_t size)
         abort();
     }
     if (symcache_hint_add(hints, SYMCACHE_HINT_URL, form, n)) {
-        symcache_hint_get(hints, SYMCACHE_HINT_URL, value);
+        symcache_hint_get_url(hints, value);
         if (strcmp(value, form) != 0 || !symcache_hints_proved(hints)) {
             abort();
         }

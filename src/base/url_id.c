@@ -4,23 +4,19 @@
 #include "url_id.h"
 
 #include <nettle/sha2.h>
-#include <stdio.h>
-#include "proto/hints.h"
+#include <string.h>
 
-int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
-           bool is_scraped)
+void url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
+            bool is_scraped)
 {
-    char text[2 * SYMCACHE_HINT_MAX + 16];
+    const char *const parts[] = {url, since[0] != '\0' ? "#" : "", since,
+                                 is_scraped ? "#scraped" : ""};
     struct sha256_ctx context;
-    int n = snprintf(text, sizeof(text), "%s%s%s%s", url,
-                     since[0] != '\0' ? "#" : "", since,
-                     is_scraped ? "#scraped" : "");
+    size_t i;
 
-    if (n < 0 || (size_t)n >= sizeof(text)) {
-        return -1;
-    }
     sha256_init(&context);
-    sha256_update(&context, (size_t)n, (const uint8_t *)text);
+    for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        sha256_update(&context, strlen(parts[i]), (const uint8_t *)parts[i]);
+    }
     sha256_digest(&context, URL_ID_SIZE, id);
-    return 0;
 }

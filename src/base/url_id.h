@@ -14,10 +14,9 @@
 /*
  * The SHA-256 of a URL in its normal form (proto/url.h), together with the
  * values of the hints SYMCACHE_HINT_SINCE, which can be "", and
- * SYMCACHE_HINT_SCRAPED.  Returns 0, or -1 if there is no memory or a text is
- * too long.
+ * SYMCACHE_HINT_SCRAPED.
  */
-int url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
-           bool is_scraped);
+void url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
+            bool is_scraped);
 
 #endif

@@ -47,7 +47,7 @@
 
 /* So many lookups may stand in one request, in a body of so many bytes. */
 #define SYMCACHE_LOOKUPS_MAX          64
-#define SYMCACHE_LOOKUPS_SIZE         131072
+#define SYMCACHE_LOOKUPS_SIZE         2097152
 
 /* The longest name of a store in bytes; it is a part of paths. */
 #define SYMCACHE_STORE_MAX            64

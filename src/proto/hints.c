@@ -7,7 +7,6 @@
 
 #include <string.h>
 #include "key.h"
-#include "url.h"
 
 static int symcache_hint_is_url(const char *value, size_t len);
 static int symcache_hint_is_since(const char *value, size_t len);
@@ -59,11 +58,10 @@ symcache_hint_is_plain(char c)
            || (c != '\0' && strchr("-._~:/?@=,", c) != NULL);
 }
 
-/* Returns 0 if more than SYMCACHE_HINT_MAX bytes come of it. */
+/* Returns 0 if more than max bytes come of it. */
 
 static size_t
-symcache_hint_encode(char buf[SYMCACHE_HINT_MAX + 1], const char *value,
-    size_t len)
+symcache_hint_encode(char *buf, size_t max, const char *value, size_t len)
 {
     static const char  digits[] = "0123456789ABCDEF";
 
@@ -75,7 +73,7 @@ symcache_hint_encode(char buf[SYMCACHE_HINT_MAX + 1], const char *value,
     for (i = 0; i < len; i++) {
         size = symcache_hint_is_plain(value[i]) ? 1 : 3;
 
-        if (size > SYMCACHE_HINT_MAX - n) {
+        if (size > max - n) {
             return 0;
         }
 
@@ -125,25 +123,21 @@ int
 symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
     const char *value, size_t len)
 {
-    char        *p, text[SYMCACHE_HINT_MAX + 1];
-    size_t       n, size;
+    char        *p, *last;
+    size_t       n, max, size;
     const char  *name;
 
-    if (len > SYMCACHE_HINT_MAX
-        || !symcache_hint_rules[hint].check(value, len))
-    {
-        return 0;
-    }
+    max = hint == SYMCACHE_HINT_URL ? SYMCACHE_URL_MAX : SYMCACHE_HINT_MAX;
 
-    n = symcache_hint_encode(text, value, len);
-    if (n == 0) {
+    if (len > max || !symcache_hint_rules[hint].check(value, len)) {
         return 0;
     }
 
     name = symcache_hint_rules[hint].name;
     size = strlen(name);
 
-    p = hints + strlen(hints);
+    last = hints + strlen(hints);
+    p = last;
 
     if (p != hints) {
         *p++ = '&';
@@ -152,15 +146,21 @@ symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
     memcpy(p, name, size);
     p += size;
     *p++ = '=';
-    memcpy(p, text, n);
+
+    n = symcache_hint_encode(p, hint == SYMCACHE_HINT_URL ? 3 * max : max,
+                             value, len);
+    if (n == 0) {
+        *last = '\0';
+        return 0;
+    }
+
     p[n] = '\0';
 
     return 1;
 }
 
-void
-symcache_hint_get(const char *hints, symcache_hint_e hint,
-    char value[SYMCACHE_HINT_MAX + 1])
+static void
+symcache_hint_find(const char *hints, symcache_hint_e hint, char *value)
 {
     size_t       len, size;
     const char  *p, *name;
@@ -178,6 +178,23 @@ symcache_hint_get(const char *hints, symcache_hint_e hint,
     }
 
     value[0] = '\0';
+}
+
+void
+symcache_hint_get(const char *hints, symcache_hint_e hint,
+    char value[SYMCACHE_HINT_MAX + 1])
+{
+    value[0] = '\0';
+
+    if (hint != SYMCACHE_HINT_URL) {
+        symcache_hint_find(hints, hint, value);
+    }
+}
+
+void
+symcache_hint_get_url(const char *hints, char url[SYMCACHE_URL_MAX + 1])
+{
+    symcache_hint_find(hints, SYMCACHE_HINT_URL, url);
 }
 
 int

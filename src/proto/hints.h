@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "key.h"
+#include "url.h"
 
 
 typedef enum {
@@ -56,9 +57,11 @@ typedef enum {
 } symcache_hint_e;
 
 
-/* The longest value in bytes, percent-encoded, and the longest text. */
+/* The longest value in bytes, percent-encoded; and the longest text, in which
+ * the URL is as long as its escapes make it. */
 #define SYMCACHE_HINT_MAX   512
-#define SYMCACHE_HINTS_MAX  (SYMCACHE_HINTS * (SYMCACHE_HINT_MAX + 16))
+#define SYMCACHE_HINTS_MAX  (SYMCACHE_HINTS * (SYMCACHE_HINT_MAX + 16)        \
+                             + 3 * SYMCACHE_URL_MAX)
 
 
 /* The name of a hint: that of the key in the helper's queries, too. */
@@ -71,9 +74,12 @@ const char *symcache_hint_name(symcache_hint_e hint);
 int symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
     const char *value, size_t len);
 
-/* Copies the value of a hint, or "" if there is none. */
+/* Copies the value of a hint that is not the URL, or "" if there is none. */
 void symcache_hint_get(const char *hints, symcache_hint_e hint,
     char value[SYMCACHE_HINT_MAX + 1]);
+
+/* The same of SYMCACHE_HINT_URL. */
+void symcache_hint_get_url(const char *hints, char url[SYMCACHE_URL_MAX + 1]);
 
 
 /* A file at a URL, or bytes of a SourceCache, as the kind of the key tells. */

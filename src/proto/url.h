@@ -17,7 +17,7 @@
 
 
 /* The longest URL, before and in its normal form, without a NUL. */
-#define SYMCACHE_URL_MAX  512
+#define SYMCACHE_URL_MAX  8192
 
 
 /*

@@ -167,7 +167,7 @@ like refused("$crash\n", 'exceeds=8.0.0'), qr/^400 .*bad-query/s,
 is_deeply lines(ask('wait=1', $crash), 1), ['0 400 0 bad-path'],
     'no version, in neither the request nor the line';
 is refused("$crash\n" x 64) =~ tr/\n//, 64, 'as many as there may be';
-is $t->post($t->helper_socket, "/v1/lookups?$query", 'x' x 131073)->{status},
+is $t->post($t->helper_socket, "/v1/lookups?$query", 'x' x 2097153)->{status},
     413, 'too many bytes';
 is $t->helper('GET', "/v1/lookups?$query")->{status}, 405, 'GET';
 

@@ -114,6 +114,12 @@ is ask($url, 1700000000), '200', 'from a time on';
 is scalar(grep { $_->{path} eq '/app.js' } $web->requests), 2,
     'it is another file';
 
+# --- the longest URL, of which each byte is an escape in the question
+
+my $long = "http://$host/long.js?" . '&' x 9000;
+is ask(substr $long, 0, 8192), '200', 'a URL of 8,192 bytes';
+is ask(substr $long, 0, 8193), '400', '... and of one more';
+
 # --- credentials
 
 is ask("http://$host/secret/a.c"), '200', 'credentials below their URL';

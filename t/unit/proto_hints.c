@@ -11,7 +11,7 @@
 #include <string.h>
 #include "proto/hints.h"
 
-static char hints[SYMCACHE_HINTS_MAX + 1], value[SYMCACHE_HINT_MAX + 1];
+static char hints[SYMCACHE_HINTS_MAX + 1], value[SYMCACHE_URL_MAX + 1];
 
 static int add(const char *text, size_t len)
 {
@@ -233,7 +233,7 @@ static void url(void **state)
         assert_true(symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
                                       "B:1;C:2", 7));
         assert_false(symcache_hints_proved(hints));
-        symcache_hint_get(hints, SYMCACHE_HINT_URL, value);
+        symcache_hint_get_url(hints, value);
         assert_string_equal(value, good[i]);
         symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, value);
         assert_string_equal(value, "B:1;C:2");
@@ -245,6 +245,27 @@ static void url(void **state)
     }
     assert_false(symcache_hints_proved(""));
     assert_false(symcache_hints_proved("checksum=A:0"));
+}
+
+/* The longest URL, of which every byte is escaped, and all others. */
+static void longest_url(void **state)
+{
+    static char url[SYMCACHE_URL_MAX + 2];
+
+    memset(url, '&', sizeof(url) - 1);
+    memcpy(url, "http://a/?", 10);
+    hints[0] = '\0';
+    assert_false(symcache_hint_add(hints, SYMCACHE_HINT_URL, url,
+                                   SYMCACHE_URL_MAX + 1));
+    assert_string_equal(hints, "");
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_URL, url,
+                                  SYMCACHE_URL_MAX));
+    assert_true(symcache_hint_add(hints, SYMCACHE_HINT_CODE_FILE, "a", 1));
+    symcache_hint_get_url(hints, value);
+    url[SYMCACHE_URL_MAX] = '\0';
+    assert_string_equal(value, url);
+    symcache_hint_get(hints, SYMCACHE_HINT_CODE_FILE, value);
+    assert_string_equal(value, "a");
 }
 
 /* As it becomes a part of a query. */
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(sources),
         cmocka_unit_test(url),
         cmocka_unit_test(encoded),
+        cmocka_unit_test(longest_url),
         cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };

@@ -220,12 +220,16 @@ static bool filter(const char *sources, char *names)
 bool tenant_hints(const struct tenant *tenant, size_t store, const char *hints,
                   char own[SYMCACHE_HINTS_MAX + 1])
 {
-    char value[SYMCACHE_HINT_MAX + 1];
+    char value[SYMCACHE_URL_MAX + 1];
     int i;
 
     own[0] = '\0';
     for (i = 0; hints != NULL && i < SYMCACHE_HINTS; i++) {
-        symcache_hint_get(hints, (symcache_hint_e)i, value);
+        if (i == SYMCACHE_HINT_URL) {
+            symcache_hint_get_url(hints, value);
+        } else {
+            symcache_hint_get(hints, (symcache_hint_e)i, value);
+        }
         if (i == SYMCACHE_HINT_SOURCES && value[0] != '\0' &&
             !filter(tenant->sources[store], value)) {
             return false;

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include "proto/key.h"
 
-/* Bytes of a request's headers: a path has at most three escaped names. */
-#define URL_PATH_HEADERS_MAX 16384
+/* Bytes of a request's headers: a path has at most three escaped names, and a
+ * query one URL in which every byte may be escaped. */
+#define URL_PATH_HEADERS_MAX 40960
 
 #define URL_PATH_SEGMENTS_MAX 8
 

@@ -219,7 +219,7 @@ bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q)
 bool waiting_lookup_proved(const struct waiting_lookup_query *q,
                            const symcache_key_t *key)
 {
-    char url[SYMCACHE_HINT_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
+    char url[SYMCACHE_URL_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
     char scraped[SYMCACHE_HINT_MAX + 1];
     uint8_t id[URL_ID_SIZE];
     symcache_key_t list;
@@ -229,14 +229,14 @@ bool waiting_lookup_proved(const struct waiting_lookup_query *q,
         artifact_list_key(&list, url);
         return symcache_key_equal(&list, key);
     }
-    symcache_hint_get(q->hints, SYMCACHE_HINT_URL, url);
+    symcache_hint_get_url(q->hints, url);
     symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
     symcache_hint_get(q->hints, SYMCACHE_HINT_SCRAPED, scraped);
     if (url[0] == '\0') {
         return since[0] == '\0' && scraped[0] == '\0';
     }
+    url_id(id, url, since, scraped[0] != '\0');
     return key->id_type == SYMCACHE_ID_HASH && key->build_len == sizeof(id) &&
-           url_id(id, url, since, scraped[0] != '\0') == 0 &&
            memcmp(key->build, id, sizeof(id)) == 0;
 }
 

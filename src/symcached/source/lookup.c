@@ -523,7 +523,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->is_named = original_id_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
-    symcache_hint_get(hints, SYMCACHE_HINT_URL, lookup->url);
+    symcache_hint_get_url(hints, lookup->url);
     symcache_hint_get(hints, SYMCACHE_HINT_ARTIFACTS, lookup->artifacts);
     symcache_hint_get(hints, SYMCACHE_HINT_SCRAPED, scraped);
     lookup->is_scraped = scraped[0] != '\0';

@@ -99,7 +99,7 @@ struct lookup {
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;
-    char url[SYMCACHE_HINT_MAX + 1]; /* of a file at a URL, or "" */
+    char url[SYMCACHE_URL_MAX + 1]; /* of a file at a URL, or "" */
     char artifacts[SYMCACHE_HINT_MAX + 1]; /* a list of bundles, or "" */
     bool coded;     /* part has a Content-Encoding, which is to be undone */
     bool is_scraped; /* a client names the URL, and no file of ours */

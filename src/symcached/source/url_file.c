@@ -48,13 +48,15 @@ static bool has_dots(const char *path)
 }
 
 /* Is a URL the base or something below it?  "https://a/b" has "https://a/b/c"
- * and "https://a/b?c", and not "https://a/bc". */
+ * and "https://a/b?c", and not "https://a/bc"; "https://a/b?c" has
+ * "https://a/b?c&d". */
 static bool is_below(const char *url, const char *base)
 {
     size_t len = strlen(base);
 
     return strncmp(url, base, len) == 0 &&
            (url[len] == '\0' || strchr("/?#", url[len]) != NULL ||
+            (url[len] == '&' && strchr(base, '?') != NULL) ||
             (len > 0 && base[len - 1] == '/')) &&
            !has_dots(url + len);
 }

@@ -88,9 +88,10 @@ static const char *text_of(const struct profile_call *call, uint32_t object,
 
 static void add_code(struct api_module *module, const char *code, size_t size)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1] = "", id[SYMCACHE_ID_TEXT_MAX + 1];
+    char hints[SYMCACHE_HINTS_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     int n = snprintf(id, sizeof(id), "buildid-%.*s", (int)size, code);
 
+    hints[0] = '\0';
     if (n > 0 && (size_t)n < sizeof(id) &&
         symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, (size_t)n)) {
         module->hints = strdup(hints);

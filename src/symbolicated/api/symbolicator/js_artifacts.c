@@ -16,6 +16,7 @@
 #define LIST_VALUES 65536
 #define LISTS_SIZE ((size_t)16 << 20) /* bytes of all lists of a call */
 #define URL_ROOM (4 * SYMCACHE_URL_MAX)
+#define STEM_MAX 1024 /* bytes that a source is asked for */
 
 /* A file that a list of artifacts has. */
 struct js_artifact {
@@ -365,13 +366,25 @@ static bool ask_uploads(struct js_files *files, const char *debug_id,
 /* the source ---------------------------------------------------------------
  */
 
+/* A source looks for a stem anywhere in names, so the end of a long one will
+ * do.  It begins with a character, not inside of one. */
+static struct symc_string end_of_stem(const char *stem, size_t n)
+{
+    size_t i = n > STEM_MAX ? n - STEM_MAX : 0;
+
+    while (i < n && i > 0 && ((uint8_t)stem[i] & 0xc0) == 0x80) {
+        i++;
+    }
+    return (struct symc_string){stem + i, n - i};
+}
+
 /* Asks which artifacts it has for a file.  Returns false while that is
  * pending. */
 static bool ask_source(struct js_files *files, struct symc_string url,
                        const char *debug_id, struct js_file *file)
 {
     const struct js_request *request = files->request;
-    char list[URL_ROOM] = "", stem[SYMCACHE_URL_MAX];
+    char list[URL_ROOM], stem[SYMCACHE_URL_MAX];
     bool has_release = request->release.data != NULL, is_good;
     struct js_file answer = {0};
     struct js_want *want = NULL;
@@ -388,7 +401,7 @@ static bool ask_source(struct js_files *files, struct symc_string url,
     if (is_good && has_release && url.data != NULL) {
         n = js_stem(url, stem, sizeof(stem));
         is_good = n <= sizeof(stem) &&
-                  add_value(list, "url", (struct symc_string){stem, n});
+                  add_value(list, "url", end_of_stem(stem, n));
     }
     is_good = is_good && (request->dist.data == NULL ||
                           add_value(list, "dist", request->dist));

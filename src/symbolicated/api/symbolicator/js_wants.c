@@ -62,10 +62,9 @@ static uint64_t hour_of(const struct js_files *files, const char *url)
     uint64_t offset = 0;
     int i;
 
-    if (url_id(id, url, "", false) == 0) {
-        for (i = 7; i >= 0; i--) {
-            offset = offset << 8 | id[i];
-        }
+    url_id(id, url, "", false);
+    for (i = 7; i >= 0; i--) {
+        offset = offset << 8 | id[i];
     }
     offset %= HOUR;
     return (files->now - offset) / HOUR * HOUR + offset;
@@ -95,20 +94,21 @@ static bool set_url(symcache_key_t *key, char plain[SYMCACHE_URL_MAX + 1],
 struct js_want *js_want_url(struct js_files *files, struct symc_string url,
                             bool is_hourly, bool is_scraped, uint64_t *since)
 {
-    char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1] = "";
+    char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1];
     char time[24] = "";
     symcache_key_t key;
 
     if (!set_url(&key, plain, url)) {
         return NULL;
     }
+    hints[0] = '\0';
     if (is_hourly) {
         *since = hour_of(files, plain);
         snprintf(time, sizeof(time), "%llu", (unsigned long long)*since);
     }
     key.kind = SYMCACHE_KIND_SOURCE;
-    if (url_id(key.build, plain, time, is_scraped) != 0 ||
-        !symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain)) ||
+    url_id(key.build, plain, time, is_scraped);
+    if (!symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain)) ||
         (is_hourly &&
          !symcache_hint_add(hints, SYMCACHE_HINT_SINCE, time, strlen(time))) ||
         (is_scraped &&
@@ -120,26 +120,27 @@ struct js_want *js_want_url(struct js_files *files, struct symc_string url,
 
 struct js_want *js_want_bundle(struct js_files *files, struct symc_string url)
 {
-    char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1] = "";
+    char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1];
     symcache_key_t key;
 
     if (!set_url(&key, plain, url)) {
         return NULL;
     }
     key.kind = SYMCACHE_KIND_SOURCECACHE;
-    if (url_id(key.build, plain, "", false) != 0 ||
-        !symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain))) {
-        return NULL;
-    }
-    return want(files, &key, hints);
+    url_id(key.build, plain, "", false);
+    hints[0] = '\0';
+    return symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain))
+               ? want(files, &key, hints)
+               : NULL;
 }
 
 struct js_want *js_want_list(struct js_files *files, const char *name)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+    char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_key_t key;
 
     artifact_list_key(&key, name);
+    hints[0] = '\0';
     return symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, name,
                              strlen(name))
                ? want(files, &key, hints)
@@ -177,7 +178,7 @@ const struct api_module *js_files_cache(struct js_files *files,
                                         const struct js_file *map)
 {
     static const struct api_module none = {.state = API_MODULE_FAILED};
-    char hints[SYMCACHE_HINTS_MAX + 1] = "", value[SYMCACHE_HINT_MAX + 1];
+    char hints[SYMCACHE_HINTS_MAX + 1], value[SYMCACHE_HINT_MAX + 1];
     const uint8_t *digests[2] = {script->digest,
                                  map != NULL ? map->digest : NULL};
     struct js_want *cache;
@@ -196,6 +197,7 @@ const struct api_module *js_files_cache(struct js_files *files,
     key.id_type = SYMCACHE_ID_HASH;
     key.build_len = JS_ID_SIZE;
     symcache_hint_print_file(value, &script->place);
+    hints[0] = '\0';
     (void)symcache_hint_add(hints, SYMCACHE_HINT_SCRIPT, value, strlen(value));
     if (map != NULL) {
         symcache_hint_print_file(value, &map->place);

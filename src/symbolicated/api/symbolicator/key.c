@@ -237,8 +237,9 @@ char *symbolicator_hints(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
                          const symcache_key_t *key, const char *sources)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+    char hints[SYMCACHE_HINTS_MAX + 1];
 
+    hints[0] = '\0';
     if (key->id_type != SYMCACHE_ID_PE) {
         add_hints(hints, request, module, key);
     }

@@ -127,19 +127,20 @@ static size_t host_of(const char *url, const char **host)
 
 static bool set_key(struct api_module *module, const char *url)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+    char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_key_t *key = &module->key;
 
     module->name_size = host_of(url, &module->name);
     if (module->name_size == 0 ||
         symcache_name_parse(module->name, module->name_size, key) !=
-            SYMCACHE_OK ||
-        url_id(key->build, url, "", false) != 0) {
+            SYMCACHE_OK) {
         return false;
     }
+    url_id(key->build, url, "", false);
     key->kind = SYMCACHE_KIND_SOURCE;
     key->id_type = SYMCACHE_ID_HASH;
     key->build_len = URL_ID_SIZE;
+    hints[0] = '\0';
     (void)symcache_hint_add(hints, SYMCACHE_HINT_URL, url, strlen(url));
     module->hints = strdup(hints);
     return module->hints != NULL;
