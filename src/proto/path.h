@@ -60,6 +60,9 @@
  */
 #define SYMCACHE_FORGOTTEN_FILE    ".forgotten"
 
+/* What the helper knows to be absent from a store: docs/caching.md */
+#define SYMCACHE_ABSENT_FILE       ".absent"
+
 /* "-v65535.65535.65535.", a kind, and ".absent" */
 #define SYMCACHE_PATH_END_MAX      (2 + SYMCACHE_VERSION_TEXT_MAX + 1         \
                                     + SYMCACHE_KIND_TEXT_MAX + 7)

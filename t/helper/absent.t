@@ -81,7 +81,7 @@ ok !header($r, 'Retry-After'), 'final';
 my $detail = JSON::PP::decode_json($r->{body})->{detail};
 like $detail, qr{local: \S+sym/nope\.pdb/\S+ not found.*second: \S+sym2/},
     'the text names the places';
-like $t->read_file(entry('store', 'nope.pdb')),
+like $t->absence(entry('store', 'nope.pdb')),
     qr/\Anotfound \d+ [0-9a-f]{16}\n.*local: .*\n\z/, 'the entry on disk';
 my $jobs = jobs();
 is lookup('nope.pdb')->{status}, 404, 'asked again';
@@ -95,7 +95,8 @@ unlike $t->helper_log, qr/limited key=other\.pdb.* some:/, 'really not';
 
 Test::Symcache::remove_tree($t->path('store/.tmp'));
 is reason(lookup('nope2.pdb')), 'notfound', 'the work folder vanished';
-ok -e entry('store', 'nope2.pdb'), 'and is made again for an entry';
+ok $t->absence(entry('store', 'nope2.pdb')), 'and is made again for an entry';
+ok !-e $t->path('store/nope2.pdb'), 'which needs no folder of its own';
 
 # malformed
 
@@ -116,7 +117,7 @@ is $t->helper('POST', "/v1/forget/default/crash.pdb/$id")->{body} =~ /\b1\b/,
     1, 'forget one key';
 how('cp "$1" "$_NT_SYMCACHE_PATH/crash.pdb-v9.0.0.symcache"');
 is lookup('crash.pdb')->{status}, 200, 'then it is tried again';
-ok !-e entry('store', 'crash.pdb'), 'and no entry is left';
+ok !$t->absence(entry('store', 'crash.pdb')), 'and no entry is left';
 is $t->helper('POST', '/v1/forget/default/NOPE.pdb')->{body} =~ /\b1\b/, 1,
     'forget all ids of a name';
 $jobs = jobs();
@@ -131,7 +132,7 @@ for my $pdb ('nope.pdb', 'gone.pdb') {
     ok header($r, 'Retry-After') <= 50 && header($r, 'Retry-After') > 40,
         'for retry_errors_after';
     is reason($r), 'error', 'which is the reason';
-    ok !-e entry('down', $pdb), 'nothing on disk';
+    ok !$t->absence(entry('down', $pdb)), 'nothing on disk';
 }
 $jobs = jobs();
 is lookup('nope.pdb', 'down')->{status}, 503, 'asked again';
@@ -157,17 +158,19 @@ for (['text/html', '<html>not found</html>'], ['nothing', ''],
     $t->helper('POST', '/v1/forget/default/wrong.pdb');
 }
 
-# an entry that is none
+# an entry that is none, of a release that had a file for each
 
+my $n = 0;
 for (['empty', ''], ['cut off', 'notfou'], ['a NUL', "notfound\0 1\n"],
      ['no time', "notfound x\n"], ['from the future',
       sprintf "notfound %d\nx\n", time + 100000],
      ['too old', sprintf "notfound %d\nx\n", time - 3601],
      ['another word', sprintf "timeout %d\nx\n", time]) {
     my ($name, $content) = @$_;
-    $t->write_file(entry('store', 'odd.pdb'), $content);
+    my $odd = 'odd' . ++$n . '.pdb';
+    $t->write_file(entry('store', $odd), $content);
     $jobs = jobs();
-    is lookup('odd.pdb')->{status}, 404, "entry: $name";
+    is lookup($odd)->{status}, 404, "entry: $name";
     is jobs(), $jobs + 1, 'is looked for again';
 }
 $t->write_file(entry('store', 'set.pdb'),
@@ -185,7 +188,9 @@ $t->write_file($old, 'old');
 $r = lookup('old.pdb');
 is $r->{status}, 200, 'an older version is served at once';
 is header($r, 'X-Symcache-Version'), '8.0.0', 'with its version';
-$t->wait_until('the upgrade failed', sub { -e entry('store', 'old.pdb') });
+$t->wait_until('the upgrade failed', sub {
+    $t->absence(entry('store', 'old.pdb'))
+});
 $jobs = jobs();
 is lookup('old.pdb')->{status}, 200, 'and after an upgrade that failed';
 is jobs(), $jobs, 'which is not tried at each hit';

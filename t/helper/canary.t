@@ -99,7 +99,7 @@ sub detail {
 }
 
 sub absent { return join ' ', map { m{/([^/]+)\.pdb-v[^/]+$} }
-             sort glob "$dir/store/*/*/*.absent" }
+             sort keys %{ $t->absences('store') } }
 
 sub metric { $t->metric($_[0]) }
 

@@ -95,7 +95,7 @@ reload();
 $t->write_file('go', '');
 is $t->read_response($held)->{status}, 503,
     'a miss in the former sources is not final';
-ok !-e $t->path("store/crash.pdb/$id/crash.pdb-v4.1.0.absent"),
+ok !$t->absence("store/crash.pdb/$id/crash.pdb-v4.1.0.absent"),
     'and not remembered as one';
 fresh();
 

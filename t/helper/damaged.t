@@ -111,7 +111,7 @@ for (['bad-fails-none', 'up0 unusable, up1 failed, up2 not found'],
     like $why, qr/up\d: \S+ unusable \($damage/, 'the answer says what is damaged';
     like $why, qr/up\d: \S+ (?:failed \(403|unusable \(an HTML)/,
         'and who could not tell';
-    ok !-e $t->path("store/$name.pdb/$id/$name.pdb-v9.0.0.absent"),
+    ok !$t->absence("store/$name.pdb/$id/$name.pdb-v9.0.0.absent"),
         'nothing is on disk';
 }
 $t->write_file('mended', '');

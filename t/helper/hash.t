@@ -60,9 +60,9 @@ is ask('buildid-' . substr($id, 5), $query), '400',
 
 my $entry = "store/a.example/$id/a.example-v1.0.0.source.absent";
 is ask($id), '404 notfound', 'nothing without a URL';
-is scalar(files($entry)), 0, 'of which nothing is on disk';
+is $t->absence($entry), undef, 'of which nothing is on disk';
 is ask($id, $query), '404 notfound', 'nothing with a URL';
-is scalar(files($entry)), 1, 'which is remembered for the key, on disk';
+like $t->absence($entry), qr/^notfound /, 'which is remembered for the key, on disk';
 is ask($id, $query), '404 notfound', 'and the answer from then on';
 
 my $batch = $t->post($t->helper_socket, '/v1/lookups?version=1.0.0',
@@ -83,7 +83,7 @@ like ctl('why', 'a.example', $id), qr/notfound/,
 my $file = "store/a.example/$id/a.example-v1.0.0.source";
 is $t->helper('POST', "/v1/forget/default/a.example/$id")->{status}, 200,
     'forget';
-is scalar(files($entry)), 0, 'drops the entry';
+is $t->absence($entry), undef, 'drops the entry';
 $t->write_file($file, "int f;\n");
 is ask($id), '200', 'a file is served, whoever asks';
 is ask($id, $query), '200', 'and with the URL';

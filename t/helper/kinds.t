@@ -96,7 +96,7 @@ is asked('has'), 1, 'it was downloaded once';
 
 $r = lookup('debuginfo', 'none');
 is said($r, 'X-Symcache-Reason'), '404 notfound', 'one that is absent';
-ok -e $t->path("store/none.pdb/$id/none.pdb-v1.0.0.debuginfo.absent"),
+ok $t->absence("store/none.pdb/$id/none.pdb-v1.0.0.debuginfo.absent"),
     'has a negative entry of its own';
 my $n = asked('none');
 is lookup('debuginfo', 'none')->{status}, 404, 'which answers';
@@ -168,9 +168,9 @@ open_gate('open');
 $_ = said($t->read_response($_), 'X-Symcache-Reason') for $original, $symcache;
 is "$original, $symcache", '404 notfound, 404 notfound', 'both are told so';
 is asked('slow'), $n, 'and the source was asked once';
-ok -e $t->path("store/slow.pdb/$id/slow.pdb-$_"), "with a negative entry: $_"
+ok $t->absence("store/slow.pdb/$id/slow.pdb-$_"), "with a negative entry: $_"
     for 'v9.0.0.absent', 'v1.0.0.debuginfo.absent';
-like $t->read_file("store/slow.pdb/$id/slow.pdb-v9.0.0.absent"),
+like $t->absence("store/slow.pdb/$id/slow.pdb-v9.0.0.absent"),
     qr{upstream: http.*/slow\.pdb not found}, 'that says where it was';
 
 # --- but not where a SymCache cannot be: a portable PDB under its other key

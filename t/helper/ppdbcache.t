@@ -155,7 +155,7 @@ $t->wait_until('the compressed copy', sub {
 
 is said(lookup('tree', 'none.pdb', $F), 'X-Symcache-Reason'), '404 notfound',
     'absent';
-ok -e $t->path("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
+ok $t->absence("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
     'which is remembered of this kind';
 is said(lookup('tree', 'none.pdb', "${guid}3"), 'X-Symcache-Reason'),
     '404 notfound', 'another age';
@@ -303,7 +303,7 @@ is_deeply [sort map { $_->{kind} // 'symcache' }
 
 # --- forgotten and evicted with all that is of the key
 
-ok -e $t->path("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
+ok $t->absence("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
     'a negative entry';
 like $t->helper('POST', "/v1/forget/tree/none.pdb/$F")->{body},
     qr/"forgotten":\s*1\b/, 'is forgotten';

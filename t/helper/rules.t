@@ -119,9 +119,9 @@ is lookup('none.pdb'), 404, 'again';
 is $t->metric('symcached_remembered_total{reason="notfound"}'), $before + 1,
     'is remembered';
 my $entry = "store/none.pdb/$id/none.pdb-v9.0.0.absent";
-my ($text) = $t->read_file($entry);
+my $text = $t->absence($entry);
 $text =~ s/(notfound )(\d+)/$1 . ($2 - 3601)/e;
-$t->write_file($entry, $text);
+$t->write_absence($entry, $text);
 put('all', 'none.pdb');
 is lookup('none.pdb'), 200, 'an hour later it is looked for again';
 is $t->metric('symcached_outdated_total{why="time"}'), 1, 'counted';

@@ -233,7 +233,7 @@ is ask("$_->[0].pdb")->{status}, 200, "Retry-After: $_->[1]: asked again"
 $r = ask('absent.pdb');
 is $r->{status} . ' ' . Test::Symcache::header($r, 'X-Symcache-Reason'),
     '404 notfound', 'absent there is absent here';
-ok -e $t->path("s/default/absent.pdb/$id/absent.pdb-v3.1.0.absent"),
+ok $t->absence("s/default/absent.pdb/$id/absent.pdb-v3.1.0.absent"),
     'and is remembered';
 
 # --- no final answer

@@ -59,7 +59,7 @@ for my $signal ('TERM', 'INT') {
     $t->wait_until('no transcoder', sub { !grep { kill 0, $_ } @pids });
     ok !-e $t->helper_socket, "$signal: the socket is gone";
     is_deeply [tmp_files()], [], "$signal: no temporary file";
-    is_deeply [glob $t->path('store/*/*/*.absent')], [],
+    is_deeply $t->absences('store'), {},
         "$signal: no negative entry";
 }
 like $t->helper_log, qr/outcome=stopped.*, the helper stops/, 'logged';

@@ -243,8 +243,7 @@ my $told = join "\n", $t->helper_log,
         '/metrics'),
     map({ $t->helper('GET', "/v1/why/default/$_.pdb/$id")->{body} }
         keys %source, 'to-http-localhost'),
-    map { my $f = $_; $f =~ s/^\Q$dir\E\///; $t->read_file($f) }
-        glob "$dir/store/*/*/*.absent";
+    values %{ $t->absences('store') };
 open my $fh, '<', "/proc/$t->{helper}/cmdline";
 $told .= <$fh>;
 like $told, qr/awaybasic\.pdb/, 'what was told is looked through';

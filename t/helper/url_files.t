@@ -145,7 +145,7 @@ is ask("http://$host/no.c"), '404 notfound', 'an absence';
 is ask("http://$host/no.c"), '404 notfound', 'is remembered';
 is scalar(grep { $_->{path} eq '/no.c' } $web->requests), 1, 'for the key';
 is ask("http://$host/busy.c"), '503 error', '429 is a failure';
-is -e stored("http://$host/busy.c") . '.absent', undef, 'and no absence';
+is $t->absence(stored("http://$host/busy.c") . '.absent'), undef, 'and no absence';
 
 # --- addresses
 

@@ -119,7 +119,7 @@ for (['none is reset', [], 1],
     is scalar($helper->requests), $questions, "$name: questions";
     close $c;
     idle($name);
-    unlink glob $t->path('store/*/*/*');
+    unlink glob($t->path('store/*/*/*')), $t->path('store/.absent');
 }
 
 my $helper = gated();

@@ -5,16 +5,21 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "symcached/negcache/negcache.h"
 #include "base/workdir.h"
+#include "symcached/store/store.h"
 
 #define T 1800000000
 
@@ -26,6 +31,17 @@ time_t time(time_t *t)
         *t = now;
     }
     return now;
+}
+
+/* Of the clock that tells when a folder has changed. */
+static time_t later;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, ts);
+
+    ts->tv_sec += id == CLOCK_REALTIME ? later : 0;
+    return rc;
 }
 
 static char root[] = "/tmp/symcache-absent.XXXXXX";
@@ -308,6 +324,189 @@ static void as_documented(void **state)
     fclose(f);
 }
 
+static void print_path(char buf[PATH_MAX], const char *name)
+{
+    snprintf(buf, PATH_MAX, "%s/%s", root, name);
+}
+
+#define FOLDER "a.pdb/0123456789ABCDEF0123456789ABCDEF1"
+
+static void make_folder(void)
+{
+    char path[PATH_MAX];
+
+    print_path(path, "a.pdb");
+    assert_int_equal(mkdir(path, 0755), 0);
+    print_path(path, FOLDER);
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *f;
+
+    print_path(path, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A former release had a file for each, which a new entry takes the place of;
+ * one of a file that is malformed still has. */
+static void own_files(void **state)
+{
+    static const char name[] = FOLDER "/a.pdb-v9.0.0.absent";
+    char path[PATH_MAX], text[64];
+
+    make_folder();
+    snprintf(text, sizeof(text), "notfound %d\nfrom a file\n", T - 1);
+    write_text(name, text);
+    print_path(path, name);
+    assert_true(find(&v9));
+    assert_string_equal(entry.text, "from a file");
+    assert_int_equal(negcache_forget(negcache, &store, &key, true), 1);
+    assert_false(find(&v9));
+
+    write_text(name, text);
+    put(&v9, NEGCACHE_NOTFOUND, "from the journal");
+    assert_int_equal(access(path, F_OK), -1);
+    assert_true(find(&v9));
+    assert_string_equal(entry.text, "from the journal");
+
+    put(&v9, NEGCACHE_MALFORMED, "bad");
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(find(&v9));
+    assert_int_equal(entry.reason, NEGCACHE_MALFORMED);
+    put(&v9, NEGCACHE_NOTFOUND, "gone");
+    assert_int_equal(access(path, F_OK), -1);
+    assert_true(find(&v9));
+    assert_int_equal(entry.reason, NEGCACHE_NOTFOUND);
+}
+
+/* Two helpers on one store: what one writes or takes back, the other knows. */
+static void two_helpers(void **state)
+{
+    struct negcache *first = negcache, *second = negcache_new(now);
+
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    negcache = second;
+    assert_true(find(&v9));
+    put(&v3, NEGCACHE_NOTFOUND, "y");
+    negcache = first;
+    assert_true(find(&v3));
+    assert_int_equal(negcache_forget(first, &store, &key, true), 2);
+    negcache = second;
+    assert_false(find(&v9));
+    assert_false(find(&v3));
+    negcache_free(second);
+    negcache = first;
+}
+
+/* The journal was removed: so was all that it says. */
+static void removed(void **state)
+{
+    char path[PATH_MAX];
+
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    print_path(path, ".absent");
+    assert_int_equal(unlink(path), 0);
+    assert_false(find(&v9));
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    assert_true(find(&v9));
+}
+
+/* A release that does not know the journal has dropped something since. */
+static void step_back(void **state)
+{
+    char path[PATH_MAX];
+    struct timespec times[2] = {{T, 0}, {T, 0}};
+
+    write_text(".forgotten", "\n");
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    print_path(path, ".forgotten");
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    print_path(path, ".absent");
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
+    assert_true(find(&v9));
+
+    times[0].tv_nsec = times[1].tv_nsec = 1;
+    print_path(path, ".forgotten");
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
+    assert_false(find(&v9));
+
+    /* this release tells both */
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    assert_int_equal(store_tell_forgotten(root), 0);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
+    assert_true(find(&v9));
+}
+
+/* Without a folder of the key, or with one that has not changed, no list of
+ * it is needed. */
+static void alone(void **state)
+{
+    struct timespec times[2] = {{1, 0}, {1, 0}};
+    char path[PATH_MAX];
+
+    assert_false(negcache_is_alone(negcache, &store, &key, &v9));
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    assert_true(negcache_is_alone(negcache, &store, &key, &v9));
+    assert_false(negcache_is_alone(negcache, &store, &key, &v3));
+
+    make_folder();
+    assert_false(negcache_is_alone(negcache, &store, &key, &v9));
+    negcache_set_alone(negcache, &store, &key, &v9);
+    assert_false(negcache_is_alone(negcache, &store, &key, &v9));
+
+    /* the folder is older than its clock's tick (utimensat() cannot set the
+     * time that counts, so the test's clock goes on) */
+    print_path(path, FOLDER);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    later = 10;
+    negcache_set_alone(negcache, &store, &key, &v9);
+    assert_true(negcache_is_alone(negcache, &store, &key, &v9));
+    write_text(FOLDER "/a.pdb-v9.0.0.symcache", "x");
+    assert_false(negcache_is_alone(negcache, &store, &key, &v9));
+    later = 0;
+}
+
+/* In memory and on disk there is room for so many; those that were added last
+ * stay, also when all is read again. */
+static void flood(void **state)
+{
+    static const unsigned n = 90000;
+    symcache_key_t first = key;
+    char path[PATH_MAX];
+    struct stat st;
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        key.age = i;
+        put(&v9, NEGCACHE_NOTFOUND, "msdl: 404; local: no such file");
+    }
+    key.age = 0;
+    assert_false(find(&v9));
+    for (i = n - 50000; i < n; i++) {
+        key.age = i;
+        assert_true(find(&v9));
+    }
+    print_path(path, ".absent");
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < 32 << 20);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
+    assert_true(find(&v9));
+    assert_int_equal(entry.since, T);
+    key = first;
+}
+
 /* Each reason is kept where its rule says, and for as long. */
 static void as_ruled(void **state)
 {
@@ -416,14 +615,23 @@ static void proved(void **state)
 /* What cannot be written is a failure, and for a short time only. */
 static void unwritable(void **state)
 {
-    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", "",
-                                  &v9, NEGCACHE_NOTFOUND, "x", 0,
-                                  "/dev/full/tmp"),
-                     -1);
-    assert_int_equal(errno, ENOTDIR);
-    assert_true(find(&v9));
-    assert_int_equal(entry.reason, NEGCACHE_ERROR);
-    assert_int_equal(entry.valid, 60);
+    static const enum negcache_reason reasons[] = {NEGCACHE_NOTFOUND,
+                                                   NEGCACHE_MALFORMED};
+    char full[] = "/dev/full";
+    size_t i;
+
+    store.root = full;
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
+                                      "", &v9, reasons[i], "x", 0,
+                                      "/dev/full/tmp"),
+                         -1);
+        assert_int_equal(errno, ENOTDIR);
+        assert_true(find(&v9));
+        assert_int_equal(entry.reason, NEGCACHE_ERROR);
+        assert_int_equal(entry.valid, 60);
+    }
+    store.root = root;
 }
 
 static int begin(void **state)
@@ -454,8 +662,9 @@ int main(void)
         TEST(malformed),     TEST(restart),       TEST(failures),
         TEST(many_failures), TEST(drop),          TEST(forget),
         TEST(as_documented), TEST(as_ruled),      TEST(unwritable),
-        TEST(hints),
-        TEST(proved),
+        TEST(hints),         TEST(proved),        TEST(own_files),
+        TEST(two_helpers),   TEST(removed),       TEST(step_back),
+        TEST(alone),         TEST(flood),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

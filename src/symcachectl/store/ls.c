@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
+#include "base/array.h"
+#include "base/journal.h"
 #include "proto/path.h"
 #include "symcachectl/settings.h"
 
@@ -35,6 +38,13 @@ struct version {
     int is_absent;
 };
 
+/* Of the journal of absent keys, the at-th one. */
+struct record {
+    char *text;
+    size_t path_len;
+    size_t at;
+};
+
 struct ls {
     struct settings settings;
     char **patterns;
@@ -48,6 +58,9 @@ struct ls {
     int failed;
     struct version versions[VERSIONS_MAX];
     int nversions;
+    struct record *records; /* of the journal of absent keys */
+    size_t nrecords;
+    size_t room;
 };
 
 /* Returns NULL if the folder has vanished or is not a folder; reports other
@@ -196,40 +209,49 @@ static void print_file(const struct ls *ls, const symcache_key_t *key,
     cJSON_Delete(object);
 }
 
-static void print_absent(const struct ls *ls, int at,
-                         const symcache_key_t *key, const char *id,
-                         const struct version *v)
+static void print_absent(const struct ls *ls, const symcache_key_t *key,
+                         const char *id, const symcache_version_t *of,
+                         const char *reason, const char *text, double since)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
-    char name[SYMCACHE_PATH_MAX + 1], entry[ABSENT_MAX];
-    const char *text;
     cJSON *object;
-    double since;
 
-    symcache_version_print(version, &v->version);
-    symcache_path_name(name, key, &v->version, SYMCACHE_FILE_ABSENT);
-    text = read_absent(at, name, entry, sizeof(entry), &since);
+    symcache_version_print(version, of);
     if (!ls->settings.is_json) {
         print_row(key, id, version, "absent", since);
         fputs("  ", stdout);
-        printable_put(stdout, entry);
+        printable_put(stdout, reason);
         fputs(": ", stdout);
         printable_put(stdout, text);
         putchar('\n');
         return;
     }
     object = cJSON_CreateObject();
-    if (v->kind != SYMCACHE_KIND_SYMCACHE) {
-        cJSON_AddStringToObject(object, "kind", symcache_kind_text(v->kind));
+    if (key->kind != SYMCACHE_KIND_SYMCACHE) {
+        cJSON_AddStringToObject(
+            object, "kind", symcache_kind_text((symcache_kind_e)key->kind));
     }
     cJSON_AddStringToObject(object, "pdb", key->name);
     cJSON_AddStringToObject(object, "id", id);
     cJSON_AddStringToObject(object, "version", version);
-    cJSON_AddStringToObject(object, "absent", entry);
+    cJSON_AddStringToObject(object, "absent", reason);
     cJSON_AddStringToObject(object, "reason", text);
     cJSON_AddNumberToObject(object, "since", since);
     printable_json(stdout, object);
     cJSON_Delete(object);
+}
+
+static void print_absent_file(const struct ls *ls, int at,
+                              const symcache_key_t *key, const char *id,
+                              const struct version *v)
+{
+    char name[SYMCACHE_PATH_MAX + 1], entry[ABSENT_MAX];
+    const char *text;
+    double since;
+
+    symcache_path_name(name, key, &v->version, SYMCACHE_FILE_ABSENT);
+    text = read_absent(at, name, entry, sizeof(entry), &since);
+    print_absent(ls, key, id, &v->version, entry, text, since);
 }
 
 static void list_build(struct ls *ls, int at, symcache_key_t *key,
@@ -258,7 +280,7 @@ static void list_build(struct ls *ls, int at, symcache_key_t *key,
             ls->bytes += v->size + v->gzip;
         }
         if (v->is_absent && !ls->only_present && ls->used_before == 0) {
-            print_absent(ls, dirfd(dir), key, id, v);
+            print_absent_file(ls, dirfd(dir), key, id, v);
             ls->absent++;
         }
     }
@@ -300,6 +322,97 @@ static void list_pdb(struct ls *ls, int at, const char *name)
     closedir(dir);
 }
 
+/* A journal_fn: keeps each record. */
+static void keep_record(void *arg, const char *text)
+{
+    struct ls *ls = arg;
+    char *copy = text != NULL ? strdup(text) : NULL;
+
+    if (copy == NULL || symc_array_need((void **)&ls->records, &ls->room,
+                                        ls->nrecords + 1,
+                                        sizeof(ls->records[0])) != 0) {
+        ls->failed = 1;
+        free(copy);
+        return;
+    }
+    ls->records[ls->nrecords] = (struct record){
+        .text = copy,
+        .path_len = strcspn(copy, "\t"),
+        .at = ls->nrecords,
+    };
+    ls->nrecords++;
+}
+
+static int compare_paths(const struct record *a, const struct record *b)
+{
+    size_t n = a->path_len < b->path_len ? a->path_len : b->path_len;
+    int order = memcmp(a->text, b->text, n);
+
+    return order != 0 ? order
+                      : (a->path_len > b->path_len) -
+                            (a->path_len < b->path_len);
+}
+
+/* By path; the records of one path in the order of the file. */
+static int compare_records(const void *a, const void *b)
+{
+    const struct record *left = a, *right = b;
+    int order = compare_paths(left, right);
+
+    return order != 0 ? order : (left->at > right->at) - (left->at < right->at);
+}
+
+/* Shows "<path>\t<reason>\t<since>\t<fingerprint>\t<spellings>\t<text>". */
+static void list_record(struct ls *ls, char *record)
+{
+    char *fields[6] = {record, NULL};
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_version_t version;
+    symcache_file_e file;
+    symcache_key_t key;
+    size_t i;
+
+    for (i = 1; i < 6 && (record = strchr(record, '\t')) != NULL; i++) {
+        *record++ = '\0';
+        fields[i] = record;
+    }
+    if (i < 6 ||
+        !symcache_path_file_parse(fields[0], strlen(fields[0]), &key, &version,
+                                  &file) ||
+        !symcache_key_supported(&key) || !is_wanted(ls, key.name)) {
+        return;
+    }
+    symcache_id_print(id, &key);
+    print_absent(ls, &key, id, &version, fields[1], fields[5],
+                 strtod(fields[2], NULL));
+    ls->absent++;
+}
+
+/* What the store's journal says to be absent. */
+static void list_absent(struct ls *ls, const char *root)
+{
+    struct journal journal = {0};
+    char path[PATH_MAX];
+    size_t i;
+
+    if (ls->only_present || ls->used_before != 0) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_ABSENT_FILE, root);
+    if (journal_read(&journal, path, keep_record, ls) != 0) {
+        ls->failed = 1;
+        command_fail(COMMAND_IO, path, strerror(errno));
+    }
+    qsort(ls->records, ls->nrecords, sizeof(ls->records[0]), compare_records);
+    for (i = 0; i < ls->nrecords; i++) {
+        /* the last one of a path counts */
+        if (i + 1 == ls->nrecords ||
+            compare_paths(&ls->records[i], &ls->records[i + 1]) != 0) {
+            list_record(ls, ls->records[i].text);
+        }
+    }
+}
+
 static void print_sums(const struct ls *ls)
 {
     char size[PRINTABLE_SIZE_MAX];
@@ -331,6 +444,7 @@ static int list_store(struct ls *ls, const char *root)
         list_pdb(ls, dirfd(dir), entry->d_name);
     }
     closedir(dir);
+    list_absent(ls, root);
     print_sums(ls);
     if (ls->failed) {
         return COMMAND_IO;

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include "base/id.h"
 #include "base/hash_table.h"
+#include "absences.h"
 #include "entry_file.h"
-#include "recall.h"
 #include "symcached/store/store.h"
 #include "proto/hints.h"
 #include "proto/path.h"
@@ -42,7 +42,7 @@ struct negcache {
     time_t started;
     struct table by_id;
     TAILQ_HEAD(failures, failure) by_age; /* oldest first */
-    struct recall *recall;
+    struct absences *absences;
 };
 
 const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
@@ -104,8 +104,8 @@ struct negcache *negcache_new(time_t started)
     }
     negcache->started = started;
     TAILQ_INIT(&negcache->by_age);
-    negcache->recall = recall_new();
-    if (negcache->recall == NULL) {
+    negcache->absences = absences_new();
+    if (negcache->absences == NULL) {
         negcache_free(negcache);
         return NULL;
     }
@@ -133,7 +133,7 @@ void negcache_free(struct negcache *negcache)
         failure_free(negcache, f);
     }
     table_free(&negcache->by_id);
-    recall_free(negcache->recall);
+    absences_free(negcache->absences);
     free(negcache);
 }
 
@@ -263,28 +263,21 @@ static bool find_error(struct negcache *negcache,
     return true;
 }
 
-/* Reads an entry, or has it from memory. */
-static bool recall_entry(struct negcache *negcache,
+/* An entry that is on disk: of an absent key in the journal, or, as all were
+ * in former releases, in a file of its own. */
+static bool find_on_disk(struct negcache *negcache,
                          const struct store_config *store,
                          const symcache_key_t *key,
                          const symcache_version_t *version,
                          struct written *found)
 {
-    struct recall_place place;
     char path[PATH_MAX];
 
-    if (!recall_place(&place, store->root, key, version)) {
-        return false;
-    }
-    if (recall_get(negcache->recall, &place, false, found)) {
+    if (absences_find(negcache->absences, store->root, key, version, found)) {
         return true;
     }
     entry_path(path, store, key, version);
-    if (!entry_read(AT_FDCWD, path, found)) {
-        return false;
-    }
-    recall_put(negcache->recall, &place, found);
-    return true;
+    return entry_read(AT_FDCWD, path, found);
 }
 
 bool negcache_is_alone(struct negcache *negcache,
@@ -292,10 +285,7 @@ bool negcache_is_alone(struct negcache *negcache,
                        const symcache_key_t *key,
                        const symcache_version_t *version)
 {
-    struct recall_place place;
-
-    return recall_place(&place, store->root, key, version) &&
-           recall_get(negcache->recall, &place, true, NULL);
+    return absences_is_alone(negcache->absences, store->root, key, version);
 }
 
 void negcache_set_alone(struct negcache *negcache,
@@ -303,11 +293,7 @@ void negcache_set_alone(struct negcache *negcache,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    struct recall_place place;
-
-    if (recall_place(&place, store->root, key, version)) {
-        recall_set_alone(negcache->recall, &place);
-    }
+    absences_set_alone(negcache->absences, store->root, key, version);
 }
 
 static bool find_written(struct negcache *negcache,
@@ -319,7 +305,7 @@ static bool find_written(struct negcache *negcache,
 {
     struct written found;
 
-    if (!recall_entry(negcache, store, key, version, &found) ||
+    if (!find_on_disk(negcache, store, key, version, &found) ||
         !in_force(negcache, store, cache, &found, why)) {
         return false;
     }
@@ -336,7 +322,7 @@ bool negcache_was_absent(struct negcache *negcache,
     struct written found;
     enum metric why;
 
-    return recall_entry(negcache, store, key, version, &found) &&
+    return find_on_disk(negcache, store, key, version, &found) &&
            negcache_rules[found.entry.reason].is_final &&
            !in_force(negcache, store, cache, &found, &why) &&
            why == METRIC_OUTDATED_TIME;
@@ -379,41 +365,19 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     return find_error(negcache, store, key, name, hints, version, entry);
 }
 
-static int write_entry(struct negcache *negcache,
-                       const struct store_config *store,
-                       const struct cache_config *cache,
-                       const symcache_key_t *key, const char *name,
-                       const symcache_version_t *version,
-                       enum negcache_reason reason, const char *text,
-                       const char *tmp)
+/* Writes an entry into a file of its own.  Without fsync(), because the event
+ * loop would wait for it: entry_read() ignores what a crash has cut off. */
+static int write_file(const struct written *written, const char *path,
+                      const char *tmp)
 {
-    struct negcache_entry entry;
-    bool by_name = negcache_rules[reason].by_name, ok;
-    enum metric why;
-    char path[PATH_MAX];
     FILE *f = fopen(tmp, "we");
+    bool ok;
 
     if (f == NULL) {
         return -1;
     }
-
-    /* A miss under one more name keeps the time of the earlier misses. */
-    if (!find_written(negcache, store, cache, key, version, &entry, &why) ||
-        entry.reason != reason || !by_name) {
-        memset(&entry, 0, sizeof(entry));
-        entry.reason = reason;
-        entry.since = time(NULL);
-    }
-    snprintf(entry.text, sizeof(entry.text), "%s", text);
-    if (by_name && name_variants_counts(store, name)) {
-        name_variants_add(&entry.variants, name);
-    }
-
-    /* Without fsync(), because the event loop would wait for it.
-     * entry_read() ignores an entry that a crash has cut off. */
-    ok = entry_print(f, store->fingerprint, &entry);
+    ok = entry_print(f, written->fingerprint, &written->entry);
     ok = fclose(f) == 0 && ok;
-    entry_path(path, store, key, version);
     if (!ok || store_rename(tmp, path) != 0) {
         int saved = errno;
 
@@ -422,6 +386,47 @@ static int write_entry(struct negcache *negcache,
         return -1;
     }
     return 0;
+}
+
+static int write_entry(struct negcache *negcache,
+                       const struct store_config *store,
+                       const struct cache_config *cache,
+                       const symcache_key_t *key, const char *name,
+                       const symcache_version_t *version,
+                       enum negcache_reason reason, const char *text,
+                       const char *tmp)
+{
+    struct written written = {.fingerprint = store->fingerprint};
+    struct negcache_entry *entry = &written.entry;
+    bool by_name = negcache_rules[reason].by_name;
+    enum metric why;
+    char path[PATH_MAX];
+
+    /* A miss under one more name keeps the time of the earlier misses. */
+    if (!find_written(negcache, store, cache, key, version, entry, &why) ||
+        entry->reason != reason || !by_name) {
+        memset(entry, 0, sizeof(*entry));
+        entry->reason = reason;
+        entry->since = time(NULL);
+    }
+    snprintf(entry->text, sizeof(entry->text), "%s", text);
+    if (by_name && name_variants_counts(store, name)) {
+        name_variants_add(&entry->variants, name);
+    }
+
+    /* Absent keys are many, and anybody may ask for them: they share a file.
+     * What is malformed has one each, for who walks the store. */
+    entry_path(path, store, key, version);
+    if (by_name) {
+        if (absences_add(negcache->absences, store->root, key, version,
+                         &written) != 0) {
+            return -1;
+        }
+        (void)unlink(path);
+        return 0;
+    }
+    (void)absences_remove(negcache->absences, store->root, key, version);
+    return write_file(&written, path, tmp);
 }
 
 static void note(struct negcache *negcache, const struct store_config *store,
@@ -501,6 +506,7 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
 
     entry_path(path, store, key, version);
     unlink(path);
+    (void)absences_remove(negcache->absences, store->root, key, version);
 
     print_id(id, store, key, "", NULL, version);
     f = failure_find(negcache, id);
@@ -633,11 +639,13 @@ unsigned negcache_forget(struct negcache *negcache,
         symcache_path_dir(folder, key);
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
         return forget_errors(negcache, prefix, key) +
+               absences_forget(negcache->absences, store->root, key, true) +
                forget_files(store, &each);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
-    n = forget_errors(negcache, prefix, NULL);
+    n = forget_errors(negcache, prefix, NULL) +
+        absences_forget(negcache->absences, store->root, key, false);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
     dir = opendir(path);

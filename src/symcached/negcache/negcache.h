@@ -3,7 +3,9 @@
  *
  * Negative cache entries: files known to be absent or unusable, with the
  * reason.  The rule of each reason says where its entries are kept.  On disk,
- * an entry is a file beside the SymCache files, <pdb>-v<M.m.p>.absent:
+ * those of absent keys share a file (absences.h).  What is malformed, and all
+ * entries of former releases, are files beside the SymCache files,
+ * <pdb>-v<M.m.p>.absent:
  *
  *   notfound 1795235000 0123456789abcdef\n
  *   local: no such file; msdl: 404\n
@@ -105,10 +107,10 @@ bool negcache_was_absent(struct negcache *negcache,
                          const symcache_version_t *version);
 
 /*
- * Is it known, without reading the folder of a key again, that there is an
- * entry of this version in it, and no file of the key's kind?  That is so after
- * negcache_find() has read the entry and negcache_set_alone() was called, as
- * long as the folder does not change; a minute at most.
+ * Is it known, without listing the folder of a key, that this version is absent
+ * and that there is no file of the key's kind?  That is so where there is no
+ * such folder, or after negcache_set_alone() as long as it does not change; a
+ * minute at most.
  */
 bool negcache_is_alone(struct negcache *negcache,
                        const struct store_config *store,

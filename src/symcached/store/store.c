@@ -321,6 +321,10 @@ int store_tell_forgotten(const char *root)
         rc = futimens(fd, NULL); /* which a full disk still takes */
     }
     close(fd);
+
+    /* the journal of absent keys knows of it: absences.c */
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_ABSENT_FILE, root);
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
     return rc;
 }
 

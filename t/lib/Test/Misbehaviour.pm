@@ -236,8 +236,10 @@ sub on_disk {
     my ($self, $row) = @_;
     my $pdb = lc $row->{pdb};
     my $base = "$row->{store}/$pdb/$row->{key}/$pdb-v9.0.0";
-    return map { $_ => $self->t->read_file("$base.$_") }
-        grep { -e $self->t->path("$base.$_") } qw(symcache absent);
+    my $absence = $self->t->absence("$base.absent");
+    return (defined $absence ? (absent => $absence) : (),
+        -e $self->t->path("$base.symcache")
+            ? (symcache => $self->t->read_file("$base.symcache")) : ());
 }
 
 sub begin {
@@ -338,16 +340,14 @@ sub sick {
         $self->rows;
 }
 
-# Puts a negative entry back by the time for which it is believed, as symcached
-# writes one: what it remembers of a folder holds while that does not change.
+# Puts a negative entry back by the time for which it is believed.
 sub grow_old {
     my ($self, $row) = @_;
     my $pdb = lc $row->{pdb};
     my $file = "$row->{store}/$pdb/$row->{key}/$pdb-v9.0.0.absent";
-    my $entry = $self->t->read_file($file);
+    my $entry = $self->t->absence($file);
     $entry =~ s/^(\w+) (\d+)/"$1 " . ($2 - $row->{seconds})/e or die $file;
-    rename $self->t->write_file("$file.new", $entry), $self->t->path($file)
-        or die "$file: $!";
+    $self->t->write_absence($file, $entry);
 }
 
 # Every fault ends, where that is up to the server.  What is remembered is

@@ -85,6 +85,58 @@ sub read_file {
 }
 
 # A file of the repository's t/data.
+# What a store says to be absent, in the form of an entry that has a file of its
+# own: "<reason> <time> <fingerprint>\n<text>\n[<spellings>\n]", by the path
+# that this file has; those in the store's journal and those with a file.
+sub absences {
+    my ($self, $store) = @_;
+    my %entry;
+    for my $line (split /\n/, $self->read_file("$store/.absent") // '') {
+        my (undef, $path, @of) = split /\t/, $line, -1;
+        next unless defined $path;
+        delete $entry{"$store/$path"};
+        next unless @of == 5;
+        my ($reason, $since, $fingerprint, $spellings, $text) = @of;
+        $entry{"$store/$path"} = "$reason $since $fingerprint\n$text\n"
+            . ($spellings eq '' ? '' : "$spellings\n");
+    }
+    for my $file (glob $self->path("$store/*/*/*.absent")) {
+        my $path = substr $file, length($self->dir) + 1;
+        $entry{$path} = $self->read_file($file) // '';
+    }
+    return \%entry;
+}
+
+# That of the path, or undef.
+sub absence {
+    my ($self, $path) = @_;
+    $path =~ s{^\Q$self->{dir}\E/}{};
+    my ($store) = $path =~ m{^(.*)/[^/]+/[^/]+/[^/]+$} or die $path;
+    return $self->absences($store)->{$path};
+}
+
+# Removes an entry from the journal, as another helper does that writes the
+# journal anew.
+sub remove_absence {
+    my ($self, $path) = @_;
+    my ($store, $of) = $path =~ m{^(.*)/([^/]+/[^/]+/[^/]+)$} or die $path;
+    my $journal = $self->read_file("$store/.absent");
+    if (defined $journal) {
+        $journal =~ s/^[0-9a-f]+\t\Q$of\E(?:\t.*)?\n//mg;
+        $self->write_file("$store/.absent.new", $journal);
+        rename $self->path("$store/.absent.new"), $self->path("$store/.absent")
+            or die "$store/.absent: $!";
+    }
+}
+
+# Puts an entry in place of one, in a file of its own.
+sub write_absence {
+    my ($self, $path, $text) = @_;
+    $self->remove_absence($path);
+    rename $self->write_file("$path.new", $text), $self->path($path)
+        or die "$path: $!";
+}
+
 sub data { "$top/t/data/$_[1]" }
 
 sub program { "$build/$_[1]" }

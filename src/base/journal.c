@@ -1,0 +1,228 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "hash_table.h"
+
+#define CHECKSUM_LEN 16
+#define LINE_MAX_    (CHECKSUM_LEN + 1 + JOURNAL_RECORD_MAX + 1)
+
+/* A file that is larger is none of ours: nothing of it is read. */
+#define SIZE_MAX_ ((off_t)256 << 20)
+
+/* It tells a record from what a crash has left of one; nobody else's file is
+ * read, so it need not be hard to forge. */
+static void print_checksum(char buf[CHECKSUM_LEN + 1], const char *record,
+                           size_t len)
+{
+    snprintf(buf, CHECKSUM_LEN + 1, "%016" PRIx64, table_hash(0, record, len));
+}
+
+static void take_line(char *line, size_t len, journal_fn fn, void *arg)
+{
+    char checksum[CHECKSUM_LEN + 1];
+    char *record = line + CHECKSUM_LEN + 1;
+
+    if (len <= CHECKSUM_LEN + 1 || len >= LINE_MAX_ ||
+        memchr(line, '\0', len) != NULL || line[CHECKSUM_LEN] != '\t') {
+        return;
+    }
+    line[len] = '\0';
+    print_checksum(checksum, record, len - CHECKSUM_LEN - 1);
+    if (memcmp(checksum, line, CHECKSUM_LEN) == 0) {
+        fn(arg, record);
+    }
+}
+
+/* Reads what is behind journal->read. */
+static int read_rest(struct journal *journal, int fd, off_t size,
+                     journal_fn fn, void *arg)
+{
+    size_t len = (size_t)(size - journal->read), n = 0;
+    char *text = malloc(len + 1), *line, *end;
+    ssize_t got = 1;
+
+    if (text == NULL) {
+        return -1;
+    }
+    while (n < len && got > 0) {
+        got = pread(fd, text + n, len - n, journal->read + (off_t)n);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0) {
+        int saved = errno;
+
+        free(text);
+        errno = saved;
+        return -1;
+    }
+    for (line = text; (end = memchr(line, '\n',
+                                    n - (size_t)(line - text))) != NULL;
+         line = end + 1) {
+        take_line(line, (size_t)(end - line), fn, arg);
+    }
+    journal->read += line - text;
+    journal->size = size;
+    free(text);
+    return 0;
+}
+
+/* There is another file, or none, or its records are no longer those that were
+ * read. */
+static void start_again(struct journal *journal, journal_fn fn, void *arg)
+{
+    if (journal->ino != 0) {
+        fn(arg, NULL);
+    }
+    memset(journal, 0, sizeof(*journal));
+}
+
+int journal_read(struct journal *journal, const char *path, journal_fn fn,
+                 void *arg)
+{
+    struct stat st;
+    int fd, rc;
+
+    if (stat(path, &st) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) {
+            return -1;
+        }
+        start_again(journal, fn, arg);
+        return 0;
+    }
+    if (st.st_ino == journal->ino && st.st_dev == journal->dev &&
+        st.st_size == journal->size) {
+        return 0;
+    }
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size > SIZE_MAX_) {
+        int saved = fd == -1 ? errno : EFBIG;
+
+        if (fd != -1) {
+            close(fd);
+        }
+        errno = saved;
+        return -1;
+    }
+    if (st.st_ino != journal->ino || st.st_dev != journal->dev ||
+        st.st_size < journal->size) {
+        start_again(journal, fn, arg);
+        journal->dev = st.st_dev;
+        journal->ino = st.st_ino;
+    }
+    rc = read_rest(journal, fd, st.st_size, fn, arg);
+    close(fd);
+    return rc;
+}
+
+static int write_line(struct journal *journal, int fd, const char *record)
+{
+    char line[1 + LINE_MAX_ + 1], checksum[CHECKSUM_LEN + 1];
+    size_t len = strlen(record), n;
+    struct stat st;
+    ssize_t put;
+
+    if (fstat(fd, &st) != 0) {
+        return -1;
+    }
+    print_checksum(checksum, record, len);
+    /* behind a line that was cut off, a new one begins */
+    n = (size_t)snprintf(line, sizeof(line), "%s%s\t%s\n",
+                         st.st_size > 0 && (st.st_ino != journal->ino ||
+                                            journal->read < st.st_size)
+                             ? "\n"
+                             : "",
+                         checksum, record);
+    put = write(fd, line, n);
+    if (put != (ssize_t)n) {
+        errno = put < 0 ? errno : ENOSPC;
+        return -1;
+    }
+    return 0;
+}
+
+int journal_append(struct journal *journal, const char *path,
+                   const char *record)
+{
+    struct stat written, named;
+    int fd, rc, saved, tries = 3;
+    bool gone;
+
+    if (strlen(record) > JOURNAL_RECORD_MAX) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    do {
+        fd = open(path,
+                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+                      O_CLOEXEC,
+                  0644);
+        if (fd == -1) {
+            return -1;
+        }
+        rc = write_line(journal, fd, record);
+        saved = errno;
+        /* another process may have written the file anew meanwhile */
+        gone = rc == 0 && fstat(fd, &written) == 0 &&
+               (stat(path, &named) != 0 || named.st_ino != written.st_ino);
+        close(fd);
+    } while (gone && --tries > 0);
+    errno = gone ? ESTALE : saved;
+    return gone ? -1 : rc;
+}
+
+static void new_path(char buf[PATH_MAX], const char *path)
+{
+    snprintf(buf, PATH_MAX, "%.4000s.new", path);
+}
+
+FILE *journal_rewrite_begin(const char *path)
+{
+    char tmp[PATH_MAX];
+    FILE *f;
+    int fd;
+
+    new_path(tmp, path);
+    (void)unlink(tmp);
+    fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    f = fd != -1 ? fdopen(fd, "w") : NULL;
+    if (f == NULL && fd != -1) {
+        close(fd);
+    }
+    return f;
+}
+
+void journal_rewrite_put(FILE *f, const char *record)
+{
+    char checksum[CHECKSUM_LEN + 1];
+
+    print_checksum(checksum, record, strlen(record));
+    fprintf(f, "%s\t%s\n", checksum, record);
+}
+
+int journal_rewrite_end(FILE *f, const char *path)
+{
+    char tmp[PATH_MAX];
+    bool failed = ferror(f) != 0;
+    int saved;
+
+    new_path(tmp, path);
+    failed = fclose(f) != 0 || failed;
+    if (failed || rename(tmp, path) != 0) {
+        saved = failed ? EIO : errno;
+        (void)unlink(tmp);
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A file of records that are appended, one a line, each behind a checksum:
+ *
+ *   0123456789abcdef<TAB>RECORD\n
+ *
+ * So a crash costs the last records at most: a line that was cut off, or that
+ * the disk has lost, is not a record.  Several processes may append, and each
+ * reads what the others have written; what is remembered of the file is only
+ * how far it was read.  Nothing is synced, see durable.h.
+ */
+#ifndef BASE_JOURNAL_H
+#define BASE_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* The longest record; it has no line end and no NUL. */
+#define JOURNAL_RECORD_MAX 8192
+
+/* How far a journal was read.  All zero: nothing of it. */
+struct journal {
+    dev_t dev;
+    ino_t ino;
+    off_t read; /* up to the end of a line */
+    off_t size; /* what is behind `read` is a line that was cut off */
+};
+
+/* record is NULL if there is another file, or none: what was read before is no
+ * longer said. */
+typedef void (*journal_fn)(void *arg, const char *record);
+
+/* Calls fn for each record that was not read yet, in the order in which they
+ * were written.  Returns 0; or -1 with errno, and then the next call reads what
+ * this one has not. */
+int journal_read(struct journal *journal, const char *path, journal_fn fn,
+                 void *arg);
+
+/* Appends a record, in a file that is made if there is none.  It is read like
+ * those of others.  Returns 0, or -1 with errno. */
+int journal_append(struct journal *journal, const char *path,
+                   const char *record);
+
+/*
+ * Writes the file anew: records are put into the stream that begin returns, or
+ * NULL with errno.  The end gives it its name; it returns 0, or -1 with errno,
+ * and then the former file is still there.
+ */
+FILE *journal_rewrite_begin(const char *path);
+void journal_rewrite_put(FILE *f, const char *record);
+int journal_rewrite_end(FILE *f, const char *path);
+
+#endif

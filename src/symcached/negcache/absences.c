@@ -1,0 +1,505 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "absences.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/hash_table.h"
+#include "base/journal.h"
+#include "proto/path.h"
+
+/* Of all stores: the oldest go for the next ones.  About 60,000 entries. */
+#define BYTES_MAX ((size_t)16 << 20)
+
+/* A journal may be so much larger than the records that count. */
+#define WASTE_MAX ((off_t)256 << 10)
+
+/* For so long, as there are file systems whose times are not to be relied
+ * on. */
+#define ALONE_MS 60000
+
+/* The times of files are rounded to a tick, or on some file systems to two
+ * seconds. */
+#define SETTLED_SECONDS 3
+
+struct absent_store {
+    LIST_ENTRY(absent_store) next;
+    struct absences *absences;
+    struct journal journal;
+    off_t bytes;     /* of the records that count */
+    bool is_read;    /* at least once */
+    bool is_damaged; /* is no journal: to be written anew */
+    char root[];
+};
+
+struct absence {
+    TAILQ_ENTRY(absence) age;
+    struct absent_store *store;
+    /* the key's folder when it was seen to have no file of its kind */
+    struct timespec changed;
+    dev_t dev;
+    ino_t ino; /* 0: it was not */
+    uint64_t seen_ms;
+    size_t size; /* of this, with its record */
+    char *rest;  /* of the record: what is behind the path */
+    char path[];
+};
+
+struct absences {
+    struct table by_folder; /* a key has few entries */
+    TAILQ_HEAD(, absence) by_age; /* oldest first */
+    LIST_HEAD(, absent_store) stores;
+    size_t bytes;
+};
+
+struct absences *absences_new(void)
+{
+    struct absences *absences = calloc(1, sizeof(*absences));
+
+    if (absences != NULL) {
+        TAILQ_INIT(&absences->by_age);
+    }
+    return absences;
+}
+
+/* The hash of the folder that a path lies in, or of a folder with its "/". */
+static uint64_t hash_of(const struct absent_store *store, const char *path)
+{
+    const char *end = strrchr(path, '/');
+
+    return table_hash((uintptr_t)store, path,
+                      end != NULL ? (size_t)(end - path) : strlen(path));
+}
+
+static void drop(struct absences *absences, struct absence *a)
+{
+    table_remove(&absences->by_folder, hash_of(a->store, a->path),
+                 (uintptr_t)a);
+    TAILQ_REMOVE(&absences->by_age, a, age);
+    absences->bytes -= a->size;
+    a->store->bytes -= (off_t)(strlen(a->path) + strlen(a->rest));
+    free(a);
+}
+
+void absences_free(struct absences *absences)
+{
+    struct absent_store *store;
+    struct absence *a;
+
+    if (absences == NULL) {
+        return;
+    }
+    while ((a = TAILQ_FIRST(&absences->by_age)) != NULL) {
+        drop(absences, a);
+    }
+    while ((store = LIST_FIRST(&absences->stores)) != NULL) {
+        LIST_REMOVE(store, next);
+        free(store);
+    }
+    table_free(&absences->by_folder);
+    free(absences);
+}
+
+static struct absence *find(struct absent_store *store, const char *path)
+{
+    uint64_t hash = hash_of(store, path);
+    struct absence *a;
+    size_t at = 0;
+
+    do {
+        a = (struct absence *)table_next(&store->absences->by_folder, hash,
+                                         &at);
+    } while (a != NULL && (a->store != store || strcmp(a->path, path) != 0));
+    return a;
+}
+
+static void add(struct absent_store *store, const char *record,
+                size_t path_len)
+{
+    struct absences *absences = store->absences;
+    size_t size = sizeof(struct absence) + strlen(record) + 2;
+    struct absence *a = malloc(size);
+
+    if (a == NULL) {
+        return;
+    }
+    memset(a, 0, sizeof(*a));
+    a->store = store;
+    a->size = size;
+    memcpy(a->path, record, path_len);
+    a->path[path_len] = '\0';
+    a->rest = a->path + path_len + 1;
+    memcpy(a->rest, record + path_len + 1, strlen(record + path_len + 1) + 1);
+    if (table_add(&absences->by_folder, hash_of(store, a->path),
+                  (uintptr_t)a) != 0) {
+        free(a);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&absences->by_age, a, age);
+    absences->bytes += size;
+    store->bytes += (off_t)(strlen(a->path) + strlen(a->rest));
+    while (absences->bytes > BYTES_MAX) {
+        drop(absences, TAILQ_FIRST(&absences->by_age));
+    }
+}
+
+/* A journal_fn. */
+static void take_record(void *arg, const char *record)
+{
+    struct absent_store *store = arg;
+    char path[SYMCACHE_PATH_MAX + 1];
+    struct absence *a, *next;
+    size_t len;
+
+    if (record == NULL) {
+        for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
+            next = TAILQ_NEXT(a, age);
+            if (a->store == store) {
+                drop(store->absences, a);
+            }
+        }
+        return;
+    }
+    len = strcspn(record, "\t");
+    if (len > SYMCACHE_PATH_MAX) {
+        return;
+    }
+    memcpy(path, record, len);
+    path[len] = '\0';
+    a = find(store, path);
+    if (a != NULL) {
+        drop(store->absences, a);
+    }
+    if (record[len] == '\t') {
+        add(store, record, len);
+    }
+}
+
+static void journal_path(char buf[PATH_MAX], const struct absent_store *store)
+{
+    snprintf(buf, PATH_MAX, "%.1024s/" SYMCACHE_ABSENT_FILE, store->root);
+}
+
+/*
+ * A release without this file drops entries, and says so to nginx, without
+ * touching the journal.  If one has run here since, what the journal says may
+ * have been forgotten, so nothing of it is believed.
+ */
+static void discard_if_outdated(const struct absent_store *store)
+{
+    char path[PATH_MAX];
+    struct stat journal, forgotten;
+
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_FORGOTTEN_FILE,
+             store->root);
+    if (stat(path, &forgotten) != 0) {
+        return;
+    }
+    journal_path(path, store);
+    if (stat(path, &journal) == 0 &&
+        (forgotten.st_mtim.tv_sec > journal.st_mtim.tv_sec ||
+         (forgotten.st_mtim.tv_sec == journal.st_mtim.tv_sec &&
+          forgotten.st_mtim.tv_nsec > journal.st_mtim.tv_nsec))) {
+        (void)unlink(path);
+    }
+}
+
+static int read_journal(struct absent_store *store)
+{
+    char path[PATH_MAX];
+    int rc;
+
+    if (!store->is_read) {
+        discard_if_outdated(store);
+        store->is_read = true;
+    }
+    journal_path(path, store);
+    rc = journal_read(&store->journal, path, take_record, store);
+    store->is_damaged = rc != 0 && errno == EFBIG;
+    return rc;
+}
+
+/* The store as its journal is now; NULL when out of memory. */
+static struct absent_store *store_of(struct absences *absences,
+                                     const char *root)
+{
+    struct absent_store *store;
+    size_t len = strlen(root) + 1;
+
+    LIST_FOREACH(store, &absences->stores, next)
+    {
+        if (strcmp(store->root, root) == 0) {
+            break;
+        }
+    }
+    if (store == NULL) {
+        store = calloc(1, sizeof(*store) + len);
+        if (store == NULL) {
+            return NULL;
+        }
+        store->absences = absences;
+        memcpy(store->root, root, len);
+        LIST_INSERT_HEAD(&absences->stores, store, next);
+    }
+    (void)read_journal(store);
+    return store;
+}
+
+/* Writes the records that count, oldest first. */
+static int rewrite(struct absent_store *store)
+{
+    char path[PATH_MAX], record[JOURNAL_RECORD_MAX + 1];
+    const struct absence *a;
+    FILE *f;
+
+    journal_path(path, store);
+    f = journal_rewrite_begin(path);
+    if (f == NULL) {
+        return -1;
+    }
+    TAILQ_FOREACH(a, &store->absences->by_age, age)
+    {
+        if (a->store == store) {
+            snprintf(record, sizeof(record), "%s\t%s", a->path, a->rest);
+            journal_rewrite_put(f, record);
+        }
+    }
+    return journal_rewrite_end(f, path) != 0 ? -1 : read_journal(store);
+}
+
+/* Appends a record and takes it in, as if somebody else had written it. */
+static int write_record(struct absent_store *store, const char *record)
+{
+    char path[PATH_MAX];
+
+    if ((store->is_damaged ||
+         store->journal.size > 2 * store->bytes + WASTE_MAX) &&
+        rewrite(store) != 0) {
+        return -1;
+    }
+    journal_path(path, store);
+    return journal_append(&store->journal, path, record) != 0
+               ? -1
+               : read_journal(store);
+}
+
+/* What is forgotten must not come back.  Where that cannot be written down,
+ * nothing that the journal says is believed any more. */
+static void take_back(struct absent_store *store, const char *path)
+{
+    char journal[PATH_MAX];
+    struct absence *a;
+
+    if (write_record(store, path) != 0) {
+        journal_path(journal, store);
+        (void)unlink(journal);
+        (void)read_journal(store);
+    }
+    a = find(store, path);
+    if (a != NULL) {
+        drop(store->absences, a);
+    }
+}
+
+/* Reads "<reason>\t<time>\t<fingerprint>\t<spellings>\t<text>". */
+static bool parse(const char *rest, struct written *written)
+{
+    struct negcache_entry *entry = &written->entry;
+    char *end;
+    size_t n = strcspn(rest, "\t");
+    unsigned i;
+
+    for (i = 0; i < NEGCACHE_REASONS; i++) {
+        if (negcache_rules[i].by_name && strlen(negcache_rules[i].name) == n &&
+            memcmp(negcache_rules[i].name, rest, n) == 0) {
+            break;
+        }
+    }
+    if (i == NEGCACHE_REASONS || rest[n] != '\t') {
+        return false;
+    }
+    memset(written, 0, sizeof(*written));
+    entry->reason = (enum negcache_reason)i;
+    entry->since = (time_t)strtoll(rest + n + 1, &end, 10);
+    if (*end != '\t') {
+        return false;
+    }
+    written->has_fingerprint = true;
+    written->fingerprint = strtoull(end + 1, &end, 16);
+    if (*end != '\t') {
+        return false;
+    }
+    rest = end + 1;
+    n = strcspn(rest, "\t");
+    snprintf(entry->variants.text, sizeof(entry->variants.text), "%.*s",
+             (int)n, rest);
+    rest += n + (rest[n] == '\t');
+    snprintf(entry->text, sizeof(entry->text), "%s", rest);
+    return true;
+}
+
+static struct absence *find_key(struct absences *absences, const char *root,
+                                const symcache_key_t *key,
+                                const symcache_version_t *version)
+{
+    struct absent_store *store = store_of(absences, root);
+    char path[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_file(path, key, version, SYMCACHE_FILE_ABSENT);
+    return store != NULL ? find(store, path) : NULL;
+}
+
+bool absences_find(struct absences *absences, const char *root,
+                   const symcache_key_t *key,
+                   const symcache_version_t *version, struct written *written)
+{
+    const struct absence *a = find_key(absences, root, key, version);
+
+    return a != NULL && parse(a->rest, written);
+}
+
+int absences_add(struct absences *absences, const char *root,
+                 const symcache_key_t *key, const symcache_version_t *version,
+                 const struct written *written)
+{
+    const struct negcache_entry *entry = &written->entry;
+    struct absent_store *store = store_of(absences, root);
+    char record[JOURNAL_RECORD_MAX + 1], *p;
+    size_t n;
+
+    if (store == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    n = symcache_path_file(record, key, version, SYMCACHE_FILE_ABSENT);
+    snprintf(record + n, sizeof(record) - n,
+             "\t%s\t%lld\t%016" PRIx64 "\t%s\t",
+             negcache_rules[entry->reason].name, (long long)entry->since,
+             written->fingerprint, entry->variants.text);
+    n += strlen(record + n);
+    snprintf(record + n, sizeof(record) - n, "%s", entry->text);
+    for (p = record + n; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+            *p = ' ';
+        }
+    }
+    return write_record(store, record);
+}
+
+bool absences_remove(struct absences *absences, const char *root,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version)
+{
+    struct absence *a = find_key(absences, root, key, version);
+    char path[SYMCACHE_PATH_MAX + 1];
+
+    if (a == NULL) {
+        return false;
+    }
+    snprintf(path, sizeof(path), "%s", a->path);
+    take_back(a->store, path);
+    return true;
+}
+
+/* An entry below a folder, which ends with "/", or NULL. */
+static struct absence *find_below(struct absent_store *store,
+                                  const char *folder, bool has_id)
+{
+    uint64_t hash = hash_of(store, folder);
+    size_t len = strlen(folder), at = 0;
+    struct absence *a;
+
+    if (has_id) {
+        do {
+            a = (struct absence *)table_next(&store->absences->by_folder, hash,
+                                             &at);
+        } while (a != NULL && (a->store != store ||
+                               strncmp(a->path, folder, len) != 0));
+        return a;
+    }
+    TAILQ_FOREACH(a, &store->absences->by_age, age)
+    {
+        if (a->store == store && strncmp(a->path, folder, len) == 0) {
+            break;
+        }
+    }
+    return a;
+}
+
+unsigned absences_forget(struct absences *absences, const char *root,
+                         const symcache_key_t *key, bool has_id)
+{
+    struct absent_store *store = store_of(absences, root);
+    char folder[SYMCACHE_PATH_MAX + 2], path[SYMCACHE_PATH_MAX + 1];
+    struct absence *a;
+    unsigned n = 0;
+
+    symcache_path_dir(path, key);
+    snprintf(folder, sizeof(folder), "%s/", has_id ? path : key->name);
+    while (store != NULL && (a = find_below(store, folder, has_id)) != NULL) {
+        snprintf(path, sizeof(path), "%s", a->path);
+        take_back(store, path);
+        n++;
+    }
+    return n;
+}
+
+/* Looks at the folder of a key.  Returns false if there is none. */
+static bool look_at_folder(const char *root, const symcache_key_t *key,
+                           struct stat *st)
+{
+    char relative[SYMCACHE_PATH_MAX + 1], path[PATH_MAX];
+
+    symcache_path_dir(relative, key);
+    snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
+    if (stat(path, st) == 0) {
+        return true;
+    }
+    /* what cannot be seen may be there */
+    st->st_ino = 0;
+    return errno != ENOENT;
+}
+
+bool absences_is_alone(struct absences *absences, const char *root,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version)
+{
+    const struct absence *a = find_key(absences, root, key, version);
+    struct stat st;
+
+    return a != NULL &&
+           (!look_at_folder(root, key, &st) ||
+            (a->ino != 0 && a->ino == st.st_ino && a->dev == st.st_dev &&
+             a->changed.tv_sec == st.st_ctim.tv_sec &&
+             a->changed.tv_nsec == st.st_ctim.tv_nsec &&
+             clock_since(a->seen_ms) < ALONE_MS));
+}
+
+void absences_set_alone(struct absences *absences, const char *root,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    struct absence *a = find_key(absences, root, key, version);
+    struct timespec now;
+    struct stat st;
+
+    if (a == NULL || !look_at_folder(root, key, &st) || st.st_ino == 0 ||
+        clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+        now.tv_sec - st.st_ctim.tv_sec < SETTLED_SECONDS) {
+        return;
+    }
+    a->dev = st.st_dev;
+    a->ino = st.st_ino;
+    a->changed = st.st_ctim;
+    a->seen_ms = clock_ms();
+}
