@@ -169,7 +169,7 @@ $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{'symcached/job'} .= ' debuginfo'; # of what our converter says
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{symbolicated_worker} = 'sandbox worker_pool base json reports/profile'
+$may{symbolicated_worker} = 'sandbox worker_pool base json symbolication reports/profile'
     . ' derived/cficache derived/symcache'
     . ' reports/apple reports/crash reports/minidump reports/multipart';
 $may{symcached_sandboxed} =

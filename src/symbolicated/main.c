@@ -43,7 +43,8 @@ struct daemon {
     struct settings *settings;
     struct listener listener;
     struct workers workers;
-    int *spawners; /* a socket for each thread; NULL: there is no spawner */
+    int *spawners; /* a socket for each thread that needs workers */
+    unsigned nspawners;
     int spool;     /* the folder of large bodies, open; -1: there is none */
     struct reporter *reporter;
     struct config_watch *watch;
@@ -309,26 +310,35 @@ static int lock(struct daemon *d, char *error, size_t size)
     return sandbox_serve(&allowed, error, size);
 }
 
-/* Makes the process that starts others, unless no kind of request needs one.
- * Returns 0, or -1 with a sentence in error. */
+/* Are there requests whose bodies workers read? */
+static bool needs_workers(const struct symbolication_config *config)
+{
+    return config->profile.enabled ||
+           (config->symbolicator.enabled &&
+            (config->symbolicator.minidump.enabled ||
+             config->symbolicator.apple.enabled));
+}
+
+/* Makes the process that starts others.  Returns 0, or -1 with a sentence in
+ * error. */
 static int start_spawner(struct daemon *d, char *error, size_t size)
 {
     static char *const argv[] = {"symbolicated-worker", "--serve", NULL};
-    const struct symbolicator_config *config =
-        &d->settings->symbolication->symbolicator;
-    unsigned n = count_threads(d->settings);
+    unsigned n = needs_workers(d->settings->symbolication)
+                     ? count_threads(d->settings)
+                     : 0;
 
-    if (!d->settings->symbolication->profile.enabled &&
-        (!config->enabled ||
-         (!config->minidump.enabled && !config->apple.enabled))) {
-        return 0;
-    }
-    d->spawners = calloc(n, sizeof(d->spawners[0]));
+    d->spawners = calloc(n + 1, sizeof(d->spawners[0]));
     if (d->spawners == NULL) {
         snprintf(error, size, "out of memory");
         return -1;
     }
-    return spawner_start(argv, d->spawners, n, error, size);
+    if (spawner_start(argv, d->spawners, n + 1, error, size) != 0) {
+        return -1;
+    }
+    d->nspawners = n;
+    demangler_start(d->spawners[n]);
+    return 0;
 }
 
 static int start_workers(struct daemon *d, char *error, size_t size)
@@ -343,8 +353,7 @@ static int start_workers(struct daemon *d, char *error, size_t size)
     d->workers.n = n;
     for (i = 0; i < n; i++) {
         d->workers.list[i] = worker_new(
-            &d->workers, d->spawners != NULL ? d->spawners[i] : -1,
-            d->settings);
+            &d->workers, i < d->nspawners ? d->spawners[i] : -1, d->settings);
         if (d->workers.list[i] == NULL) {
             snprintf(error, size, "out of memory or descriptors");
             return -1;
@@ -397,7 +406,6 @@ static int start(struct daemon *d, struct config *config)
         d->watch = config_watch_new(d->base, config, on_stale, d);
     }
     if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
-        demangler_start(error, sizeof(error)) != 0 ||
         start_spawner(d, error, sizeof(error)) != 0 ||
         open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
         lock(d, error, sizeof(error)) != 0 ||

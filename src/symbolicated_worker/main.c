@@ -12,9 +12,11 @@
 #include "reports/crash/crash.h"
 #include "reports/profile/profile.h"
 #include "sandbox/sandbox.h"
+#include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
 #include "apple.h"
 #include "minidump.h"
+#include "name.h"
 #include "profile.h"
 
 #define NAME "symbolicated-worker"
@@ -26,7 +28,8 @@ int main(int argc, char **argv)
 {
     static const struct work_kind kinds[] = {{CRASH_MINIDUMP, minidump_work},
                                              {CRASH_APPLE, apple_work},
-                                             {PROFILE_WORK, profile_work}};
+                                             {PROFILE_WORK, profile_work},
+                                             {LINKAGE_WORK, name_work}};
     char error[256];
 
     if (argc < 2 || strcmp(argv[1], "--serve") != 0) {

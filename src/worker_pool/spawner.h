@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* One of the daemon's threads. */
-#define SPAWNER_CHANNELS_MAX 1024
+/* One of each of the daemon's threads, and one for names. */
+#define SPAWNER_CHANNELS_MAX 1025
 
 enum spawner_order { SPAWNER_START = 1, SPAWNER_KILL };
 

@@ -22,6 +22,7 @@
 #include "derived/symcache/symcache.h"
 
 #define LINKAGE_NAME_MAX 8192     /* bytes of longer names stay as they are */
+#define LINKAGE_WORK 32           /* the kind of a worker's body that is one */
 #define LINKAGE_READABLE_MAX 4096 /* and those whose readable form is longer */
 
 /* Could this be such a name, for a function of this language (SYMC_NONE:
