@@ -97,6 +97,7 @@ static void read_thread(struct minidump *dump, struct minidump_thread *t,
 {
     memset(t, 0, sizeof(*t));
     t->id = get32(dump, p);
+    t->teb = get64(dump, p + 16);
     t->stack_start = get64(dump, p + 24);
     if (get32(dump, p + 32) != 0 && get32(dump, p + 36) != 0) {
         t->stack = bytes_located(dump, p + 32);

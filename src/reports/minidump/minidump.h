@@ -78,6 +78,7 @@ struct minidump_thread {
     struct minidump_bytes context;
     struct minidump_bytes stack; /* where the dump says that it is */
     uint64_t stack_start;
+    uint64_t teb; /* address of its block, on Windows */
     bool is_writer; /* it wrote the dump, and is not walked */
     const uint8_t *own_frames; /* for minidump_own_frame() */
     uint32_t num_own_frames;
@@ -155,6 +156,11 @@ void minidump_free(struct minidump *dump);
 bool minidump_thread(const struct minidump *dump, size_t thread,
                      struct stackwalk_registers *registers,
                      struct stackwalk_memory *stack);
+
+/* Writes the name of what GetLastError() would have returned in a thread of
+ * Windows.  Returns false if the dump does not have it. */
+bool minidump_last_error(const struct minidump *dump, size_t thread,
+                         char text[MINIDUMP_REASON]);
 
 /* Reads one of the thread's own frames, below num_own_frames. */
 struct minidump_own_frame

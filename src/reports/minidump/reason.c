@@ -13,6 +13,7 @@
 #define ACCESS_VIOLATION 0xc0000005
 #define IN_PAGE_ERROR 0xc0000006
 #define STACK_BUFFER_OVERRUN 0xc0000409
+#define LAST_ERROR 13 /* pointers before it in a thread's block (TEB) */
 
 static void write_text(struct minidump *dump, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -57,13 +58,13 @@ static const char *exception_name(uint32_t code)
 }
 
 /* The name of a code that is not an exception's. */
-static void windows_error(struct minidump *dump, uint32_t code)
+static void windows_error(char text[MINIDUMP_REASON], uint32_t code)
 {
     const char *facility, *name = names_find(NAMES_WIN_ERROR, code);
 
     name = name != NULL ? name : names_find(NAMES_NTSTATUS, code);
     if (name != NULL) {
-        write_text(dump, "%s", name);
+        snprintf(text, MINIDUMP_REASON, "%s", name);
         return;
     }
     facility = (code & 0xf0000000) != 0
@@ -71,9 +72,9 @@ static void windows_error(struct minidump *dump, uint32_t code)
                    : NULL;
     name = names_find(NAMES_WIN_ERROR, code & 0xffff);
     if (facility != NULL && name != NULL) {
-        write_text(dump, "%s / %s", facility, name);
+        snprintf(text, MINIDUMP_REASON, "%s / %s", facility, name);
     } else {
-        write_text(dump, "unknown 0x%08x", code);
+        snprintf(text, MINIDUMP_REASON, "unknown 0x%08x", code);
     }
 }
 
@@ -98,8 +99,27 @@ static void windows(struct minidump *dump)
     } else if (name != NULL) {
         write_text(dump, "%s", name);
     } else {
-        windows_error(dump, e->code);
+        windows_error(dump->reason, e->code);
     }
+}
+
+bool minidump_last_error(const struct minidump *dump, size_t thread,
+                         char text[MINIDUMP_REASON])
+{
+    const struct stackwalk_memory *memory;
+    uint64_t teb = dump->threads[thread].teb, address;
+
+    if (dump->cpu == STACKWALK_UNKNOWN) {
+        return false;
+    }
+    address = teb + LAST_ERROR * stackwalk_cpus[dump->cpu].word;
+    memory = address >= teb ? memory_at(dump, address) : NULL;
+    if (memory == NULL || memory->size - (address - memory->start) < 4) {
+        return false;
+    }
+    windows_error(text,
+                  get32(dump, memory->data + (address - memory->start)));
+    return true;
 }
 
 /* Linux ----------------------------------------------------------------------

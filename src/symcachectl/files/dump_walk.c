@@ -159,8 +159,12 @@ static cJSON *walk_thread(struct dump_walk *w, struct stackwalk *walk,
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
     cJSON *object = cJSON_CreateObject();
+    char error[MINIDUMP_REASON];
 
     add_number(object, "thread_id", t->id);
+    if (minidump_last_error(&w->dump, thread, error)) {
+        add_text(object, "last_error", error);
+    }
     if (t->name != NULL) {
         add_text(object, "thread_name", t->name);
     }

@@ -164,7 +164,7 @@ static cJSON *describe_thread(const struct report *r, const cJSON *thread,
     add(object, "frame_count", cJSON_CreateNumber(n));
     add_copy(object, "thread_name", get(thread, "thread_name"));
     add_copy(object, "thread_id", get(thread, "thread_id"));
-    add(object, "last_error_value", cJSON_CreateNull());
+    add_copy(object, "last_error_value", get(thread, "last_error"));
     add(object, "frames", frames);
     return object;
 }
@@ -191,8 +191,9 @@ static void add_debug_id(cJSON *object, const char *id)
         cJSON_CreateString(n > 0 ? text : "000000000000000000000000000000000"));
 }
 
+/* has_frames: so symbols were looked for */
 static cJSON *describe_module(const struct report *r, const cJSON *module,
-                              const cJSON *named)
+                              bool has_frames, const cJSON *named)
 {
     static const char *const unknown[] = {"cert_subject", "symbol_url", NULL};
     cJSON *object = cJSON_CreateObject();
@@ -214,7 +215,8 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
         cJSON_CreateBool(strcmp(status, "found") == 0));
     add(object, "missing_symbols",
         cJSON_CreateBool(strcmp(status, "found") != 0 &&
-                         strcmp(status, "unused") != 0));
+                         (strcmp(status, "unused") != 0 ||
+                          has_frames)));
     add(object, "corrupt_symbols",
         cJSON_CreateBool(strcmp(status, "malformed") == 0));
     add_nulls(object, unknown);
@@ -321,7 +323,28 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
 struct described {
     double number;
     cJSON *object;
+    bool has_frames;
 };
+
+/* Marks the modules, of which there are n, that frames are in. */
+static void find_frames(const struct report *r, struct described *list,
+                        size_t n)
+{
+    const cJSON *thread, *frame;
+    double module;
+
+    cJSON_ArrayForEach(thread, get(r->walked, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame, get(thread, "frames"))
+        {
+            module = printable_number(frame, "module");
+            if (get(frame, "module") != NULL && module >= 0 &&
+                module < (double)n) {
+                list[(size_t)module].has_frames = true;
+            }
+        }
+    }
+}
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -341,12 +364,15 @@ static cJSON *describe_modules(const struct report *r, const cJSON *answer)
     if (list == NULL) {
         command_no_memory();
     }
+    find_frames(r, list, n);
     n = 0;
     named = named != NULL ? named->child : NULL;
     cJSON_ArrayForEach(module, r->modules)
     {
         list[n].number = printable_number(module, "number");
-        list[n++].object = describe_module(r, module, named);
+        list[n].object =
+            describe_module(r, module, list[n].has_frames, named);
+        n++;
         named = named != NULL ? named->next : NULL;
     }
     qsort(list, n, sizeof(list[0]), compare_numbers);
