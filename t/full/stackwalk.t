@@ -3,6 +3,7 @@
 # minidump-stackwalk, which makes stacks of crash dumps with Breakpad's text
 # from a symbol server, before nginx and symcached: it says of dumps of Windows
 # and Linux what it says with the files at hand.  It asks for nothing but text.
+# Where sources have native files alone, the text is made of them.
 
 use strict;
 use warnings;
@@ -147,9 +148,12 @@ sub asked {
 
 # --- the client
 
-# Starts it on a dump, with the texts of a folder or of the server.
+# Starts it on a dump, or the file of one, with the texts of a folder or of the
+# server.
 sub start {
     my ($dump, @symbols) = @_;
+    my $file = $dump =~ m{/} ? $dump : $t->data("minidump/$dump.dmp");
+    $dump =~ s{.*/}{};
     my $out = "$dump." . ++$runs{$dump} . '.json';
     my $pid = fork() // die "fork: $!";
     if ($pid == 0) {
@@ -157,8 +161,8 @@ sub start {
         open STDIN, '<', '/dev/null';
         open STDOUT, '>', $t->path($out);
         open STDERR, '>', $t->path("$out.err");
-        exec $stackwalk, '--json', '--no-interactive', @symbols,
-            $t->data("minidump/$dump.dmp") or POSIX::_exit(127);
+        exec $stackwalk, '--json', '--no-interactive', @symbols, $file
+            or POSIX::_exit(127);
     }
     return [$pid, $out];
 }
@@ -178,7 +182,7 @@ sub says {
     my ($pid, $out) = @$run;
     waitpid $pid, 0;
     my $said = eval { JSON::PP::decode_json($t->read_file($out)) }
-        or die $t->read_file("$out.err");
+        or return { error => $t->read_file("$out.err") };
     delete $_->{symbol_url} for @{ $said->{modules} };
     return $said;
 }
@@ -247,6 +251,96 @@ for my $dump (sort keys %dumps) {
     is_deeply says(start_asking($dump, "$dump.d")), $known, '- its next start';
     end();
 }
+
+# --- native files alone, and all real dumps
+
+my $real = $t->path('real');
+mkdir $real or die $!;
+system('zstd -qdc --long=24 ' . $t->data('minidump/real.tar.zst')
+    . " | tar xf - -C '$real'") == 0 or die;
+link $t->data('minidump/ring/libring.dmp'), "$real/dumps/ring.dmp"
+    or system('cp', $t->data('minidump/ring/libring.dmp'), "$real/dumps/ring.dmp");
+
+# What dump_syms wrote of a file, or our converter; its module's line tells
+# where clients look for it.
+sub dump_text {
+    my ($file, $text) = @_;
+    $text //= qx(@{[$t->program('pdb2symcache')]} --kind breakpad -o - $file);
+    my ($id, $name) = $text =~ /^MODULE \S+ \S+ (\S+) (\S+)/ or die $file;
+    my $path = "$name/$id/" . ($name =~ s/\.pdb$//r) . '.sym';
+    my $sym = $t->write_file("dumped/$path", $text);
+    for (['symcache', '9.0.0'], ['cficache', '1.0.0']) {
+        my ($kind, $version) = @$_;
+        my $made = $t->write_file("made/$name/$id/$name-v$version.$kind", '');
+        system($t->program('pdb2symcache'), '--kind', $kind, $sym, '-o', $made)
+            == 0 or die $sym;
+    }
+    return $path;
+}
+
+sub unpacked {
+    my ($packed) = @_;
+    return scalar qx(zstd -qdc @{[$t->data($packed)]});
+}
+
+my $linux = $t->write_file('crash', unpacked('cfi/crash-linux-amd64.zst'));
+my $macos = $t->write_file('macos/crash', unpacked('cfi/crash-macos-amd64.zst'));
+my $ring = $t->data('minidump/ring/libring.so');
+my %texts = (
+    'sym-windows-mini' => dump_text($t->data('pdb/crash.pdb'),
+        unpacked('convert/breakpad/msvc-crash.sym.zst')),
+    'sym-linux-mini' => dump_text($linux),
+    'sym-macos-mini' => dump_text($macos),
+    ring => dump_text($ring),
+);
+for ([$linux, 'elf-buildid-sym', 'debug'], [$ring, 'elf-buildid-sym', 'debug']) {
+    my ($file, $kind, $suffix) = @$_;
+    my ($build) = qx(readelf -n $file) =~ /Build ID: (\w+)/ or die $file;
+    $t->write_file("native/_.$suffix/$kind-$build/_.$suffix",
+        $t->read_file($file));
+}
+my ($uuid) = $texts{'sym-macos-mini'} =~ m{/(\w{32})};
+$t->write_file("native/_.dwarf/mach-uuid-sym-\L$uuid\E/_.dwarf",
+    $t->read_file($macos));
+my $crash = "crash.pdb/$Test::Symcache::key{'crash.pdb'}/crash.pdb";
+$t->write_file("native/$crash", $t->read_file($t->data('pdb/crash.pdb')));
+
+for my $layout (qw(symstore ssqp)) {
+    $config->{sources}{$layout} = { type => 'filesystem', layout => $layout,
+        path => $t->path('native') };
+}
+$config->{stores}{default}{sources} = [qw(symstore ssqp)];
+$config->{stores}{default}{transcoders} = [{ version => '9.0.0',
+    command => ['pdb2symcache', '-pdb', '{pdb}'] }];
+local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
+begin('60s');
+
+# Compilers write the name in another way.
+sub same_names {
+    my ($said) = @_;
+    return JSON::PP->new->utf8->decode(JSON::PP->new->canonical->utf8->encode(
+        $said) =~ s/`anonymous namespace'/(anonymous namespace)/gr);
+}
+
+my $seen = 0;
+for my $file (sort glob "$real/dumps/*.dmp") {
+    my ($dump) = $file =~ m{([^/]+)\.dmp$};
+    my $known = says(start($file, '--symbols-path', $t->path('dumped')));
+    my $run = start_asking($file, "real.$dump");
+    is_deeply same_names(says($run)), same_names($known),
+        "$dump: native files, and what was dumped of them";
+    $seen++ if $texts{$dump}
+        && (grep { $_->{function} } map { @{ $_->{frames} } } @{ $known->{threads} });
+    my $ours = $t->program('symcachectl');
+    my $json = `$ours minidump --schema socorro --root $dir/made $file 2>/dev/null`;
+    is_deeply comparable(eval { JSON::PP::decode_json($json) } // {}),
+        comparable($known->{error} ? {} : $known), '- symcachectl says the same';
+    next if !$texts{$dump};
+    is scalar(grep { $_ eq "$texts{$dump} 200" } asked()), 1,
+        '- the text was made' or diag join "\n", $texts{$dump}, asked(), $t->read_file("access$n.log");
+}
+is $seen, 4, 'four of them have names';
+end();
 $t->allow_log(qr/./);
 
 $t->finish;
