@@ -150,6 +150,7 @@ struct tier_config {
     uint64_t max_object; /* bytes of a file that is stored or taken */
     uint64_t part_size;  /* s3: what is larger is stored in such parts */
     char *mac_key;       /* secret, or NULL */
+    char *written;       /* how the file has it, as JSON; may have secrets */
     bool read_only;
     /* s3: clients may get uploaded files there by a URL that is good for so
      * many seconds, below the other URL; or 0 */
@@ -348,6 +349,7 @@ struct tenants_config {
     unsigned idle;  /* seconds until one that is not asked is removed */
     char **hosts;   /* "name:port" that may be at an internal address */
     size_t nhosts;
+    struct tier_config *tier; /* of their files, or NULL */
 };
 
 /* One kind of event. */

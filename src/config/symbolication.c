@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "proto/url.h"
+#include "tier.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symbolicated.sock"
 
@@ -251,6 +252,34 @@ static int read_root(struct config_reader *r, const cJSON *item,
                : 0;
 }
 
+/*
+ * Names of guests' stores are an HMAC with a key of the fleet, so that nobody
+ * else can tell or try where the files of a client are.  The tier's process is
+ * another one, without our environment.
+ */
+static int read_tenants_tier(struct config_reader *r, const cJSON *item,
+                             const struct config_field *field, void *at)
+{
+    struct tier_config **tier = at;
+
+    if (config_store_tier(r, item, field, at) != 0 || *tier == NULL) {
+        return r->types == NULL ? 0 : -1;
+    }
+    if ((*tier)->kind == TIER_SYMCACHE) {
+        return config_error(r, item, "is another SymCache server, which has "
+                                     "no files of clients' sources");
+    }
+    if ((*tier)->mac_key == NULL) {
+        return config_error(r, item, "has no \"mac_key\", with which names "
+                                     "of clients' stores are made there");
+    }
+    return strstr((*tier)->written, "\"$") != NULL
+               ? config_error(r, item, "has variables of the environment, "
+                                       "where clients' sources need \"@\" "
+                                       "and a file")
+               : 0;
+}
+
 #define TENANTS(name, type, min, max)                                         \
     {                                                                         \
 #name, config_##type, offsetof(struct tenants_config, name), min, max, 0     \
@@ -263,6 +292,8 @@ static const struct config_field tenants_fields[] = {
     TENANTS(public_size, size, MIB, 1024 * TIB),
     TENANTS(idle, duration, 60, DAY),
     {"hosts", read_hosts, 0, 0, 0, 0},
+    {"tier", read_tenants_tier, offsetof(struct tenants_config, tier), 0, 0,
+     0},
 };
 
 static int read_tenants(struct config_reader *r, const cJSON *item,

@@ -191,7 +191,8 @@ static int read_tier(struct config_reader *r, const cJSON *item,
     tier->max_object = 512 * MIB;
     tier->part_size = 1024 * MIB;
     tier->name = strdup(item->string);
-    if (tier->name == NULL) {
+    tier->written = cJSON_PrintUnformatted(item);
+    if (tier->name == NULL || tier->written == NULL) {
         return config_error(r, item, "out of memory");
     }
     return config_parts(r, item, parts, parts_of(tier, parts)) == 0
@@ -264,6 +265,7 @@ void config_tier_clear(struct tier_config *tier)
     config_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
     config_transport_clear(&tier->transport);
     secret_free(tier->mac_key);
+    secret_free(tier->written);
     free(tier->generation);
     free(tier->redirect_endpoint);
     free(tier->redirect_url);

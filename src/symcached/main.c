@@ -308,6 +308,7 @@ static int start_guests(struct daemon *d, struct config *config, char *error,
     }
     tenants->hosts = config->symbolication.symbolicator.tenants.hosts;
     tenants->nhosts = config->symbolication.symbolicator.tenants.nhosts;
+    tenants->tier = config->symbolication.symbolicator.tenants.tier;
     d->guests = guests_new(d->base, d->tiers, config, tenants);
     if (d->guests == NULL ||
         guests_report(d->guests, d->guest.report) != 0) {

@@ -10,6 +10,7 @@
 
 #include "symcached/source/sources.h"
 #include "symcached/space/space.h"
+#include "symcached/tier/tier.h"
 
 /* Gives a source the headers of a request.  No key of the configuration does
  * this, as no operator's header may go where a client says. */
@@ -129,6 +130,9 @@ struct guest_store *guest_store_open(const struct guest_context *context,
     }
     store->config =
         read_config(with, folder, name, list, error, size, is_wrong);
+    if (store->config != NULL) {
+        store->config->stores[0].tier = context->tier;
+    }
     if (store->config == NULL ||
         start(store, context, party, error, size) != 0) {
         guest_store_close(store);
@@ -144,6 +148,8 @@ void guest_store_close(struct guest_store *store)
     }
     if (store->scheduler != NULL) {
         scheduler_stop(store->scheduler);
+        tiers_leave(scheduler_get_tiers(store->scheduler),
+                    &store->config->stores[0]);
         turn_leave(&store->turn);
         scheduler_free(store->scheduler);
     }

@@ -23,7 +23,8 @@ struct guest_store {
 /* Data shared by all stores. */
 struct guest_context {
     struct event_base *base;
-    struct tiers *tiers; /* that has none: scheduler_new() wants one */
+    struct tiers *tiers;
+    struct tier_config *tier; /* of all stores, or NULL */
     struct turns *turns;
 };
 

@@ -23,6 +23,7 @@
 #include "metrics/metrics.h"
 #include "places.h"
 #include "report.h"
+#include "symcached/tier/tier.h"
 
 #define SOURCES_MAX 64      /* a client's 32, each in up to two parts */
 #define LOOK_SECONDS 10     /* between looks for idle and for dirty ones */
@@ -622,9 +623,22 @@ static int read_root(struct guests *guests, bool is_new)
     return rc;
 }
 
+/* The store of a file that waits for the tier. */
+static const struct store_config *find_store(void *arg, const char *name)
+{
+    const struct guests *guests = arg;
+    const struct guest *guest =
+        (const struct guest *)places_find(&guests->places, name);
+
+    return guest != NULL && guest->store != NULL
+               ? &guest->store->config->stores[0]
+               : NULL;
+}
+
 static int start(struct guests *guests)
 {
     unsigned transcodes = guests->config->limits.transcodes;
+    const struct tier_config *tier = guests->tenants.tier;
     struct rlimit limit;
     bool is_new = false;
 
@@ -640,11 +654,13 @@ static int start(struct guests *guests)
     errno = ENOMEM;
     if (guests->context.turns == NULL || guests->cleaning == NULL ||
         guests->timer == NULL ||
-        store_name_key(&guests->key, guests->tenants.root, &is_new) != 0 ||
+        store_name_key(&guests->key, guests->tenants.root,
+                       tier != NULL ? tier->mac_key : NULL, &is_new) != 0 ||
         read_root(guests, is_new) != 0) {
         return -1;
     }
     disk_space_watch(on_space_wanted, guests);
+    tiers_find_stores(guests->context.tiers, find_store, guests);
     on_timer(-1, 0, guests);
     return 0;
 }
@@ -663,6 +679,7 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
     guests->context.tiers = tiers;
     guests->config = config_ref(config);
     guests->tenants = *tenants;
+    guests->context.tier = tenants->tier;
     places_init(&guests->places, tenants->count);
     if (start(guests) != 0) {
         errnum = errno;
@@ -692,6 +709,7 @@ void guests_free(struct guests *guests)
     }
     disk_space_watch(NULL, NULL);
     guests_stop(guests);
+    tiers_find_stores(guests->context.tiers, NULL, NULL);
     while ((place = places_oldest(&guests->places)) != NULL) {
         places_remove(&guests->places, place);
         free(place);

@@ -177,6 +177,19 @@ static void add_hosts(cJSON *root, const struct tenants_config *tenants)
     }
 }
 
+/* The tier of all stores, as the operator's file has it. */
+static void add_tier(cJSON *root, const struct tier_config *tier)
+{
+    cJSON *tenants = cJSON_GetObjectItem(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(root, "symbolication"),
+                            "symbolicator"),
+        "tenants");
+
+    cJSON_AddItemToObject(cJSON_AddObjectToObject(root, "tiers"), tier->name,
+                          cJSON_Parse(tier->written));
+    cJSON_AddStringToObject(tenants, "tier", tier->name);
+}
+
 /* Settings that are the same for one store and for all. */
 static cJSON *add_times(cJSON *root, const struct limits_config *l)
 {
@@ -281,6 +294,9 @@ cJSON *guest_helper_settings(const struct config *config)
     cJSON_AddNumberToObject(limits, "queue", l->queue);
     add_text(limits, "download_size", "%llu", l->download_size);
     add_hosts(root, tenants);
+    if (tenants->tier != NULL) {
+        add_tier(root, tenants->tier);
+    }
     return root;
 }
 

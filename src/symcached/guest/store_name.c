@@ -18,6 +18,9 @@
 #define KEY_FILE ".key"
 #define DIGITS "0123456789abcdef"
 
+/* A secret of a fleet is the key of several things. */
+#define PURPOSE "symcache guests 1"
+
 /* Returns 0, 1 if there is none, or -1 with errno. */
 static int read_key(struct store_name_key *key, const char *path)
 {
@@ -52,22 +55,42 @@ static int write_key(const struct store_name_key *key, const char *path)
     return durable_close(f, tmp, path);
 }
 
-int store_name_key(struct store_name_key *key, const char *root, bool *is_new)
+/* Makes a key.  Returns 0, or -1 with errno. */
+static int make_key(struct store_name_key *key, const char *secret)
 {
+    bool good;
+
+    if (secret == NULL) {
+        good = RAND_bytes(key->bytes, sizeof(key->bytes)) == 1;
+    } else {
+        good = HMAC(EVP_sha256(), secret, (int)strlen(secret),
+                    (const unsigned char *)PURPOSE, strlen(PURPOSE),
+                    key->bytes, NULL) != NULL;
+    }
+    errno = EIO;
+    return good ? 0 : -1;
+}
+
+int store_name_key(struct store_name_key *key, const char *root,
+                   const char *secret, bool *is_new)
+{
+    struct store_name_key made;
     char path[PATH_MAX];
     int rc;
 
     snprintf(path, sizeof(path), "%s/" KEY_FILE, root);
     rc = read_key(key, path);
-    *is_new = rc == 1;
-    if (rc != 1) {
-        return rc;
-    }
-    if (RAND_bytes(key->bytes, sizeof(key->bytes)) != 1) {
-        errno = EIO;
+    if (rc == -1 || (rc == 1 || secret != NULL ? make_key(&made, secret) : 0)
+                        != 0) {
         return -1;
     }
-    return write_key(key, path);
+    *is_new = rc == 1 || (secret != NULL &&
+                          memcmp(&made, key, sizeof(made)) != 0);
+    if (*is_new) {
+        *key = made;
+        rc = write_key(key, path);
+    }
+    return rc;
 }
 
 int store_name_print(char name[STORE_NAME + 1],

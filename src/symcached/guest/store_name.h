@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names of guest stores, which are those of their folders.  Their input has
- * secrets, and the names are shown: so they are an HMAC with a key that only
- * this machine has, and a client cannot test by trying whether a name was made
- * from a certain secret.  The key is in a file, so that stores are found again
- * after a restart.
+ * Names of guest stores, which are those of their folders, and in a tier.
+ * Their input has secrets, and the names are shown: so they are an HMAC with a
+ * key that only this machine has, or its fleet, and a client cannot test by
+ * trying whether a name was made from a certain secret.  The key is in a file,
+ * so that stores are found again after a restart.
  */
 #ifndef SYMCACHED_GUEST_STORE_NAME_H
 #define SYMCACHED_GUEST_STORE_NAME_H
@@ -21,10 +21,12 @@ struct store_name_key {
 };
 
 /*
- * Reads the key from a folder, or makes one; *is_new tells so.  Returns 0, or
- * -1 with errno.
+ * Reads the key from a folder, or makes one: by chance, or of a secret of the
+ * fleet, so that all of its machines have the same names.  *is_new: the stores
+ * in the folder have others.  Returns 0, or -1 with errno.
  */
-int store_name_key(struct store_name_key *key, const char *root, bool *is_new);
+int store_name_key(struct store_name_key *key, const char *root,
+                   const char *secret, bool *is_new);
 
 /* Returns 0, or -1 without memory. */
 int store_name_print(char name[STORE_NAME + 1],

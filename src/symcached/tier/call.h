@@ -142,6 +142,8 @@ struct tier {
 struct tiers {
     struct event_base *base;
     struct config *config;
+    const struct store_config *(*find)(void *arg, const char *name);
+    void *find_arg; /* both as tiers_find_stores() has them */
     struct hosts *hosts;
     struct fetcher *fetcher;
     struct event *pump;

@@ -98,7 +98,7 @@ static void leave(struct tier_put *put)
 
 /* Entries that only store are dropped first: the next use of the file queues
  * it again. */
-static void drop_oldest(struct tier *tier)
+static struct tier_put *oldest(struct tier *tier)
 {
     struct tier_put *put;
 
@@ -108,9 +108,11 @@ static void drop_oldest(struct tier *tier)
             break;
         }
     }
-    if (put == NULL) {
-        put = TAILQ_FIRST(&tier->puts);
-    }
+    return put != NULL ? put : TAILQ_FIRST(&tier->puts);
+}
+
+static void drop(struct tier *tier, struct tier_put *put)
+{
     TAILQ_REMOVE(&tier->puts, put, queue);
     tier->nputs--;
     metrics_add(METRIC_TIER_DROPPED, 1);
@@ -120,7 +122,7 @@ static void drop_oldest(struct tier *tier)
 static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put)
 {
     if (tier->nputs == PUTS_WAITING) {
-        drop_oldest(tier);
+        drop(tier, oldest(tier));
     }
     TAILQ_INSERT_TAIL(&tier->puts, put, queue);
     tier->nputs++;
@@ -388,9 +390,13 @@ static void compress(struct tier_put *put)
 /* Returns the store's tier, if the configuration still wants files there. */
 static struct tier_config *wanted(const struct tier_put *put)
 {
-    const struct store_config *store = config_store(
-        put->tiers->config, put->store, strlen(put->store));
+    const struct tiers *tiers = put->tiers;
+    const struct store_config *store =
+        config_store(tiers->config, put->store, strlen(put->store));
 
+    if (store == NULL && tiers->find != NULL) {
+        store = tiers->find(tiers->find_arg, put->store);
+    }
     return store != NULL && strcmp(store->root, put->root) == 0 &&
                    store->tier != NULL && !store->tier->read_only &&
                    strcmp(store->tier->name, put->tier->name) == 0
@@ -519,30 +525,60 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
     return 0;
 }
 
+/* Ends what runs. */
+static void stop(struct tier_put *put)
+{
+    if (put->call.task != NULL) {
+        tier_type_of(put->call.config)->cancel(&put->call);
+    }
+    tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe,
+                  "", "");
+    if (put->child != NULL) {
+        child_cancel(put->child);
+    }
+    if (put->task != NULL) {
+        task_cancel(put->task);
+    }
+    leave(put);
+    put_free(put);
+}
+
 void tier_puts_stop(struct tiers *tiers, struct tier *tier)
 {
     struct tier_put *put, *next;
 
     while (!TAILQ_EMPTY(&tier->puts)) {
-        drop_oldest(tier);
+        drop(tier, oldest(tier));
     }
     for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
         next = LIST_NEXT(put, running);
-        if (put->tier != tier) {
-            continue;
+        if (put->tier == tier) {
+            stop(put);
         }
-        if (put->call.task != NULL) {
-            tier_type_of(put->call.config)->cancel(&put->call);
+    }
+}
+
+void tiers_leave(struct tiers *tiers, const struct store_config *store)
+{
+    struct tier *tier = store->tier != NULL
+                            ? tiers_find(tiers, store->tier->name)
+                            : NULL;
+    struct tier_put *put, *next;
+
+    if (tier == NULL) {
+        return;
+    }
+    for (put = TAILQ_FIRST(&tier->puts); put != NULL; put = next) {
+        next = TAILQ_NEXT(put, queue);
+        if (strcmp(put->root, store->root) == 0) {
+            drop(tier, put);
         }
-        tier_way_ends(tier, &tier->put, TIER_REPLY_FAILED, put->probe, "", "");
-        if (put->child != NULL) {
-            child_cancel(put->child);
+    }
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
+        next = LIST_NEXT(put, running);
+        if (strcmp(put->root, store->root) == 0) {
+            stop(put);
         }
-        if (put->task != NULL) {
-            task_cancel(put->task);
-        }
-        leave(put);
-        put_free(put);
     }
 }
 

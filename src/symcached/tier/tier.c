@@ -81,6 +81,15 @@ void tier_call_end(struct tier_call *call, enum tier_reply reply,
     call->reply(call, reply, detail);
 }
 
+void tiers_find_stores(struct tiers *tiers,
+                       const struct store_config *(*find)(void *arg,
+                                                          const char *name),
+                       void *arg)
+{
+    tiers->find = find;
+    tiers->find_arg = arg;
+}
+
 /* breakers ----------------------------------------------------------------- */
 
 bool tier_way_begins(struct tier_way *way, bool *probe)

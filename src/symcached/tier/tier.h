@@ -111,6 +111,16 @@ void tiers_put(struct tiers *tiers, const struct store_config *store,
                struct workdir *workdir, const symcache_key_t *key,
                const symcache_version_t *version, bool replace);
 
+/* Has stores that are in no configuration, as those of guests, found by their
+ * names; find returns NULL if there is none.  NULL: there are none. */
+void tiers_find_stores(struct tiers *tiers,
+                       const struct store_config *(*find)(void *arg,
+                                                          const char *name),
+                       void *arg);
+
+/* Such a store goes: none of its files is stored any more. */
+void tiers_leave(struct tiers *tiers, const struct store_config *store);
+
 /*
  * A file of the store is in use: refreshes its object, if half of its life is
  * over, or stores it, if it is not known to be in the tier.

@@ -64,6 +64,17 @@ static const char usage[] =
 
 /* what an object is -------------------------------------------------------- */
 
+/* Is it of a store of clients' sources?  Such names are 32 hex digits, and this
+ * machine need not have each of the stores. */
+static bool is_of_guest(const struct run *run,
+                        const struct tier_object *object)
+{
+    return run->config->symbolication.symbolicator.tenants.tier == run->tier &&
+           strcmp(object->generation, run->tier->generation) == 0 &&
+           strlen(object->store) == 32 &&
+           strspn(object->store, "0123456789abcdef") == 32;
+}
+
 /* Has no store of the configuration any use for it? */
 static bool is_former(const struct run *run, const struct tier_object *object)
 {
@@ -71,6 +82,9 @@ static bool is_former(const struct run *run, const struct tier_object *object)
         run->config, object->store, strlen(object->store));
     size_t i;
 
+    if (is_of_guest(run, object)) {
+        return false;
+    }
     if (store == NULL || store->tier != run->tier ||
         strcmp(object->generation, run->tier->generation) != 0) {
         return true;
