@@ -12,80 +12,18 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Path qw(make_path);
 use Test::More;
+use Test::Programs qw(program);
 use Test::Symcache;
+use Test::Wire qw(field fields number);
 
 my $t = Test::Symcache->new;
 my $dir = $t->dir;
-sub program { (grep { -x } map { "$_/$_[0]" } split /:/, $ENV{PATH})[0] }
 my $perf = program('perf');
 plan skip_all => 'there is no perf' unless $perf;
 plan skip_all => 'perf cannot record here'
     if system("cd $dir && perf record -q -e cpu-clock -o try.data true >/dev/null 2>&1");
 
-$t->write_file('app.cc', <<'EOS');
-#include <cstdint>
-#include <cstdio>
-#include <vector>
-namespace work {
-static inline __attribute__((always_inline)) uint64_t step(uint64_t i) { return (i * 2654435761u) ^ (i >> 7); }
-struct Worker {
-    std::vector<uint64_t> v;
-    __attribute__((noinline)) uint64_t inner(uint64_t k)
-    {
-        uint64_t s = 0;
-        for (uint64_t i = 0; i < k; i++) s += step(i ^ v[i & 7]);
-        return s;
-    }
-    __attribute__((noinline)) uint64_t outer(uint64_t k) { return inner(k) + 1; }
-};
-}
-int main()
-{
-    work::Worker w{std::vector<uint64_t>(8, 3)};
-    uint64_t n = 0;
-    for (int i = 0; i < 1500; i++) n += w.outer((1 << 16) + (n & 1));
-    printf("%llu\n", (unsigned long long)n);
-}
-EOS
-$t->write_file('app.rs', <<'EOS');
-use std::hint::black_box;
-#[inline(always)]
-fn step(i: u64) -> u64 { i.wrapping_mul(2654435761) ^ (i >> 7) }
-#[inline(never)]
-fn inner(k: u64) -> u64 { let mut s = 0u64; for i in 0..black_box(k) { s = s.wrapping_add(step(black_box(i))); } s }
-struct Worker<T> { k: T }
-impl Worker<u64> {
-    #[inline(never)]
-    fn run(&self) -> u64 { let f = |x| inner(x) + 1; black_box(f(self.k)) }
-}
-fn main() {
-    let w = Worker { k: 1 << 16 };
-    let mut n = 0u64;
-    for _ in 0..1500 { n = n.wrapping_add(w.run()); }
-    println!("{}", n);
-}
-EOS
-
-# lld, or that of Rust, as an option of gcc; or undef
-sub lld {
-    return '-fuse-ld=lld' if program('ld.lld');
-    my $root = program('rustc') ? qx{rustc --print sysroot 2>/dev/null} : '';
-    chomp $root;
-    my ($folder) = glob "$root/lib/rustlib/*/bin/gcc-ld";
-    return $folder && -x "$folder/ld.lld" ? "-fuse-ld=lld -B$folder" : undef;
-}
-my $lld = lld();
-my %build = (
-    'C++ of GNU ld' => program('g++')
-        && 'g++ -g -O2 -fno-omit-frame-pointer -Wl,--build-id -o app app.cc',
-    'C++ of lld' => program('g++') && $lld
-        && "g++ -g -O2 -fno-omit-frame-pointer -Wl,--build-id $lld -o app app.cc",
-    'Rust' => program('rustc')
-        && 'rustc -g -O -C force-frame-pointers=yes -C link-arg=-Wl,--build-id -o app app.rs',
-    'Rust of lld' => program('rustc') && $lld
-        && 'rustc -g -O -C force-frame-pointers=yes -C link-arg=-Wl,--build-id '
-            . join(' ', map { "-C link-arg=$_" } split / /, $lld) . ' -o app app.rs',
-);
+my %build = Test::Programs::builds($t);
 
 # perf leaves out the parameters of C++, and inlined functions are only in what
 # comes back.
@@ -96,17 +34,40 @@ sub as_perf {
     return $text;
 }
 
+# The names of an address of the program in a pprof of one mapping: that of the
+# code alone, as perf's recordings have it, and one of all of the file.
+sub names_in_pprof {
+    my ($id, $address) = @_;
+    my ($offset, $begin, $file, $memory) = map { hex } `readelf -lW $dir/app` =~
+        /^\s+LOAD\s+(\w+) (\w+) \w+ (\w+) (\w+) R E/m or die;
+    my ($base, $page) = (0x7f000000, 0xfff);
+    my @mappings = ([$base + ($begin & ~$page), $offset & ~$page], [$base, 0]);
+    return map {
+        my ($start, $at) = @$_;
+        my $limit = $base + (($begin + $memory + $page) & ~$page);
+        my $profile = field(2, number(1, 1) . number(2, 1))
+            . field(3, number(1, 1) . number(2, $start) . number(3, $limit)
+                . number(4, $at) . number(5, 1) . number(6, 2))
+            . field(4, number(1, 1) . number(2, 1) . number(3, $base + $address))
+            . join '', map { field(6, $_) } '', "$dir/app", $id;
+        my @f = fields($t->post($t->symbolicated_socket, '/profile', $profile)->{body});
+        my @text = map { $_->[1] } grep { $_->[0] == 6 } @f;
+        join ' ', map { my %v = map { @$_ } fields($_->[1]); $text[$v{2}] }
+            grep { $_->[0] == 5 } @f;
+    } @mappings;
+}
+
 for my $name (sort keys %build) {
     SKIP: {
-        skip "$name: a program is missing", 3 unless $build{$name};
+        skip "$name: a program is missing", 4 unless $build{$name};
         system("cd $dir && $build{$name} 2>build.err") == 0
-            or skip "$name: it cannot be built", 3;
+            or skip "$name: it cannot be built", 4;
         my ($id) = qx{readelf -n $dir/app} =~ /Build ID: (\w+)/ or die;
         (my $debug = uc substr $id, 0, 32) =~
             s/^(..)(..)(..)(..)(..)(..)(..)(..)/$4$3$2$1$6$5$8$7/;
         system("cd $dir && perf record -q -e cpu-clock --buildid-mmap -g -o p.data"
             . ' ./app >/dev/null 2>&1 && objcopy --only-keep-debug app app.debug') == 0
-            or skip "$name: perf does not record", 3;
+            or skip "$name: perf does not record", 4;
         my $full = qx{cd $dir && perf script -i p.data --show-mmap-events --no-inline -F comm,pid,tid,time,event,ip,sym,dso 2>/dev/null};
         (my $stripped = $full) =~ s/^(\s+[0-9a-f]+) \S.* (\(\Q$dir\E\/app\))$/$1 [unknown] $2/mg;
         cmp_ok scalar(() = $stripped =~ /\[unknown\] \(\Q$dir\E\/app\)/g), '>', 20,
@@ -121,6 +82,9 @@ for my $name (sort keys %build) {
         my $r = $t->post($t->symbolicated_socket, '/profile', $stripped);
         is as_perf($r->{body}), $full,
             '... has those of perf, through the server, of the debug file';
+        my ($main) = `nm $dir/app` =~ /^(\w+) T main$/m;
+        is_deeply [map { /\bmain\b/ ? 1 : 0 } names_in_pprof($id, hex $main)], [1, 1],
+            '... in pprof, whether code or all of the file is mapped at offset 0';
         $t->stop_symbolicated;
         system("$convert/app") == 0 or die;
         $t->write_file('stripped.txt', $stripped);

@@ -108,3 +108,14 @@ uint64_t symc_segments_address(const struct symc_segments *segments,
     }
     return offset;
 }
+
+uint64_t symc_segments_end(const struct symc_segments *segments)
+{
+    const struct symc_segment *s;
+    uint64_t end = 0;
+
+    for (s = segments->list; s < segments->list + segments->n; s++) {
+        end = s->address + s->size > end ? s->address + s->size : end;
+    }
+    return end;
+}

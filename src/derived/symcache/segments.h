@@ -45,4 +45,7 @@ void symc_segments_read(struct symc_segments *segments,
 uint64_t symc_segments_address(const struct symc_segments *segments,
                                uint64_t offset);
 
+/* Where the code that is listed ends in memory; 0 if none is. */
+uint64_t symc_segments_end(const struct symc_segments *segments);
+
 #endif

@@ -229,7 +229,7 @@ static void add_frame(void *arg, const struct tables *tables, uint32_t library,
                 profile_is_hex(&code, 2, 64) ? &code : NULL);
         }
     }
-    profile_add_place(d->profile, module, address, false);
+    profile_add_place(d->profile, module, address, PROFILE_REACHES);
 }
 
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])

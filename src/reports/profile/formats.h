@@ -31,7 +31,7 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
                             const struct symc_string *code);
 
 void profile_add_place(struct profile *profile, uint32_t module,
-                       uint64_t address, bool is_offset);
+                       uint64_t address, uint64_t reach);
 
 /* Is it hexadecimal digits, of min to max bytes? */
 bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
@@ -53,9 +53,15 @@ struct profile_mapping {
  * An address relative to the first segment of its file, which begins where the
  * file's beginning is mapped; or if that is not in the profile, an offset in
  * the file: the SymCache tells where that is mapped.
+ *
+ * Of an address in the mapping of the file's beginning this does not tell
+ * which of both it is.  The mapping may have all of the file, by its first
+ * segment; or only the code of a small file by lld, which begins in the file's
+ * first page, and in memory in another one.  *reach tells by how much code
+ * there is (see struct profile_place).
  */
 uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
                           const struct profile_mapping *mapping,
-                          uint64_t address, bool *is_offset);
+                          uint64_t address, uint64_t *reach);
 
 #endif

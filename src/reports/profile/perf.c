@@ -37,7 +37,8 @@ struct text {
 /* A frame without a name. */
 struct frame {
     uint64_t address;
-    bool is_offset; /* in the file: what perf prints of code that is mapped */
+    uint64_t reach; /* of the address: see struct profile_place; 0 of what perf
+                       prints of code that is mapped */
     const char *begin; /* of the address */
     const char *name;  /* "[unknown]" */
     struct symc_string path;
@@ -274,12 +275,12 @@ static uint32_t place_frame(struct profile *profile, const struct text *text,
 {
     const struct profile_mapping *mapping = find_mapping(text, frame);
 
-    frame->is_offset = mapping == NULL;
     if (mapping == NULL) {
+        frame->reach = 0;
         return find_module(profile, text, frame);
     }
     frame->address = profile_relative(text->mappings, text->n, mapping,
-                                      frame->address, &frame->is_offset);
+                                      frame->address, &frame->reach);
     return mapping->module;
 }
 
@@ -324,8 +325,7 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
                      find(line.data, line.data + line.size, " (") != NULL;
         module = take_line(profile, &text, &line, &frame);
         if (module != PROFILE_NONE) {
-            profile_add_place(profile, module, frame.address,
-                              frame.is_offset);
+            profile_add_place(profile, module, frame.address, frame.reach);
         }
     }
     free_text(&text);

@@ -324,14 +324,13 @@ static size_t read_location(const struct document *d, struct wire wire,
 
 /* Addresses that are not where the module is mapped are in its file. */
 static uint64_t relative_of(const struct document *d, size_t mapping,
-                            uint64_t address, bool *is_offset)
+                            uint64_t address, uint64_t *reach)
 {
     const struct profile_mapping *m = &d->mappings[mapping];
 
-    *is_offset = false;
+    *reach = PROFILE_REACHES;
     return address >= m->start && m->limit > m->start && address < m->limit
-               ? profile_relative(d->mappings, d->nmappings, m, address,
-                                  is_offset)
+               ? profile_relative(d->mappings, d->nmappings, m, address, reach)
                : address;
 }
 
@@ -341,7 +340,7 @@ static void read_locations(struct profile *profile, struct document *d)
     struct wire_field f;
     uint64_t address;
     size_t mapping;
-    bool is_offset;
+    uint64_t reach;
 
     while (wire_next(&wire, &f)) {
         if (f.number != d->layout->locations || !f.is_bytes) {
@@ -349,9 +348,9 @@ static void read_locations(struct profile *profile, struct document *d)
         }
         mapping = read_location(d, f.bytes, &address);
         if (mapping != SIZE_MAX) {
-            address = relative_of(d, mapping, address, &is_offset);
+            address = relative_of(d, mapping, address, &reach);
             profile_add_place(profile, d->mappings[mapping].module, address,
-                              is_offset);
+                              reach);
         }
     }
 }

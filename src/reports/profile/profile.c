@@ -104,7 +104,7 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
 }
 
 void profile_add_place(struct profile *profile, uint32_t module,
-                       uint64_t address, bool is_offset)
+                       uint64_t address, uint64_t reach)
 {
     if (symc_array_need(&profile->places, &profile->places_room,
                         profile->nplaces + 1,
@@ -112,10 +112,8 @@ void profile_add_place(struct profile *profile, uint32_t module,
         profile->is_without_memory = true;
         return;
     }
-    profile->places[profile->nplaces++] =
-        (struct profile_place){.module = module,
-                               .address = address,
-                               .is_offset = is_offset};
+    profile->places[profile->nplaces++] = (struct profile_place){
+        .module = module, .address = address, .reach = reach};
     if (module != PROFILE_NONE) {
         profile->modules[module].is_wanted = true;
     }
@@ -141,7 +139,7 @@ void profile_put(struct profile_output *out, const void *data, size_t size)
 
 uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
                           const struct profile_mapping *mapping,
-                          uint64_t address, bool *is_offset)
+                          uint64_t address, uint64_t *reach)
 {
     const struct profile_mapping *first = NULL;
     size_t i;
@@ -154,7 +152,10 @@ uint64_t profile_relative(const struct profile_mapping *mappings, size_t n,
             first = &mappings[i];
         }
     }
-    *is_offset = first == NULL;
+    *reach = first == NULL ? 0
+             : first == mapping && mapping->limit > 0
+                 ? mapping->limit - mapping->start
+                 : PROFILE_REACHES;
     return first != NULL ? address - first->start
                          : address - mapping->start + mapping->offset;
 }
@@ -214,7 +215,7 @@ static void find_names(struct profile *profile,
     symc_segments_read(&segments, reader);
     for (i = 0; i < count; i++) {
         place = &profile->places[places[i]];
-        addresses[i] = place->is_offset
+        addresses[i] = place->reach < symc_segments_end(&segments)
                            ? symc_segments_address(&segments, place->address)
                            : place->address;
     }

@@ -41,11 +41,15 @@ struct profile_module {
     bool is_wanted; /* there are places */
 };
 
+/* The mapping of a place reaches all code: it is an address in the module. */
+#define PROFILE_REACHES UINT64_MAX
+
 /* A place in the profile that wants names. */
 struct profile_place {
     uint32_t module;
     uint64_t address; /* in the module, as its SymCache has it; */
-    bool is_offset;   /* or in its file */
+    uint64_t reach;   /* or in its file, if the module's code ends after this
+                         address; so 0: in the file */
     uint32_t first;   /* in frames: numbers in threes, of name, file and line,
                          the outermost first */
     uint32_t count;   /* functions; 0: none is known */
