@@ -138,5 +138,23 @@ $s3->fail('');
 $m1->wait_until('it is taken', sub {
     push_part($machines[1], $id, 1, 2, $parts[1])->{status} == 200 });
 like names($machines[2], $id), qr/vec_push.*run_loop/s, '... and has names later';
+
+# --- the folder goes while a part is read from the tier, as when the file is removed
+
+$id = new_id();
+@parts = cut(2);
+my $folder = $machines[1]->path('uploads/_/hash-' . hex_of($id));
+is push_part($machines[0], $id, 0, 2, $parts[0])->{status}, 200, 'a part';
+$s3->fail('held-parts');
+my $last = begin($machines[1], $id, 1, 2, $parts[1]);
+$m1->wait_until('the other part is asked for', sub {
+    -e "$folder/_.symbfile.2-1" && glob $machines[1]->path('uploads/.tmp/*/*/part') });
+system 'rm', '-r', $folder;
+$s3->fail('');
+my $r = end($last);
+is $r->{status}, 503, '... without a folder, it cannot be kept' or diag $r->{raw};
+like $r->{raw}, qr/the other parts are gone/, '... which the client is told';
+is push_part($machines[1], $id, 1, 2, $parts[1])->{status}, 200, '... and sent again';
+like names($_, $id), qr/vec_push.*run_loop/s, '... there are names' for @machines;
 $_->finish for reverse @machines;
 done_testing;

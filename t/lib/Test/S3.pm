@@ -58,7 +58,8 @@ sub load {
 }
 
 # How it fails: "silent", "no-quorum" (only writes hang), "held" (they wait until
-# it fails in another way), "busy", "expired" (keys without the token "fresh"),
+# it fails in another way), "held-parts" (parts of a symbfile that are read do),
+# "busy", "expired" (keys without the token "fresh"),
 # "no-delete" (keys that may not), "part N" (of an upload in parts), or a status
 # and a code.  In one step: a request
 # that came between two modes would find none.
@@ -208,7 +209,9 @@ sub answer {
         sleep 60;
         return;
     }
-    for (my $n = 0; $mode eq 'held' && $method eq 'PUT' && $n < 600; $n++) {
+    for (my $n = 0; $n < 600 && ($mode eq 'held' && $method eq 'PUT' ||
+            $mode eq 'held-parts' && $method eq 'GET'
+            && $req->{path} =~ m{symbfile\.\d+-\d+$}); $n++) {
         sleep 0.1;
         $mode = $self->{t}->read_file('mode') // '';
     }
