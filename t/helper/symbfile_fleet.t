@@ -153,7 +153,11 @@ system 'rm', '-r', $folder;
 $s3->fail('');
 my $r = end($last);
 is $r->{status}, 503, '... without a folder, it cannot be kept' or diag $r->{raw};
-like $r->{raw}, qr/the other parts are gone/, '... which the client is told';
+$r = JSON::PP::decode_json($r->{body});
+like $r->{error}{Text}, qr/the other parts are gone/, '... which the client is told';
+is "$r->{status} $r->{error}{Code}", '503 503', '... in the form of the API';
+like $machines[1]->helper_log, qr/status=503 uuid=\Q$r->{uuid}\E /,
+    '... with the uuid that is in the log';
 is push_part($machines[1], $id, 1, 2, $parts[1])->{status}, 200, '... and sent again';
 like names($_, $id), qr/vec_push.*run_loop/s, '... there are names' for @machines;
 $_->finish for reverse @machines;

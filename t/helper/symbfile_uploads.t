@@ -83,6 +83,14 @@ is_deeply [listed('')], ["$build 2 libx.so", "$id 3 "],
     'by file ids and build ids, the latest first, with how often';
 is_deeply [listed('?since=1h')], ["$build 2 libx.so", "$id 3 "], 'since an hour ago';
 is $t->helper_json('/v1/status')->{jobs}{missing}, 2, '... and how many, in the status';
+$t->wait_until('nothing was asked for lately', sub { !listed('?since=1s') });
+is_deeply [listed('?since=' . (time - 3600))], ["$build 2 libx.so", "$id 3 "],
+    'since a time';
+$t->wait_until('what was asked for since', sub {
+    $t->helper('GET', "$path?version=9.0.0&wait=30");
+    join('|', listed('?since=2s')) =~ /^$id \d+ $/;
+});
+pass 'what was asked for longer ago is left out';
 refused(missing("?since=$_"), 400, qr/since=/, "since=$_")
     for '', 'x', time + 3600;
 refused(missing('?x=1'), 400, qr/since=/, 'another query');
