@@ -47,10 +47,14 @@
     X(REQUEST_REFUSED, "symcached_requests_refused_total", "",                \
       "Requests on the socket answered 400 or 405, or for unknown paths.")    \
     X(CONNECTION_SHARE, "symcached_connections_closed_total",                 \
-      "why=\"share\"",                                                        \
-      "Connections that were closed before their request.")                   \
+      "why=\"share\"", "Connections that were closed before their request.")  \
     X(CONNECTION_LATE, "symcached_connections_closed_total", "why=\"late\"",  \
       "")                                                                     \
+    X(METADATA_COMPLETE, "symcached_metadata_total", "answer=\"complete\"",   \
+      "Answers to inquiries for metadata.")                                   \
+    X(METADATA_INCOMPLETE, "symcached_metadata_total",                        \
+      "answer=\"incomplete\"", "")                                            \
+    X(METADATA_BUSY, "symcached_metadata_total", "answer=\"busy\"", "")       \
     X(JOB_STARTED, "symcached_jobs_started_total", "", "Jobs started.")       \
     X(JOB_UPGRADE, "symcached_upgrades_started_total", "",                    \
       "Jobs started in the background, to replace an older version.")         \
@@ -131,11 +135,11 @@
     X(TIER_PUT_FAILED, "symcached_tier_puts_total", "result=\"failed\"", "")  \
     X(TIER_DROPPED, "symcached_tier_dropped_total", "",                       \
       "Files that were not stored in a tier because too many waited.")        \
-    X(TIER_REFUSED_META, "symcached_tier_refused_total",                      \
-      "why=\"metadata\"", "Objects of tiers that were not used.")             \
+    X(TIER_REFUSED_META, "symcached_tier_refused_total", "why=\"metadata\"",  \
+      "Objects of tiers that were not used.")                                 \
     X(TIER_REFUSED_MAC, "symcached_tier_refused_total", "why=\"mac\"", "")    \
-    X(TIER_REFUSED_DIGEST, "symcached_tier_refused_total",                    \
-      "why=\"digest\"", "")                                                   \
+    X(TIER_REFUSED_DIGEST, "symcached_tier_refused_total", "why=\"digest\"",  \
+      "")                                                                     \
     X(TIER_REFUSED_CONTENT, "symcached_tier_refused_total",                   \
       "why=\"content\"", "")                                                  \
     X(TIER_RECEIVED, "symcached_tier_bytes_total", "direction=\"received\"",  \

@@ -108,6 +108,10 @@ is_deeply ask('buildid', $build), answer(1, \%here), 'one that knows of none';
 is_deeply ask('glob', '*'), answer(1, \%here), 'all that is here';
 is_deeply ask('file', '/usr/lib'), answer(1), 'nothing';
 
+sub counted { $t->metric(qq(symcached_metadata_total{answer="$_[0]"})) }
+is join(' ', map { counted($_) } qw(complete incomplete busy)), '10 7 0',
+    'complete and incomplete answers are counted';
+
 # --- what is refused
 
 is ask(@$_), 400, "key=$_->[0] value=" . substr $_->[1], 0, 20
@@ -129,6 +133,7 @@ sub begin {
 }
 close begin();
 my $waits = begin();
+is $t->helper_json('/v1/status')->{jobs}{inquiries}, 2, 'the status tells how many run';
 $t->write_file('go', '');
 is $t->read_response($waits)->{status}, 200, 'another client is answered';
 unlink $t->path('go');

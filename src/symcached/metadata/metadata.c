@@ -374,3 +374,8 @@ void metadata_free(struct metadata *metadata)
     hosts_free(metadata->hosts);
     free(metadata);
 }
+
+unsigned metadata_running(const struct metadata *metadata)
+{
+    return metadata->ninquiries;
+}

@@ -51,4 +51,7 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
                   enum metadata_key key, const char *value, metadata_fn fn,
                   void *arg);
 
+/* The inquiries that run. */
+unsigned metadata_running(const struct metadata *metadata);
+
 #endif

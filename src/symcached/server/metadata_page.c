@@ -11,6 +11,7 @@
 
 #include "base/glob.h"
 #include "http/http.h"
+#include "metrics/metrics.h"
 #include "proto/header.h"
 #include "proto/key.h"
 #include "symcached/metadata/metadata.h"
@@ -25,6 +26,10 @@ static void on_answer(void *arg, cJSON *answer)
         reply_error(req, 503, SYMCACHE_REASON_STOPPING, "the helper stops");
         return;
     }
+    metrics_add(cJSON_IsTrue(cJSON_GetObjectItem(answer, "complete"))
+                    ? METRIC_METADATA_COMPLETE
+                    : METRIC_METADATA_INCOMPLETE,
+                1);
     reply_json(req, answer);
 }
 
@@ -80,6 +85,7 @@ void metadata_page(struct metadata *metadata, const struct config *config,
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-query", wrong);
     } else if (!metadata_ask(metadata, config, key, value, on_answer, req)) {
+        metrics_add(METRIC_METADATA_BUSY, 1);
         reply_number(req, "Retry-After", 1);
         reply_error(req, 503, "busy", "too many inquiries run");
     }

@@ -337,6 +337,8 @@ static void page_status(struct server *s, struct url_path *t,
                                      : guest_helper_json(s->helper),
     };
 
+    cJSON_AddNumberToObject(status.jobs, "inquiries",
+                            metadata_running(s->metadata));
     reply_json(req, status_json(&status));
 }
 
