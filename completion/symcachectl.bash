@@ -56,9 +56,10 @@ _symcachectl() {
     tier)               words='ls clean rule -c --older-than --former
                                --dry-run --json' ;;
     transcoder)         words='-c' ;;
-    uploads)            words="ls rm pin unpin $asks --root" ;;
+    uploads)            words="ls rm pin unpin builds forget $asks --root
+                               --product --branch --build" ;;
     upload)             words='--url --token --expires --force --try --warm
-                               --json --watch' ;;
+                               --json --watch --product --branch --build' ;;
     watch)              words="$asks --after --once" ;;
     bundle-sources)     words='-o' ;;
     sort)               words='-o --bundle-id -z -zz -zzz --with-sources' ;;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/build_list.h"
 #include "proto/key.h"
 #include "proto/version.h"
 #include "bucket.h"
@@ -296,6 +297,13 @@ struct upload_token {
 #define UPLOADS_INDEX ".index" /* their ids, see symcached/index/index.h */
 #define UPLOADS_SPOOL ".spool"
 
+/* How long builds of uploads are kept, of those that a pattern matches. */
+struct uploads_keep {
+    struct build_pattern pattern; /* without a build */
+    unsigned builds;  /* the last ones of each branch; 0 = all */
+    unsigned max_age; /* seconds since the last upload of it; 0 = any */
+};
+
 /* Original files that clients send. */
 struct uploads_config {
     char *root;  /* the files, as in a symbol store; NULL: there are none */
@@ -312,6 +320,8 @@ struct uploads_config {
     struct tier_config *tier; /* of the stores that have them; or NULL */
     char **peers; /* address:port or unix:/path of other machines' sockets */
     size_t npeers;
+    struct uploads_keep *keep; /* the first one that matches a build counts */
+    size_t nkeep;
 };
 
 /* The answer of Mozilla's protocol for a module if an upstream failed. */

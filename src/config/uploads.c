@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/glob.h"
 #include "source_config.h"
 #include "source_fingerprint.h"
 #include "tier.h"
@@ -77,6 +78,57 @@ static int read_peers(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+static int read_pattern(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    char **to = at;
+    const char *text = config_text(r, item, "\"release-*\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (text[0] == '\0' || !glob_is_valid(text, strlen(text))) {
+        return config_error(r, item, "must be a pattern such as "
+                                     "\"release-*\"");
+    }
+    *to = strdup(text);
+    return *to != NULL ? 0 : config_error(r, item, "out of memory");
+}
+
+#define KEEP(member) offsetof(struct uploads_keep, member)
+
+static const struct config_field keep_fields[] = {
+    {"product", read_pattern, KEEP(pattern.product), 0, 0, 0},
+    {"branch", read_pattern, KEEP(pattern.branch), 0, 0, 0},
+    {"builds", config_count, KEEP(builds), 1, 1000000, 0},
+    {"max_age", config_duration, KEEP(max_age), 1, 36600 * DAY, 0},
+};
+
+/* Rules, of which the first one that matches a build counts. */
+static int read_keep(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    struct uploads_config *uploads = at;
+    const cJSON *child;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item, "must be a list such as "
+                            "[{\"branch\": \"nightly\", \"builds\": 20}]");
+    }
+    uploads->keep = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                           sizeof(uploads->keep[0]));
+    if (uploads->keep == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    for (child = item->child; child != NULL; child = child->next) {
+        if (config_object(r, child, keep_fields, COUNT(keep_fields),
+                          &uploads->keep[uploads->nkeep++]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 #define OF(member) offsetof(struct uploads_config, member)
 
 static const struct config_field uploads_fields[] = {
@@ -88,6 +140,7 @@ static const struct config_field uploads_fields[] = {
     {"replace", config_bool, OF(replace), 0, 0, 0},
     {"max_unused_for", config_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
     {"peers", read_peers, 0, 0, 0, 0},
+    {"keep", read_keep, 0, 0, 0, 0},
     {"parts_kept", config_duration, OF(parts_kept), 1, 36600 * DAY, 0},
     {"try_max_age", config_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
@@ -276,6 +329,12 @@ void config_uploads_clear(struct uploads_config *uploads)
         free(uploads->peers[--uploads->npeers]);
     }
     free(uploads->peers);
+    while (uploads->nkeep > 0) {
+        uploads->nkeep--;
+        free(uploads->keep[uploads->nkeep].pattern.product);
+        free(uploads->keep[uploads->nkeep].pattern.branch);
+    }
+    free(uploads->keep);
     free(uploads->root);
     free(uploads->spool);
     free(uploads->listen);

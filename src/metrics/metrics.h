@@ -180,6 +180,8 @@
       "Uploaded files that were there already.")                              \
     X(UPLOADS_REMOVED, "symcached_uploads_removed_total", "",                 \
       "Uploaded files that were kept no longer.")                             \
+    X(UPLOADS_BUILDS_REMOVED, "symcached_uploads_builds_removed_total", "",   \
+      "Builds of uploads that were kept no longer.")                          \
     X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
       "Uploads that were not taken.")                                         \
     X(UPLOADS_INDEXED, "symcached_uploads_indexed_total", "",                 \

@@ -20,8 +20,17 @@
 /* In the answer to HEAD the same time, as an HTTP date. */
 #define SYMCACHE_HEADER_SUNSET   "Sunset"
 
+/* Of an upload: its labels, as in the query of a URL. */
+#define SYMCACHE_HEADER_LABELS   "X-Symcached-Labels"
+
 /* With any value: the file stays until it is removed by name. */
 #define SYMCACHE_UPLOAD_PINNED   "user.symcached.pinned"
+
+/*
+ * With any value: all uploads of the file were labelled, so that it is of no
+ * use without one of its builds.
+ */
+#define SYMCACHE_UPLOAD_LABELLED  "user.symcached.labelled"
 
 
 #endif /* _SYMCACHE_UPLOAD_H_INCLUDED_ */

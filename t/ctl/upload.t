@@ -194,6 +194,17 @@ is $r->{code}, 3, 'rm: not there';
 like $r->{err}, qr/: \Q$path\E: No such file/, 'rm: which';
 is $ctl->run('uploads', @on)->{code}, 2, 'no command';
 
+# --- labels
+
+my @labels = ('--product', 'app', '--branch', 'a/b', '--build', '1 & 2');
+is $ctl->run(@upload, @labels, "$dir/build/any.sym")->{code}, 0, 'with labels';
+$r = $ctl->run(@upload, @labels[0 .. 3], '--build', 3, "$dir/build/any.sym");
+is $r->{code}, 0, 'for another build';
+like $ctl->run('uploads', 'builds', @on)->{out}, qr{  app  a/b  3\n.*  app  a/b  1 & 2\n\z},
+    'both have the file';
+is $ctl->run(@upload, '--branch', 'x', "$dir/build/any.sym")->{code}, 2,
+    'a branch without a build: 2';
+
 # --- a drop folder, and transactions of symstore.exe
 
 my $watch = $ctl->begin('', @upload[0 .. 2],

@@ -118,6 +118,12 @@ my @bad = (
     [3, 'uploads', 'makes the source "uploads", and', top => '"uploads": {"root": "/u"},',
         type => '"type": "http", "url": "http://h/s" }, "uploads": { '
             . '"type": "filesystem", "path": "/x"'],
+    [3, 'uploads.keep[0].branch', 'must be a pattern',
+        top => '"uploads": {"root": "/u", "keep": [{"branch": "["}]},'],
+    [3, 'uploads.keep[1].builds', 'must be',
+        top => '"uploads": {"root": "/u", "keep": [{}, {"builds": 0}]},'],
+    [3, 'uploads.keep', 'must be a list such as',
+        top => '"uploads": {"root": "/u", "keep": {}},'],
     [10, 'stores.default.root', 'repeated key', store => '"root": "/t",'],
     [10, 'stores.default.gzip', 'must be true or false',
         store => '"gzip": "yes",'],

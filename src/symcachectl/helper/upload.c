@@ -21,6 +21,7 @@
 
 #include "symcachectl/terminal/bar.h"
 #include "base/array.h"
+#include "base/build_list.h"
 #include "base/digest.h"
 #include "base/duration.h"
 #include "base/percent.h"
@@ -53,12 +54,14 @@ struct upload {
     const char *url; /* below which the files are */
     const char *token;
     const char *expires;
+    const char *labels[3]; /* product, branch, build; or NULL */
     char secret[SECRET_MAX + 1];
     int is_forced;
     int is_try;
     int is_warm;
     int is_json;
     int is_watching;
+    bool is_labelled;
     time_t from; /* only files that changed in this time are taken */
     time_t until;
     CURL *curl;
@@ -315,7 +318,9 @@ static void send_file(struct upload *u, const char *path, FILE *file,
         tell(u, FAILED, path, text, strerror(errno));
         return;
     }
-    if (u->is_forced || !is_there(u, place, file, st.st_size)) {
+    /* a build gets a file that is there only by sending it */
+    if (u->is_forced || u->is_labelled ||
+        !is_there(u, place, file, st.st_size)) {
         print_url(u, place, true, url, sizeof(url));
         outcome = put(u, path, url, file, st.st_size, reason, sizeof(reason));
     }
@@ -528,12 +533,49 @@ static void print_counts(const struct upload *u)
     cJSON_Delete(object);
 }
 
+/* Adds the header of labels.  Returns an exit code. */
+static int add_labels(struct upload *u)
+{
+    static const char *const names[] = {"product", "branch", "build"};
+    char line[64 + 3 * (3 * BUILD_LABEL_MAX + 16)];
+    struct build_labels labels = {.build = ""};
+    const char *wrong = NULL;
+    char *p = stpcpy(line, SYMCACHE_HEADER_LABELS ": ");
+    size_t i;
+
+    for (i = 0; i < 3 && wrong == NULL; i++) {
+        if (u->labels[i] == NULL) {
+            continue;
+        }
+        (void)build_labels_set(&labels, names[i], u->labels[i], &wrong);
+        if (wrong == NULL) {
+            p = stpcpy(stpcpy(p, names[i]), "=");
+            p = stpcpy(percent_encode(p, u->labels[i]), "&");
+        }
+    }
+    wrong = wrong != NULL ? wrong : build_labels_check(&labels);
+    if (wrong != NULL) {
+        return command_usage("upload", wrong, NULL);
+    }
+    if (labels.build[0] != '\0') {
+        p[-1] = '\0';
+        u->headers = curl_slist_append(u->headers, line);
+        u->is_labelled = true;
+    }
+    return COMMAND_OK;
+}
+
 /* Reads the token, and makes the headers.  Returns an exit code. */
 static int make_headers(struct upload *u)
 {
     char line[SECRET_MAX + 16], error[256];
+    int code;
 
     u->headers = curl_slist_append(NULL, "Expect:");
+    code = add_labels(u);
+    if (code != COMMAND_OK) {
+        return code;
+    }
     u->headers = curl_slist_append(u->headers, SYMCACHE_HEADER_WANT_DIGEST
                                    ": " SYMCACHE_DIGEST_WANT);
     if (u->token == NULL) {
@@ -619,7 +661,10 @@ int upload_command(int argc, char **argv)
         {"--url", NULL, &u->url},         {"--token", NULL, &u->token},
         {"--expires", NULL, &u->expires}, {"--force", &u->is_forced, NULL},
         {"--try", &u->is_try, NULL},      {"--warm", &u->is_warm, NULL},
-        {"--json", &u->is_json, NULL},    {"--watch", &u->is_watching, NULL}};
+        {"--json", &u->is_json, NULL},    {"--watch", &u->is_watching, NULL},
+        {"--product", NULL, &u->labels[0]},
+        {"--branch", NULL, &u->labels[1]},
+        {"--build", NULL, &u->labels[2]}};
 
     argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);

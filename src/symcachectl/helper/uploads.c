@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 
 #include "client.h"
+#include "upload_builds.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/upload.h"
@@ -59,18 +60,20 @@ static void print_text(const struct file *file)
     putchar('\n');
 }
 
-static void list_file(const char *root, const FTSENT *entry, int is_json)
+/* Prints the file of a path that begins with the root. */
+static void list_file(const char *root, const char *path, bool is_json)
 {
     char text[24] = "";
-    struct file file = {.path = entry->fts_path + strlen(root) + 1,
-                        .st = entry->fts_statp};
+    struct stat st;
+    struct file file = {.path = path + strlen(root) + 1, .st = &st};
 
-    if (getxattr(entry->fts_path, SYMCACHE_UPLOAD_EXPIRES, text,
-                 sizeof(text) - 1) > 0) {
+    if (lstat(path, &st) != 0) {
+        return; /* it has just been removed */
+    }
+    if (getxattr(path, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1) > 0) {
         file.expires = strtod(text, NULL);
     }
-    file.is_pinned =
-        getxattr(entry->fts_path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
+    file.is_pinned = getxattr(path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
     if (is_json) {
         print_json(&file);
     } else {
@@ -106,7 +109,7 @@ static int list(const char *root, int is_json)
             fts_set(fts, entry, FTS_SKIP);
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {
-            list_file(root, entry, is_json);
+            list_file(root, entry->fts_path, is_json);
             code = COMMAND_OK;
         } else if (entry->fts_info == FTS_DNR) {
             code = command_fail(COMMAND_IO, entry->fts_path,
@@ -194,36 +197,92 @@ static int each(const struct settings *settings, const char *what,
     return code;
 }
 
+enum verb { LS, RM, PIN, UNPIN, BUILDS, FORGET, VERBS };
+
+static const char *const verbs[] = {"ls",    "rm",     "pin",
+                                    "unpin", "builds", "forget"};
+
+static enum verb find_verb(const char *what)
+{
+    enum verb verb = LS;
+
+    while (verb < VERBS && strcmp(what, verbs[verb]) != 0) {
+        verb++;
+    }
+    return verb;
+}
+
+static bool has_labels(const struct build_pattern *pattern)
+{
+    return pattern->product != NULL || pattern->branch != NULL ||
+           pattern->build != NULL;
+}
+
+/* Returns COMMAND_USAGE after printing what is wrong, or COMMAND_OK. */
+static int check_usage(enum verb verb, const struct build_pattern *pattern,
+                       int nfiles)
+{
+    bool takes_files = verb == RM || verb == PIN || verb == UNPIN;
+
+    if (verb == VERBS) {
+        return command_usage("uploads",
+                             "ls, rm, pin, unpin, builds or forget", NULL);
+    }
+    if (takes_files ? nfiles == 0 : nfiles > 0) {
+        return command_usage("uploads", verbs[verb],
+                             nfiles > 0 ? "takes no file" : "needs a file");
+    }
+    if (takes_files && has_labels(pattern)) {
+        return command_usage("uploads", verbs[verb], "takes no labels");
+    }
+    if (verb == FORGET && !has_labels(pattern)) {
+        return command_usage("uploads", verbs[verb],
+                             "needs --product, --branch or --build");
+    }
+    return COMMAND_OK;
+}
+
 int uploads_command(int argc, char **argv)
 {
     struct settings settings = {0};
+    const char *product = NULL, *branch = NULL, *build = NULL, *root = NULL;
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
-                                        {"--root", NULL, &settings.root}};
-    const char *what, *root = NULL;
+                                        {"--root", NULL, &settings.root},
+                                        {"--product", NULL, &product},
+                                        {"--branch", NULL, &branch},
+                                        {"--build", NULL, &build}};
+    struct build_pattern pattern;
     int code = COMMAND_OK;
+    enum verb verb;
 
     argc = options_parse("uploads", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);
     if (argc < 0) {
         return COMMAND_USAGE;
     }
-    what = argc > 0 ? argv[0] : "";
-    if (strcmp(what, "ls") != 0 && strcmp(what, "rm") != 0 &&
-        strcmp(what, "pin") != 0 && strcmp(what, "unpin") != 0) {
-        return command_usage("uploads", "ls, rm, pin or unpin", NULL);
+    pattern = (struct build_pattern){(char *)product, (char *)branch,
+                                     (char *)build};
+    verb = find_verb(argc > 0 ? argv[0] : "");
+    if (check_usage(verb, &pattern, argc - 1) != COMMAND_OK) {
+        return COMMAND_USAGE;
     }
-    if (strcmp(what, "ls") == 0 ? argc != 1 : argc < 2) {
-        return command_usage("uploads", what,
-                             argc > 1 ? "takes no file" : "needs a file");
-    }
-    if (strcmp(what, "rm") != 0) {
+    if (verb != RM) {
         root = settings_uploads(&settings, &code);
         if (root == NULL) {
             return code;
         }
     }
-    return command_finish(strcmp(what, "ls") == 0
-                              ? list(root, settings.is_json)
-                              : each(&settings, what, root, argc - 1,
-                                     argv + 1));
+    if (verb == BUILDS) {
+        code = upload_builds_show(root, &pattern, settings.is_json);
+    } else if (verb == FORGET) {
+        code = upload_builds_forget(&settings, root, &pattern, remove_file);
+    } else if (verb == LS && has_labels(&pattern)) {
+        code = upload_builds_files(root, &pattern, list_file,
+                                   settings.is_json);
+    } else if (verb == LS) {
+        code = list(root, settings.is_json);
+    } else {
+        code = each(&settings, verbs[verb], root, argc - 1, argv + 1);
+    }
+    return command_finish(code);
 }

@@ -16,6 +16,7 @@
 #include "http/http.h"
 #include "symcached/upload/upload.h"
 #include "sentry_files.h"
+#include "labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -402,6 +403,18 @@ static cJSON *read_body(const struct config *config,
     return json;
 }
 
+/* Returns false when the request has been answered. */
+static bool read_labels(struct evhttp_request *req,
+                        struct assembly_request *request)
+{
+    const char *wrong = labels_read(req, &request->labels);
+
+    if (wrong != NULL) {
+        answer_error(req, 400, wrong);
+    }
+    return wrong == NULL;
+}
+
 static void answer_files(struct uploads *uploads, const struct config *config,
                          bool only_try, struct evhttp_request *req)
 {
@@ -410,7 +423,8 @@ static void answer_files(struct uploads *uploads, const struct config *config,
     struct assembly_request request = {.only_try = only_try};
     size_t used = 0, n;
 
-    if (asked == NULL) {
+    if (asked == NULL || !read_labels(req, &request)) {
+        cJSON_Delete(asked);
         free(sums);
         return;
     }
@@ -460,7 +474,8 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
                                        .is_artifacts = true};
     char name[2 * RELEASE_MAX + 2];
 
-    if (asked == NULL) {
+    if (asked == NULL || !read_labels(req, &request)) {
+        cJSON_Delete(asked);
         free(sums);
         return;
     }

@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload/upload.h"
+#include "labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -233,7 +234,7 @@ static void on_done(void *arg, const struct upload_result *result)
 static void take(struct symuploads *symuploads, const struct config *config,
                  struct entry *entry, struct evhttp_request *req)
 {
-    const struct upload_request request = {
+    struct upload_request request = {
         .name = FILE_NAME,
         .id = "",
         .file = "",
@@ -242,8 +243,11 @@ static void take(struct symuploads *symuploads, const struct config *config,
         .replace = config->uploads.replace,
         .body = evhttp_find_header(evhttp_request_get_input_headers(req),
                                    UPLOAD_HEADER_BODY)};
+    const char *wrong = labels_read(req, &request.labels);
 
-    if (request.body == NULL) {
+    if (wrong != NULL) {
+        answer_error(req, 400, wrong);
+    } else if (request.body == NULL) {
         answer_error(req, 400, "the request has no body");
     } else if (entry->state == ENTRY_RUNS) {
         answer_error(req, 409, "it is being sent already");

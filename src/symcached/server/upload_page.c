@@ -26,6 +26,7 @@
 #include "proto/digest.h"
 #include "proto/upload.h"
 #include "symcached/upload/upload.h"
+#include "labels.h"
 #include "url_path.h"
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
@@ -227,8 +228,12 @@ static const char *check_token(const struct config *config,
 static const char *read_pair(const struct evkeyval *pair, bool is_form,
                              struct upload_request *request)
 {
+    const char *wrong;
     uint64_t seconds;
 
+    if (build_labels_set(&request->labels, pair->key, pair->value, &wrong)) {
+        return wrong;
+    }
     if (strcmp(pair->key, "force") == 0 && strcmp(pair->value, "1") == 0 &&
         !is_form) {
         request->replace = true;
@@ -243,9 +248,10 @@ static const char *read_pair(const struct evkeyval *pair, bool is_form,
                seconds <= SYMCACHE_UPLOAD_EXPIRES_MAX) {
         request->expires = (unsigned)seconds;
     } else {
-        return is_form ? "the query has try=1, warm=1 or expires=DURATION"
-                       : "the query has force=1, try=1, warm=1 or "
-                         "expires=DURATION";
+        return is_form ? "the query has try=1, warm=1, expires=DURATION or "
+                         "labels"
+                       : "the query has force=1, try=1, warm=1, "
+                         "expires=DURATION or labels";
     }
     return NULL;
 }
@@ -337,6 +343,9 @@ static int read_request(const struct config *config, struct page *page,
     }
     request->replace = page->is_form && config->uploads.replace;
     *wrong = read_query(query, page->is_form, request);
+    if (*wrong == NULL) {
+        *wrong = labels_read(req, &request->labels);
+    }
     if (*wrong == NULL && !page->is_form) {
         *wrong = read_path(t, request);
     }

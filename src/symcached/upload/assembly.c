@@ -42,6 +42,7 @@ struct entry {
     size_t nchunks;
     bool only_try;
     unsigned expires;
+    struct build_labels labels;
     bool is_artifacts;
     char *release, *dist;       /* or NULL */
     char *text;                 /* why it failed */
@@ -267,6 +268,8 @@ static struct entry *find(const struct assemblies *assemblies,
                                                &at)) != NULL) {
         if (memcmp(&entry->sum, &request->sum, sizeof(entry->sum)) == 0 &&
             entry->only_try == request->only_try &&
+            memcmp(&entry->labels, &request->labels,
+                   sizeof(entry->labels)) == 0 &&
             strcmp(entry->name, request->name) == 0) {
             break;
         }
@@ -338,6 +341,7 @@ static struct entry *add(struct assemblies *assemblies,
     entry->state = ASSEMBLY_WAITS;
     entry->only_try = request->only_try;
     entry->expires = request->expires;
+    entry->labels = request->labels;
     entry->nchunks = request->nchunks;
     entry->is_artifacts = request->is_artifacts;
     entry->release =
@@ -468,6 +472,7 @@ static void begin(struct assemblies *assemblies, struct entry *entry)
                                      .nchunks = entry->nchunks,
                                      .only_try = entry->only_try,
                                      .expires = entry->expires,
+                                     .labels = entry->labels,
                                      .replace = config->replace};
 
     if (entry->is_artifacts) {

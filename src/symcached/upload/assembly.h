@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/build_list.h"
 
 struct symstore_path;
 struct upload;
@@ -42,6 +43,7 @@ struct assembly_request {
     size_t nchunks;
     bool only_try;
     unsigned expires; /* seconds; 0 = never */
+    struct build_labels labels;
 
     /* a bundle of scripts, which has no name */
     bool is_artifacts;

@@ -3,18 +3,23 @@
  */
 #include "cleaner.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include "base/build_list.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/index/index.h"
+#include "builds.h"
 #include "removal.h"
 #include "retention.h"
 #include "sharing.h"
@@ -48,6 +53,9 @@ struct pass {
     struct retention_sum sum;
     size_t ntry; /* of what was found, those before it are no try builds */
     bool indexes; /* see struct retention_rules */
+    struct builds *builds[2]; /* of try builds: the second one; or NULL */
+    size_t nbuilds;           /* that have gone */
+    time_t begun;
 };
 
 /* Removal of the files that a pass has found, one after the other. */
@@ -59,24 +67,62 @@ struct removing {
     size_t next;
     uint64_t files;
     uint64_t bytes;
+    struct config *config;
+    struct builds *builds[2];
+    time_t begun;
 };
+
+/* Lists are read only if a rule says how long builds are kept. */
+static struct builds *read_builds(const struct pass *pass, const char *root)
+{
+    struct builds *builds = NULL;
+
+    if (pass->config->uploads.nkeep > 0) {
+        builds = builds_read(root, &pass->config->uploads, pass->begun);
+        if (builds == NULL) {
+            log_error(errno, "clean: the lists of builds in \"%s/"
+                             BUILD_LIST_FOLDER "\" cannot be read: no build "
+                             "is removed", root);
+        }
+    }
+    return builds;
+}
+
+/* All files of the dropped builds are gone, unless some are left.  Returns how
+ * many builds have gone. */
+static size_t remove_builds(struct builds *const builds[2], size_t left)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < 2 && left == 0; i++) {
+        n += builds[i] != NULL ? builds_remove(builds[i]) : 0;
+    }
+    return n;
+}
 
 static void run(void *arg)
 {
     struct pass *pass = arg;
     const struct uploads_config *uploads = &pass->config->uploads;
     struct retention_rules rules = {.max_unused_for = uploads->max_unused_for,
-                                    .indexes = pass->indexes};
+                                    .indexes = pass->indexes,
+                                    .begun = pass->begun};
     char path[1100];
 
     if (!index_is_whole(uploads->root)) {
         rules.indexes = true;
     }
+    rules.builds = pass->builds[0] = read_builds(pass, uploads->root);
     retention_pass(uploads->root, &rules, &pass->sum);
     pass->ntry = pass->sum.nfound;
     rules.max_age = uploads->try_max_age;
+    rules.is_try = true;
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
+    rules.builds = pass->builds[1] = read_builds(pass, path);
     retention_pass(path, &rules, &pass->sum);
+    if (pass->sum.found == NULL || pass->sum.nfound == 0) {
+        pass->nbuilds = remove_builds(pass->builds, pass->sum.left);
+    }
     if (rules.indexes) {
         index_set_whole(uploads->root);
     }
@@ -136,31 +182,67 @@ static void on_removed(void *arg, int status, const char *text)
     if (status == 200) {
         removing->files++;
         removing->bytes += removing->sum.found[removing->next].bytes;
+    } else if (removing->sum.found[removing->next].is_of_builds) {
+        removing->sum.left++;
     }
     removing->next++;
     if (status == 503) {
         removing->next = removing->sum.nfound; /* the next pass tries again */
+        removing->sum.left++;
     }
     remove_next(removing);
+}
+
+static void end_removing(struct removing *removing)
+{
+    struct cleaner *cleaner = removing->cleaner;
+
+    if (cleaner != NULL) {
+        metrics_add(METRIC_UPLOADS_BUILDS_REMOVED,
+                    remove_builds(removing->builds, removing->sum.left));
+        cleaner->removing = NULL;
+        end_pass(cleaner, removing->files, removing->bytes);
+    }
+    builds_free(removing->builds[0]);
+    builds_free(removing->builds[1]);
+    config_unref(removing->config);
+    free_found(&removing->sum);
+    free(removing);
+}
+
+/* Whether a file was sent again since the pass began, which may have been for a
+ * build that the pass does not know. */
+static bool is_young(const struct removing *removing,
+                     const struct retention_found *found)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%.1024s/%s%.2000s",
+             removing->config->uploads.root,
+             removing->next >= removing->ntry ? UPLOADS_TRY "/" : "",
+             found->path);
+    return found->is_of_builds && lstat(path, &st) == 0 &&
+           st.st_ctime >= removing->begun;
 }
 
 static void remove_next(struct removing *removing)
 {
     struct cleaner *cleaner = removing->cleaner;
-    const struct retention_found *found;
+    const struct retention_found *found = removing->sum.found;
     struct removal_request request = {.is_old = true};
     char *path;
 
+    while (removing->next < removing->sum.nfound &&
+           is_young(removing, found + removing->next)) {
+        removing->sum.left++;
+        removing->next++;
+    }
     if (cleaner == NULL || removing->next == removing->sum.nfound) {
-        if (cleaner != NULL) {
-            cleaner->removing = NULL;
-            end_pass(cleaner, removing->files, removing->bytes);
-        }
-        free_found(&removing->sum);
-        free(removing);
+        end_removing(removing);
         return;
     }
-    found = &removing->sum.found[removing->next];
+    found += removing->next;
     path = found->path;
     request.name = strsep(&path, "/");
     request.id = strsep(&path, "/");
@@ -183,6 +265,10 @@ static bool remove_found(struct pass *pass)
     removing->max_unused_for = pass->config->uploads.max_unused_for;
     removing->sum = pass->sum;
     removing->ntry = pass->ntry;
+    removing->begun = pass->begun;
+    removing->config = config_ref(pass->config);
+    memcpy(removing->builds, pass->builds, sizeof(pass->builds));
+    memset(pass->builds, 0, sizeof(pass->builds));
     memset(&pass->sum, 0, sizeof(pass->sum));
     pass->cleaner->removing = removing;
     remove_next(removing);
@@ -194,6 +280,7 @@ static void on_done(void *arg, bool late)
     struct pass *pass = arg;
 
     pass->cleaner->task = NULL;
+    metrics_add(METRIC_UPLOADS_BUILDS_REMOVED, pass->nbuilds);
     if (!remove_found(pass)) {
         end_pass(pass->cleaner, pass->sum.files, pass->sum.bytes);
     }
@@ -204,6 +291,8 @@ static void on_drop(void *arg)
     struct pass *pass = arg;
 
     free_found(&pass->sum);
+    builds_free(pass->builds[0]);
+    builds_free(pass->builds[1]);
     config_unref(pass->config);
     free(pass);
 }
@@ -222,6 +311,7 @@ static struct pass *pass_new(struct cleaner *cleaner,
         }
     }
     if (pass != NULL) {
+        pass->begun = time(NULL);
         pass->cleaner = cleaner;
         pass->config = config_ref((struct config *)config);
     }

@@ -338,6 +338,64 @@ static int compare_all(struct publication *p)
     return rc != 0 ? rc : compare_each_other(p);
 }
 
+/* Enters all files into the list of their build, before the first one gets its
+ * name: no file must be removable that no list has.  Returns 0, or an errno. */
+static int list_build(const struct publication *p)
+{
+    char **paths = calloc(p->nfiles + 1, sizeof(paths[0]));
+    bool checks = false;
+    size_t i, n = 0;
+    int rc = paths != NULL ? 0 : ENOMEM;
+
+    for (i = 0; i < p->nfiles && rc == 0; i++, n++) {
+        const struct symstore_path *place = &p->files[i].place;
+
+        checks = checks || p->files[i].fate == UPLOAD_SAME;
+        if (asprintf(&paths[i], "%s/%s/%s", place->name, place->id,
+                     place->file) < 0) {
+            paths[i] = NULL;
+            rc = ENOMEM;
+        }
+    }
+    if (rc == 0) {
+        rc = build_list_add(p->root, &p->labels, paths, n, checks);
+    }
+    while (n > 0) {
+        free(paths[--n]);
+    }
+    free(paths);
+    return rc;
+}
+
+/* Gives a new file its name, or notes of one that is there that it was sent
+ * again.  Returns 0, or an errno. */
+static int publish_file(const struct publication *p,
+                        const struct upload_file *file)
+{
+    bool is_new = file->fate != UPLOAD_SAME;
+    char path[PATH_MAX];
+    int rc;
+
+    if (is_new) {
+        snprintf(path, sizeof(path), "%s", file->tmp);
+    } else {
+        print_path(path, p, file);
+    }
+    rc = retention_set_labelled(path, is_new, p->labels.build[0] != '\0');
+    if (rc != 0) {
+        return rc;
+    }
+    if (is_new) {
+        rc = retention_set_expires(path, p->expires);
+        return rc != 0 ? rc : give_name(p, file);
+    }
+    /* as good as new: it counts as used, and may live longer */
+    rc = p->shortens ? retention_set_expires(path, p->expires)
+                     : retention_extend(path, p->expires);
+    (void)retention_touch(path);
+    return rc;
+}
+
 static int publish(struct publication *p)
 {
     size_t i;
@@ -346,19 +404,11 @@ static int publish(struct publication *p)
     if (rc != 0 || p->conflict != NULL || p->compares) {
         return rc;
     }
+    if (p->labels.build[0] != '\0') {
+        rc = list_build(p);
+    }
     for (i = 0; i < p->nfiles && rc == 0; i++) {
-        if (p->files[i].fate == UPLOAD_SAME) {
-            /* as good as new: it counts as used, and may live longer */
-            char path[PATH_MAX];
-
-            print_path(path, p, &p->files[i]);
-            rc = p->shortens ? retention_set_expires(path, p->expires)
-                             : retention_extend(path, p->expires);
-            (void)retention_touch(path);
-        } else {
-            rc = retention_set_expires(p->files[i].tmp, p->expires);
-            rc = rc != 0 ? rc : give_name(p, &p->files[i]);
-        }
+        rc = publish_file(p, &p->files[i]);
         if (rc == 0 && p->index_errnum == 0) {
             p->index_errnum = index_change(p->root, &p->files[i].place, true);
         }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/build_list.h"
 #include "debuginfo/identity/identity.h"
 
 struct event_base;
@@ -47,6 +48,7 @@ struct publication {
     bool compares; /* no file gets its name yet */
     bool removes;  /* read from an intent: the files were to be removed */
     unsigned expires; /* seconds from now on; 0 = never */
+    struct build_labels labels; /* of the build that has the files */
     bool shortens; /* expires counts for what is there and would stay longer */
     struct upload_file *files;
     size_t nfiles;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "proto/upload.h"
 #include "symcached/index/index.h"
 #include "symcached/intake/upload_report.h"
+#include "builds.h"
 #include "upload.h"
 
 int retention_set_expires(const char *path, unsigned seconds)
@@ -33,6 +35,20 @@ int retention_set_expires(const char *path, unsigned seconds)
     n = snprintf(text, sizeof(text), "%lld",
                  (long long)time(NULL) + (long long)seconds);
     return setxattr(path, SYMCACHE_UPLOAD_EXPIRES, text, (size_t)n, 0) == 0
+               ? 0
+               : errno;
+}
+
+int retention_set_labelled(const char *path, bool is_new, bool is_labelled)
+{
+    int rc = 0;
+
+    if (is_new && is_labelled) {
+        rc = setxattr(path, SYMCACHE_UPLOAD_LABELLED, "1", 1, 0);
+    } else if (!is_new && !is_labelled) {
+        rc = removexattr(path, SYMCACHE_UPLOAD_LABELLED);
+    }
+    return rc == 0 || errno == ENODATA || (errno == ENOTSUP && !is_labelled)
                ? 0
                : errno;
 }
@@ -72,19 +88,53 @@ static uint64_t since(time_t then, time_t now)
     return then < now ? (uint64_t)(now - then) : 0;
 }
 
-enum keeping { KEPT, UNUSED, OVER };
+/* The names that lead to a file. */
+struct parts {
+    const char *name;
+    const struct parts *above; /* NULL: name is the root */
+};
+
+enum keeping { KEPT, UNUSED, OVER, OF_BUILDS };
+
+/* What the builds that a file belongs to say about it. */
+static enum builds_fate judge_builds(const struct parts *parts, int fd,
+                                     const struct stat *st,
+                                     const struct retention_rules *rules)
+{
+    enum builds_fate fate;
+    char path[PATH_MAX];
+
+    if (rules->builds == NULL ||
+        snprintf(path, sizeof(path), "%s/%s/%s", parts->above->above->name,
+                 parts->above->name, parts->name) >= (int)sizeof(path)) {
+        return BUILDS_NONE;
+    }
+    fate = builds_judge(rules->builds, path);
+    if (fate == BUILDS_DROPPED &&
+        (fgetxattr(fd, SYMCACHE_UPLOAD_LABELLED, NULL, 0) < 0 ||
+         st->st_ctime >= rules->begun)) {
+        return BUILDS_NONE;
+    }
+    return fate == BUILDS_KEPT && rules->is_try ? BUILDS_NONE : fate;
+}
 
 /* An attribute that cannot be read keeps the file. */
-static enum keeping judge(int fd, const struct stat *st,
+static enum keeping judge(const struct parts *parts, int fd,
+                          const struct stat *st,
                           const struct retention_rules *rules)
 {
     time_t now = time(NULL);
+    enum builds_fate fate;
     char text[24] = "";
     ssize_t n;
 
     if (fgetxattr(fd, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ||
         (errno != ENODATA && errno != ENOTSUP)) {
         return KEPT;
+    }
+    fate = judge_builds(parts, fd, st, rules);
+    if (fate == BUILDS_KEPT || fate == BUILDS_DROPPED) {
+        return fate == BUILDS_KEPT ? KEPT : OF_BUILDS;
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
     if ((n > 0 && strtoll(text, NULL, 10) <= (long long)now) ||
@@ -98,12 +148,6 @@ static enum keeping judge(int fd, const struct stat *st,
                : KEPT;
 }
 
-/* The names that lead to a file. */
-struct parts {
-    const char *name;
-    const struct parts *above; /* NULL: name is the root */
-};
-
 static void list(const struct parts *parts, const struct stat *st,
                  enum keeping why, struct retention_sum *sum)
 {
@@ -112,10 +156,12 @@ static void list(const struct parts *parts, const struct stat *st,
     if (sum->nfound == RETENTION_FOUND_MAX ||
         asprintf(&found->path, "%s/%s/%s", parts->above->above->name,
                  parts->above->name, parts->name) < 0) {
+        sum->left += why == OF_BUILDS;
         return;
     }
     found->bytes = (uint64_t)st->st_size;
     found->is_unused = why == UNUSED;
+    found->is_of_builds = why == OF_BUILDS;
     sum->nfound++;
 }
 
@@ -156,7 +202,7 @@ static void look_at(int dir, const struct parts *parts,
         return;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        why = judge(fd, &st, rules);
+        why = judge(parts, fd, &st, rules);
         if (why == KEPT && rules->indexes) {
             index_file(parts, fd, &st, true);
         }
@@ -167,6 +213,8 @@ static void look_at(int dir, const struct parts *parts,
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
         index_file(parts, fd, &st, false);
+    } else if (why == OF_BUILDS) {
+        sum->left++;
     }
     close(fd);
 }

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+
+struct builds;
 
 /*
  * Notes that the file is of no use after so many seconds; 0 removes such a
@@ -19,6 +22,11 @@
  * file system has no such attributes, a file with a limit cannot be kept.
  */
 int retention_set_expires(const char *path, unsigned seconds);
+
+/* Notes of a new file that it has labels, or of one that is uploaded once more
+ * that one upload has none: a file keeps the note only if all have.  Returns 0
+ * or an errno, as above. */
+int retention_set_labelled(const char *path, bool is_new, bool is_labelled);
 
 /*
  * The same for an existing file that was uploaded once more: the longest time
@@ -33,6 +41,10 @@ struct retention_rules {
     unsigned max_unused_for; /* seconds; 0 = for ever */
     unsigned max_age;        /* seconds since the upload; 0 = any */
     bool indexes; /* what is kept gets the entries that the index misses */
+    const struct builds *builds; /* that files belong to; or NULL */
+    bool is_try; /* no build keeps a file for longer than max_age */
+    time_t begun; /* of the pass: labels of younger files may be missing in
+                     builds */
 };
 
 /* A path of three parts, below the root. */
@@ -40,6 +52,7 @@ struct retention_found {
     char *path;
     uint64_t bytes;
     bool is_unused; /* that is all that there is against it */
+    bool is_of_builds; /* it goes with its builds */
 };
 
 /* More are for the next pass. */
@@ -52,6 +65,7 @@ struct retention_sum {
     struct retention_found *found; /* NULL: files are removed.  Otherwise they
                                       are listed here, in RETENTION_FOUND_MAX */
     size_t nfound;
+    size_t left; /* files of builds that are to go and could not */
 };
 
 /*

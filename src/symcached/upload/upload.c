@@ -286,6 +286,9 @@ void upload_publish(struct upload *u)
     u->publication->expires = u->part[0] != '\0'
                                   ? u->config->uploads.parts_kept
                                   : u->request.expires;
+    if (u->part[0] == '\0') {
+        u->publication->labels = u->request.labels;
+    }
     u->publication->shortens = u->request.replace && u->request.name != NULL;
     u->task = publication_start(u->uploads->base, u->publication,
                                 on_published, u);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include "base/build_list.h"
 #include "symcached/index/index.h"
 #include "assembly.h"
 #include "spool.h"
@@ -62,6 +63,7 @@ struct upload_request {
     bool replace;
     bool warm; /* what is made of it is made at once */
     unsigned expires; /* seconds from now on; 0 = never */
+    struct build_labels labels; /* of the build that has the files */
 };
 
 struct upload_result {

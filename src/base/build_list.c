@@ -1,0 +1,390 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "build_list.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "control.h"
+#include "glob.h"
+#include "percent.h"
+#include "utf8.h"
+#include "workdir.h"
+
+/* A list is not longer: a million paths of 100 bytes.  More builds are more
+ * lists. */
+#define LIST_MAX (100 * 1024 * 1024)
+
+#define LEVEL 3 /* <product>/<branch>/<build> */
+
+#define MATCH_STEPS 100000
+
+/* labels ----------------------------------------------------------------- */
+
+bool build_labels_set(struct build_labels *labels, const char *key,
+                      const char *value, const char **wrong)
+{
+    char *to = strcmp(key, "product") == 0  ? labels->product
+               : strcmp(key, "branch") == 0 ? labels->branch
+               : strcmp(key, "build") == 0  ? labels->build
+                                            : NULL;
+    size_t len = strlen(value);
+
+    *wrong = NULL;
+    if (to == NULL) {
+        return false;
+    }
+    if (len == 0 || len > BUILD_LABEL_MAX || control_in(value) ||
+        utf8_valid(value, len) != len) {
+        *wrong = "a label (product, branch or build) has 1 to 64 bytes of "
+                 "UTF-8 without control characters";
+    } else if (to[0] != '\0') {
+        *wrong = "a label (product, branch or build) is given once";
+    } else {
+        memcpy(to, value, len + 1);
+    }
+    return true;
+}
+
+const char *build_labels_check(const struct build_labels *labels)
+{
+    return labels->build[0] == '\0' &&
+                   (labels->product[0] != '\0' || labels->branch[0] != '\0')
+               ? "labels need the name of a build: build=NAME"
+               : NULL;
+}
+
+/* Returns the end of what was written. */
+static char *encode(char *p, const char *label)
+{
+    if (label[0] == '\0') {
+        return stpcpy(p, "%");
+    }
+    if (label[0] == '.') { /* which hides a file, or names a folder */
+        p = stpcpy(p, "%2E");
+        label++;
+    }
+    return percent_encode(p, label);
+}
+
+static int hex_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Returns false for a name that encode() does not write. */
+static bool decode(char to[BUILD_LABEL_MAX + 1], const char *name)
+{
+    char again[3 * BUILD_LABEL_MAX + 1];
+    const char *p = name;
+    size_t n = 0;
+
+    while (*p != '\0' && strcmp(name, "%") != 0) {
+        if (n == BUILD_LABEL_MAX ||
+            (*p == '%' && (hex_of(p[1]) < 0 || hex_of(p[2]) < 0))) {
+            return false;
+        }
+        to[n++] = *p == '%' ? (char)(hex_of(p[1]) << 4 | hex_of(p[2])) : *p;
+        p += *p == '%' ? 3 : 1;
+    }
+    to[n] = '\0';
+    encode(again, to);
+    return strcmp(again, name) == 0;
+}
+
+/* paths ------------------------------------------------------------------ */
+
+void build_list_path(char path[PATH_MAX], const char *root,
+                     const struct build_labels *labels)
+{
+    char *p = path + snprintf(path, 2048, "%s/" BUILD_LIST_FOLDER "/", root);
+
+    p = stpcpy(encode(p, labels->product), "/");
+    p = stpcpy(encode(p, labels->branch), "/");
+    (void)encode(p, labels->build);
+}
+
+/* A folder that has become empty goes; its name ends there. */
+static void remove_parent(char *path)
+{
+    *strrchr(path, '/') = '\0';
+    (void)rmdir(path);
+}
+
+void build_list_remove(const char *root, const struct build_labels *labels)
+{
+    char path[PATH_MAX];
+
+    build_list_path(path, root, labels);
+    (void)unlink(path);
+    remove_parent(path);
+    remove_parent(path);
+}
+
+/* one list ---------------------------------------------------------------- */
+
+/* Returns 0, or an errno. */
+static int read_all(int fd, char *text, size_t size)
+{
+    size_t done = 0;
+    ssize_t n;
+
+    while (done < size) {
+        n = read(fd, text + done, size - done);
+        if (n == 0) {
+            break; /* it has been replaced by a shorter one */
+        }
+        if (n < 0 && errno != EINTR) {
+            return errno;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    memset(text + done, 0, size - done);
+    return 0;
+}
+
+char *build_list_read(const char *root, const struct build_labels *labels,
+                      size_t *size)
+{
+    char path[PATH_MAX], *text = NULL, *p;
+    struct stat st;
+    int fd, errnum = 0;
+
+    build_list_path(path, root, labels);
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &st) != 0) {
+        errnum = errno;
+    } else if (!S_ISREG(st.st_mode) || st.st_size > LIST_MAX) {
+        errnum = EFBIG;
+    } else {
+        *size = (size_t)st.st_size;
+        text = malloc(*size + 1);
+        errnum = text != NULL ? read_all(fd, text, *size) : ENOMEM;
+    }
+    close(fd);
+    if (errnum != 0) {
+        free(text);
+        errno = errnum;
+        return NULL;
+    }
+    text[*size] = '\0';
+    for (p = text; (p = memchr(p, '\n', (size_t)(text + *size - p))) != NULL;
+         p++) {
+        *p = '\0';
+    }
+    return text;
+}
+
+const char *build_list_next(const char *text, size_t size, size_t *at)
+{
+    const char *path;
+
+    while (*at < size && text[*at] == '\0') {
+        (*at)++;
+    }
+    if (*at >= size) {
+        return NULL;
+    }
+    path = text + *at;
+    *at += strlen(path) + 1;
+    return path;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Writes lines, each of them once.  Returns 0, or an errno. */
+static int write_lines(const char *path, bool appends, const char **lines,
+                       size_t n)
+{
+    FILE *f = fopen(path, appends ? "ae" : "we");
+    size_t i;
+    int rc = 0;
+
+    if (f == NULL) {
+        return errno;
+    }
+    qsort(lines, n, sizeof(lines[0]), by_text);
+    for (i = 0; i < n; i++) {
+        if (i == 0 || strcmp(lines[i - 1], lines[i]) != 0) {
+            fprintf(f, "%s\n", lines[i]);
+        }
+    }
+    rc = ferror(f) ? EIO : 0;
+    return fclose(f) != 0 ? errno : rc;
+}
+
+/* Writes the list anew, with what it has and n paths.  Returns 0, or an
+ * errno. */
+static int rewrite(const char *root, const struct build_labels *labels,
+                   const char *path, const char **lines, size_t n)
+{
+    char tmp[PATH_MAX + 8];
+    size_t size = 0, at = 0, used = n;
+    char *text = build_list_read(root, labels, &size);
+    const char *line, **all;
+    int rc = errno;
+
+    if (text == NULL && rc != ENOENT) {
+        return rc;
+    }
+    /* a path of three parts has five bytes and its end */
+    all = calloc(n + size / 6 + 1, sizeof(all[0]));
+    if (all == NULL) {
+        free(text);
+        return ENOMEM;
+    }
+    memcpy(all, lines, n * sizeof(all[0]));
+    while (text != NULL && used < n + size / 6 + 1 &&
+           (line = build_list_next(text, size, &at)) != NULL) {
+        all[used++] = line;
+    }
+    snprintf(tmp, sizeof(tmp), "%s%%", path); /* which no label is written as */
+    rc = write_lines(tmp, false, all, used);
+    if (rc != 0 || rename(tmp, path) != 0) {
+        rc = rc != 0 ? rc : errno;
+        (void)unlink(tmp);
+    }
+    free(all);
+    free(text);
+    return rc;
+}
+
+int build_list_add(const char *root, const struct build_labels *labels,
+                   char *const *paths, size_t n, bool checks)
+{
+    const char **lines = calloc(n + 1, sizeof(lines[0]));
+    char path[PATH_MAX], *slash;
+    int rc = 0;
+
+    if (lines == NULL) {
+        return ENOMEM;
+    }
+    memcpy(lines, paths, n * sizeof(lines[0]));
+    build_list_path(path, root, labels);
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    if (workdir_make_path(path) != 0) {
+        rc = errno;
+    }
+    *slash = '/';
+    if (rc == 0) {
+        rc = checks ? rewrite(root, labels, path, lines, n)
+                    : write_lines(path, true, lines, n);
+    }
+    free(lines);
+    return rc;
+}
+
+/* all lists --------------------------------------------------------------- */
+
+static int by_branch(const void *a, const void *b)
+{
+    const struct build *one = a, *other = b;
+    int diff = strcmp(one->labels.product, other->labels.product);
+
+    diff = diff != 0 ? diff : strcmp(one->labels.branch, other->labels.branch);
+    if (diff != 0 || one->last != other->last) {
+        return diff != 0 ? diff : one->last > other->last ? -1 : 1;
+    }
+    /* of one second: by numbers in their names, as far as they have some */
+    return strverscmp(other->labels.build, one->labels.build);
+}
+
+static bool read_labels(const FTSENT *entry, struct build_labels *labels)
+{
+    return decode(labels->build, entry->fts_name) &&
+           labels->build[0] != '\0' &&
+           decode(labels->branch, entry->fts_parent->fts_name) &&
+           decode(labels->product, entry->fts_parent->fts_parent->fts_name);
+}
+
+static int add(struct build_lists *lists, const FTSENT *entry)
+{
+    struct build *builds = lists->builds;
+    size_t n = lists->n;
+
+    if (n % 64 == 0) {
+        builds = realloc(builds, (n + 64) * sizeof(builds[0]));
+        if (builds == NULL) {
+            return ENOMEM;
+        }
+        lists->builds = builds;
+    }
+    if (read_labels(entry, &builds[n].labels)) {
+        builds[n].last = entry->fts_statp->st_mtime;
+        lists->n++;
+    }
+    return 0;
+}
+
+int build_lists_read(const char *root, struct build_lists *lists)
+{
+    char path[PATH_MAX], *paths[] = {path, NULL};
+    const FTSENT *entry;
+    FTS *fts;
+    int rc = 0;
+
+    memset(lists, 0, sizeof(*lists));
+    snprintf(path, sizeof(path), "%.2000s/" BUILD_LIST_FOLDER, root);
+    if (access(path, F_OK) != 0) {
+        return errno == ENOENT ? 0 : errno;
+    }
+    fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (fts == NULL) {
+        return errno;
+    }
+    while (rc == 0 && (entry = fts_read(fts)) != NULL) {
+        if (entry->fts_info == FTS_F && entry->fts_level == LEVEL) {
+            rc = add(lists, entry);
+        } else if (entry->fts_info == FTS_DNR ||
+                   entry->fts_info == FTS_ERR) {
+            rc = entry->fts_errno;
+        }
+    }
+    fts_close(fts);
+    if (rc != 0) {
+        build_lists_clear(lists);
+    } else if (lists->n > 0) {
+        qsort(lists->builds, lists->n, sizeof(lists->builds[0]), by_branch);
+    }
+    return rc;
+}
+
+void build_lists_clear(struct build_lists *lists)
+{
+    free(lists->builds);
+    memset(lists, 0, sizeof(*lists));
+}
+
+/* patterns ----------------------------------------------------------------- */
+
+static bool matches(const char *pattern, const char *label)
+{
+    size_t steps = MATCH_STEPS;
+
+    return pattern == NULL || glob_matches(pattern, strlen(pattern), label,
+                                           strlen(label), &steps);
+}
+
+bool build_pattern_matches(const struct build_pattern *pattern,
+                           const struct build_labels *labels)
+{
+    return matches(pattern->product, labels->product) &&
+           matches(pattern->branch, labels->branch) &&
+           matches(pattern->build, labels->build);
+}

@@ -1,0 +1,298 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "upload_builds.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include "base/hash_table.h"
+#include "client.h"
+#include "proto/upload.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+/* Try builds are a tree of their own. */
+static const char *const trees[] = {"", "/.try"};
+
+#define TREES (sizeof(trees) / sizeof(trees[0]))
+
+/* Paths of files in lists. */
+struct paths {
+    struct table table; /* of the texts */
+    char **texts;       /* of lists */
+    size_t n;
+};
+
+/* Adds a path.  Returns false if it is there already. */
+static bool add_path(struct paths *paths, const char *path)
+{
+    uint64_t hash = table_hash_text(&paths->table, path);
+    const char *other;
+    size_t at = 0;
+
+    while ((other = (const char *)table_next(&paths->table, hash, &at)) !=
+           NULL) {
+        if (strcmp(other, path) == 0) {
+            return false;
+        }
+    }
+    if (table_add(&paths->table, hash, (uintptr_t)path) != 0) {
+        command_no_memory();
+    }
+    return true;
+}
+
+static void free_paths(struct paths *paths)
+{
+    while (paths->n > 0) {
+        free(paths->texts[--paths->n]);
+    }
+    free(paths->texts);
+    table_free(&paths->table);
+    memset(paths, 0, sizeof(*paths));
+}
+
+/* Reads a list, which lives as long as paths.  NULL: it is gone. */
+static const char *read_list(struct paths *paths, const char *root,
+                             const struct build_labels *labels, size_t *size)
+{
+    char **texts = realloc(paths->texts, (paths->n + 1) * sizeof(texts[0]));
+    char *text = build_list_read(root, labels, size);
+
+    if (texts == NULL) {
+        command_no_memory();
+    }
+    paths->texts = texts;
+    if (text != NULL) {
+        texts[paths->n++] = text;
+    }
+    return text;
+}
+
+static bool find_file(const char *root, const char *path, struct stat *st)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof(full), "%.2000s/%.2000s", root, path);
+    return lstat(full, st) == 0 && S_ISREG(st->st_mode);
+}
+
+/* show ------------------------------------------------------------------ */
+
+static void show_build(const char *root, const struct build *build,
+                       bool is_json)
+{
+    const char *labels[] = {build->labels.product, build->labels.branch,
+                            build->labels.build};
+    char text[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
+    struct paths paths = {.n = 0};
+    const char *list, *path;
+    size_t size, at = 0, files = 0, i;
+    uint64_t bytes = 0;
+    struct stat st;
+    cJSON *object;
+
+    list = read_list(&paths, root, &build->labels, &size);
+    while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
+        if (add_path(&paths, path) && find_file(root, path, &st)) {
+            files++;
+            bytes += (uint64_t)st.st_size;
+        }
+    }
+    free_paths(&paths);
+    if (is_json) {
+        object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "product", labels[0]);
+        cJSON_AddStringToObject(object, "branch", labels[1]);
+        cJSON_AddStringToObject(object, "build", labels[2]);
+        cJSON_AddNumberToObject(object, "files", (double)files);
+        cJSON_AddNumberToObject(object, "size", (double)bytes);
+        cJSON_AddNumberToObject(object, "uploaded", (double)build->last);
+        printable_json(stdout, object);
+        cJSON_Delete(object);
+        return;
+    }
+    printable_size(text, bytes);
+    printable_time(time, (double)build->last);
+    printf("%6zu files  %10s  %s", files, text, time);
+    for (i = 0; i < 3; i++) {
+        fputs("  ", stdout);
+        printable_put(stdout, labels[i][0] != '\0' ? labels[i] : "-");
+    }
+    putchar('\n');
+}
+
+/* Reads the lists of a tree.  Returns an exit code. */
+static int read_tree(char tree[PATH_MAX], const char *root, size_t i,
+                     struct build_lists *lists)
+{
+    int rc;
+
+    snprintf(tree, PATH_MAX, "%.2000s%s", root, trees[i]);
+    rc = build_lists_read(tree, lists);
+    return rc == 0 ? COMMAND_OK : command_fail(COMMAND_IO, tree, strerror(rc));
+}
+
+int upload_builds_show(const char *root, const struct build_pattern *pattern,
+                       bool is_json)
+{
+    int code = COMMAND_NOT_FOUND, one;
+    struct build_lists lists;
+    char tree[PATH_MAX];
+    size_t i, j;
+
+    for (i = 0; i < TREES; i++) {
+        one = read_tree(tree, root, i, &lists);
+        if (one != COMMAND_OK) {
+            return one;
+        }
+        for (j = 0; j < lists.n; j++) {
+            if (build_pattern_matches(pattern, &lists.builds[j].labels)) {
+                show_build(tree, &lists.builds[j], is_json);
+                code = COMMAND_OK;
+            }
+        }
+        build_lists_clear(&lists);
+    }
+    return code;
+}
+
+/* files ----------------------------------------------------------------- */
+
+int upload_builds_files(const char *root, const struct build_pattern *pattern,
+                        void (*print)(const char *root, const char *path,
+                                      bool is_json),
+                        bool is_json)
+{
+    char tree[PATH_MAX], full[PATH_MAX];
+    int code = COMMAND_NOT_FOUND, one;
+    const char *list, *path;
+    struct build_lists lists;
+    size_t i, j, size, at;
+    struct stat st;
+
+    for (i = 0; i < TREES; i++) {
+        struct paths paths = {.n = 0};
+
+        one = read_tree(tree, root, i, &lists);
+        if (one != COMMAND_OK) {
+            return one;
+        }
+        for (j = 0; j < lists.n; j++) {
+            list = build_pattern_matches(pattern, &lists.builds[j].labels)
+                       ? read_list(&paths, tree, &lists.builds[j].labels,
+                                   &size)
+                       : NULL;
+            at = 0;
+            while (list != NULL &&
+                   (path = build_list_next(list, size, &at)) != NULL) {
+                if (add_path(&paths, path) && find_file(tree, path, &st)) {
+                    snprintf(full, sizeof(full), "%.2000s/%.2000s", tree,
+                             path);
+                    print(root, full, is_json);
+                    code = COMMAND_OK;
+                }
+            }
+        }
+        free_paths(&paths);
+        build_lists_clear(&lists);
+    }
+    return code;
+}
+
+/* forget ---------------------------------------------------------------- */
+
+/* May a file go with its builds? */
+static bool may_go(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof(full), "%.2000s/%.2000s", root, path);
+    return lgetxattr(full, SYMCACHE_UPLOAD_LABELLED, NULL, 0) >= 0 &&
+           lgetxattr(full, SYMCACHE_UPLOAD_PINNED, NULL, 0) < 0 &&
+           errno == ENODATA;
+}
+
+/* Takes note of the files of builds that stay. */
+static void keep(struct paths *kept, const char *tree,
+                 const struct build_labels *labels)
+{
+    const char *list, *path;
+    size_t size, at = 0;
+
+    list = read_list(kept, tree, labels, &size);
+    while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
+        (void)add_path(kept, path);
+    }
+}
+
+/* Removes the files of a build, and then its list.  handled has the files that
+ * stay, and then those that were removed as well. */
+static int forget(const struct settings *settings, struct paths *handled,
+                  const char *tree, const char *prefix,
+                  const struct build_labels *labels,
+                  int (*remove)(const struct settings *settings, char *path))
+{
+    const char *list, *path;
+    int code = COMMAND_OK, one;
+    char text[PATH_MAX];
+    size_t size, at = 0;
+
+    list = read_list(handled, tree, labels, &size);
+    while (list != NULL && (path = build_list_next(list, size, &at)) != NULL) {
+        if (!add_path(handled, path) || !may_go(tree, path)) {
+            continue;
+        }
+        snprintf(text, sizeof(text), "%s%.2000s", prefix, path);
+        one = remove(settings, text);
+        code = one > code ? one : code;
+    }
+    if (code == COMMAND_OK) {
+        build_list_remove(tree, labels);
+    }
+    return code;
+}
+
+int upload_builds_forget(const struct settings *settings, const char *root,
+                         const struct build_pattern *pattern,
+                         int (*remove)(const struct settings *settings,
+                                       char *path))
+{
+    int code = COMMAND_OK, one;
+    struct build_lists lists;
+    char tree[PATH_MAX];
+    size_t i, j, n = 0;
+
+    for (i = 0; i < TREES; i++) {
+        struct paths paths = {.n = 0};
+
+        one = read_tree(tree, root, i, &lists);
+        if (one != COMMAND_OK) {
+            return one;
+        }
+        for (j = 0; j < lists.n; j++) {
+            if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
+                keep(&paths, tree, &lists.builds[j].labels);
+            }
+        }
+        for (j = 0; j < lists.n; j++) {
+            if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
+                continue;
+            }
+            n++;
+            one = forget(settings, &paths, tree,
+                         trees[i][0] != '\0' ? ".try/" : "",
+                         &lists.builds[j].labels, remove);
+            code = one > code ? one : code;
+        }
+        free_paths(&paths);
+        build_lists_clear(&lists);
+    }
+    return code == COMMAND_OK && n == 0 ? COMMAND_NOT_FOUND : code;
+}

@@ -1,0 +1,233 @@
+#!/usr/bin/env perl
+
+# Uploads with labels: the list of each build, from every dialect, and how long
+# builds and their files are kept.  The clock is that of the lists: their times
+# are set.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib qw(memGzip);
+use Digest::SHA qw(sha1_hex);
+use JSON::PP ();
+use Test::Ctl;
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+use Test::Zip;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $root = "$dir/uploads";
+my $ctl = Test::Ctl->new($t);
+my $now = time;
+
+sub id { sprintf '%031X1%X', $_[0], 0 }
+sub sym { "MODULE Linux x86_64 ${\ id($_[0])} app$_[0]\nPUBLIC 1000 0 f$_[0]\n" }
+sub path { "app$_[0]/${\ id($_[0])}/app$_[0].sym" }
+sub put { my ($n, $query, @headers) = @_;
+    $u->put(path($n) . $query, sym($n), @Test::Uploads::token, @headers) }
+sub list { my $text = eval { $t->read_file("uploads/.builds/$_[0]") } // return;
+    [sort map { m{^app(\d+)/} ? $1 : $_ } split /\n/, $text] }
+sub labels { 'X-Symcached-Labels: ' . shift }
+
+# --- labels
+
+my $r = put(1, '?product=app&branch=nightly&build=1');
+is $r->{status}, 201, 'PUT with labels: 201' or diag $r->{raw};
+is_deeply list('app/nightly/1'), [1], 'the build has its file';
+put(2, '?build=1&branch=nightly&product=app');
+is_deeply list('app/nightly/1'), [1, 2], 'and another one';
+is put(2, '?build=1&branch=nightly&product=app')->{status}, 200, 'the same: 200';
+is_deeply list('app/nightly/1'), [1, 2], 'it is there once';
+is put(1, '?product=app&branch=nightly&build=2')->{status}, 200,
+    'a file of two builds';
+is_deeply list('app/nightly/2'), [1], 'is in the lists of both';
+put(3, '?build=feature%2Fx%201&branch=.%2e');
+is_deeply list('%/%2E./feature%2Fx%201'), [3], 'labels are encoded as names of files';
+put(4, '', labels('product=app&branch=&build=h%261'));
+is_deeply list('app/%/h%261'), [4], 'by a header; an empty one counts for none';
+put(4, '?try=1&build=t');
+ok -f "$root/.try/.builds/%/%/t", 'a try build is beside its files';
+
+my @bad = (
+    ['?branch=x', qr/need the name of a build/, 'no build'],
+    ['?build=', qr/1 to 64 bytes/, 'an empty build'],
+    ['?build=' . 'x' x 65, qr/1 to 64 bytes/, 'a long one'],
+    ['?build=a%0ab', qr/without control/, 'a line end'],
+    ['?build=%ff', qr/UTF-8/, 'no UTF-8'],
+    ['?build=1&build=2', qr/given once/, 'two of them'],
+    ['', qr/given once/, 'two in the header', labels('build=1&build=2')],
+    ['?build=1', qr/given once/, 'one in the header as well', labels('build=2')],
+    ['', qr/something else/, 'another key in the header', labels('builds=2')],
+);
+for (@bad) {
+    my ($query, $detail, $name, @headers) = @$_;
+    $r = put(5, $query, @headers);
+    is $r->{status}, 400, "$name: 400";
+    like $r->{json}{detail}, $detail, "$name: said so";
+}
+ok !-e "$root/app5", 'and nothing is stored';
+
+# --- every dialect
+
+my $zip = Test::Zip::zip(map { [path($_), sym($_)] } 6, 7);
+my ($body, $type) = Test::Zip::form('symbols.zip', $zip);
+$r = $u->request('POST', '/upload/?build=tecken', $body, $type, @Test::Uploads::token);
+is $r->{status}, 201, 'an archive' or diag $r->{raw};
+is_deeply list('%/%/tecken'), [6, 7], 'all members are in the list';
+
+my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+my $sum = sha1_hex(sym(8));
+my $assemble = '/api/0/projects/acme/web/files/difs/assemble/';
+$u->request('POST', '/api/0/organizations/acme/chunk-upload/',
+    "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"$sum\"\r\n\r\n"
+        . sym(8) . "\r\n--b--\r\n", 'Content-Type: multipart/form-data; boundary=b', @bearer);
+sub assembled {
+    my ($label) = @_;
+    $t->wait_until('assembled', sub {
+        $u->request('POST', $assemble, JSON::PP::encode_json({ $sum => {
+            name => 'app8.sym', chunks => [$sum] } }), @bearer, labels($label))
+            ->{json}{$sum}{state} eq 'ok' });
+}
+assembled('build=sentry');
+is_deeply list('%/%/sentry'), [8], 'sentry-cli';
+assembled('build=sentry2');
+is_deeply list('%/%/sentry2'), [8], 'once more, for another build';
+is $u->request('POST', $assemble, '{}', @bearer, labels('product=x'))->{status}, 400,
+    'wrong labels are refused';
+
+my $key = 'key=0123456789abcdef0123456789abcdef';
+$r = $u->request('POST', "/symupload/v1/uploads:create?$key", '');
+my ($send) = $r->{json}{uploadUrl} =~ m{(/symupload\S+)};
+is $u->request('PUT', $send, sym(9), labels('product=x'))->{status}, 400,
+    'symupload: wrong labels';
+is $u->request('PUT', $send, sym(9), labels('build=symupload'))->{status}, 200,
+    'symupload';
+is_deeply list('%/%/symupload'), [9], 'its build';
+
+# by a URL alone
+my $builds = '/builds/app/main/7';
+$r = $u->request('POST', "$builds/symupload/v1/uploads:create?$key", '');
+($send) = $r->{json}{uploadUrl} =~ m{://[^/]+(\S+)};
+like $send, qr{^\Q$builds\E/symupload/}, 'symupload below the URL of a build';
+is $u->request('PUT', $send, sym(10), labels('build=other'))->{status}, 200,
+    'is sent there';
+is_deeply list('app/main/7'), [10], 'and belongs to the build';
+is $u->request('PUT', "$builds/symbols/${\ path(11)}", sym(11), @Test::Uploads::token)
+    ->{status}, 201, 'a single file';
+is_deeply list('app/main/7'), [10, 11], 'below such a URL';
+ok !-e "$root/.builds/%/%/other", 'whose labels count, and not those of a header';
+
+# --- how long they are kept
+
+# Builds 1 to 5 of a branch, each with a file of its own; 20 is in all, and 21 in
+# the first and the last one.
+for my $n (1 .. 5) {
+    put($_, "?product=p&branch=nightly&build=$n")
+        for 30 + $n, 20, $n == 1 || $n == 5 ? 21 : ();
+    put(40 + $n, "?product=p&branch=release-$n&build=$n");
+}
+put(50, '?product=p&branch=topic&build=1');
+put(51, '?product=p&branch=other&build=1');
+put(31, ''); # once without labels: it is for others, too
+put(22, '?product=p&branch=nightly&build=2');
+put(23, '?product=p&branch=nightly&build=1');
+sub age { my ($list, $seconds) = @_;
+    utime $now - $seconds, $now - $seconds, "$root/.builds/$list" or die "$list: $!" }
+age("p/nightly/$_", 1000 - 100 * $_) for 1 .. 5;
+age('p/topic/1', 7200);
+my $old = $now - 7200;
+utime $old, $old, "$root/" . path($_) for 41 .. 45, 51;
+is $ctl->run('uploads', 'pin', '--root', $root, path(23))->{code}, 0, 'one is pinned';
+
+sub restart {
+    my (%uploads) = @_;
+    my $c = $u->config;
+    %{ $c->{uploads} } = (%{ $c->{uploads} }, %uploads);
+    $c->{cache}{clean_every} = '1s';
+    $t->stop_symcached;
+    $t->start_symcached($c);
+}
+sub has { -f "$root/" . path($_[0]) }
+sub builds { join ' ', map { s{.*/}{}r } sort glob "$root/.builds/p/$_[0]/*" }
+
+restart(keep => [{ branch => 'release-*' },
+                 { product => 'p', branch => 'nightly', builds => 2 },
+                 { branch => 'topic', max_age => '1h' }]);
+$t->wait_until('builds of the branch are removed', sub { builds('nightly') eq '4 5' });
+is join(' ', grep { has($_) } 31 .. 35), '31 34 35',
+    'with their files, but for one that was also sent without labels';
+ok has(20), 'a file of all builds stays';
+ok has(21), 'as does one of an old and a new build';
+ok !has(22), 'a file that was sent again for an old one goes';
+ok has(23), 'a pinned file stays';
+$t->wait_until('an old build goes', sub { builds('topic') eq '' });
+ok !has(50), 'with its file';
+ok !-e "$root/.builds/p/topic", 'and its folder';
+is join(' ', map { builds("release-$_") } 1 .. 5), '1 2 3 4 5', 'releases stay';
+is_deeply list('app/nightly/1'), [1, 2], 'as does a build of a branch without a rule';
+like $t->helper_log, qr{clean uploads product=p branch=nightly build=1 removed},
+    'the log names each build';
+$t->wait_until('they are counted', sub { $t->http("$dir/a.sock", 'GET', '/metrics')->{body}
+    =~ m{^symcached_uploads_builds_removed_total 4$}m });
+is $t->helper('GET', "/v1/breakpad/default/app32/${\ id(32)}?version=1.0.0&wait=5")
+    ->{status}, 404, 'a removed file is not found';
+
+# A rule without an end protects from the other limits; without a rule they
+# apply.
+restart(max_unused_for => '1s', keep => [{ branch => 'release-*' }]);
+$t->wait_until('an unused file goes', sub { !has(51) });
+is join(' ', grep { has($_) } 41 .. 45), '41 42 43 44 45',
+    'unused files of a release stay';
+restart();
+put($_, "?product=p&branch=nightly&build=${\ ($_ - 30)}") for 34, 35;
+age("p/nightly/$_", 1000 - 100 * $_) for 4, 5;
+
+# A build whose files are sent again is a new one.
+put(34, '?product=p&branch=nightly&build=4');
+restart(keep => [{ branch => 'nightly', builds => 1 }]);
+$t->wait_until('the older build goes', sub { builds('nightly') eq '4' });
+ok has(34) && !has(35), 'which is the one that was sent earlier';
+
+# --- the command
+
+sub ctl { $ctl->run('uploads', @_, '--root', $root) }
+sub out { my $r = ctl(@_); is $r->{code}, 0, "@_" or diag $r->{err}; $r->{out} }
+
+put(60, '?product=q&branch=main&build=1');
+put(61, '?product=q&branch=main&build=1');
+put(61, '?product=q&branch=main&build=2');
+put(62, '?product=q&branch=main&build=2');
+put(63, '?try=1&product=q&branch=main&build=3');
+is join(' ', map { s/^ +//r =~ s/ bytes.*:\d\d//r =~ s/ +/ /gr }
+    split /\n/, out('builds', '--product', 'q')),
+    join(' ', "2 files ${\ (2 * length sym(60))} q main 2",
+        "2 files ${\ (2 * length sym(60))} q main 1",
+        "1 files ${\ length sym(60)} q main 3"), 'builds, the newest first';
+my @json = map { JSON::PP::decode_json($_) }
+    split /\n/, out('builds', '--product', 'q', '--build', 1, '--json');
+is @json, 1, 'one build as JSON';
+ok abs($json[0]{uploaded} - time) < 60, 'with the time';
+is_deeply { %{ $json[0] }, uploaded => 0 },
+    { product => 'q', branch => 'main', build => '1', files => 2,
+      size => length(sym(60)) + length sym(61), uploaded => 0 }, 'and its labels';
+is join(' ', map { m{(app\d+)\.sym} } split /\n/, out('ls', '--build', '[12]',
+    '--product', 'q')), 'app61 app62 app60', 'ls by labels: each file once';
+like out('ls', '--product', 'q', '--build', 3), qr{ \.try/\S+app63\.sym$}, 'of a try build';
+is ctl('ls', '--product', 'none')->{code}, 1, 'none: 1';
+is ctl('forget')->{code}, 2, 'forget without labels: 2';
+is ctl('pin', '--build', 1, 'a/b/c')->{code}, 2, 'pin by labels: 2';
+my @admin = ('--socket', "unix:$dir/a.sock");
+out('forget', '--product', 'q', '--build', 1, @admin);
+ok !has(60), 'forget removes a file of that build alone';
+ok has(61) && has(62), 'and none of others';
+ok !-e "$root/.builds/q/main/1", 'and the build';
+out('forget', '--product', 'q', '--build', '[23]', @admin);
+ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
+is ctl('builds', '--product', 'q')->{code}, 1, 'none is left';
+
+done_testing;
