@@ -33,6 +33,7 @@
 #include "metadata_page.h"
 #include "symcached/metadata/metadata.h"
 #include "symupload_page.h"
+#include "tecken_page.h"
 #include "url_path.h"
 #include "tenant_page.h"
 #include "upload_page.h"
@@ -65,6 +66,7 @@ struct server {
     struct ready *ready;
     struct uploads *uploads;
     struct symuploads *symuploads;
+    struct tecken *tecken;
     struct metadata *metadata;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
@@ -405,6 +407,10 @@ static void page_fetch(struct server *s, struct url_path *t, const char *query,
 static void page_uploads(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
+    if (tecken_has(t, req)) {
+        tecken_page(s->tecken, scheduler_config(s->scheduler), t, req);
+        return;
+    }
     upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
@@ -715,10 +721,12 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
     s->symuploads = symuploads_new(s->uploads);
+    s->tecken = tecken_new(s->uploads);
     s->metadata = metadata_new(base);
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->symuploads == NULL || s->metadata == NULL || s->drain == NULL ||
+        s->symuploads == NULL || s->tecken == NULL || s->metadata == NULL ||
+        s->drain == NULL ||
         (helper != NULL && !(s->once = once_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
@@ -774,6 +782,7 @@ void server_free(struct server *server)
     once_free(server->once);
     uploads_free(server->uploads);
     symuploads_free(server->symuploads);
+    tecken_free(server->tecken);
     metadata_free(server->metadata);
     reports_free(server->reports);
     ready_free(server->ready);

@@ -411,24 +411,21 @@ static bool lower(char *to, size_t size, const char *part)
     return true;
 }
 
-/* Spells a path as symstore_path_read() does for the same path of a PUT.
- * Returns false if nothing can be stored there. */
-static bool spell(const struct upload_request *request,
-                  struct symstore_path *place)
+bool upload_place_spell(struct symstore_path *place,
+                        const char *const parts[3])
 {
     symcache_key_t key;
 
-    if (!lower(place->name, sizeof(place->name), request->name) ||
-        !lower(place->file, sizeof(place->file), request->file)) {
+    if (!lower(place->name, sizeof(place->name), parts[0]) ||
+        !lower(place->file, sizeof(place->file), parts[2])) {
         return false;
     }
-    if (symcache_id_parse(request->id, strlen(request->id), &key) ==
-        SYMCACHE_OK) {
+    if (symcache_id_parse(parts[1], strlen(parts[1]), &key) == SYMCACHE_OK) {
         symcache_id_print(place->id, &key);
         return true;
     }
     /* "elf-buildid-<id>" and its like */
-    return lower(place->id, sizeof(place->id), request->id);
+    return lower(place->id, sizeof(place->id), parts[1]);
 }
 
 /*
@@ -441,12 +438,13 @@ static bool answer_head(struct page *page, const struct config *config,
     const char *want = evhttp_find_header(
         evhttp_request_get_input_headers(page->req),
         SYMCACHE_HEADER_WANT_DIGEST);
+    const char *const parts[3] = {request->name, request->id, request->file};
     struct symstore_path place;
     char path[PATH_MAX];
     struct stat st;
     int rc;
 
-    if (!spell(request, &place)) {
+    if (!upload_place_spell(&place, parts)) {
         reply_empty(page->req, 404);
         return false;
     }

@@ -24,6 +24,7 @@
 
 struct config;
 struct evhttp_request;
+struct symstore_path;
 struct url_path;
 struct uploads;
 
@@ -42,6 +43,11 @@ void upload_page(struct uploads *uploads, const struct config *config,
  */
 const struct upload_token *upload_token_find(const struct config *config,
                                              const char *value);
+
+/* Spells a path of three parts as symstore_path_read() does for that of a PUT.
+ * Returns false if nothing can be stored there. */
+bool upload_place_spell(struct symstore_path *place,
+                        const char *const parts[3]);
 
 #define UPLOAD_BOUNDARY_SIZE 72
 

@@ -29,7 +29,7 @@ struct builds {
     struct table by_path; /* to 1 + index in files */
 };
 
-/* the rules ----------------------------------------------------------------- */
+/* the rules ---------------------------------------------------------------- */
 
 static const struct uploads_keep *
 find_rule(const struct uploads_config *config,

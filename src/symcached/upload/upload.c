@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -412,7 +413,11 @@ void uploads_take(struct uploads *uploads,
     }
     u->done = done;
     u->arg = arg;
-    if (request->nchunks == 0) {
+    if (request->nchunks == 0 && request->body == NULL) {
+        status = 503;
+        snprintf(u->text, sizeof(u->text), "no descriptor for the body");
+        u->in = fcntl(request->body_fd, F_DUPFD_CLOEXEC, 0);
+    } else if (request->nchunks == 0) {
         u->in = spool_open(u->config->uploads.spool, request->body, &status,
                            u->text, sizeof(u->text));
     }

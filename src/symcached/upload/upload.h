@@ -34,7 +34,8 @@ struct uploads;
 
 /* The texts are copied. */
 struct upload_request {
-    const char *body; /* path of the body, which nginx named */
+    const char *body; /* path of the body, which nginx named; NULL: */
+    int body_fd;      /* a file that is open, of which a copy is taken */
 
     /* a file of its own: name, id and file of its path */
     const char *name; /* NULL: a form with an archive */

@@ -1,0 +1,310 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "tecken_files.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/control.h"
+#include "config/config.h"
+#include "proto/key.h"
+#include "symcached/upload/upload.h"
+#include "upload_page.h"
+
+#define BODY_MAX (4u << 20)
+#define FILES_MAX 1024 /* as Tecken has it */
+#define BUFFER 65536
+
+#define NUMBER_MAX 9007199254740991.0 /* whole numbers of JSON, RFC 8259, 6 */
+
+/* the list ------------------------------------------------------------------
+ */
+
+/* Reads the body.  Returns NULL with a status and what is wrong. */
+static cJSON *read_json(const struct config *config, const char *body,
+                        int *status, const char **wrong)
+{
+    static char error[256]; /* for the answer, which is printed at once */
+    char *text = NULL;
+    cJSON *json = NULL;
+    ssize_t n = -1;
+    int fd;
+
+    *status = 400;
+    *wrong = "malformed JSON request body";
+    if (body == NULL) {
+        return NULL;
+    }
+    fd = spool_open(config->uploads.spool, body, status, error, sizeof(error));
+    if (fd < 0) {
+        *wrong = error;
+        return NULL;
+    }
+    text = malloc(BODY_MAX + 1);
+    n = text != NULL ? pread(fd, text, BODY_MAX + 1, 0) : -1;
+    close(fd);
+    if (n < 0) {
+        *status = 503;
+        *wrong = "the request cannot be read";
+    } else if (n > (ssize_t)BODY_MAX) {
+        *status = 413;
+        *wrong = "the request is too large";
+    } else {
+        json = cJSON_ParseWithLength(text, (size_t)n);
+    }
+    free(text);
+    return json;
+}
+
+/* Returns whether a path has three parts that can be one of a store, and fills
+ * *place with these. */
+static bool read_path(const char *path, struct symstore_path *place)
+{
+    char copy[3 * SYMCACHE_NAME_MAX + 3], *at = copy, *part;
+    const char *parts[3];
+    int i;
+
+    if (strlen(path) >= sizeof(copy) || control_in(path)) {
+        return false;
+    }
+    snprintf(copy, sizeof(copy), "%s", path);
+    for (i = 0; i < 3; i++) {
+        part = strsep(&at, "/");
+        parts[i] = part;
+        if (part == NULL || part[0] == '\0' || part[0] == '.' ||
+            strpbrk(part, "\\%#") != NULL ||
+            strlen(part) > SYMCACHE_NAME_MAX) {
+            return false;
+        }
+    }
+    return at == NULL && upload_place_spell(place, parts);
+}
+
+static bool read_md5(const char *text, uint8_t md5[16])
+{
+    unsigned byte;
+    int i;
+
+    if (strlen(text) != 32 || strspn(text, "0123456789abcdef") != 32) {
+        return false;
+    }
+    for (i = 0; i < 16; i++) {
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        md5[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+/* Returns false if it is no description of a file. */
+static bool read_file(const struct config *config, bool only_try,
+                      const cJSON *item, struct tecken_file *file)
+{
+    const cJSON *size = cJSON_GetObjectItemCaseSensitive(item, "size");
+    const char *md5 = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(item, "md5_hash"));
+    struct symstore_path place;
+
+    file->path = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(item, "key"));
+    if (file->path == NULL || md5 == NULL || !cJSON_IsNumber(size) ||
+        size->valuedouble < 0 || size->valuedouble > NUMBER_MAX) {
+        return false;
+    }
+    file->size = (uint64_t)size->valuedouble;
+    if (!read_path(file->path, &place)) {
+        file->wrong = "invalid key";
+    } else if (!read_md5(md5, file->md5)) {
+        file->wrong = "invalid MD5 hex digest";
+    } else if (file->size > config->uploads.max_size) {
+        file->wrong = "the file is larger than \"uploads.max_size\"";
+    } else if (asprintf(&file->there, "%s/%s%s/%s/%s", config->uploads.root,
+                        only_try ? UPLOADS_TRY "/" : "", place.name, place.id,
+                        place.file) < 0) {
+        file->there = NULL;
+    }
+    return true;
+}
+
+struct tecken_files *tecken_files_read(const struct config *config,
+                                       bool only_try, const char *body,
+                                       int *status, const char **wrong)
+{
+    struct tecken_files *files = calloc(1, sizeof(*files));
+    const cJSON *array, *item;
+    bool is_good = true;
+
+    if (files == NULL) {
+        *status = 503;
+        *wrong = "out of memory";
+        return NULL;
+    }
+    files->json = read_json(config, body, status, wrong);
+    array = cJSON_GetObjectItemCaseSensitive(files->json, "files");
+    if (cJSON_IsArray(array) && cJSON_GetArraySize(array) > FILES_MAX) {
+        *wrong = "too many files";
+    } else if (cJSON_IsArray(array)) {
+        files->list = calloc((size_t)cJSON_GetArraySize(array) + 1,
+                             sizeof(files->list[0]));
+        cJSON_ArrayForEach(item, array)
+        {
+            is_good = is_good && files->list != NULL &&
+                      read_file(config, only_try, item,
+                                &files->list[files->n++]);
+        }
+        if (is_good && files->list != NULL) {
+            *wrong = NULL;
+            return files;
+        }
+    }
+    tecken_files_free(files);
+    return NULL;
+}
+
+void tecken_files_free(struct tecken_files *files)
+{
+    if (files == NULL) {
+        return;
+    }
+    while (files->n > 0) {
+        free(files->list[--files->n].there);
+    }
+    free(files->list);
+    cJSON_Delete(files->json);
+    free(files);
+}
+
+/* Has an open file this MD5? */
+static bool has_md5(int fd, const uint8_t md5[16], char *buffer)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    uint8_t sum[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    ssize_t n = -1;
+
+    if (ctx != NULL && EVP_DigestInit_ex(ctx, EVP_md5(), NULL) == 1) {
+        while ((n = read(fd, buffer, BUFFER)) > 0 &&
+               EVP_DigestUpdate(ctx, buffer, (size_t)n) == 1) {
+        }
+    }
+    if (n != 0 || EVP_DigestFinal_ex(ctx, sum, &len) != 1) {
+        len = 0;
+    }
+    EVP_MD_CTX_free(ctx);
+    return len == 16 && memcmp(sum, md5, 16) == 0;
+}
+
+void tecken_files_compare(struct tecken_files *files)
+{
+    char *buffer = malloc(BUFFER);
+    struct tecken_file *file;
+    struct stat st;
+    size_t i;
+    int fd;
+
+    for (i = 0; i < files->n && buffer != NULL; i++) {
+        file = &files->list[i];
+        fd = file->there != NULL ? open(file->there, O_RDONLY | O_NOFOLLOW |
+                                                         O_NONBLOCK |
+                                                         O_CLOEXEC)
+                                 : -1;
+        if (fd < 0) {
+            continue;
+        }
+        file->is_there = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                         (uint64_t)st.st_size == file->size &&
+                         has_md5(fd, file->md5, buffer);
+        close(fd);
+    }
+    free(buffer);
+}
+
+/* pieces ------------------------------------------------------------------- */
+
+/* Reads a number and what follows it.  Returns the place behind that, or
+ * NULL. */
+static const char *read_number(const char *p, uint64_t *number, char after)
+{
+    char *end;
+
+    if (*p < '0' || *p > '9') {
+        return NULL;
+    }
+    errno = 0;
+    *number = strtoull(p, &end, 10);
+    if (errno != 0 || *number > (uint64_t)INT64_MAX || *end != after) {
+        return NULL;
+    }
+    return after != '\0' ? end + 1 : end;
+}
+
+const char *tecken_range_read(const char *text, struct tecken_range *range)
+{
+    static const char wrong[] = "Content-Range must be \"bytes "
+                                "<first>-<last>/<size>\"";
+    static const char unit[] = "bytes ";
+    const char *p = text;
+    uint64_t last;
+
+    memset(range, 0, sizeof(*range));
+    if (text == NULL || strncmp(text, unit, sizeof(unit) - 1) != 0) {
+        return wrong;
+    }
+    p += sizeof(unit) - 1;
+    if (strncmp(p, "*/", 2) == 0) {
+        return read_number(p + 2, &range->total, '\0') != NULL ? NULL : wrong;
+    }
+    p = read_number(p, &range->first, '-');
+    p = p != NULL ? read_number(p, &last, '/') : NULL;
+    p = p != NULL ? read_number(p, &range->total, '\0') : NULL;
+    if (p == NULL || last < range->first || last >= range->total) {
+        return wrong;
+    }
+    range->size = last - range->first + 1;
+    return NULL;
+}
+
+int tecken_open_body(const struct config *config, const char *path,
+                     const struct tecken_range *range, int *status,
+                     char *error, size_t size)
+{
+    int fd = spool_open(config->uploads.spool, path, status, error, size);
+    struct stat st;
+
+    if (fd >= 0 &&
+        (fstat(fd, &st) != 0 || (uint64_t)st.st_size != range->size)) {
+        close(fd);
+        *status = 400;
+        snprintf(error, size, "the body is not as long as Content-Range says");
+        return -1;
+    }
+    return fd;
+}
+
+int tecken_copy(int in, int out, uint64_t at, uint64_t size)
+{
+    off_t from = 0, to = (off_t)at;
+    ssize_t n;
+
+    while (size > 0) {
+        n = copy_file_range(in, &from, out, &to, size, 0);
+        if (n == 0) {
+            return EIO;
+        }
+        if (n < 0 && errno != EINTR) {
+            return errno;
+        }
+        size -= n > 0 ? (uint64_t)n : 0;
+    }
+    return 0;
+}

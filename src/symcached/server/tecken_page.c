@@ -1,0 +1,633 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "tecken_page.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <event2/http.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/build_list.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/task.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "labels.h"
+#include "symcached/upload/upload.h"
+#include "tecken_files.h"
+#include "upload_page.h"
+#include "url_path.h"
+
+#define RETRY_SECONDS "15"
+
+/* Sessions of one user, and for how long one may take after its last piece. */
+#define SESSIONS_MAX 4096
+#define SESSION_MS (3600 * 1000)
+
+/* Files of all users of which a piece has come and others have not. */
+#define PARTIAL_MAX 64
+
+#define KEY_SIZE 32 /* hex digits */
+
+#define PIECE_SECONDS 600
+
+/* A token does not expire: the year 2100. */
+#define TOKEN_EXPIRES 4102444800
+
+struct session {
+    TAILQ_ENTRY(session) next;
+    struct tecken *tecken;
+    struct evhttp_request *req; /* while a piece is worked on, or NULL */
+    struct task *task;
+    uint64_t used; /* clock_ms() */
+    bool only_try;
+    struct build_labels labels;
+    char user[128];
+    char key[KEY_SIZE + 1];
+    char *path;    /* <name>/<id>/<file>, */
+    char *parts[3]; /* and copies of its parts */
+    int fd;         /* what has come, or -1 */
+    uint64_t got;   /* bytes */
+};
+
+struct tecken {
+    struct uploads *uploads;
+    TAILQ_HEAD(sessions, session) sessions; /* the oldest first */
+    size_t partial;
+};
+
+/* answers ------------------------------------------------------------------ */
+
+static void answer_error(struct evhttp_request *req, int status,
+                         const char *text)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    if (status == 503 || status == 507) {
+        reply_header(req, "Retry-After", RETRY_SECONDS);
+    }
+    cJSON_AddStringToObject(object, "error", text);
+    reply_object(req, status, object);
+}
+
+/* Returns 0, or the status of a refusal with *wrong. */
+static int check_token(const struct config *config, struct evhttp_request *req,
+                       char user[128], bool *only_try, const char **wrong)
+{
+    const char *value = evhttp_find_header(
+        evhttp_request_get_input_headers(req), UPLOAD_HEADER_TOKEN);
+    const struct upload_token *token;
+
+    snprintf(user, 128, "-");
+    *only_try = false;
+    if (!config->uploads.needs_token) {
+        return 0; /* nginx has asked already */
+    }
+    token = value != NULL ? upload_token_find(config, value) : NULL;
+    *wrong = value == NULL
+                 ? "This requires an Auth-Token to authenticate the request"
+                 : "API Token not matched";
+    if (token == NULL) {
+        return 403;
+    }
+    snprintf(user, 128, "%s", token->user);
+    *only_try = token->only_try;
+    return 0;
+}
+
+static void answer_token(const char *user, bool only_try,
+                         struct evhttp_request *req)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "email", user);
+    cJSON_AddNumberToObject(object, "user_id", 0);
+    cJSON_AddBoolToObject(object, "try_symbols", only_try);
+    cJSON_AddNumberToObject(object, "token_expires_at", TOKEN_EXPIRES);
+    cJSON_AddNumberToObject(object, "upload_api_version", 2);
+    reply_object(req, 200, object);
+}
+
+/* sessions ------------------------------------------------------------------
+ */
+
+static void drop_file(struct session *session)
+{
+    if (session->fd >= 0) {
+        close(session->fd);
+        session->fd = -1;
+        session->tecken->partial--;
+    }
+    session->got = 0;
+}
+
+static void forget(struct session *session)
+{
+    TAILQ_REMOVE(&session->tecken->sessions, session, next);
+    if (session->task != NULL) {
+        task_cancel(session->task);
+    }
+    drop_file(session);
+    free(session->path);
+    free(session->parts[0]);
+    free(session);
+}
+
+/* Makes room for one more session of a user, whose oldest one goes if there are
+ * as many as may be; and drops those that no client goes on with. */
+static bool has_place(struct tecken *tecken, const char *user)
+{
+    struct session *session, *next, *oldest = NULL;
+    size_t n = 0;
+
+    for (session = TAILQ_FIRST(&tecken->sessions); session != NULL;
+         session = next) {
+        next = TAILQ_NEXT(session, next);
+        if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
+            forget(session);
+        } else if (strcmp(session->user, user) == 0) {
+            n++;
+            oldest = oldest == NULL && session->req == NULL ? session : oldest;
+        }
+    }
+    if (n >= SESSIONS_MAX && oldest != NULL) {
+        forget(oldest);
+        n--;
+    }
+    return n < SESSIONS_MAX;
+}
+
+/* Every client that knows the key may upload: it is as good as a token. */
+static struct session *find(const struct tecken *tecken, const char *key)
+{
+    struct session *session, *found = NULL;
+
+    TAILQ_FOREACH(session, &tecken->sessions, next)
+    {
+        if (secret_is_equal(key, session->key)) {
+            found = session;
+        }
+    }
+    return found;
+}
+
+/* Returns NULL when there is no room for it. */
+static struct session *begin(struct tecken *tecken, const char *user,
+                             const char *path)
+{
+    struct session *session =
+        has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
+    uint8_t bytes[KEY_SIZE / 2];
+    char *at;
+    size_t i;
+
+    if (session == NULL) {
+        return NULL;
+    }
+    session->path = strdup(path);
+    session->parts[0] = at = strdup(path);
+    if (session->path == NULL || at == NULL ||
+        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        free(session->path);
+        free(at);
+        free(session);
+        return NULL;
+    }
+    (void)strsep(&at, "/");
+    session->parts[1] = strsep(&at, "/");
+    session->parts[2] = at;
+    for (i = 0; i < sizeof(bytes); i++) {
+        snprintf(session->key + 2 * i, 3, "%02x", bytes[i]);
+    }
+    session->tecken = tecken;
+    session->fd = -1;
+    session->used = clock_ms();
+    snprintf(session->user, sizeof(session->user), "%s", user);
+    TAILQ_INSERT_TAIL(&tecken->sessions, session, next);
+    return session;
+}
+
+/* what a client wants to send ---------------------------------------------- */
+
+struct order {
+    struct tecken *tecken;
+    struct evhttp_request *req;
+    struct tecken_files *files;
+    struct build_labels labels;
+    char user[128];
+    char url[1024]; /* of the server */
+    bool only_try;
+};
+
+static void drop_order(void *arg)
+{
+    struct order *order = arg;
+
+    tecken_files_free(order->files);
+    free(order);
+}
+
+static void look(void *arg)
+{
+    tecken_files_compare(((struct order *)arg)->files);
+}
+
+static cJSON *new_action(const char *type)
+{
+    cJSON *action = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(action, "type", type);
+    return action;
+}
+
+/* Texts are sent packed. */
+static bool is_text(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len > 4 && strcmp(path + len - 4, ".sym") == 0;
+}
+
+static cJSON *make_action(const struct order *order,
+                          const struct tecken_file *file)
+{
+    char url[sizeof(order->url) + KEY_SIZE + 32];
+    struct session *session;
+    cJSON *action;
+
+    if (file->wrong != NULL) {
+        action = new_action("error");
+        cJSON_AddStringToObject(action, "msg", file->wrong);
+        return action;
+    }
+    /* the build gets a file only by sending it */
+    if (file->is_there && order->labels.build[0] == '\0') {
+        return new_action("skip");
+    }
+    session = begin(order->tecken, order->user, file->path);
+    if (session == NULL) {
+        action = new_action("error");
+        cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
+        return action;
+    }
+    session->only_try = order->only_try;
+    session->labels = order->labels;
+    action = new_action("upload");
+    snprintf(url, sizeof(url), "%s/upload/v2/%s", order->url, session->key);
+    cJSON_AddStringToObject(action, "url", url);
+    if (is_text(file->path)) {
+        cJSON_AddStringToObject(action, "content_encoding", "gzip");
+    } else {
+        cJSON_AddNullToObject(action, "content_encoding");
+    }
+    return action;
+}
+
+static void on_looked(void *arg, bool late)
+{
+    const struct order *order = arg;
+    cJSON *object, *files, *item;
+    size_t i;
+
+    if (late) {
+        answer_error(order->req, 503, "the disk does not answer");
+        return;
+    }
+    object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "id", (double)time(NULL));
+    cJSON_AddNumberToObject(object, "created_at", (double)time(NULL));
+    cJSON_AddStringToObject(object, "user", order->user);
+    cJSON_AddBoolToObject(object, "try_symbols", order->only_try);
+    cJSON_AddStringToObject(object, "upload_protocol", "gcs-resumable");
+    files = cJSON_AddArrayToObject(object, "files");
+    for (i = 0; i < order->files->n; i++) {
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "key", order->files->list[i].path);
+        cJSON_AddItemToObject(item, "action",
+                              make_action(order, &order->files->list[i]));
+        cJSON_AddItemToArray(files, item);
+    }
+    reply_object(order->req, 201, object);
+}
+
+static void take_order(struct tecken *tecken, const struct config *config,
+                       const char *user, bool only_try,
+                       struct evhttp_request *req)
+{
+    static const struct task_calls calls = {look, on_looked, drop_order};
+    const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                         UPLOAD_HEADER_URL);
+    struct order *order = calloc(1, sizeof(*order));
+    const char *wrong;
+    int status = 503;
+
+    if (order == NULL) {
+        answer_error(req, 503, "out of memory");
+        return;
+    }
+    order->tecken = tecken;
+    order->req = req;
+    order->only_try = only_try;
+    snprintf(order->user, sizeof(order->user), "%s", user);
+    snprintf(order->url, sizeof(order->url), "%s", url != NULL ? url : "");
+    wrong = labels_read(req, &order->labels);
+    if (wrong != NULL) {
+        status = 400;
+    } else {
+        order->files = tecken_files_read(
+            config, only_try,
+            evhttp_find_header(evhttp_request_get_input_headers(req),
+                               UPLOAD_HEADER_BODY),
+            &status, &wrong);
+    }
+    if (wrong == NULL &&
+        task_start(evhttp_connection_get_base(
+                       evhttp_request_get_connection(req)),
+                   PIECE_SECONDS, &calls, order) == NULL) {
+        answer_error(req, 503, "no thread to look at files");
+        return; /* the order has been dropped */
+    }
+    if (wrong != NULL) {
+        answer_error(req, status, wrong);
+        drop_order(order);
+    }
+}
+
+/* a piece of a file -------------------------------------------------------- */
+
+struct piece {
+    struct session *session;
+    int in;
+    int out;
+    uint64_t at;
+    uint64_t size;
+    int errnum;
+    struct config *config; /* reference */
+};
+
+static void copy_piece(void *arg)
+{
+    struct piece *piece = arg;
+
+    piece->errnum = tecken_copy(piece->in, piece->out, piece->at, piece->size);
+}
+
+static void drop_piece(void *arg)
+{
+    struct piece *piece = arg;
+
+    close(piece->in);
+    close(piece->out);
+    config_unref(piece->config);
+    free(piece);
+}
+
+static void on_copied(void *arg, bool late)
+{
+    const struct piece *piece = arg;
+    struct session *session = piece->session;
+    struct evhttp_request *req = session->req;
+    char range[48];
+
+    session->task = NULL;
+    session->req = NULL;
+    if (late || piece->errnum != 0) {
+        /* the client sends this piece again */
+        answer_error(req, 503, late ? "the disk does not answer"
+                                    : strerror(piece->errnum));
+        return;
+    }
+    session->got = piece->at + piece->size;
+    snprintf(range, sizeof(range), "bytes=0-%" PRIu64, session->got - 1);
+    reply_header(req, "Range", range);
+    reply_empty(req, 308);
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct session *session = arg;
+    struct evhttp_request *req = session->req;
+    cJSON *object;
+    char size[24];
+
+    session->req = NULL;
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d file=%s %s", session->user,
+                 result->status, session->path, result->text);
+        answer_error(req, result->status, result->text);
+        return; /* it may be sent again */
+    }
+    snprintf(size, sizeof(size), "%" PRIu64, result->files[0].size);
+    object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "name", session->path);
+    cJSON_AddStringToObject(object, "size", size);
+    cJSON_AddStringToObject(object, "md5Hash", "");
+    reply_object(req, 200, object);
+    forget(session);
+}
+
+/* All of the file is in the body, or in the session's file. */
+static void take_file(struct session *session, const struct config *config,
+                      const char *body, struct evhttp_request *req)
+{
+    const struct upload_request request = {
+        .name = session->parts[0],
+        .id = session->parts[1],
+        .file = session->parts[2],
+        .body = body,
+        .body_fd = body == NULL ? session->fd : -1,
+        .replace = config->uploads.replace,
+        .only_try = session->only_try,
+        .labels = session->labels};
+
+    session->req = req;
+    uploads_take(session->tecken->uploads, &request, on_done, session);
+}
+
+/* The last piece has been copied, like the others. */
+static void on_last(void *arg, bool late)
+{
+    const struct piece *piece = arg;
+    struct session *session = piece->session;
+    struct evhttp_request *req = session->req;
+
+    session->task = NULL;
+    if (late || piece->errnum != 0) {
+        on_copied(arg, late);
+        return;
+    }
+    session->got = piece->at + piece->size;
+    take_file(session, piece->config, NULL, req);
+}
+
+/* Opens the file of a session, which has no name.  Returns 0, or an errno. */
+static int open_file(struct session *session, const struct config *config)
+{
+    if (session->fd >= 0) {
+        return 0;
+    }
+    if (session->tecken->partial >= PARTIAL_MAX) {
+        return EBUSY;
+    }
+    session->fd = open(config->uploads.root, O_TMPFILE | O_RDWR | O_CLOEXEC,
+                       0600);
+    if (session->fd < 0) {
+        return errno;
+    }
+    session->tecken->partial++;
+    return 0;
+}
+
+static void take_piece(struct session *session, const struct config *config,
+                       const struct tecken_range *range, const char *body,
+                       struct evhttp_request *req)
+{
+    static const struct task_calls calls[2] = {
+        {copy_piece, on_copied, drop_piece}, {copy_piece, on_last, drop_piece}};
+    struct piece *piece;
+    char error[256];
+    int status, in, rc;
+
+    in = tecken_open_body(config, body, range, &status, error, sizeof(error));
+    if (in < 0) {
+        answer_error(req, status, error);
+        return;
+    }
+    rc = open_file(session, config);
+    piece = rc == 0 ? calloc(1, sizeof(*piece)) : NULL;
+    if (piece == NULL || (piece->out = dup(session->fd)) < 0) {
+        free(piece);
+        close(in);
+        answer_error(req, 503, rc == EBUSY ? "too many uploads at a time"
+                                           : strerror(rc != 0 ? rc : ENOMEM));
+        return;
+    }
+    piece->session = session;
+    piece->config = config_ref((struct config *)config);
+    piece->in = in;
+    piece->at = range->first;
+    piece->size = range->size;
+    session->req = req;
+    session->task = task_start(
+        evhttp_connection_get_base(evhttp_request_get_connection(req)),
+        PIECE_SECONDS, &calls[range->first + range->size == range->total],
+        piece);
+    if (session->task == NULL) {
+        session->req = NULL;
+        answer_error(req, 503, "no thread to store the piece");
+    }
+}
+
+static void take(struct session *session, const struct config *config,
+                 struct evhttp_request *req)
+{
+    struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
+    const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
+    struct tecken_range range;
+    const char *wrong = tecken_range_read(
+        evhttp_find_header(headers, "Content-Range"), &range);
+    char text[48];
+
+    session->used = clock_ms();
+    if (session->req != NULL) {
+        answer_error(req, 409, "it is being sent already");
+    } else if (wrong != NULL) {
+        answer_error(req, 400, wrong);
+    } else if (range.total > config->uploads.max_size) {
+        answer_error(req, 413, "the file is larger than \"uploads.max_size\"");
+    } else if (range.size == 0 || range.first != session->got) {
+        /* where it goes on, also if it asks for that */
+        if (session->got > 0) {
+            snprintf(text, sizeof(text), "bytes=0-%" PRIu64, session->got - 1);
+            reply_header(req, "Range", text);
+        }
+        reply_empty(req, 308);
+    } else if (body == NULL) {
+        answer_error(req, 400, "the request has no body");
+    } else if (range.size == range.total) {
+        take_file(session, config, body, req);
+    } else {
+        take_piece(session, config, &range, body, req);
+    }
+}
+
+/* -------------------------------------------------------------------------- */
+
+bool tecken_has(const struct url_path *path, struct evhttp_request *req)
+{
+    bool is_post = evhttp_request_get_command(req) == EVHTTP_REQ_POST;
+
+    return is_post ? path->n == 3
+                   : path->n == 4 && strcmp(path->segments[2], "v2") == 0;
+}
+
+void tecken_page(struct tecken *tecken, const struct config *config,
+                 const struct url_path *path, struct evhttp_request *req)
+{
+    const char *wrong = "no such page";
+    struct session *session;
+    int status = 404;
+    bool only_try;
+    char user[128];
+
+    reply_header(req, "Connection", "close");
+    if (path->n == 4) {
+        session = config->uploads.root != NULL
+                      ? find(tecken, path->segments[3])
+                      : NULL;
+        if (session == NULL ||
+            evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
+            answer_error(req, 404, "no such upload is begun");
+        } else {
+            take(session, config, req);
+        }
+        return;
+    }
+    if (config->uploads.root != NULL &&
+        (strcmp(path->segments[2], "v2") == 0 ||
+         strcmp(path->segments[2], "auth_info") == 0)) {
+        status = check_token(config, req, user, &only_try, &wrong);
+    }
+    if (status != 0) {
+        answer_error(req, status, wrong);
+    } else if (strcmp(path->segments[2], "v2") == 0) {
+        take_order(tecken, config, user, only_try, req);
+    } else {
+        answer_token(user, only_try, req);
+    }
+}
+
+struct tecken *tecken_new(struct uploads *uploads)
+{
+    struct tecken *tecken = calloc(1, sizeof(*tecken));
+
+    if (tecken != NULL) {
+        tecken->uploads = uploads;
+        TAILQ_INIT(&tecken->sessions);
+    }
+    return tecken;
+}
+
+void tecken_free(struct tecken *tecken)
+{
+    struct session *session;
+
+    if (tecken == NULL) {
+        return;
+    }
+    while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
+        forget(session);
+    }
+    free(tecken);
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env perl
+
+# Version 2 of Tecken's uploads, as its client upload-symbols speaks it: the
+# requests are those of its source (crates/upload-symbols/src/v2.rs of
+# mozilla-services/upload-symbols), and the answers have what it reads.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib qw(memGzip);
+use Digest::MD5 qw(md5_hex);
+use JSON::PP ();
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $key = "crash.pdb/$id/crash.pdb";
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my $sym = "MODULE Linux x86_64 0123456789ABCDEF0123456789ABCDEF0 libx.so\nPUBLIC 1000 0 f\n";
+my $text = 'libx.so/0123456789ABCDEF0123456789ABCDEF0/libx.so.sym';
+sub header { Test::Symcache::header(@_) }
+sub spec { +{ key => $_[0], size => length $_[1], md5_hash => md5_hex($_[1]) } }
+
+sub order {
+    my ($files, @headers) = @_;
+    return $u->request('POST', '/upload/v2/',
+        JSON::PP->new->canonical->encode({ files => $files }), 'Content-Type: application/json',
+        @headers ? @headers : @Test::Uploads::token);
+}
+sub action { my ($r, $n) = @_; $r->{json}{files}[$n // 0]{action} }
+sub session { my ($url) = action(@_)->{url} =~ m{^http://[^/]+(/\S+)}; $url }
+
+# A piece of $bytes, from $first on.
+sub piece {
+    my ($url, $bytes, $first, $size, @headers) = @_;
+    my $last = $first + $size - 1;
+    return $u->request('PUT', $url, substr($bytes, $first, $size),
+        "Content-Range: bytes $first-$last/${\ length $bytes}", @headers);
+}
+
+# --- who may
+
+my $r = $u->request('POST', '/upload/auth_info/', '', @Test::Uploads::token);
+is $r->{status}, 200, 'auth_info' or diag $r->{raw};
+is_deeply [@{ $r->{json} }{qw(email upload_api_version)}], ['ci@example.com', 2],
+    'the user, and the version to use';
+ok !$r->{json}{try_symbols}, 'no try builds';
+cmp_ok $r->{json}{token_expires_at}, '>', time, 'the token does not expire';
+ok $u->request('POST', '/upload/auth_info/', '', @Test::Uploads::try)->{json}{try_symbols},
+    'a token of try builds';
+for my $path ('auth_info', 'v2') {
+    $r = $u->request('POST', "/upload/$path/", '{}', 'Auth-Token: none');
+    is $r->{status}, 403, "$path: an unknown token";
+    is $r->{json}{error}, 'API Token not matched', "$path: said so";
+}
+
+# --- files in one piece
+
+$r = order([spec($key, $pdb), spec($text, $sym)]);
+is $r->{status}, 201, 'v2: 201' or diag $r->{raw};
+is $r->{json}{upload_protocol}, 'gcs-resumable', 'the protocol';
+is $r->{json}{user}, 'ci@example.com', 'the user';
+is_deeply [map { $_->{key} } @{ $r->{json}{files} }], [$key, $text], 'in the same order';
+is action($r)->{type}, 'upload', 'a file is to be sent';
+is action($r)->{content_encoding}, undef, 'as it is';
+is action($r, 1)->{content_encoding}, 'gzip', 'a text packed';
+my $url = session($r);
+my $done = piece($url, $pdb, 0, length $pdb);
+is $done->{status}, 200, 'sent' or diag $done->{raw};
+is_deeply [@{ $done->{json} }{qw(name size)}], [$key, '' . length $pdb], 'an object comes back';
+is $t->read_file("uploads/$key"), $pdb, 'it is there';
+my $packed = memGzip($sym);
+is piece(session($r, 1), $packed, 0, length $packed, 'Content-Encoding: gzip')->{status}, 200,
+    'a packed text';
+is $t->read_file("uploads/$text"), $sym, 'is stored unpacked';
+is piece($url, $pdb, 0, length $pdb)->{status}, 404, 'a session ends with its file';
+
+$r = order([spec($key, $pdb), spec($text, $sym), spec($key, "$pdb ")]);
+is_deeply [map { action($r, $_)->{type} } 0 .. 2], ['skip', 'skip', 'upload'],
+    'files that are there with the same bytes are skipped';
+
+# --- in pieces
+
+system 'rm', '-rf', glob "$dir/uploads/[a-z]*";
+$r = order([spec($key, $pdb)]);
+$url = session($r);
+my $n = 400_000;
+$done = piece($url, $pdb, 0, $n);
+is $done->{status}, 308, 'a piece: 308' or diag $done->{raw};
+is header($done, 'Range'), 'bytes=0-' . ($n - 1), 'which says how much has come';
+$done = piece($url, $pdb, $n + 7, 100);
+is $done->{status}, 308, 'one that does not follow';
+is header($done, 'Range'), 'bytes=0-' . ($n - 1), 'is not taken';
+$done = $u->request('PUT', $url, '', "Content-Range: bytes */${\ length $pdb}");
+is $done->{status}, 308, 'the client can ask how much has come';
+is header($done, 'Range'), 'bytes=0-' . ($n - 1), 'and goes on there';
+is piece($url, $pdb, $n, $n)->{status}, 308, 'the next piece';
+is $u->stored, '', 'nothing is stored yet';
+$done = piece($url, $pdb, 2 * $n, length($pdb) - 2 * $n);
+is $done->{status}, 200, 'the last one' or diag $done->{raw};
+is $t->read_file("uploads/$key"), $pdb, 'the file is whole';
+ok $u->nothing_left, 'and nothing else is left';
+
+# --- what is refused
+
+$r = order([spec('a/b', ''), spec('a%/1/a', ''), spec('../1/a', ''),
+    { %{ spec('a/1/a', '') }, md5_hash => 'D' x 32 },
+    { %{ spec('a/1/a', '') }, size => 17 << 20 }]);
+is_deeply [map { action($r, $_)->{msg} } 0 .. 4],
+    [('invalid key') x 3, 'invalid MD5 hex digest',
+     'the file is larger than "uploads.max_size"'], 'errors of single files';
+for (['not JSON', 'no JSON'], ['{"files": "x"}', 'no list'], ['{}', 'none'],
+     ['{"files": [{"key": "a/1/a", "size": 1}]}', 'no MD5'],
+     ['{"files": [{"key": "a/1/a", "size": -1, "md5_hash": ""}]}', 'a negative size']) {
+    $r = $u->request('POST', '/upload/v2/', $_->[0], @Test::Uploads::token);
+    is $r->{status}, 400, "$_->[1]: 400";
+    is $r->{json}{error}, 'malformed JSON request body', "$_->[1]: said so";
+}
+$r = order([map { spec("a/1/a$_", '') } 0 .. 1024]);
+is_deeply [$r->{status}, $r->{json}{error}], [400, 'too many files'], 'too many files';
+$r = order([spec('other.pdb/' . ('A' x 32) . '1/other.pdb', $pdb)]);
+$done = piece(session($r), $pdb, 0, length $pdb);
+is $done->{status}, 400, 'a file that is another one';
+like $done->{json}{error}, qr/crash\.pdb|\Q$id\E|3249D99D/i, 'said by the core';
+for (['', 'no range'], ['bytes 0-1', 'no total'], ['bytes 5-1/9', 'a negative one'],
+     ['bytes 0-9/9', 'beyond the end'], ['bytes 0-x/9', 'no number']) {
+    is $u->request('PUT', session($r), 'xx', $_->[0] ? "Content-Range: $_->[0]" : ())
+        ->{status}, 400, "$_->[1]: 400";
+}
+is $u->request('PUT', session($r), 'xx', 'Content-Range: bytes 0-2/9')->{status}, 400,
+    'a body of another length';
+is $u->request('PUT', '/upload/v2/' . '0' x 32, 'xx', 'Content-Range: bytes 0-1/2')->{status},
+    404, 'an unknown session';
+
+# --- try builds and labels
+
+$r = order([spec($text, $sym)], @Test::Uploads::try);
+piece(session($r), $sym, 0, length $sym);
+is $t->read_file("uploads/.try/$text"), $sym, 'a try build';
+$r = order([spec($key, $pdb)], @Test::Uploads::token, 'X-Symcached-Labels: build=7');
+is action($r)->{type}, 'upload', 'with labels nothing is skipped';
+is piece(session($r), $pdb, 0, length $pdb)->{status}, 200, 'sent';
+is $t->read_file('uploads/.builds/%/%/7'), "\L$key\E\n" =~ s/\L$id/$id/r,
+    'and the build has it';
+
+done_testing;
