@@ -33,8 +33,9 @@
 
 /* A store without requests for so long is closed; the next request opens it
  * again.  No call lasts longer.  If the stores take more than a part of the
- * descriptors of the process, they are closed sooner, and a call with a longer
- * pause between two of its rounds then misses its files. */
+ * descriptors of the process, they are closed sooner, and if they take twice as
+ * many at once; a call with a longer pause between two of its rounds then
+ * misses its files. */
 #define OPEN_MS (20 * 60 * 1000)
 #define OPEN_SHORT_MS (60 * 1000)
 #define OPEN_DESCRIPTORS 6 /* of one, with a connection */
@@ -139,6 +140,33 @@ static struct guest *add_guest(struct guests *guests, const char *name)
     return guest;
 }
 
+static bool is_at_rest(const struct guest *guest)
+{
+    struct scheduler_gauges g;
+
+    scheduler_gauges(guest->store->scheduler, &g);
+    return g.queued + g.downloading + g.transcoding + g.waiters == 0;
+}
+
+/* So many stores were asked for of late that the process has no descriptors
+ * for more: closes those that nobody has asked for the longest, of which as
+ * many stay open as usual.  What is shared is none of them. */
+static void close_excess(struct guests *guests)
+{
+    struct guest_place *place;
+    struct guest *guest;
+    unsigned n = 0;
+
+    TAILQ_FOREACH(place, &guests->places.own, by_use)
+    {
+        guest = (struct guest *)place;
+        if (guest->store != NULL && ++n > guests->most_open &&
+            is_at_rest(guest)) {
+            close_store(guests, guest);
+        }
+    }
+}
+
 static bool open_guest(struct guests *guests, struct guest *guest,
                        const struct group *group, const char **detail,
                        bool *is_wrong)
@@ -153,6 +181,9 @@ static bool open_guest(struct guests *guests, struct guest *guest,
     };
     char folder[PATH_MAX];
 
+    if (guests->open / 2 >= guests->most_open) {
+        close_excess(guests);
+    }
     print_folder(guests, guest->place.name, folder);
     guest->store =
         guest_store_open(&guests->context, &with, folder, guest->place.name,
@@ -556,7 +587,7 @@ static void look_at(struct guests *guests, struct guest *guest)
     if (g.begun != guest->cleaned) {
         guest->cleaned = g.begun;
         cleaning_add(guests->cleaning, guest->store->config);
-    } else if (g.queued + g.downloading + g.transcoding + g.waiters == 0 &&
+    } else if (is_at_rest(guest) &&
                clock_ms() - guest->place.asked >
                    (guests->open > guests->most_open ? OPEN_SHORT_MS
                                                      : OPEN_MS)) {
