@@ -124,7 +124,7 @@ static void under_way(void **state)
 
 static void wait(struct space_requests *requests, dev_t device, uint64_t bytes)
 {
-    struct space_request request = {SPACE_ARRIVED, device, bytes};
+    struct space_request request = {SPACE_ARRIVED, device, bytes, false};
 
     space_requests_add(requests, &request);
 }

@@ -23,6 +23,7 @@
 struct dirty {
     TAILQ_ENTRY(dirty) next;
     struct config *config; /* reference */
+    struct space_request wanted; /* 0 bytes: none */
 };
 
 struct cleaning {
@@ -33,7 +34,6 @@ struct cleaning {
     struct child *child;
     int report;
     struct evict_life life;
-    struct space_request wanted; /* 0 bytes: none */
 };
 
 static void drop(struct cleaning *cleaning, struct dirty *dirty)
@@ -41,9 +41,6 @@ static void drop(struct cleaning *cleaning, struct dirty *dirty)
     TAILQ_REMOVE(&cleaning->queue, dirty, next);
     config_unref(dirty->config);
     free(dirty);
-    if (TAILQ_EMPTY(&cleaning->queue)) {
-        memset(&cleaning->wanted, 0, sizeof(cleaning->wanted));
-    }
 }
 
 static void next(struct cleaning *cleaning)
@@ -104,11 +101,25 @@ static void on_passed(void *arg, struct child_result *result)
     end(cleaning);
 }
 
+/* Stores before this one may have made the room. */
+static bool is_needed(const struct dirty *dirty)
+{
+    const struct config *config = dirty->config;
+
+    return dirty->wanted.bytes == 0 ||
+           disk_space_left(config->stores[0].root, &config->cache) <
+               dirty->wanted.bytes;
+}
+
 static void on_start(evutil_socket_t fd, short what, void *arg)
 {
     struct cleaning *cleaning = arg;
-    struct dirty *dirty = TAILQ_FIRST(&cleaning->queue);
+    struct dirty *dirty;
 
+    while ((dirty = TAILQ_FIRST(&cleaning->queue)) != NULL &&
+           cleaning->running == NULL && !is_needed(dirty)) {
+        drop(cleaning, dirty);
+    }
     if (dirty == NULL || cleaning->running != NULL) {
         return;
     }
@@ -116,7 +127,7 @@ static void on_start(evutil_socket_t fd, short what, void *arg)
     cleaning->report = memfd_create("evict", MFD_CLOEXEC);
     if (cleaning->report != -1) {
         cleaning->child = evict_pass_start(
-            cleaning->base, dirty->config, EVICT_ALL, &cleaning->wanted,
+            cleaning->base, dirty->config, EVICT_ALL, &dirty->wanted,
             &cleaning->life, cleaning->report, on_passed, cleaning);
     }
     if (cleaning->child == NULL) {
@@ -180,17 +191,25 @@ static struct dirty *find(const struct cleaning *cleaning,
     return dirty;
 }
 
+static struct dirty *add(struct cleaning *cleaning, struct config *config)
+{
+    struct dirty *dirty = find(cleaning, config);
+
+    if (dirty == NULL && (dirty = calloc(1, sizeof(*dirty))) != NULL) {
+        dirty->config = config_ref(config);
+        TAILQ_INSERT_TAIL(&cleaning->queue, dirty, next);
+        next(cleaning);
+    }
+    return dirty;
+}
+
 void cleaning_add(struct cleaning *cleaning, struct config *config)
 {
-    struct dirty *dirty;
+    struct dirty *dirty = add(cleaning, config);
 
-    if (find(cleaning, config) != NULL ||
-        (dirty = calloc(1, sizeof(*dirty))) == NULL) {
-        return;
+    if (dirty != NULL) { /* whether there is room or not */
+        memset(&dirty->wanted, 0, sizeof(dirty->wanted));
     }
-    dirty->config = config_ref(config);
-    TAILQ_INSERT_TAIL(&cleaning->queue, dirty, next);
-    next(cleaning);
 }
 
 void cleaning_drop(struct cleaning *cleaning, const struct config *config)
@@ -206,10 +225,15 @@ void cleaning_drop(struct cleaning *cleaning, const struct config *config)
     }
 }
 
-void cleaning_want(struct cleaning *cleaning,
-                   const struct space_request *request)
+void cleaning_make_space(struct cleaning *cleaning, struct config *config,
+                        const struct space_request *request)
 {
-    if (request->bytes > cleaning->wanted.bytes) {
-        cleaning->wanted = *request;
+    bool is_new = find(cleaning, config) == NULL;
+    struct dirty *dirty = add(cleaning, config);
+
+    if (dirty != NULL && (is_new || dirty->wanted.bytes > 0)) {
+        dirty->wanted = *request;
+        dirty->wanted.bytes += request->bytes / 2; /* what is made of it */
+        dirty->wanted.is_elsewhere = true;
     }
 }

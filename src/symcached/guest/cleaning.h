@@ -24,8 +24,11 @@ void cleaning_add(struct cleaning *cleaning, struct config *config);
 /* The store goes: it is not cleaned any more. */
 void cleaning_drop(struct cleaning *cleaning, const struct config *config);
 
-/* A file did not fit: from now on cleaning makes room for it. */
-void cleaning_want(struct cleaning *cleaning,
-                   const struct space_request *request);
+/*
+ * A file of some store did not fit: has files of another one removed for it,
+ * as many as are needed, if there is still no room when its turn comes.
+ */
+void cleaning_make_space(struct cleaning *cleaning, struct config *config,
+                        const struct space_request *request);
 
 #endif

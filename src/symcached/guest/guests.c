@@ -29,7 +29,8 @@
 #define LOOK_SECONDS 10     /* between looks for idle and for dirty ones */
 #define SCOPE_SHOWN 64      /* bytes */
 #define SHOWN_MAX 40        /* stores */
-#define WANT_PAUSE_MS 60000 /* between two times that all make room */
+#define WANT_PAUSE_MS 1000  /* between two times that stores make room */
+#define CLOSED_PART 8       /* of those that are closed, which go for that */
 
 /* A store without requests for so long is closed; the next request opens it
  * again.  No call lasts longer.  If the stores take more than a part of the
@@ -613,19 +614,57 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     event_add(guests->timer, &every);
 }
 
-/* A file had no room: each store is cleaned so that there is some. */
+/* Removes a part of the stores that are closed, those first that nobody has
+ * asked for the longest.  Returns false if there is none. */
+static bool remove_closed(struct guests *guests)
+{
+    unsigned n = (guests->places.count - guests->open) / CLOSED_PART + 1;
+    struct guest_place *place, *before;
+    bool is_some = false;
+
+    for (place = TAILQ_LAST(&guests->places.own, places_list);
+         place != NULL && n > 0; place = before) {
+        before = TAILQ_PREV(place, places_list, by_use);
+        if (((struct guest *)place)->store == NULL) {
+            remove_guest(guests, (struct guest *)place,
+                         "the disk has no room for others");
+            is_some = true;
+            n--;
+        }
+    }
+    return is_some;
+}
+
+/* Has the stores of a list make room, those first that nobody has asked for
+ * the longest. */
+static void make_space(struct guests *guests, struct places_list *list,
+                      const struct space_request *request)
+{
+    struct guest_place *place;
+    struct guest *guest;
+
+    TAILQ_FOREACH_REVERSE(place, list, places_list, by_use)
+    {
+        guest = (struct guest *)place;
+        if (guest->store != NULL) {
+            cleaning_make_space(guests->cleaning, guest->store->config,
+                               request);
+        }
+    }
+}
+
+/* A file had no room.  Who asks again has it then. */
 static void on_space_wanted(void *arg, const struct space_request *request)
 {
     struct guests *guests = arg;
-    const struct guest *guest = NULL;
 
     if (guests->wanted != 0 && clock_since(guests->wanted) < WANT_PAUSE_MS) {
         return;
     }
     guests->wanted = clock_ms();
-    cleaning_want(guests->cleaning, request);
-    while ((guest = next_open(guests, guest)) != NULL) {
-        cleaning_add(guests->cleaning, guest->store->config);
+    if (!remove_closed(guests)) {
+        make_space(guests, &guests->places.own, request);
+        make_space(guests, &guests->places.shared, request);
     }
 }
 

@@ -33,7 +33,7 @@ void disk_space_watch(disk_space_fn fn, void *arg)
 static void disk_space_want(dev_t device, uint64_t bytes,
                             enum space_request_kind kind)
 {
-    struct space_request request = {kind, device, bytes};
+    struct space_request request = {kind, device, bytes, false};
 
     if (disk_space_watcher.fn != NULL) {
         disk_space_watcher.fn(disk_space_watcher.arg, &request);

@@ -14,6 +14,7 @@
 #ifndef SYMCACHED_SPACE_SPACE_REQUEST_H
 #define SYMCACHED_SPACE_SPACE_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +29,8 @@ struct space_request {
     enum space_request_kind kind;
     dev_t device;
     uint64_t bytes; /* that should be free in addition to cache.min_free */
+    bool is_elsewhere; /* for a file in a tree that the pass does not clean: all
+                          that it cleans may go for it */
 };
 
 /* The space of a file system, in bytes. */

@@ -103,6 +103,11 @@ static uint64_t bytes_free(const struct eviction *eviction,
                         rules->min_free_percent
                   : rules->min_free;
 
+    if (rules->request.is_elsewhere &&
+        rules->request.device == tree->part->device) {
+        *wanted += rules->request.bytes;
+    }
+
     bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     for (i = 0; i < eviction->ntrees; i++) {
         part = eviction->trees[i].part;
@@ -162,7 +167,8 @@ static void grant(struct eviction *eviction, const struct evict_tree *tree,
     space->share[SPACE_ANNOUNCED] =
         space_request_share(&there, SPACE_ANNOUNCED);
     space->share[SPACE_ARRIVED] = space_request_share(&there, SPACE_ARRIVED);
-    if (request->device == device && request->bytes > bytes) {
+    if (!request->is_elsewhere && request->device == device &&
+        request->bytes > bytes) {
         target = space_request_grant(&there, request->kind, request->bytes);
         space->refused = target == 0;
         mark_both(eviction, NULL, &device,

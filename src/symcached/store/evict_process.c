@@ -40,6 +40,9 @@ enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
     "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%u,%u,%" SCNu64             \
     ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64
 
+/* In place of the kind of a request. */
+#define ELSEWHERE SPACE_REQUEST_KINDS
+
 /* the trees ----------------------------------------------------------------
  */
 
@@ -239,7 +242,8 @@ struct child *evict_pass_start(struct event_base *base,
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
              r.downloads_max_unused_for, r.absent_for, r.max_size,
              r.downloads_max_size, r.min_free, r.min_free_percent,
-             (unsigned)request->kind, request->bytes, (uint64_t)request->device,
+             request->is_elsewhere ? ELSEWHERE : (unsigned)request->kind,
+             request->bytes, (uint64_t)request->device,
              life->run, (uint64_t)clock_since(life->began) / 1000,
              (uint64_t)clock_since(life->noted) / 1000);
 
@@ -281,6 +285,7 @@ static bool parse_rules(const char *text, struct evict_pass_rules *rules)
     }
     rules->request.kind =
         kind == SPACE_ANNOUNCED ? SPACE_ANNOUNCED : SPACE_ARRIVED;
+    rules->request.is_elsewhere = kind == ELSEWHERE;
     rules->request.device = (dev_t)device;
     return true;
 }
