@@ -140,7 +140,7 @@ sub below {
 my @paths = sort map { $_->[0] } @files;
 my @there = below($m1->path('tier/uploads'));
 is_deeply [grep { !/^\.index/ } @there], \@paths, 'the tier has each once';
-my @index = sort grep { !m{/(?:buildid|debugid|hash)-} } map { m{^\.index/(.+)} ? $1 : () } @there;
+my @index = sort grep { !m{/(?:buildid|codeid|debugid|hash)-} } map { m{^\.index/(.+)} ? $1 : () } @there;
 is_deeply \@index, [sort map {
     my ($name, $id, $file) = split m{/};
     "$id/$name" . ($file =~ /\.sym$/ ? '.sym' : '') } @paths],
@@ -155,7 +155,7 @@ $m1->wait_until('no other machine has to be told', sub {
 system 'rm', '-r', $m1->path('uploads/.index');
 $m1->wait_until('a lost index is made again', sub {
     -e $m1->path('uploads/.index/.whole-2') });
-is join(' ', sort grep { !m{/(?:(?:buildid|debugid|hash)-|\.)} } map { m{^\.index/(.+)} ? $1 : () }
+is join(' ', sort grep { !m{/(?:(?:buildid|codeid|debugid|hash)-|\.)} } map { m{^\.index/(.+)} ? $1 : () }
     below($m1->path('uploads'))), join(' ', @index), 'and has all';
 
 $_->finish for reverse @machines;

@@ -18,7 +18,7 @@ use Test::Symcache;
 use Test::Uploads;
 
 my $json = JSON::PP->new->canonical;
-my $u = Test::Uploads->new(inputs => ['elf', 'symbfile']);
+my $u = Test::Uploads->new(inputs => ['elf', 'pdb', 'pe', 'symbfile']);
 my $t = $u->t;
 my $dir = $t->dir;
 
@@ -186,6 +186,61 @@ for (['f6cf2d06749cb9374148c3a96ca80ac5', 'a kernel'],
     names_are(base64url($_->[0]), \@kernel, $kernel_names,
               "$_->[1] has an id made of the build id");
 }
+
+# --- PE images: with a PDB, which comes first or later, and without one
+
+# The id by which symbol stores have an image: time stamp and size.
+sub code_id {
+    my $head = unpack 'x60 V', $_[0];
+    return sprintf '%08X%x', unpack('V', substr $_[0], $head + 8),
+        unpack 'V', substr $_[0], $head + 24 + 56;
+}
+# The names that a SymCache of the file has at addresses, as ask() has them.
+sub by_symcache {
+    my ($file, @addresses) = @_;
+    my $ctl = $t->program('symcachectl');
+    system("'$ctl' convert -o $dir/made.symcache $dir/$file") == 0 or die $file;
+    my $lookup = qx{'$ctl' lookup --json $dir/made.symcache @{[map { sprintf '%x', $_ } @addresses]}};
+    return map {
+        join '; ', map { "$_->{function} " . ($_->{file} // '') . ":$_->{line}" }
+            reverse @{ $json->decode($_)->{frames} }
+    } split /\n/, $lookup;
+}
+sub starts {
+    my $ctl = $t->program('symcachectl');
+    return map { hex } qx{'$ctl' convert -o $dir/b.symcache $_[0] && '$ctl' dump $dir/b.symcache}
+        =~ /^  0x([0-9a-f]+) /mg;
+}
+my $image = $t->read_file($t->data('pdb/basic32.dll'));
+my $pdb = "basic32.pdb/$Test::Symcache::key{'basic32.pdb'}/basic32.pdb";
+my (@at, @names);
+# the second image has the same ids, but is another file to a profiler
+for (['an image before its PDB', $image, ''], ['one after it', "${image}x", '?force=1']) {
+    my ($when, $bytes, $query) = @$_;
+    $t->write_file('basic32.dll', $bytes);
+    is $u->put('basic32.dll/' . code_id($image) . "/basic32.dll$query", $bytes)->{status},
+        201, $when;
+    if (!@at) {
+        # what was asked for before the PDB is not what is known later
+        ask(base64url(file_id("$dir/basic32.dll")), 0x1000);
+        is $u->put($pdb =~ s/b$/_/r, $t->read_file($t->data('pdb/basic32.pd_')))->{status},
+            201, '... and the PDB, packed';
+        my @starts = starts("$dir/uploads/$pdb");
+        @at = @starts[map { $_ * @starts / 20 } 0 .. 19];
+        @names = by_symcache("uploads/$pdb", @at);
+        cmp_ok scalar(grep { /:[1-9]/ } @names), '>', 5, '... which has names and lines';
+    }
+    names_are(base64url(file_id("$dir/basic32.dll")), \@at, \@names,
+              '... they are found by the profiler\'s id of the image');
+}
+system('zstd', '-qdf', $t->data('convert/pe/mingw-5.dll.zst'), '-o', "$dir/mingw.dll") == 0
+    or die 'zstd';
+my $mingw = $t->read_file('mingw.dll');
+is $u->put('mingw.dll/' . code_id($mingw) . '/mingw.dll', $mingw)->{status}, 201,
+    'an image without a PDB';
+my @mingw = starts("$dir/mingw.dll");
+names_are(base64url(file_id("$dir/mingw.dll")), \@mingw, [by_symcache('mingw.dll', @mingw)],
+    '... has its own names');
 
 # --- an index that was lost, or of a release without these ids
 

@@ -26,6 +26,7 @@
 #define BUILD "0123456789abcdef0123456789abcdef01234567"
 #define DEBUG "67452301AB89EFCD0123456789ABCDEF0"
 #define PDB "3249D99D0C4049318610F4E4FB0B69361"
+#define IMAGE "542D574213000"
 #define UUID "00112233445566778899aabbccddeeff"
 #define DAY 86400
 
@@ -139,6 +140,37 @@ static void test_profiler_ids(void **state)
     assert_int_equal(names.nhashes, 1);
     assert_true(symcache_key_equal(&names.hashes[0], &hash));
     assert_int_equal(names.n, 1);
+}
+
+/* That of a PE image also leads to its time stamp and size, by which it is
+ * found where there is no PDB. */
+static void test_profiler_ids_of_images(void **state)
+{
+    static const char *const wanted[] = {
+        IMAGE "/crash.exe", "hash-" UUID "/debugid-" PDB, PDB "/hash-" UUID,
+        "hash-" UUID "/codeid-" IMAGE};
+    struct symstore_path place =
+        place_of("crash.exe", IMAGE, "crash.exe", IMAGE, PDB);
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    struct index_names names = {.n = 0};
+    symcache_key_t image = key_of("_", IMAGE);
+    size_t i;
+
+    place.ids[place.nids++] = key_of("_", "hash-" UUID);
+    assert_int_equal(index_entries(entries, &place), 4);
+    for (i = 0; i < 4; i++) {
+        assert_string_equal(entries[i], wanted[i]);
+        index_take(&names, strchr(entries[i], '/') + 1);
+    }
+    assert_true(names.has_debug_id);
+    assert_true(names.has_code_id);
+    assert_true(symcache_key_same_id(&names.code_id, &image));
+    assert_int_equal(names.n, 1);
+
+    /* an image without a PDB */
+    place.ids[1] = place.ids[--place.nids];
+    assert_int_equal(index_entries(entries, &place), 2);
+    assert_string_equal(entries[1], wanted[3]);
 }
 
 /* Short build ids are filled up with zeros, and 16 bytes may be a UUID. */
@@ -284,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_profiler_ids),
+        cmocka_unit_test(test_profiler_ids_of_images),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_strange_names),
         cmocka_unit_test(test_clean),

@@ -383,6 +383,21 @@ static void add_profiler_ids(struct symstore_path *place,
     }
 }
 
+/* Notes the debug id of an image, by which its PDB is known. */
+static void add_debug_id(struct symstore_path *place,
+                         const struct file_identity *id)
+{
+    static const uint8_t none[16];
+    symcache_key_t *key = &place->ids[place->nids];
+
+    if (memcmp(id->guid, none, sizeof(none)) != 0) {
+        key->id_type = SYMCACHE_ID_DEBUG;
+        memcpy(key->guid, id->guid, sizeof(key->guid));
+        key->age = id->age;
+        place->nids++;
+    }
+}
+
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,
@@ -402,7 +417,10 @@ bool symstore_path_read(const uint8_t *data, size_t size,
                                       error_size)) {
         return false;
     }
-    if (format == FORMAT_ELF) {
+    if (format == FORMAT_PE) {
+        add_debug_id(place, list);
+    }
+    if (format == FORMAT_ELF || format == FORMAT_PE) {
         add_profiler_ids(place, list, data, size);
     }
     return true;

@@ -47,8 +47,8 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
                         struct symstore_path *place, char *error,
                         size_t error_size);
 
-/* The same of a file in memory.  An ELF file also has the ids by which
- * profilers know it, after the others. */
+/* The same of a file in memory.  An ELF file and a PE image also have the ids
+ * by which profilers know them, after the others. */
 bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,

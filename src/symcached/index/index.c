@@ -21,6 +21,7 @@
 #define WHOLE ".whole-2"
 #define BUILD_ID "buildid-"
 #define DEBUG_ID "debugid-"
+#define CODE_ID "codeid-"
 #define HASH "hash-"
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
@@ -94,6 +95,24 @@ static const symcache_key_t *id_of(const struct symstore_path *place,
     return NULL;
 }
 
+/* Writes the entry by which the profiler's id of a PE image leads to its own
+ * one.  Returns how many there are. */
+static size_t print_code_id(char entries[][INDEX_ENTRY_SIZE], size_t most,
+                            const struct symstore_path *place,
+                            const symcache_key_t *hash)
+{
+    const symcache_key_t *code_id = id_of(place, SYMCACHE_ID_PE);
+    char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (code_id == NULL || most == 0) {
+        return 0;
+    }
+    symcache_id_print(from, hash);
+    symcache_id_print(to, code_id);
+    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/" CODE_ID "%s", from, to);
+    return 1;
+}
+
 /* Writes the entries by which one of the ids of a file leads to another one of
  * it, and back.  Returns how many there are. */
 static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
@@ -140,6 +159,10 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
     for (i = 0; i < place->nids && n < INDEX_ENTRIES; i++) {
         n += print_links(entries + n, INDEX_ENTRIES - n, place,
                          &place->ids[i]);
+        if (place->ids[i].id_type == SYMCACHE_ID_HASH) {
+            n += print_code_id(entries + n, INDEX_ENTRIES - n, place,
+                               &place->ids[i]);
+        }
     }
     return n;
 }
@@ -173,6 +196,15 @@ void index_take(struct index_names *names, const char *entry)
                                 &key) == SYMCACHE_OK) {
         names->has_debug_id = true;
         names->debug_id = key;
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, CODE_ID, strlen(CODE_ID)) == 0 &&
+        symcache_id_parse(entry + strlen(CODE_ID),
+                          strlen(entry) - strlen(CODE_ID),
+                          &key) == SYMCACHE_OK &&
+        key.id_type == SYMCACHE_ID_PE) {
+        names->has_code_id = true;
+        names->code_id = key;
         return;
     }
     if (symcache_name_parse(entry, strlen(entry), &key) != SYMCACHE_OK ||
@@ -372,13 +404,13 @@ static bool is_there(const char *root, const char *name, const char *id)
     return access(path, F_OK) == 0;
 }
 
-/* Does the index of this machine know the debug id?  That is cleaned like the
- * folder that leads to it. */
-static bool has_debug_id(const char *root, const symcache_key_t *debug_id)
+/* Does the index of this machine know a debug id, or that of a PE image?  It
+ * is cleaned like the folder that leads to it. */
+static bool has_id(const char *root, const symcache_key_t *key)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
 
-    symcache_id_print(id, debug_id);
+    symcache_id_print(id, key);
     return is_there(root, UPLOADS_INDEX, id);
 }
 
@@ -418,7 +450,8 @@ static bool is_old(const char *root, const char *folder, time_t age)
         was_asked |= names.list[i].is_asked;
     }
     return (!names.has_build_id || !has_build_id(root, &names.build_id)) &&
-           (!names.has_debug_id || !has_debug_id(root, &names.debug_id)) &&
+           (!names.has_debug_id || !has_id(root, &names.debug_id)) &&
+           (!names.has_code_id || !has_id(root, &names.code_id)) &&
            (!was_asked || age >= KEPT_ASKED_SECONDS);
 }
 

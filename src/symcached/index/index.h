@@ -7,19 +7,16 @@
  *
  *   <root>/.index/<id>/<name>              a file <name>/<id>/<file> is there;
  *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
- *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there whose
- *                                          build id this debug id is made of
- *   <root>/.index/<profiler's id>/debugid-<debug id>
- *                                          an ELF file is there that a profiler
- *                                          knows by this id
- *   <root>/.index/<debug id>/<profiler's id>
- *                                          the same in the other direction: a
- *                                          debug file has names for the program
- *                                          with this id, too
+ *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there
+ * whose build id this debug id is made of <root>/.index/<profiler's
+ * id>/debugid-<debug id> an ELF file or a PE image is there that a profiler
+ * knows by this id <root>/.index/<profiler's id>/codeid-<id> of a PE image
+ * also its own id <root>/.index/<debug id>/<profiler's id> the same in the
+ * other direction: a debug file has names for the program with this id, too
  *   <root>/.index/<id>/.<name>             it was asked for by this name
  *
  * An <id> is spelled as in the path of the file.  The tier of uploads has the
- * first five of these, see sharing.h.  All of them are hints: a reader that
+ * first six of these, see sharing.h.  All of them are hints: a reader that
  * finds a name here checks the file.  If entries are lost, index_keep() makes
  * them again of the files themselves.
  *
@@ -67,6 +64,8 @@ struct index_names {
     symcache_key_t build_id; /* of which only the id counts */
     bool has_debug_id;
     symcache_key_t debug_id; /* likewise */
+    bool has_code_id;
+    symcache_key_t code_id;              /* of a PE image; likewise */
     symcache_key_t hashes[INDEX_HASHES]; /* ids of profilers, with the name of
                                             files that have none */
     size_t nhashes;

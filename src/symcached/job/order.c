@@ -62,17 +62,19 @@ void order_rewind(struct order *order)
     order->next = 0;
 }
 
-/* By time stamp and size, only an image is converted; by the hash of a profiler
- * a symbfile, which has no other id, or an ELF file. */
+/* By time stamp and size, only an image is converted; by the hash of a
+ * profiler a symbfile, which has no other id, an ELF file, a PE image or its
+ * PDB. */
 static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
 {
     if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
         return formats;
     }
-    return key->id_type == SYMCACHE_ID_PE     ? formats & 1u << FORMAT_PE
+    return key->id_type == SYMCACHE_ID_PE ? formats & 1u << FORMAT_PE
            : key->id_type == SYMCACHE_ID_HASH
-               ? formats & (1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE |
-                            1u << FORMAT_ELF)
+               ? formats &
+                     (1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE |
+                      1u << FORMAT_ELF | 1u << FORMAT_PE | 1u << FORMAT_PDB)
                : formats & ~(1u << FORMAT_SYMBFILE);
 }
 

@@ -95,7 +95,9 @@ struct job *job_new(struct scheduler *scheduler,
 
     job->config = config_ref(scheduler->config);
     job->began = job->step = clock_ms();
-    job->original.slot = source_id_slot(&job->key, 0, FORMAT_PDB);
+    job->original.slot = source_id_slot(
+        &job->key, 0,
+        job->key.id_type == SYMCACHE_ID_HASH ? FORMAT_SYMBFILE : FORMAT_PDB);
     job->purpose = request->purpose;
     order_begin(&job->order, request->store, &job->key, request->transcoder);
     source_code_begin(job);

@@ -162,7 +162,7 @@ symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
         return is_bundle(key, id_at) ? SYMCACHE_KIND_SOURCEBUNDLE
                                      : SYMCACHE_KIND_DEBUGINFO;
     }
-    if (key->id_type == SYMCACHE_ID_HASH && format != FORMAT_ELF) {
+    if (key->id_type == SYMCACHE_ID_HASH && format == FORMAT_SYMBFILE) {
         return SYMCACHE_KIND_SYMBFILE;
     }
     if (!original_id_has_several((symcache_kind_e)key->kind)) {
@@ -355,18 +355,32 @@ bool lookup_take_build_id(struct lookup *lookup,
     return true;
 }
 
-bool lookup_take_debug_id(struct lookup *lookup,
-                          const symcache_key_t *debug_id)
+bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
+                     const symcache_key_t *code_id)
 {
-    if (lookup->key.kind != SYMCACHE_KIND_SYMCACHE ||
+    unsigned formats = code_id == NULL ? 1u << FORMAT_ELF
+                                       : 1u << FORMAT_PDB | 1u << FORMAT_PE;
+
+    if ((debug_id == NULL && code_id == NULL) ||
+        lookup->key.kind != SYMCACHE_KIND_SYMCACHE ||
         lookup->key.id_type != SYMCACHE_ID_HASH ||
-        !(lookup->formats & 1u << FORMAT_ELF)) {
+        !(lookup->formats & formats)) {
         return false;
     }
-    lookup->key.id_type = SYMCACHE_ID_DEBUG;
-    lookup->key.age = debug_id->age;
-    memcpy(lookup->key.guid, debug_id->guid, sizeof(lookup->key.guid));
-    lookup->formats = 1u << FORMAT_ELF;
+    if (debug_id != NULL) {
+        lookup->key.id_type = SYMCACHE_ID_DEBUG;
+        lookup->key.age = debug_id->age;
+        memcpy(lookup->key.guid, debug_id->guid, sizeof(lookup->key.guid));
+    } else {
+        lookup->key.id_type = SYMCACHE_ID_PE;
+        lookup->key.timestamp = code_id->timestamp;
+        lookup->key.image_size = code_id->image_size;
+    }
+    if (code_id != NULL) {
+        symcache_key_copy(&lookup->code_id, code_id);
+        lookup->has_code_id = true;
+    }
+    lookup->formats &= formats;
     lookup->ids = ORIGINAL_IDS_ALL;
     lookup->id_at = lookup->first_id = 0;
     if (!find_id(lookup)) {

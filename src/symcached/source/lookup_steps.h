@@ -184,11 +184,12 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 bool lookup_take_build_id(struct lookup *lookup,
                           const symcache_key_t *build_id);
 
-/* The debug id of the ELF file that a profiler knows by the key has become
- * known: it is looked for by that id from now on.  Returns false if no ELF file
- * is wanted. */
-bool lookup_take_debug_id(struct lookup *lookup,
-                          const symcache_key_t *debug_id);
+/* The ids of the file that a profiler knows by the key have become known: it
+ * is looked for by these from now on.  An ELF file has no code_id (NULL), a PE
+ * image may have no debug_id.  Returns false if no such file is wanted, or
+ * there are none. */
+bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
+                     const symcache_key_t *code_id);
 
 /* Ends the lookup with its most serious outcome; frees it. */
 void lookup_end(struct lookup *lookup);

@@ -337,8 +337,10 @@ void uploads_go_on(struct lookup *lookup)
     } else if (lookup->source->tier != NULL &&
                walk->next_folder < walk->nfolders) {
         ask_tier(lookup);
-    } else if (walk->names.has_debug_id &&
-               lookup_take_debug_id(lookup, &walk->names.debug_id)) {
+    } else if (lookup_take_ids(
+                   lookup,
+                   walk->names.has_debug_id ? &walk->names.debug_id : NULL,
+                   walk->names.has_code_id ? &walk->names.code_id : NULL)) {
         return;
     } else if (!walk->names.has_build_id || lookup->has_code_id ||
                !note_asked(lookup) ||
