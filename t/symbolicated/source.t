@@ -111,6 +111,10 @@ my $r = $t->http($front, 'OPTIONS', '/source/v1', @firefox,
 is join(' ', $r->{status}, Test::Symcache::header($r, 'Access-Control-Allow-Methods') // '-'),
     '200 POST', 'a preflight';
 $t->stop_nginx;
+cmp_ok $t->symbolicated_metric(qq(symbolicated_requests_total{protocol="source",status="$_"})),
+    '>', 3, "requests are counted: $_" for '2xx', '4xx';
+cmp_ok $t->symbolicated_metric('symbolicated_sources_total{outcome="found"}'), '>', 3,
+    'source code that is found is, too: the alert, panel and status row are of these';
 $t->stop_symbolicated;
 
 # --- it is off by default
