@@ -148,5 +148,41 @@ while ($raw =~ /^\s+\d+: 0x(\w+) M=1 (\S+) (\S+:\d+):/mg) {
 }
 cmp_ok scalar @tool, '>', 3, 'go tool pprof knows names';
 is_deeply \@ours, \@tool, '... which are the same';
+
+# --- the same profile as a request to export it by OTLP, without names, as the
+# types that the OpenTelemetry project generates write and read it
+
+SKIP: {
+    mkdir "$dir/otlp" or die;
+    $t->write_file('otlp/main.go', $t->read_file($t->data('profile/export.go')));
+    $t->write_file('otlp/go.mod', <<'MOD');
+module otlp
+
+go 1.24
+
+require (
+	github.com/google/pprof v0.0.0-20261105003125-4bf881d7fb0b
+	go.opentelemetry.io/proto/slim/otlp v1.11.0
+	go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development v0.4.0
+	go.opentelemetry.io/proto/slim/otlp/profiles/v1development v0.4.0
+	google.golang.org/protobuf v1.36.11
+)
+MOD
+    my $said = qx{cd $dir/otlp && GOTOOLCHAIN=local GOFLAGS=-mod=mod '$go' build -o otlp . 2>&1};
+    skip 'the modules of OpenTelemetry cannot be had: ' . ($said =~ /(.*)/)[0], 4 if $?;
+    my $request = qx{$dir/otlp/otlp export $dir/go/cpu.pprof};
+    my $run = sub { split /\n/, scalar qx{$dir/otlp/otlp $_[0] '$dir/$_[1]'} };
+    $t->write_file('request', $request);
+    my @bare = $run->('read', 'request');
+    is scalar(grep { /;/ } @bare), 0, 'a request to export it has no names';
+    my $r = $t->post($t->symbolicated_socket, '/profile', $request,
+                     'Content-Type: application/x-protobuf');
+    is $r->{status}, 200, '... is taken' or diag $r->{raw};
+    $t->write_file('named', $r->{body});
+    my @named = $run->('read', 'named');
+    is pop @named, pop @bare, '... with all samples';
+    is_deeply \@named, [$run->('names', 'go/cpu.pprof')],
+        '... and comes back with the names of Go\'s runtime';
+}
 $t->finish;
 done_testing;
