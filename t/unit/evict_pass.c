@@ -461,19 +461,21 @@ static void unknown(void **state)
          true},
         {"store", "hash-0123456789abcdef0123456789abcdef", "-v1.0.0.jscache",
          false},
-        {"store", "sum-0123", "-v9.0.0.symcache", true},
-        {"store", "sum-0123", "-v2.0.0.coffcache", true},
-        {"store", "sum-0123", ".txt", false},
-        {"store", "sum-012", "-v9.0.0.symcache", false},
+        {"store", "sum-0123456789abcdef", "-v9.0.0.symcache", true},
+        {"store", "sum-0123456789abcdef", "-v2.0.0.coffcache", true},
+        {"store", "sum-0123456789abcdef", ".txt", false},
+        {"store", "sum-0123456789abcde", "-v9.0.0.symcache", false},
+        {"store", "sum-0123456789abcdef0", "-v9.0.0.symcache", false},
+        {"store", "build-2026", "-v9.0.0.symcache", false},
         {"store", "notes-2026-11", "-v9.0.0.symcache", false},
-        {"store", "SUM-0123", "-v9.0.0.symcache", false},
+        {"store", "SUM-0123456789abcdef", "-v9.0.0.symcache", false},
         {"downloads/s", ID, "", false},
         {"downloads/s", ID, ".sym", false},
         {"downloads/s", ID, ".coff", true},
         {"downloads/s", ID, ".coff.part", false},
         {"downloads/s", ID, ".Coff", false},
-        {"downloads/s", "sum-0123", "", true},
-        {"downloads/s", "sum-0123", ".sym", true},
+        {"downloads/s", "sum-0123456789abcdef", "", true},
+        {"downloads/s", "sum-0123456789abcdef", ".sym", true},
     };
     size_t i, n = sizeof(files) / sizeof(files[0]), go = 0;
     static const char other[] = "store/a.pdb/" ID "/b.pdb-v2.0.0.coffcache";
@@ -485,7 +487,8 @@ static void unknown(void **state)
     }
     put(path("%s", other), 1, 60 * DAY);
     put(path("store/.later"), 1, 60 * DAY);
-    put(at("store", "b.pdb", "sum-01", "-v2.0.0.coffcache"), 1, 0);
+    put(at("store", "b.pdb", "sum-0123456789abcdef", "-v2.0.0.coffcache"), 1,
+        0);
     assert_int_equal(
         symlink("/etc/passwd", at("store", "a.pdb", ID, "-v2.0.0.link")), 0);
 
@@ -521,7 +524,8 @@ static void unknown(void **state)
 static void unknown_stays(void **state)
 {
     put(at("store", "a.pdb", ID, "-v2.0.0.coffcache"), 1, 60 * DAY);
-    put(at("store", "a.pdb", "sum-01", "-v9.0.0.symcache"), 1, 60 * DAY);
+    put(at("store", "a.pdb", "sum-0123456789abcdef", "-v9.0.0.symcache"), 1,
+        60 * DAY);
     put(at("downloads/s", "a.pdb", ID, ".coff"), 1, 60 * DAY);
     evict_pass();
     assert_int_equal(all_removed(), 0);

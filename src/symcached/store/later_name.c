@@ -8,6 +8,7 @@
 #include "proto/version.h"
 
 #define WORD_MAX 16
+#define ID_MIN 16 /* digits: no id of a file is shorter */
 #define HEX "0123456789abcdef"
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define LETTERS_DIGITS LETTERS "0123456789"
@@ -41,7 +42,7 @@ bool later_name_is_id(const char *folder)
         return false;
     }
     hex = strspn(folder + n + 1, HEX);
-    return hex > 0 && hex % 2 == 0 && folder[n + 1 + hex] == '\0';
+    return hex >= ID_MIN && hex % 2 == 0 && folder[n + 1 + hex] == '\0';
 }
 
 bool later_name_is_file(const char *file, const char *name, bool downloads)

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 /*
- * Can it be the folder of an id?  That is a word, a hyphen and hex digits, as
- * those of build ids and hashes are.  Ids of debug information have no word;
- * a folder like these is one that this release knows, or nobody's.
+ * Can it be the folder of an id?  That is a word, a hyphen and at least 16
+ * hex digits, as those of build ids and hashes are.  Ids of debug information
+ * have no word; a folder like these is one that this release knows, or
+ * nobody's.
  */
 bool later_name_is_id(const char *folder);
 
