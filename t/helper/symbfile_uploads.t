@@ -250,6 +250,22 @@ is push_part($_, scalar @$set, $set->[$_])->{status}, 200, '... and not both'
     for 1 .. $#$set;
 is stored(), $ranges, '... for good';
 
+# --- parts that nobody completes
+
+my $config = $u->config;
+$config->{cache} = { clean_every => '1s' };
+$config->{uploads}{parts_kept} = '1s';
+$t->reload_symcached($config);
+clear();
+is push_part(0, 2, substr $ranges, 0, 50)->{status}, 200, 'a part that stays alone';
+$t->wait_until('it is gone after parts_kept', sub { !-e "$folder/_.symbfile.2-0" });
+$config->{uploads}{parts_kept} = '1h';
+$t->reload_symcached($config);
+is push_part(1, 2, substr $ranges, 50)->{status}, 200, '... the other one';
+ok !-e "$folder/_.symbfile", '... makes no file';
+is push_part(0, 2, substr $ranges, 0, 50)->{status}, 200, '... until the first is sent again';
+is stored(), $ranges, '... then it is whole';
+
 # --- our own client
 
 my $port = Test::Symcache::free_port();
