@@ -237,6 +237,10 @@ $(B)/fuzz/fuzz_metadata: FUZZLIBS = -lcjson
 $(B)/fuzz/fuzz_metadata: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/metadata/results.c)
 
+$(B)/fuzz/fuzz_pyroscope: FUZZLIBS = -lcjson
+$(B)/fuzz/fuzz_pyroscope: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
+             src/symcached/server/pyroscope_message.c)
+
 $(B)/fuzz/fuzz_sentry_list: FUZZLIBS = -lcjson
 $(B)/fuzz/fuzz_sentry_list: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/source/sentry_list.c)

@@ -23,6 +23,7 @@
 #include "handover.h"
 #include "lookup_batch.h"
 #include "metrics_page.h"
+#include "pyroscope_page.h"
 #include "ready.h"
 #include "reports.h"
 #include "rights.h"
@@ -67,6 +68,7 @@ struct server {
     struct uploads *uploads;
     struct symuploads *symuploads;
     struct tecken *tecken;
+    struct pyroscope *pyroscope;
     struct metadata *metadata;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
@@ -433,6 +435,12 @@ static void page_symupload(struct server *s, struct url_path *t,
                    req);
 }
 
+static void page_pyroscope(struct server *s, struct url_path *t,
+                           const char *query, struct evhttp_request *req)
+{
+    pyroscope_page(s->pyroscope, scheduler_config(s->scheduler), t, req);
+}
+
 static void page_missing(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
@@ -500,6 +508,7 @@ static const struct page {
     {2, "sentry", RIGHT_UPLOAD, GET | POST, true, true, page_sentry},
     {2, "symupload", RIGHT_UPLOAD, GET | POST | PUT, true, true,
      page_symupload},
+    {2, "pyroscope", RIGHT_UPLOAD, POST, false, true, page_pyroscope},
     {2, "metadata", RIGHT_LOOKUP, GET, true, false, page_metadata},
     {2, "discard", RIGHT_ADMIN, POST, true, true, page_discard},
     {2, "changed", RIGHT_ADMIN, POST, true, true, page_changed},
@@ -722,10 +731,12 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->uploads = uploads_new(base, scheduler);
     s->symuploads = symuploads_new(s->uploads);
     s->tecken = tecken_new(s->uploads);
+    s->pyroscope = pyroscope_new(s->uploads);
     s->metadata = metadata_new(base);
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
-        s->symuploads == NULL || s->tecken == NULL || s->metadata == NULL ||
+        s->symuploads == NULL || s->tecken == NULL || s->pyroscope == NULL ||
+        s->metadata == NULL ||
         s->drain == NULL ||
         (helper != NULL && !(s->once = once_new(base))) ||
         listen_on(s, config, error, size) != 0) {
@@ -783,6 +794,7 @@ void server_free(struct server *server)
     uploads_free(server->uploads);
     symuploads_free(server->symuploads);
     tecken_free(server->tecken);
+    pyroscope_free(server->pyroscope);
     metadata_free(server->metadata);
     reports_free(server->reports);
     ready_free(server->ready);

@@ -1,0 +1,475 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "pyroscope_page.h"
+
+#include <cjson/cJSON.h>
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "labels.h"
+#include "pyroscope_message.h"
+#include "symcached/index/index.h"
+#include "symcached/upload/upload.h"
+#include "upload_page.h"
+#include "url_path.h"
+
+#define BODY_MAX 65536
+
+/* Uploads that one user has begun, and for how long one may take. */
+#define ENTRIES_MAX 1000
+#define ENTRY_MS (3600 * 1000)
+
+#define RETRY_SECONDS "15"
+
+enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED };
+
+struct entry {
+    TAILQ_ENTRY(entry) next;
+    struct pyroscope *pyroscope;
+    struct evhttp_request *req; /* of ENTRY_RUNS */
+    enum entry_state state;
+    uint64_t begun; /* clock_ms() */
+    char user[128];
+    struct pyroscope_file file;
+};
+
+struct pyroscope {
+    struct uploads *uploads;
+    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+};
+
+/* A call, and who makes it. */
+struct call {
+    struct evhttp_request *req;
+    bool is_json;
+    bool only_try;
+    char user[128];
+};
+
+/* answers ----------------------------------------------------------------- */
+
+/* An error of the Connect protocol: its code, and the HTTP status for that. */
+static void answer_error(struct evhttp_request *req, int status,
+                         const char *code, const char *text)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    if (status == 503) {
+        reply_header(req, "Retry-After", RETRY_SECONDS);
+    }
+    cJSON_AddStringToObject(object, "code", code);
+    cJSON_AddStringToObject(object, "message", text);
+    reply_object(req, status, object);
+}
+
+/* The core's status in Connect's words. */
+static void answer_refusal(struct evhttp_request *req, int status,
+                           const char *text)
+{
+    const char *code = status == 400   ? "invalid_argument"
+                       : status == 403 ? "permission_denied"
+                       : status == 404 ? "not_found"
+                       : status == 409 ? "already_exists"
+                       : status == 413 ? "resource_exhausted"
+                       : status == 503 ? "unavailable"
+                                       : "internal";
+
+    answer_error(req, status, code, text);
+}
+
+/* ShouldInitiateUploadResponse: 1 = the boolean, 2 = the reason. */
+static void answer_wanted(const struct call *call, bool is_wanted,
+                          const char *reason)
+{
+    struct evbuffer *body;
+    cJSON *object;
+
+    if (call->is_json) {
+        object = cJSON_CreateObject();
+        cJSON_AddBoolToObject(object, "shouldInitiateUpload", is_wanted);
+        cJSON_AddStringToObject(object, "reason", reason);
+        reply_object(call->req, 200, object);
+        return;
+    }
+    body = evbuffer_new();
+    if (body == NULL) {
+        answer_error(call->req, 503, "unavailable", "out of memory");
+        return;
+    }
+    if (is_wanted) {
+        evbuffer_add(body, "\x08\x01", 2);
+    }
+    /* a reason has less than 128 bytes, so its size is one */
+    evbuffer_add_printf(body, "\x12%c%s", (int)strlen(reason), reason);
+    reply_send(call->req, 200, "application/proto", body);
+    evbuffer_free(body);
+}
+
+/* A message without fields. */
+static void answer_empty(const struct call *call)
+{
+    if (call->is_json) {
+        reply_object(call->req, 200, cJSON_CreateObject());
+        return;
+    }
+    reply_send(call->req, 200, "application/proto", NULL);
+}
+
+/* permissions ------------------------------------------------------------- */
+
+/* The token of "Bearer TOKEN", or of "Basic", whose password it is. */
+static void read_token(const char *value, char token[256])
+{
+    static const char bearer[] = "Bearer ", basic[] = "Basic ";
+    unsigned char text[256];
+    const char *colon;
+    size_t len;
+    int n;
+
+    token[0] = '\0';
+    if (value != NULL &&
+        strncasecmp(value, bearer, sizeof(bearer) - 1) == 0) {
+        value += sizeof(bearer) - 1;
+        snprintf(token, 256, "%s", value + strspn(value, " "));
+    } else if (value != NULL &&
+               strncasecmp(value, basic, sizeof(basic) - 1) == 0) {
+        value += sizeof(basic) - 1;
+        len = strlen(value);
+        if (len / 4 * 3 >= sizeof(text)) {
+            return;
+        }
+        n = EVP_DecodeBlock(text, (const unsigned char *)value, (int)len);
+        if (n > 0 && (colon = memchr(text, ':', (size_t)n)) != NULL) {
+            text[n] = '\0';
+            snprintf(token, 256, "%s", colon + 1);
+        }
+    }
+}
+
+static bool check_token(const struct config *config, struct call *call)
+{
+    const struct upload_token *token;
+    char text[256];
+
+    snprintf(call->user, sizeof(call->user), "-");
+    if (!config->uploads.needs_token) {
+        return true; /* nginx has asked already */
+    }
+    read_token(evhttp_find_header(evhttp_request_get_input_headers(call->req),
+                                  "Authorization"),
+               text);
+    token = upload_token_find(config, text);
+    if (token == NULL) {
+        return false;
+    }
+    snprintf(call->user, sizeof(call->user), "%s", token->user);
+    call->only_try = token->only_try;
+    return true;
+}
+
+/* uploads that are begun -------------------------------------------------- */
+
+static void forget(struct entry *entry)
+{
+    TAILQ_REMOVE(&entry->pyroscope->entries, entry, next);
+    free(entry);
+}
+
+static struct entry *find(struct pyroscope *pyroscope, const struct call *call,
+                          const char *build_id)
+{
+    struct entry *entry, *next;
+
+    for (entry = TAILQ_FIRST(&pyroscope->entries); entry != NULL;
+         entry = next) {
+        next = TAILQ_NEXT(entry, next);
+        if (entry->state != ENTRY_RUNS &&
+            clock_ms() - entry->begun > ENTRY_MS) {
+            forget(entry);
+        } else if (strcmp(entry->user, call->user) == 0 &&
+                   strcmp(entry->file.build_id, build_id) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* Returns NULL if the user has begun as many as may be. */
+static struct entry *begin(struct pyroscope *pyroscope,
+                           const struct call *call,
+                           const struct pyroscope_file *file)
+{
+    struct entry *entry = find(pyroscope, call, file->build_id);
+    size_t n = 0;
+
+    if (entry == NULL) {
+        TAILQ_FOREACH(entry, &pyroscope->entries, next)
+        {
+            n += strcmp(entry->user, call->user) == 0;
+        }
+        entry = n < ENTRIES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+        if (entry == NULL) {
+            return NULL;
+        }
+        entry->pyroscope = pyroscope;
+        TAILQ_INSERT_TAIL(&pyroscope->entries, entry, next);
+    }
+    snprintf(entry->user, sizeof(entry->user), "%s", call->user);
+    entry->begun = clock_ms();
+    entry->state = ENTRY_BEGUN;
+    entry->file = *file;
+    return entry;
+}
+
+/* calls ------------------------------------------------------------------- */
+
+/* Is a program or debug file with this build id among the uploads?  A file of
+ * another name is one more: it may have what the first one has not. */
+static bool is_there(const struct config *config, bool only_try,
+                     const struct pyroscope_file *file)
+{
+    char root[2048], folder[SYMSTORE_ID_SIZE];
+    struct index_names *names = calloc(1, sizeof(*names));
+    bool found = false;
+    size_t i;
+
+    if (names == NULL) {
+        return false;
+    }
+    snprintf(root, sizeof(root), "%.2000s%s", config->uploads.root,
+             only_try ? "/" UPLOADS_TRY : "");
+    snprintf(folder, sizeof(folder), "elf-buildid-%.*s",
+             PYROSCOPE_BUILD_ID_MAX, file->build_id);
+    index_find(root, folder, names);
+    for (i = 0; i < names->n && !found; i++) {
+        found = !names->list[i].is_asked && !names->list[i].is_text &&
+                strcmp(names->list[i].text, file->name) == 0;
+    }
+    free(names);
+    return found;
+}
+
+static void should_initiate(struct pyroscope *pyroscope,
+                            const struct config *config,
+                            const struct call *call,
+                            const struct pyroscope_file *file)
+{
+    const struct entry *entry = find(pyroscope, call, file->build_id);
+
+    if (file->build_id[0] == '\0') {
+        answer_wanted(call, false, "a file without a GNU build id is not "
+                                   "found again");
+    } else if (entry != NULL && entry->state == ENTRY_RUNS) {
+        answer_wanted(call, false, "it is being uploaded");
+    } else if (is_there(config, call->only_try, file)) {
+        answer_wanted(call, false, "a file of this name with this build id "
+                                   "was uploaded already");
+    } else if (begin(pyroscope, call, file) == NULL) {
+        answer_error(call->req, 503, "unavailable",
+                     "too many uploads are begun");
+    } else {
+        answer_wanted(call, true, "no such file was uploaded yet");
+    }
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct entry *entry = arg;
+    struct evhttp_request *req = entry->req;
+    const char *id;
+
+    entry->req = NULL;
+    entry->state = ENTRY_BEGUN; /* it may be sent again */
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d file=%s %s", entry->user,
+                 result->status, entry->file.build_id, result->text);
+        answer_refusal(req, result->status, result->text);
+        return;
+    }
+    id = strrchr(result->files[0].place.id, '-');
+    if (strncmp(result->files[0].place.id, "elf-", 4) != 0 || id == NULL ||
+        strncmp(id + 1, entry->file.build_id,
+                strlen(entry->file.build_id)) != 0) {
+        /* it is stored as what it is */
+        answer_refusal(req, 400, "the file has another build id");
+        return;
+    }
+    entry->state = ENTRY_STORED;
+    reply_empty(req, 200);
+}
+
+static void take(struct pyroscope *pyroscope, const struct config *config,
+                 const struct call *call, const char *text)
+{
+    char build_id[PYROSCOPE_BUILD_ID_MAX + 1];
+    struct entry *entry;
+    struct upload_request request = {
+        .id = "",
+        .file = "",
+        .is_object = true,
+        .only_try = call->only_try,
+        .replace = config->uploads.replace,
+        .body = evhttp_find_header(
+            evhttp_request_get_input_headers(call->req), UPLOAD_HEADER_BODY)};
+    const char *wrong = labels_read(call->req, &request.labels);
+
+    if (!pyroscope_build_id(build_id, text, strlen(text)) ||
+        build_id[0] == '\0') {
+        wrong = "the GNU build id has 2 to 40 hex digits";
+    } else if (request.body == NULL) {
+        wrong = "the request has no body";
+    }
+    entry = wrong == NULL ? find(pyroscope, call, build_id) : NULL;
+    if (wrong != NULL) {
+        answer_refusal(call->req, 400, wrong);
+    } else if (entry == NULL || entry->state != ENTRY_BEGUN) {
+        answer_error(call->req, 412, "failed_precondition",
+                     "no upload of this build id is begun");
+    } else {
+        request.name =
+            entry->file.name[0] != '\0' ? entry->file.name : build_id;
+        entry->state = ENTRY_RUNS;
+        entry->req = call->req;
+        uploads_take(pyroscope->uploads, &request, on_done, entry);
+    }
+}
+
+static void finish(struct pyroscope *pyroscope, const struct call *call,
+                   const struct pyroscope_file *file)
+{
+    struct entry *entry = find(pyroscope, call, file->build_id);
+
+    if (entry == NULL) {
+        answer_error(call->req, 404, "not_found",
+                     "no upload of this build id is begun");
+    } else if (entry->state != ENTRY_STORED) {
+        answer_error(call->req, 400, "failed_precondition",
+                     "the file has not come");
+    } else {
+        forget(entry);
+        answer_empty(call);
+    }
+}
+
+/* -------------------------------------------------------------------------- */
+
+/* Reads the message of a call.  Returns false when it has been answered. */
+static bool read_message(const struct config *config, struct call *call,
+                         bool is_flat, struct pyroscope_file *file)
+{
+    struct evkeyvalq *headers = evhttp_request_get_input_headers(call->req);
+    const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
+    const char *type = evhttp_find_header(headers, "Content-Type");
+    const char *encoding = evhttp_find_header(headers, "Content-Encoding");
+    char text[BODY_MAX + 1], error[256];
+    const char *wrong = NULL;
+    ssize_t n = 0;
+    int fd, status;
+
+    call->is_json =
+        type != NULL && strncasecmp(type, "application/json", 16) == 0;
+    if (!call->is_json &&
+        (type == NULL || strcasecmp(type, "application/proto") != 0)) {
+        answer_error(call->req, 415, "unknown",
+                     "only the Connect protocol with application/proto or "
+                     "application/json is spoken");
+        return false;
+    }
+    if (encoding != NULL && strcasecmp(encoding, "identity") != 0) {
+        answer_error(call->req, 501, "unimplemented",
+                     "messages are not packed");
+        return false;
+    }
+    if (body != NULL && body[0] != '\0') {
+        fd = spool_open(config->uploads.spool, body, &status, error,
+                        sizeof(error));
+        if (fd < 0) {
+            answer_refusal(call->req, status, error);
+            return false;
+        }
+        n = pread(fd, text, sizeof(text), 0);
+        close(fd);
+    }
+    if (n < 0 || n > BODY_MAX) {
+        wrong = "the message is larger than 64 KB, or cannot be read";
+    } else {
+        wrong = call->is_json ? pyroscope_read_json(text, (size_t)n, is_flat,
+                                                    file)
+                              : pyroscope_read_proto(text, (size_t)n, is_flat,
+                                                     file);
+    }
+    if (wrong != NULL) {
+        answer_refusal(call->req, 400, wrong);
+    }
+    return wrong == NULL;
+}
+
+void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
+                    const struct url_path *path, struct evhttp_request *req)
+{
+    const char *name = path->n > 2 ? path->segments[2] : "";
+    bool is_upload = path->n == 4 && strcmp(name, "Upload") == 0;
+    bool is_begin = strcmp(name, "ShouldInitiateUpload") == 0;
+    struct call call = {.req = req};
+    struct pyroscope_file file;
+
+    reply_header(req, "Connection", "close");
+    if (config->uploads.root == NULL) {
+        answer_refusal(req, 404, "the configuration has no \"uploads\"");
+    } else if (!check_token(config, &call)) {
+        answer_error(req, 401, "unauthenticated", "the token is unknown");
+    } else if (is_upload) {
+        take(pyroscope, config, &call, path->segments[3]);
+    } else if (path->n == 3 && strcmp(name, "DeleteDebuginfo") == 0) {
+        answer_refusal(req, 403, "uploads are removed by an operator: "
+                                 "symcachectl uploads rm");
+    } else if (path->n == 3 &&
+               (is_begin || strcmp(name, "UploadFinished") == 0)) {
+        if (!read_message(config, &call, !is_begin, &file)) {
+            return;
+        }
+        if (is_begin) {
+            should_initiate(pyroscope, config, &call, &file);
+        } else {
+            finish(pyroscope, &call, &file);
+        }
+    } else {
+        answer_error(req, path->n == 3 ? 501 : 404, "unimplemented",
+                     "symcachectl uploads ls lists uploads");
+    }
+}
+
+struct pyroscope *pyroscope_new(struct uploads *uploads)
+{
+    struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
+
+    if (pyroscope != NULL) {
+        pyroscope->uploads = uploads;
+        TAILQ_INIT(&pyroscope->entries);
+    }
+    return pyroscope;
+}
+
+void pyroscope_free(struct pyroscope *pyroscope)
+{
+    struct entry *entry;
+
+    if (pyroscope == NULL) {
+        return;
+    }
+    while ((entry = TAILQ_FIRST(&pyroscope->entries)) != NULL) {
+        forget(entry);
+    }
+    free(pyroscope);
+}
