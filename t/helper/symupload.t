@@ -79,6 +79,36 @@ is check("crash.pdb/xyz"), 400, 'an id that is none';
 is $u->request('GET', "$base/symbols/a/b?$key", '')->{status}, 404, 'no verb';
 is $u->request('POST', "$base/uploads/x:other?$key", '')->{status}, 404, 'another one';
 
+# --- version 1: one form, as symupload sends it without -p, and no token
+
+my $b = '--------------------------0123456789abcdef';
+sub form_of {
+    my ($name, $body) = @_;
+    my $form = join '', map { "--$b\r\nContent-Disposition: form-data; name=\"$_->[0]\"\r\n\r\n"
+        . "$_->[1]\r\n" } ['code_file', 'crash.exe'], ['cpu', 'x86_64'],
+        ['debug_file', 'crash.pdb'], ['debug_identifier', $id], ['os', 'windows'];
+    return "$form--$b\r\nContent-Disposition: form-data; name=\"$name\"; "
+        . "filename=\"crash.sym\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+        . "$body\r\n--$b--\r\n";
+}
+my @form = ("Content-Type: multipart/form-data; boundary=$b", 'User-Agent: Breakpad/1.0 (Linux)');
+my $v1 = $text =~ s/0F1 crash/0F2 crash/r;
+is $u->request('POST', '/upload/', form_of('symbol_file', $v1), @form)->{status}, 403,
+    'version 1 has no token';
+$r = $u->request('POST', '/upload/', form_of('symbol_file', $v1), @form,
+    @Test::Uploads::token, 'X-Symcached-Labels: build=v1');
+is $r->{status}, 201, 'with one that nginx adds' or diag $r->{raw};
+is $t->read_file('uploads/crash.pdb/' . $id =~ s/1\z/2/r . '/crash.sym'), $v1,
+    '... it is stored where its first line says';
+is $t->read_file('uploads/.builds/%/%/v1'), 'crash.pdb/' . $id =~ s/1\z/2/r . "/crash.sym\n",
+    '... with its label';
+$r = $u->request('POST', '/upload/', form_of('symbol_file', "no text\n"), @form,
+    @Test::Uploads::token);
+is $r->{status}, 400, 'another file is refused';
+like $r->{json}{error}, qr/upload\.sym/, '... by the core';
+is $u->request('POST', '/upload/', form_of('other_file', $v1), @form, @Test::Uploads::token)
+    ->{status}, 400, 'a field of another name is no text';
+
 # --- who begins many uploads takes no place of others
 
 my ($other) = send_file($text); # with the other token's user, it stays

@@ -674,12 +674,31 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
     return take_members(w, zip);
 }
 
+/* A text in the form that version 1 of Breakpad's symupload sends. */
+static int take_symbol_file(struct work *w, const struct upload_form *form)
+{
+    static const char *const path[3] = {"upload.sym", NULL, NULL};
+
+    w->out = UPLOAD_OUT_FD;
+    w->name = path[0];
+    start_writer(w, w->out);
+    if (limited_writer_write(&w->writer, form->file, form->size) != 0) {
+        return refuse_writer(w, BODY_SYSTEM, "cannot be written");
+    }
+    if (finish(w, path, false) != 0) {
+        return -1;
+    }
+    say_end();
+    return 0;
+}
+
 static int take_zip(struct work *w, const char *place, const char *boundary)
 {
     struct upload_form form;
     char detail[TEXT_SIZE], size[32], *dot;
     const char *fields[] = {"form", "0", size, form.name};
     struct zip *zip;
+    bool is_text;
     int rc;
 
     if (upload_form_read(w->in, w->size, boundary, &form, detail,
@@ -693,7 +712,9 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
                                  "one file");
     }
     dot = strrchr(form.name, '.');
-    if (!w->is_package && (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
+    is_text = !w->is_package && strcmp(form.name, "symbol_file") == 0;
+    if (!w->is_package && !is_text &&
+        (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
         return refuse(400, "Unrecognized archive file extension \"%s\"",
                       dot != NULL ? dot : "");
     }
@@ -703,6 +724,9 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
     snprintf(size, sizeof(size), "%zu", form.size);
     fields[1] = form.is_try ? "1" : "0";
     say(fields, COUNT(fields));
+    if (is_text) {
+        return take_symbol_file(w, &form);
+    }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
         return refuse(400, "File is not a zip file");
