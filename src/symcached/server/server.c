@@ -20,6 +20,7 @@
 #include "base/release.h"
 #include "metrics/metrics.h"
 #include "endpoint.h"
+#include "find_page.h"
 #include "handover.h"
 #include "lookup_batch.h"
 #include "metrics_page.h"
@@ -176,6 +177,12 @@ static void page_why(struct server *s, struct url_path *t, const char *query,
         reply_json(req,
                    scheduler_why(scheduler_of(s, t), t->store, &t->key));
     }
+}
+
+static void page_find(struct server *s, struct url_path *t, const char *query,
+                      struct evhttp_request *req)
+{
+    find_page(scheduler_config(s->scheduler), query, req);
 }
 
 static void reply_forgotten(struct evhttp_request *req, unsigned long n)
@@ -492,6 +499,7 @@ static const struct page {
      page_lookup}, /* under each kind */
     {2, "lookups", RIGHT_LOOKUP, POST, true, false, page_lookups},
     {2, "why", RIGHT_READ, GET, true, true, page_why},
+    {2, "find", RIGHT_READ, GET, true, false, page_find},
     {2, "forget", RIGHT_ADMIN, POST, true, true, page_forget},
     {2, "drain", RIGHT_ADMIN, POST, false, false, page_drain},
     {2, "undrain", RIGHT_ADMIN, POST, false, false, page_undrain},
@@ -530,7 +538,7 @@ static bool page_is_called(const struct page *page, const char *segment,
                                    : strcmp(segment, page->name) == 0;
 }
 
-static const struct page *find_page(const struct url_path *t)
+static const struct page *page_of(const struct url_path *t)
 {
     const struct page *page;
     size_t i;
@@ -636,7 +644,7 @@ static void serve(struct server *s, enum rights_socket socket,
     }
 
     if (path != NULL && url_path_split(&t, path)) {
-        page = find_page(&t);
+        page = page_of(&t);
     }
     if (page == NULL) {
         url_path_refuse(req, 404, "not-found", "no such page");

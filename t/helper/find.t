@@ -1,0 +1,79 @@
+#!/usr/bin/env perl
+
+# Is a symbol there?  Names and ids, among uploads, downloads and in stores; and
+# the page of conf-examples/find.conf.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Example;
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $build = '0123456789abcdef0123456789abcdef01234567';
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+
+sub find { $t->http("$dir/h.sock", 'GET', "/v1/find?q=$_[0]") }
+sub json { my $r = find(@_); JSON::PP::decode_json($r->{body}) }
+sub places { join ' ', sort map { join '/', $_->{where}, grep { $_ ne '' } $_->{store}, $_->{name},
+    $_->{id} } @{ json(@_)->{found} } }
+
+my $json = json('crash.pdb');
+is_deeply $json->{found}, [], 'nothing is there yet';
+ok $json->{complete}, 'and that is all';
+is_deeply $json->{stores}, [{ store => 'default', sources => ['empty', 'uploads'] }],
+    'the sources that would be asked';
+
+$u->put("crash.pdb/$id/crash.pdb", $pdb);
+$t->helper('GET', "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=30");
+$t->helper('GET', "/v1/debuginfo/default/crash.pdb/$id?version=1.0.0&wait=30");
+my $both = "store/default/crash.pdb/$id uploads/crash.pdb/$id";
+like places('crash.pdb'), qr{^(?:downloads/default/crash\.pdb/$id )?$both$}, 'by name';
+is places('CRASH.pdb'), places('crash.pdb'), 'in any case';
+is places($id), places('crash.pdb'), 'by GUID and age';
+is places(lc $id), places('crash.pdb'), 'in lower case';
+my ($file) = map { @{ $_->{files} } } grep { $_->{where} eq 'uploads' } @{ json($id)->{found} };
+is_deeply [@$file{qw(file size)}], ['crash.pdb', length $pdb], 'the file';
+ok abs($file->{time} - time) < 60, 'its time';
+$t->write_file("uploads/$_", 'x') for "app/elf-buildid-$build/app",
+    "_.debug/elf-buildid-sym-$build/_.debug", ".index/elf-buildid-$build/app";
+$t->write_file("store/app/buildid-$build/app-v9.0.0.symcache", 'x');
+is places(uc $build), "store/default/app/buildid-$build "
+    . "uploads/_.debug/elf-buildid-sym-$build uploads/app/elf-buildid-$build",
+    'by build id';
+$t->write_file(sprintf('uploads/many/%031X10/many.sym', $_), 'x') for 0 .. 210;
+$json = json('many');
+is scalar @{ $json->{found} }, 200, 'at most 200 folders';
+ok !$json->{complete}, 'said so';
+
+for (['', 'no text'], ['..', 'no name'], ['a%2Fb', 'a path'], ['%0a', 'a line end']) {
+    my $r = find($_->[0]);
+    is $r->{status}, 400, "$_->[1]: 400";
+}
+is $t->http("$dir/h.sock", 'POST', '/v1/find?q=x', 'Content-Length: 0')->{status}, 405, 'only GET';
+
+# --- the page
+
+$t->stop_nginx;
+Test::Example::start($t, 'find.conf', put => {
+    '/run/symcached/symcached.sock' => "$dir/h.sock",
+    '/usr/share/doc/symcached' => "$FindBin::Bin/../.." });
+my $r = $t->get('/find');
+is $r->{status}, 200, 'the page';
+is Test::Symcache::header($r, 'Content-Type'), 'text/html', 'its type';
+like $r->{body}, qr{find/files\?q=}, 'which asks for files';
+is_deeply JSON::PP::decode_json($t->get('/find/files?q=crash.pdb')->{body}), json('crash.pdb'),
+    'and gets them';
+is JSON::PP::decode_json($t->get("/find/why/default/crash.pdb/$id")->{body})->{files}[0]{source},
+    'uploads', 'and where one came from';
+is $t->http($t->nginx_socket, 'POST', '/find/files?q=x', 'Content-Length: 0')->{status}, 403,
+    'nothing else';
+
+done_testing;
