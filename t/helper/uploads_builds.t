@@ -122,6 +122,10 @@ is $u->request('PUT', "$builds/symbols/${\ path(11)}", sym(11), @Test::Uploads::
 is_deeply list('app/main/7'), [10, 11], 'below such a URL';
 ok !-e "$root/.builds/%/%/other", 'whose labels count, and not those of a header';
 
+is $u->request('PUT', '/builds/a%0d%0aX-Symcached-Labels:%20build=x/b/c/symbols/' . path(12),
+    sym(12), @Test::Uploads::token)->{status}, 405, 'a line end in it is no label';
+ok !-e "$root/app12", 'and nothing is stored';
+
 # --- how long they are kept
 
 # Builds 1 to 5 of a branch, each with a file of its own; 20 is in all, and 21 in
@@ -192,6 +196,32 @@ put(34, '?product=p&branch=nightly&build=4');
 restart(keep => [{ branch => 'nightly', builds => 1 }]);
 $t->wait_until('the older build goes', sub { builds('nightly') eq '4' });
 ok has(34) && !has(35), 'which is the one that was sent earlier';
+
+# --- with a tier: the object goes first, then the file and the list
+
+my $tier = "$dir/fleet";
+mkdir $tier;
+my $c = $u->config;
+$c->{tiers} = { fleet => { type => 'filesystem', path => $tier, mac_key => 'm' x 32 } };
+$c->{stores}{default}{tier} = 'fleet';
+sub objects { join ' ', sort map { m{/app(\d+)/[^/]+/app\d+\.sym$} ? $1 : () }
+    split /\n/, qx{find '$tier' -path '*/uploads/app*' -type f} }
+$t->stop_symcached;
+$t->start_symcached($c);
+put(70 + $_, "?product=t&branch=nightly&build=$_") for 1 .. 3;
+put(80, "?product=t&branch=nightly&build=$_") for 1, 3;
+is objects(), '71 72 73 80', 'the tier has files of builds';
+age("t/nightly/$_", 1000 - 100 * $_) for 1 .. 3;
+$c->{uploads}{keep} = [{ product => 't', branch => 'nightly', builds => 1 }];
+$c->{cache}{clean_every} = '1s';
+$t->stop_symcached;
+$t->start_symcached($c);
+$t->wait_until('builds are removed', sub {
+    join(' ', map { s{.*/}{}r } glob "$root/.builds/t/nightly/*") eq '3' });
+is join(' ', grep { has($_) } 71 .. 73, 80), '73 80', 'with their files here';
+is objects(), '73 80', 'and in the tier';
+like $t->helper_log, qr{clean uploads product=t branch=nightly build=1 removed}, 'said so';
+restart();
 
 # --- the command
 
