@@ -65,7 +65,7 @@ my %may = (    # room => rooms that it may include from
     'symbolication/demangle' => 'derived/symcache symbolication/swift',
     'symbolication/swift' => 'base',
     'symbolication/js' => 'base derived/jscache derived/symcache',
-    debuginfo => 'base derived/cficache derived/symcache',
+    debuginfo => 'base proto derived/cficache derived/symcache',
     'debuginfo/auxiliary' => 'base debuginfo derived/symcache json',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
@@ -94,7 +94,7 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/macho debuginfo/msfz debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/proguard debuginfo/sourcebundle'
         . ' debuginfo/wasm derived/symcache',
-    converter => 'base proto sandbox symbolication debuginfo debuginfo/auxiliary'
+    converter => 'base proto derived sandbox symbolication debuginfo debuginfo/auxiliary'
         . ' debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/msfz debuginfo/pdb'
         . ' debuginfo/pe debuginfo/portablepdb debuginfo/proguard'

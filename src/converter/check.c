@@ -10,14 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "derived/cficache/cficache.h"
-#include "derived/jscache/jscache.h"
-#include "derived/ppdbcache/ppdbcache.h"
-#include "derived/proguardcache/proguardcache.h"
-#include "derived/sourcecache/sourcecache.h"
+#include "derived/derived.h"
 #include "proto/key.h"
 #include "sandbox/sandbox.h"
-#include "derived/symcache/symcache.h"
 
 #define CHECK_SECONDS 60 /* of the processor */
 #define CHECK_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
@@ -45,32 +40,15 @@ bool check_read(struct check *check, const char *value)
 }
 
 static bool is_sound(const struct check *check, const void *map, size_t size,
-                     enum debuginfo_output output)
+                     symcache_kind_e output)
 {
+    symcache_key_t key = {.id_type = SYMCACHE_ID_DEBUG, .age = check->age};
     char error[512];
 
-    switch (output) {
-    case DEBUGINFO_PPDBCACHE:
-        return ppdbcache_check(map, size, check->guid, error, sizeof(error)) ==
-               SYMC_SOUND;
-    case DEBUGINFO_CFICACHE:
-        return cficache_check(map, size, check->guid, error, sizeof(error)) ==
-               SYMC_SOUND;
-    case DEBUGINFO_JSCACHE:
-        return jscache_check(map, size, error, sizeof(error)) ==
-               SYMC_SOUND;
-    case DEBUGINFO_SOURCECACHE:
-        return sourcecache_check(map, size, error, sizeof(error)) ==
-               SYMC_SOUND;
-    case DEBUGINFO_BREAKPAD:
-        return false; /* the caller checks it */
-    case DEBUGINFO_PROGUARDCACHE:
-        return proguardcache_check(map, size, error, sizeof(error)) ==
-               SYMC_SOUND;
-    default:
-        return symc_check(map, size, check->guid, error, sizeof(error)) ==
-               SYMC_SOUND;
-    }
+    key.kind = (uint8_t)output;
+    memcpy(key.guid, check->guid, sizeof(key.guid));
+    return derived_type(output)->check(map, size, &key, false, error,
+                                       sizeof(error)) == SYMC_SOUND;
 }
 
 /* Writes the report on a sound output and its input. */

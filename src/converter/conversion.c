@@ -11,34 +11,14 @@
 
 #include "output.h"
 #include "parser.h"
+#include "derived/derived.h"
 #include "proto/key.h"
 #include "proto/path.h"
 
-/* Names and versions of the formats that are written. */
-static const struct {
-    const char *name;
-    const char *version;
-} outputs[] = {
-    [DEBUGINFO_SYMCACHE] = {"symcache", "9.0.0"},
-    [DEBUGINFO_PPDBCACHE] = {"ppdbcache", "1.0.0"},
-    [DEBUGINFO_CFICACHE] = {"cficache", "1.0.0"},
-    [DEBUGINFO_JSCACHE] = {"jscache", "2.0.0"},
-    [DEBUGINFO_SOURCECACHE] = {"sourcecache", "1.0.0"},
-    [DEBUGINFO_BREAKPAD] = {"breakpad", "1.0.0"},
-    [DEBUGINFO_PROGUARDCACHE] = {"proguardcache", "1.0.0"},
-};
-
-bool conversion_output(const char *name, enum debuginfo_output *output)
+bool conversion_output(const char *name, symcache_kind_e *output)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
-        if (strcmp(name, outputs[i].name) == 0) {
-            *output = (enum debuginfo_output)i;
-            return true;
-        }
-    }
-    return false;
+    return symcache_kind_parse(name, strlen(name), output) &&
+           derived_is_made(*output);
 }
 
 /* Makes the folders under the root at which WPA and the helper look for the
@@ -70,6 +50,7 @@ static int make_path(const struct conversion *c,
                      struct failure *failure)
 {
     size_t n;
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
     const char *slash = strrchr(c->input, '/');
     const char *name = slash == NULL ? c->input : slash + 1;
 
@@ -87,9 +68,9 @@ static int make_path(const struct conversion *c,
                    ? failure_set(failure, FAILURE_IO, "output: name too long")
                    : 0;
     }
-    if ((size_t)snprintf(path + n, size - n, "%s-v%s.%s", name,
-                         outputs[r->output].version,
-                         outputs[r->output].name) >= size - n) {
+    symcache_version_print(version, &derived_type(r->output)->written);
+    if ((size_t)snprintf(path + n, size - n, "%s-v%s.%s", name, version,
+                         symcache_kind_text(r->output)) >= size - n) {
         return failure_set(failure, FAILURE_IO, "output: name too long");
     }
     return 0;

@@ -32,7 +32,7 @@ struct conversion {
     bool has_sandbox;
     bool is_durable; /* the output is on the disk before it has its name */
     bool has_wanted; /* the output must be wanted */
-    enum debuginfo_output wanted;
+    symcache_kind_e wanted;
     bool is_text; /* the output is Breakpad's text, and no CfiCache */
     /* Makes another output than those of the formats, which must be named; or
      * NULL.  So pdb2symcache need not have what only others make. */
@@ -44,7 +44,7 @@ struct conversion {
 
 /* Finds an output by its name, for example "symcache".  Returns false if
  * there is none. */
-bool conversion_output(const char *name, enum debuginfo_output *output);
+bool conversion_output(const char *name, symcache_kind_e *output);
 
 /*
  * Converts, in a child process without rights, and writes what there is to

@@ -37,7 +37,7 @@ static const struct debuginfo_format *const formats[] = {
 
 static const struct debuginfo_maker *
 find_maker(const struct debuginfo_format *format,
-           const enum debuginfo_output *wanted)
+           const symcache_kind_e *wanted)
 {
     unsigned i;
 
@@ -50,7 +50,7 @@ find_maker(const struct debuginfo_format *format,
 }
 
 const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
-                                          const enum debuginfo_output *wanted)
+                                          const symcache_kind_e *wanted)
 {
     size_t i;
     bool is_known = false;

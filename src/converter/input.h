@@ -30,6 +30,6 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
  * reports what it is instead.
  */
 const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
-                                          const enum debuginfo_output *wanted);
+                                          const symcache_kind_e *wanted);
 
 #endif

@@ -156,7 +156,7 @@ static int take_option(struct conversion *c, char **arg, int left)
         return 1;
     }
     if (arg[0][0] != '-' && c->map == NULL && c->has_wanted &&
-        c->wanted == DEBUGINFO_JSCACHE) {
+        c->wanted == SYMCACHE_KIND_JSCACHE) {
         c->map = arg[0];
         return 1;
     }
@@ -188,7 +188,7 @@ static int parse_options(int argc, char **argv, struct conversion *c)
     if (c->input == NULL) {
         return usage("no FILE");
     }
-    if (c->is_text && (!c->has_wanted || c->wanted != DEBUGINFO_CFICACHE)) {
+    if (c->is_text && (!c->has_wanted || c->wanted != SYMCACHE_KIND_CFICACHE)) {
         return usage("--text without --kind cficache");
     }
     if (c->makes_tree) {

@@ -30,7 +30,7 @@
 #include "sandbox/sandbox.h"
 #include "sym_output.h"
 #include "supplement_file.h"
-#include "derived/symcache/symcache.h"
+#include "derived/derived.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -302,31 +302,12 @@ static int write_all(void *context, const void *data, size_t size)
 }
 
 /* Sets the failure of a file that does not become what is wanted. */
-static int refuse(enum debuginfo_output wanted, struct failure *failure)
+static int refuse(symcache_kind_e wanted, struct failure *failure)
 {
-    switch (wanted) {
-    case DEBUGINFO_SYMCACHE:
-        return failure_set(failure, FAILURE_PORTABLE,
-                           "is a portable PDB of .NET: it becomes a "
-                           "PpdbCache, and no SymCache");
-    case DEBUGINFO_PPDBCACHE:
-        return failure_set(
-            failure, FAILURE_NOT_PDB,
-            "is not a portable PDB: only those of .NET become a "
-            "PpdbCache");
-    case DEBUGINFO_SOURCECACHE:
-        return failure_set(failure, FAILURE_NOT_PDB,
-                           "has no source files: only source bundles and "
-                           "portable PDBs become a SourceCache");
-    case DEBUGINFO_PROGUARDCACHE:
-        return failure_set(failure, FAILURE_NOT_PDB,
-                           "is not a mapping of ProGuard or R8: only these "
-                           "become a ProguardCache");
-    default:
-        return failure_set(failure, FAILURE_NOT_PDB,
-                           "is of a format without call frame information, "
-                           "and does not become a CfiCache");
-    }
+    return failure_set(failure,
+                       wanted == SYMCACHE_KIND_SYMCACHE ? FAILURE_PORTABLE
+                                                        : FAILURE_NOT_PDB,
+                       "%s", derived_type(wanted)->refusal);
 }
 
 /* A module has the name of its file. */
@@ -341,7 +322,7 @@ static int write_breakpad(const struct conversion *c,
                         slash == NULL ? c->input : slash + 1, sink, result,
                         failure);
 
-    result->output = DEBUGINFO_BREAKPAD;
+    result->output = SYMCACHE_KIND_BREAKPAD;
     return rc;
 }
 
@@ -353,7 +334,7 @@ static int convert(const struct conversion *c, struct input *input,
     int rc;
     const struct debuginfo_maker *maker;
 
-    if (c->has_wanted && c->wanted == DEBUGINFO_JSCACHE) {
+    if (c->has_wanted && c->wanted == SYMCACHE_KIND_JSCACHE) {
         return sourcemap_convert(input->data, input->size, input->map,
                                  input->map_size, sink, result, failure);
     }
@@ -363,7 +344,7 @@ static int convert(const struct conversion *c, struct input *input,
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
-    if (c->has_wanted && c->wanted == DEBUGINFO_BREAKPAD) {
+    if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD) {
         return write_breakpad(c, input, sink, result, failure);
     }
     if (c->make != NULL) {
@@ -497,7 +478,7 @@ static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
 /* A parser that a file has taken over may write anything. */
 static bool is_result(const struct debuginfo_result *result)
 {
-    return result->output < DEBUGINFO_OUTPUTS &&
+    return derived_is_made(result->output) &&
            memchr(result->note, '\0', sizeof(result->note)) != NULL;
 }
 

@@ -293,7 +293,7 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
     if (c->is_like_symbolic) {
         return;
     }
-    if (c->has_wanted && c->wanted == DEBUGINFO_BREAKPAD &&
+    if (c->has_wanted && c->wanted == SYMCACHE_KIND_BREAKPAD &&
         !elf_sniff(data, size)) {
         if (c->image == NULL) {
             find_image(c, s);

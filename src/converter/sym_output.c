@@ -445,7 +445,7 @@ static bool is_image_of(const struct supplement *beside,
 static int put_records(struct sym *s, const uint8_t *data, size_t size,
                        bool *has_any)
 {
-    const enum debuginfo_output wanted = DEBUGINFO_CFICACHE;
+    const symcache_kind_e wanted = SYMCACHE_KIND_CFICACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
     struct memory memory = {NULL, 0, 0};
     const struct symc_sink sink = {memory_write, &memory};
@@ -517,7 +517,7 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
                const struct symc_sink *sink, struct debuginfo_result *result,
                struct failure *failure)
 {
-    const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
+    const symcache_kind_e wanted = SYMCACHE_KIND_SYMCACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
     struct memory memory = {NULL, 0, 0};
     const struct symc_sink to_memory = {memory_write, &memory};

@@ -75,7 +75,7 @@ static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
     int rc;
     struct memory memory = {NULL, 0, 0};
     const struct symc_sink to_memory = {memory_write, &memory};
-    const enum debuginfo_output wanted = DEBUGINFO_SYMCACHE;
+    const symcache_kind_e wanted = SYMCACHE_KIND_SYMCACHE;
     const struct debuginfo_maker *maker;
 
     if (size >= 4 && memcmp(data, "SYMC", 4) == 0) {

@@ -12,27 +12,16 @@
 #include <stdint.h>
 
 #include "failure.h"
+#include "proto/kind.h"
 
 struct cfi;
 struct symc_identity;
 struct symc_sink;
 struct symc_writer;
 
-/* Output formats of conversions. */
-enum debuginfo_output {
-    DEBUGINFO_SYMCACHE,
-    DEBUGINFO_PPDBCACHE,
-    DEBUGINFO_CFICACHE,
-    DEBUGINFO_JSCACHE,
-    DEBUGINFO_SOURCECACHE,
-    DEBUGINFO_BREAKPAD, /* text, by way of the first and the third */
-    DEBUGINFO_PROGUARDCACHE,
-    DEBUGINFO_OUTPUTS
-};
-
 /* The results of a conversion besides its output. */
 struct debuginfo_result {
-    enum debuginfo_output output; /* the converter sets it, and */
+    symcache_kind_e output; /* the converter sets it, and */
     bool has_file_addresses; /* that addresses of a SymCache of an ELF file are
                                 those of the file, where they have 32 bits, and
                                 not relative to the image */
@@ -47,7 +36,7 @@ struct debuginfo_result {
 
 /* How a format becomes one of the outputs. */
 struct debuginfo_maker {
-    enum debuginfo_output output;
+    symcache_kind_e output;
 
     /*
      * Reads data[0..size) and writes the output to the sink.  Returns 0 and

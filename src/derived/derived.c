@@ -280,6 +280,9 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "SymCache",
         .oldest = {7, 0, 0},
         .newest = {9, UINT16_MAX, UINT16_MAX},
+        .written = {9, 0, 0},
+        .refusal = "is a portable PDB of .NET: it becomes a PpdbCache, and no "
+                   "SymCache",
         .has_foreign = true,
         .sniff = sniff_symcache,
         .open = open_symcache,
@@ -290,6 +293,9 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "PpdbCache",
         .oldest = {1, 0, 0},
         .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
+        .refusal = "is not a portable PDB: only those of .NET become a "
+                   "PpdbCache",
         .sniff = sniff_ppdbcache,
         .open = open_ppdbcache,
         .verify = verify_ppdbcache,
@@ -299,6 +305,9 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "CfiCache",
         .oldest = {1, 0, 0},
         .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
+        .refusal = "is of a format without call frame information, and does "
+                   "not become a CfiCache",
         .sniff = sniff_cficache,
         .open = open_cficache,
         .verify = verify_cficache,
@@ -308,6 +317,7 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "JsCache",
         .oldest = {2, 0, 0},
         .newest = {2, UINT16_MAX, UINT16_MAX},
+        .written = {2, 0, 0},
         .sniff = sniff_jscache,
         .open = open_jscache,
         .verify = verify_jscache,
@@ -317,6 +327,7 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "Breakpad text",
         .oldest = {1, 0, 0},
         .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
         .sniff = sniff_text,
         .open = open_bytes,
         .verify = verify_text,
@@ -335,6 +346,9 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "SourceCache",
         .oldest = {1, 0, 0},
         .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
+        .refusal = "has no source files: only source bundles and portable "
+                   "PDBs become a SourceCache",
         .sniff = sniff_sourcecache,
         .open = open_sourcecache,
         .verify = verify_sourcecache,
@@ -344,6 +358,9 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .name = "ProguardCache",
         .oldest = {1, 0, 0},
         .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
+        .refusal = "is not a mapping of ProGuard or R8: only these become a "
+                   "ProguardCache",
         .sniff = sniff_proguardcache,
         .open = open_proguardcache,
         .verify = verify_proguardcache,
@@ -354,6 +371,11 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
 const struct derived_type *derived_type(symcache_kind_e kind)
 {
     return types[kind].name != NULL ? &types[kind] : NULL;
+}
+
+bool derived_is_made(symcache_kind_e kind)
+{
+    return (unsigned)kind < SYMCACHE_KINDS && types[kind].written.major > 0;
 }
 
 bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind)

@@ -45,6 +45,13 @@ struct derived_type {
     /* Versions that the readers know; their major numbers at least. */
     symcache_version_t oldest, newest;
 
+    /* What our converter writes; 0.0.0: it makes no files of this kind. */
+    symcache_version_t written;
+
+    /* Why it makes none of a file of a format that does not lead to it: a
+     * sentence without its subject.  NULL: the format is not asked. */
+    const char *refusal;
+
     /*
      * Transcoders may make files of this kind in formats that are not public,
      * which nothing here reads.
@@ -77,6 +84,10 @@ struct derived_type {
 
 /* The row of a kind; NULL: files of this kind are not derived, or not yet. */
 const struct derived_type *derived_type(symcache_kind_e kind);
+
+/* Does our converter make files of this kind?  It may be a number that is no
+ * kind. */
+bool derived_is_made(symcache_kind_e kind);
 
 /* Finds the kind of a file in memory.  Returns false if it is of none. */
 bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind);

@@ -79,7 +79,7 @@ static bool read_file(const char *folder, const char *name, struct file *file)
 }
 
 /* Of the makers of Breakpad's format, the one of an output. */
-static const struct debuginfo_maker *maker(enum debuginfo_output output)
+static const struct debuginfo_maker *maker(symcache_kind_e output)
 {
     unsigned i = 0;
 
@@ -105,12 +105,12 @@ static void load_symbols(const char *folder, const char *debug_id,
         return;
     }
     s->has_cfi =
-        cfi_convert(maker(DEBUGINFO_CFICACHE)->read_cfi, false, text.data,
+        cfi_convert(maker(SYMCACHE_KIND_CFICACHE)->read_cfi, false, text.data,
                     text.size, &cfi, &result, &failure) == 0 &&
         cficache_reader_open(&s->cfi_reader, s->cfi.data, s->cfi.size, error,
                              sizeof(error)) == SYMC_OPENED;
     memset(&failure, 0, sizeof(failure));
-    s->has_names = maker(DEBUGINFO_SYMCACHE)
+    s->has_names = maker(SYMCACHE_KIND_SYMCACHE)
                            ->convert(text.data, text.size, &names, &result,
                                      &failure) == 0 &&
                    symc_reader_open(&s->reader, s->names.data, s->names.size,

@@ -59,7 +59,7 @@ static void convert(struct cache *cache)
     struct failure failure = {0};
     char error[200];
 
-    while (maker->output != DEBUGINFO_CFICACHE) {
+    while (maker->output != SYMCACHE_KIND_CFICACHE) {
         maker++;
     }
     cache->size = 0;

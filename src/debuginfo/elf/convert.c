@@ -363,8 +363,8 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker elf_makes[] = {
-    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
-    {.output = DEBUGINFO_CFICACHE, .read_cfi = elf_cfi_read},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = elf_cfi_read},
 };
 
 const struct debuginfo_format elf_format = {

@@ -246,9 +246,9 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker pdb_makes[] = {
-    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
-    {.output = DEBUGINFO_CFICACHE, .read_cfi = pdb_cfi_read},
-    {.output = DEBUGINFO_SOURCECACHE, .convert = pdb_convert_sources},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = pdb_cfi_read},
+    {.output = SYMCACHE_KIND_SOURCECACHE, .convert = pdb_convert_sources},
 };
 
 const struct debuginfo_format pdb_format = {

@@ -59,8 +59,8 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker pe_makes[] = {
-    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
-    {.output = DEBUGINFO_CFICACHE, .read_cfi = pe_cfi_read},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = pe_cfi_read},
 };
 
 const struct debuginfo_format pe_format = {

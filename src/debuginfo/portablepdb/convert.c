@@ -223,9 +223,10 @@ static int convert_embedded_strictly(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker portablepdb_makes[] = {
-    {.output = DEBUGINFO_PPDBCACHE, .convert = convert_leniently,
+    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_leniently,
      .convert_strictly = convert_strictly},
-    {.output = DEBUGINFO_SOURCECACHE, .convert = portablepdb_convert_sources},
+    {.output = SYMCACHE_KIND_SOURCECACHE,
+     .convert = portablepdb_convert_sources},
 };
 
 const struct debuginfo_format portablepdb_format = {
@@ -236,7 +237,7 @@ const struct debuginfo_format portablepdb_format = {
 };
 
 static const struct debuginfo_maker embedded_pdb_makes[] = {
-    {.output = DEBUGINFO_PPDBCACHE, .convert = convert_embedded_leniently,
+    {.output = SYMCACHE_KIND_PPDBCACHE, .convert = convert_embedded_leniently,
      .convert_strictly = convert_embedded_strictly},
 };
 

@@ -201,7 +201,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker makes[] = {
-    {.output = DEBUGINFO_PROGUARDCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_PROGUARDCACHE, .convert = convert},
 };
 
 const struct debuginfo_format proguard_format = {

@@ -144,7 +144,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker makes[] = {
-    {.output = DEBUGINFO_SOURCECACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SOURCECACHE, .convert = convert},
 };
 
 const struct debuginfo_format sourcebundle_format = {

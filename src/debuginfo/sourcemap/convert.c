@@ -185,7 +185,7 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
     struct sourcemap read;
 
     memset(result, 0, sizeof(*result));
-    result->output = DEBUGINFO_JSCACHE;
+    result->output = SYMCACHE_KIND_JSCACHE;
     text = take_map(script, script_size, map, &map_size, failure);
     if (text == NULL) {
         return -1;

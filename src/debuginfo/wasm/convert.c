@@ -57,7 +57,7 @@ static int convert(const uint8_t *data, size_t size,
 }
 
 static const struct debuginfo_maker wasm_makes[] = {
-    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
 };
 
 const struct debuginfo_format wasm_format = {

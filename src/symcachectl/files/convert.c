@@ -46,13 +46,13 @@ int convert_command(int argc, char **argv)
     if (kind != NULL && !conversion_output(kind, &c.wanted)) {
         return command_usage("convert", "no such kind", kind);
     }
-    is_script = kind != NULL && c.wanted == DEBUGINFO_JSCACHE;
+    is_script = kind != NULL && c.wanted == SYMCACHE_KIND_JSCACHE;
     if (argc > 1 + is_script) {
         return command_usage("convert", "more than one FILE",
                              argv[1 + is_script]);
     }
     c.map = argc > 1 ? argv[1] : NULL;
-    if (c.is_text && (kind == NULL || c.wanted != DEBUGINFO_CFICACHE)) {
+    if (c.is_text && (kind == NULL || c.wanted != SYMCACHE_KIND_CFICACHE)) {
         return command_usage("convert", "--text without --kind cficache",
                              NULL);
     }

@@ -99,7 +99,7 @@ static bool make(const char *path, int script, int map,
                                  .input = path,
                                  .has_sandbox = true,
                                  .has_wanted = true,
-                                 .wanted = DEBUGINFO_JSCACHE};
+                                 .wanted = SYMCACHE_KIND_JSCACHE};
     struct failure failure;
     char error[200];
     off_t size;
