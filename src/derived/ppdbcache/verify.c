@@ -81,11 +81,7 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
     enum symc_verify_status status;
     struct verify v = {
         .reader = reader,
-        .file = {.data = reader->data,
-                 .strings = reader->strings,
-                 .string_bytes = reader->string_bytes,
-                 .error = error,
-                 .error_size = error_size},
+        .file = VERIFICATION_OF(reader, error, error_size),
     };
 
     if (!check_header(&v)) {

@@ -23,6 +23,14 @@ struct verification {
     size_t error_size;
 };
 
+/* Initializes the verification of a file that a reader has open. */
+#define VERIFICATION_OF(reader_, error_, error_size_)                         \
+    {                                                                         \
+        .data = (reader_)->data, .strings = (reader_)->strings,               \
+        .string_bytes = (reader_)->string_bytes, .error = (error_),           \
+        .error_size = (error_size_)                                           \
+    }
+
 /* Writes a violation to error.  Returns false. */
 bool verification_fails(const struct verification *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

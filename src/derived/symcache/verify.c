@@ -279,11 +279,7 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
     int status;
     struct verify v = {
         .reader = reader,
-        .file = {.data = reader->data,
-                 .strings = reader->strings,
-                 .string_bytes = reader->string_bytes,
-                 .error = error,
-                 .error_size = error_size},
+        .file = VERIFICATION_OF(reader, error, error_size),
     };
     static int (*const checks[])(const struct verify *) = {
         check_header,    check_padding,   check_files,
