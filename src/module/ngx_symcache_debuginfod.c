@@ -22,10 +22,6 @@ static ngx_int_t ngx_symcache_debuginfod_properties(ngx_symcache_ctx_t *ctx,
 ngx_int_t
 ngx_symcache_debuginfod(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 {
-    if (ctx->symbol != SYMCACHE_SYMBOL_BUILD_ID) {
-        return NGX_OK;
-    }
-
     if (ngx_symcache_debuginfod_size(ctx, of) != NGX_OK) {
         return NGX_ERROR;
     }

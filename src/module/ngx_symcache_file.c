@@ -404,7 +404,8 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK
         || ngx_symcache_file_vary(ctx) != NGX_OK
-        || ngx_symcache_debuginfod(ctx, of) != NGX_OK
+        || (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID
+            && ngx_symcache_debuginfod(ctx, of) != NGX_OK)
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
         || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK)
         || (ctx->digest && ngx_symcache_digest(ctx, of, &digest) != NGX_OK))

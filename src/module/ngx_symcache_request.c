@@ -10,16 +10,25 @@
 #include "ngx_symcache.h"
 
 
+/* Hints of a request: most have none, and each hit would set an array of them
+ * to zero. */
+
+typedef struct {
+    ngx_uint_t  given;    /* 1 << symcache_hint_e for each */
+    ngx_str_t   values[SYMCACHE_HINTS];
+} ngx_symcache_hints_t;
+
+
 static ngx_int_t ngx_symcache_request_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
 static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
     ngx_table_elt_t *h, ngx_table_elt_t **exceeds,
-    ngx_str_t hints[SYMCACHE_HINTS]);
+    ngx_symcache_hints_t *hints);
 static void ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx,
-    symcache_hint_e hint, ngx_str_t *value, ngx_str_t values[SYMCACHE_HINTS]);
+    symcache_hint_e hint, ngx_str_t *value, ngx_symcache_hints_t *hints);
 static ngx_int_t ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
-    ngx_str_t values[SYMCACHE_HINTS]);
+    ngx_symcache_hints_t *hints);
 static ngx_int_t ngx_symcache_request_code_file(ngx_symcache_ctx_t *ctx,
     ngx_str_t *name);
 
@@ -211,14 +220,14 @@ ngx_symcache_request_symbol_tail(ngx_str_t *uri, symcache_request_t *req)
 static ngx_int_t
 ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 {
-    ngx_int_t         rc;
-    ngx_str_t         hints[SYMCACHE_HINTS];
-    ngx_uint_t        i;
-    ngx_list_part_t  *part;
-    ngx_table_elt_t  *h, *exceeds;
+    ngx_int_t              rc;
+    ngx_uint_t             i;
+    ngx_list_part_t       *part;
+    ngx_table_elt_t       *h, *exceeds;
+    ngx_symcache_hints_t   hints;
 
     exceeds = NULL;
-    ngx_memzero(hints, sizeof(hints));
+    hints.given = 0;
     ngx_str_set(&ctx->via, "");
 
     part = &ctx->request->headers_in.headers.part;
@@ -240,7 +249,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             continue;
         }
 
-        rc = ngx_symcache_request_header(ctx, &h[i], &exceeds, hints);
+        rc = ngx_symcache_request_header(ctx, &h[i], &exceeds, &hints);
 
         if (rc != NGX_OK) {
             *text = "If-Version-Exceeds is given more than once\n";
@@ -248,7 +257,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
         }
     }
 
-    if (ngx_symcache_request_hints(ctx, hints) != NGX_OK) {
+    if (hints.given && ngx_symcache_request_hints(ctx, &hints) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -269,7 +278,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 
 static ngx_int_t
 ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
-    ngx_table_elt_t **exceeds, ngx_str_t hints[SYMCACHE_HINTS])
+    ngx_table_elt_t **exceeds, ngx_symcache_hints_t *hints)
 {
 #define header_is(name)                                                       \
     (h->key.len == sizeof(name) - 1                                           \
@@ -340,13 +349,13 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 
 static void
 ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,
-    ngx_str_t *value, ngx_str_t values[SYMCACHE_HINTS])
+    ngx_str_t *value, ngx_symcache_hints_t *hints)
 {
     char  text[SYMCACHE_HINTS_MAX + 1];
 
     text[0] = '\0';
 
-    if (values[hint].len
+    if ((hints->given & (1u << hint))
         || !symcache_hint_add(text, hint, (char *) value->data, value->len))
     {
         ngx_log_error(NGX_LOG_INFO, ctx->request->connection->log, 0,
@@ -355,29 +364,31 @@ ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,
         return;
     }
 
-    values[hint] = *value;
+    hints->given |= 1u << hint;
+    hints->values[hint] = *value;
 }
 
 
 static ngx_int_t
 ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
-    ngx_str_t values[SYMCACHE_HINTS])
+    ngx_symcache_hints_t *hints)
 {
-    char        hints[SYMCACHE_HINTS_MAX + 1];
+    char        text[SYMCACHE_HINTS_MAX + 1];
     u_char     *p;
     size_t      len;
     ngx_uint_t  i;
 
-    hints[0] = '\0';
+    text[0] = '\0';
 
     for (i = 0; i < SYMCACHE_HINTS; i++) {
-        if (values[i].len) {
-            (void) symcache_hint_add(hints, (symcache_hint_e) i,
-                                     (char *) values[i].data, values[i].len);
+        if (hints->given & (1u << i)) {
+            (void) symcache_hint_add(text, (symcache_hint_e) i,
+                                     (char *) hints->values[i].data,
+                                     hints->values[i].len);
         }
     }
 
-    len = ngx_strlen(hints) + 1;
+    len = ngx_strlen(text) + 1;
 
     if (len == 1) {
         return NGX_OK;
@@ -388,7 +399,7 @@ ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
         return NGX_ERROR;
     }
 
-    ngx_memcpy(p, hints, len);
+    ngx_memcpy(p, text, len);
     ctx->hints = (char *) p;
 
     return NGX_OK;
@@ -398,10 +409,11 @@ ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
 ngx_int_t
 ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
 {
-    char             text[SYMCACHE_ID_TEXT_MAX + 1];
-    size_t           len;
-    ngx_str_t        value, hints[SYMCACHE_HINTS];
-    symcache_key_t  *id;
+    char                  text[SYMCACHE_ID_TEXT_MAX + 1];
+    size_t                len;
+    ngx_str_t             value;
+    symcache_key_t       *id;
+    ngx_symcache_hints_t  hints;
 
     if (ngx_http_arg(ctx->request, (u_char *) "code_id", sizeof("code_id") - 1,
                      &value)
@@ -434,18 +446,19 @@ ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
     value.len = symcache_id_print(text, id);
     value.data = (u_char *) text;
 
-    ngx_memzero(hints, sizeof(hints));
-    ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_ID, &value, hints);
+    hints.given = 0;
+    ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_ID, &value, &hints);
 
     if (ngx_symcache_request_code_file(ctx, &value) != NGX_OK) {
         return NGX_ERROR;
     }
 
     if (value.len) {
-        ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_FILE, &value, hints);
+        ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_FILE, &value,
+                                  &hints);
     }
 
-    return ngx_symcache_request_hints(ctx, hints);
+    return ngx_symcache_request_hints(ctx, &hints);
 }
 
 

@@ -166,17 +166,29 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 static uint32_t
 symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
 {
-    uint32_t  b, all;
+    uint32_t        a, b, all;
+    const uint8_t  *u;
 
+    u = (const uint8_t *) p;
     all = 0;
 
-    while (n--) {
-        b = (uint32_t) symcache_hex[(uint8_t) p[0]] << 4
-            | symcache_hex[(uint8_t) p[1]];
+    /* two in a row: each hit reads one GUID */
 
-        all |= b;
+    for ( /* void */ ; n > 1; n -= 2) {
+        a = (uint32_t) symcache_hex[u[0]] << 4 | symcache_hex[u[1]];
+        b = (uint32_t) symcache_hex[u[2]] << 4 | symcache_hex[u[3]];
+
+        all |= a | b;
+        *to++ = (uint8_t) a;
         *to++ = (uint8_t) b;
-        p += 2;
+        u += 4;
+    }
+
+    if (n) {
+        a = (uint32_t) symcache_hex[u[0]] << 4 | symcache_hex[u[1]];
+
+        all |= a;
+        *to = (uint8_t) a;
     }
 
     return all;
@@ -491,9 +503,14 @@ symcache_debug_id_print(char *p, const symcache_key_t *key)
 {
     size_t  i;
 
-    for (i = 0; i < 16; i++) {
+    /* four in a row: each hit prints one GUID */
+
+    for (i = 0; i < 16; i += 4) {
         memcpy(p, symcache_hex_pairs + 2 * (size_t) key->guid[i], 2);
-        p += 2;
+        memcpy(p + 2, symcache_hex_pairs + 2 * (size_t) key->guid[i + 1], 2);
+        memcpy(p + 4, symcache_hex_pairs + 2 * (size_t) key->guid[i + 2], 2);
+        memcpy(p + 6, symcache_hex_pairs + 2 * (size_t) key->guid[i + 3], 2);
+        p += 8;
     }
 
     return symcache_hex_number_print(p, key->age, symcache_hex_upper);
