@@ -78,7 +78,7 @@ struct minidump_thread {
     struct minidump_bytes context;
     struct minidump_bytes stack; /* where the dump says that it is */
     uint64_t stack_start;
-    uint64_t teb; /* address of its block, on Windows */
+    uint64_t teb;   /* address of its block, on Windows */
     bool is_writer; /* it wrote the dump, and is not walked */
     const uint8_t *own_frames; /* for minidump_own_frame() */
     uint32_t num_own_frames;

@@ -117,8 +117,7 @@ bool minidump_last_error(const struct minidump *dump, size_t thread,
     if (memory == NULL || memory->size - (address - memory->start) < 4) {
         return false;
     }
-    windows_error(text,
-                  get32(dump, memory->data + (address - memory->start)));
+    windows_error(text, get32(dump, memory->data + (address - memory->start)));
     return true;
 }
 

@@ -215,8 +215,7 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
         cJSON_CreateBool(strcmp(status, "found") == 0));
     add(object, "missing_symbols",
         cJSON_CreateBool(strcmp(status, "found") != 0 &&
-                         (strcmp(status, "unused") != 0 ||
-                          has_frames)));
+                         (strcmp(status, "unused") != 0 || has_frames)));
     add(object, "corrupt_symbols",
         cJSON_CreateBool(strcmp(status, "malformed") == 0));
     add_nulls(object, unknown);
@@ -370,8 +369,7 @@ static cJSON *describe_modules(const struct report *r, const cJSON *answer)
     cJSON_ArrayForEach(module, r->modules)
     {
         list[n].number = printable_number(module, "number");
-        list[n].object =
-            describe_module(r, module, list[n].has_frames, named);
+        list[n].object = describe_module(r, module, list[n].has_frames, named);
         n++;
         named = named != NULL ? named->next : NULL;
     }
