@@ -14,6 +14,7 @@
 
 /* Values of a request: 16 MB.  A frame or module is three at least. */
 #define VALUES_MAX ((size_t)1 << 20)
+#define VALUES_FRAME 10 /* where more frames than usual are allowed */
 
 enum body_member {
     BODY_PLATFORM,
@@ -596,14 +597,16 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
 {
     struct schema_walk walk = {0};
     struct json_error json_error;
+    size_t most = VALUES_FRAME * limits->frames;
 
+    most = most > VALUES_MAX ? most : VALUES_MAX;
     memset(request, 0, sizeof(*request));
     walk.json = &request->json;
     walk.is_bare = limits->takes_report; /* its parts are of several texts */
     walk.error = error;
     walk.error_size = error_size;
     snprintf(error, error_size, "out of memory");
-    if (json_read(&request->json, body, size, VALUES_MAX, &json_error) == 0) {
+    if (json_read(&request->json, body, size, most, &json_error) == 0) {
         snprintf(error, error_size, "%s at line %u column %zu",
                  json_error.reason, json_error.line, json_error.column);
         return 400;

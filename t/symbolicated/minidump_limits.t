@@ -1,0 +1,98 @@
+#!/usr/bin/env perl
+
+# The limits of minidumps (docs/minidumps.md), with dumps that have more: 1,024
+# streams, 4,096 threads and modules, 1,024 frames of a thread, of which an
+# answer has 256, and for symcachectl 200,000 of all threads.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
+use Test::Form;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = Test::Ctl->new($t);
+my $json = JSON::PP->new->canonical->utf8;
+my ($base, $stack) = (0x7f << 40, 0x60 << 40);
+
+sub text { my ($s) = @_; return pack 'V/a*', pack 'v*', map { ord } split //, $s }
+
+# A dump of Linux on amd64.  Each thread has the same stack, on which frame
+# pointers lead to so many callers in the first module.
+sub make_dump {
+    my (%want) = (threads => 1, modules => 1, frames => 1, streams => 3, @_);
+    my $at = 32 + 12 * $want{streams};
+    my $tail = '';
+    my $add = sub {
+        $tail .= $_[0] . "\0" x (-length($_[0]) % 8);
+        return $at + length($tail) - length($_[0]) - -length($_[0]) % 8;
+    };
+    my $system = pack 'v3 C2 V5 v2 x24', 9, 6, 1, 8, 1, 5, 10, 0, 0x8201,
+        $add->(text('Linux 5.10.0 x86_64')), 0, 0;
+    my $name = $add->(text('/usr/lib/module.so'));
+    my $id = $add->(pack 'V C20', 0x4270454c, 1 .. 20);
+    my $modules = pack 'V', $want{modules};
+    $modules .= pack 'Q< V4 x52 V4 Q<2', $base + $_ * 0x10000, 0x1000, 0, 0,
+        $name, 24, $id, 0, 0, 0, 0 for 0 .. $want{modules} - 1;
+    my $memory = pack 'Q<*', map { ($stack + 16 * $_, $base + 0x100 + $_ % 256) }
+        1 .. $want{frames} - 1;
+    $memory .= "\0" x 16;
+    my $words = $add->($memory);
+    my $context = "\0" x 1232;
+    substr $context, 0x30, 4, pack 'V', 0x10000b;
+    substr $context, 0x98, 16, pack 'Q<2', $stack, $stack;
+    substr $context, 0xf8, 8, pack 'Q<', $base + 0x100;
+    my $registers = $add->($context);
+    my $threads = pack 'V', $want{threads};
+    $threads .= pack 'V4 Q<2 V4', $_, 0, 0, 0, 0, $stack, length $memory,
+        $words, 1232, $registers for 1 .. $want{threads};
+    # those that nobody reads come first
+    my $directory = pack('V3', 0x12345, 0, 0) x ($want{streams} - 3);
+    $directory .= pack 'V3', $_->[0], length $_->[1], $add->($_->[1])
+        for [7, $system], [4, $modules], [3, $threads];
+    return pack('V6 Q<', 0x504d444d, 0xa793, $want{streams}, 32, 0, 1, 0)
+        . $directory . $tail;
+}
+
+mkdir $t->path('store');
+$t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
+
+sub ask {
+    my $r = $t->post($t->symbolicated_socket, '/minidump',
+        form(['sources', '[]'], ['upload_file_minidump', make_dump(@_), 'x']),
+        "Content-Type: $form_type");
+    is $r->{status}, 200, "@_: status";
+    return $json->decode($r->{body});
+}
+
+sub count_frames {
+    my ($answer) = @_;
+    return map { scalar @{ $_->{frames} } } @{ $answer->{stacktraces} };
+}
+
+is_deeply [count_frames(ask(frames => 5))], [5], 'a stack';
+is_deeply [count_frames(ask(frames => 2000))], [256], 'a deep one';
+$t->write_file('deep.dmp', make_dump(frames => 2000));
+my ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro', '--root',
+    $t->path('store'), $t->path('deep.dmp')));
+is $object->{threads}[0]{frame_count}, 1024, '... of which so many are found';
+is scalar(count_frames(ask(threads => 4096))), 4096, 'many threads';
+is scalar(count_frames(ask(threads => 5000))), 4096, 'too many';
+is scalar(@{ ask(modules => 5000)->{modules} }), 4096, 'too many modules';
+is ask(streams => 1024)->{status}, 'completed', 'many streams';
+is ask(streams => 1025)->{message}, 'The thread list stream was not found',
+    'too many';
+
+# 250 threads of 1,024 frames have more
+$t->write_file('many.dmp', make_dump(threads => 250, frames => 1500));
+my $sum = 0;
+my $said = $ctl->run('minidump', '--schema', 'socorro', '--root',
+    $t->path('store'), $t->path('many.dmp'))->{out};
+$sum += $1 while $said =~ /"frame_count":\s*(\d+)/g;
+is $sum, 200000, 'symcachectl: frames of all threads';
+
+done_testing;
