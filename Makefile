@@ -51,8 +51,9 @@ LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_symbolicated-worker = -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle \
-                    -lz -lzstd -lseccomp
+# the linker leaves out those whose functions are all in on_demand.c
+LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lseccomp -Wl,--as-needed \
+                    -lisal -llzma -lminizip -lnettle -lz -lzstd
 
 # libraries that symcachectl loads when it needs them, by their names at run time
 soname   = $(shell readelf -d $$($(CC) -print-file-name=lib$(1).so) | \
@@ -141,7 +142,11 @@ $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
 $(B)/symcachectl: $(ONDEMAND)
 $(ONDEMAND): private CPPFLAGS += -DLIBCURL='"$(call soname,curl)"' \
-    -DLIBCAPSTONE='"$(call soname,capstone)"'
+    -DLIBCAPSTONE='"$(call soname,capstone)"' \
+    -DLIBISAL='"$(call soname,isal)"' -DLIBLZMA='"$(call soname,lzma)"' \
+    -DLIBMINIZIP='"$(call soname,minizip)"' \
+    -DLIBNETTLE='"$(call soname,nettle)"' -DLIBZ='"$(call soname,z)"' \
+    -DLIBZSTD='"$(call soname,zstd)"'
 
 # manual pages that are made from documents
 

@@ -49,10 +49,10 @@ for my $program (@{ $depends{ngx_symcache} }) {
 }
 
 # they are loaded when they are needed, so readelf does not know them
-for my $library (qw(curl capstone)) {
-    ok grep({ /^lib$library/ } @{ $depends{symcachectl} }),
+for my $library (qw(curl capstone isal lzma minizip nettle z zstd)) {
+    ok grep({ $library eq "z" ? /^zlib/ : /^lib$library/ } @{ $depends{symcachectl} }),
         "symcachectl: lib$library";
-    unlike scalar(qx(readelf -d $build/symcachectl)), qr/\[lib$library/,
+    unlike scalar(qx(readelf -d $build/symcachectl)), qr/\[lib$library\./,
         "symcachectl: lib$library is not linked";
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "on_demand.h"
 #include "symcachectl/terminal/printable.h"
 #include "settings.h"
 #include "derived/symcache/symcache.h"
@@ -281,6 +282,9 @@ static int run(int argc, char **argv)
             (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0)) {
             fputs(help, stdout);
             return COMMAND_OK;
+        }
+        if (commands[i].run != minidump_command) {
+            on_demand_load(); /* their sandboxes may need it */
         }
         return commands[i].run(argc - 2, argv + 2);
     }

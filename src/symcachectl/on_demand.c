@@ -1,34 +1,51 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Functions of libcurl and of the disassembler, which load their library when
- * the first of them is called.  With libcurl come 32 other libraries: to load
- * them takes five times as long as to walk the stacks of a minidump, and most
- * commands ask no server.  The linker finds these functions here, instead of
- * in the libraries, and callers notice nothing.
+ * Functions of libraries which load their library when the first of them is
+ * called.  With libcurl come 32 other libraries: to load them takes five times
+ * as long as to walk the stacks of a minidump, and most commands ask no server.
+ * To load those that unpack and hash takes as long as the walk.  The linker
+ * finds these functions here, instead of in the libraries, and callers notice
+ * nothing.
  *
  * Makefile has the names of the libraries as of the machine that it builds on.
  */
 #define CURL_DISABLE_TYPECHECK
 
+#include "on_demand.h"
+
 #include <capstone/capstone.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <isa-l/igzip_lib.h>
+#include <lzma.h>
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
+#include <nettle/base64.h>
+#include <nettle/memops.h>
+#include <nettle/sha2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "command.h"
+
+static void *open_library(const char *library, void **handle)
+{
+    if (*handle == NULL) {
+        *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    }
+    return *handle;
+}
 
 /* Ends the process without the library or the function. */
 static void *find(const char *library, void **handle, const char *name)
 {
     void *function = NULL;
 
-    if (*handle == NULL) {
-        *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (*handle != NULL) {
+    if (open_library(library, handle) != NULL) {
         function = dlsym(*handle, name);
     }
     if (function == NULL) {
@@ -170,3 +187,137 @@ CURLcode(curl_easy_getinfo)(CURL *easy, CURLINFO info, ...)
     va_end(list);
     return code;
 }
+
+/* unpacking and hashing ------------------------------------------------------
+ */
+
+static void *isal_library, *lzma_library, *minizip_library, *nettle_library,
+    *z_library, *zstd_library;
+
+void on_demand_load(void)
+{
+    (void)open_library(LIBISAL, &isal_library);
+    (void)open_library(LIBLZMA, &lzma_library);
+    (void)open_library(LIBMINIZIP, &minizip_library);
+    (void)open_library(LIBNETTLE, &nettle_library);
+    (void)open_library(LIBZ, &z_library);
+    (void)open_library(LIBZSTD, &zstd_library);
+}
+
+/* These are called for each block, so the function is looked up once. */
+#define SAME(library, handle, result, name, parameters, arguments) \
+    result name parameters                                         \
+    {                                                              \
+        static __typeof__(&(name)) function;                       \
+                                                                   \
+        if (function == NULL) {                                    \
+            function = (__typeof__(function))find(library, &(handle), #name); \
+        }                                                          \
+        return function arguments;                                 \
+    }
+#define ISAL(result, name, parameters, arguments) \
+    SAME(LIBISAL, isal_library, result, name, parameters, arguments)
+#define LZMA(result, name, parameters, arguments) \
+    SAME(LIBLZMA, lzma_library, result, name, parameters, arguments)
+#define MINIZIP(result, name, parameters, arguments) \
+    SAME(LIBMINIZIP, minizip_library, result, name, parameters, arguments)
+#define NETTLE(result, name, parameters, arguments) \
+    SAME(LIBNETTLE, nettle_library, result, name, parameters, arguments)
+#define Z(result, name, parameters, arguments) \
+    SAME(LIBZ, z_library, result, name, parameters, arguments)
+#define ZSTD(result, name, parameters, arguments) \
+    SAME(LIBZSTD, zstd_library, result, name, parameters, arguments)
+
+ISAL(void, isal_inflate_init, (struct inflate_state * state), (state))
+ISAL(int, isal_inflate, (struct inflate_state * state), (state))
+
+LZMA(lzma_ret, lzma_stream_decoder,
+     (lzma_stream * stream, uint64_t memory, uint32_t flags),
+     (stream, memory, flags))
+LZMA(lzma_ret, lzma_code, (lzma_stream * stream, lzma_action action),
+     (stream, action))
+LZMA(void, lzma_end, (lzma_stream * stream), (stream))
+
+MINIZIP(unzFile, unzOpen2_64, (const void *path, zlib_filefunc64_def *calls),
+        (path, calls))
+MINIZIP(int, unzClose, (unzFile file), (file))
+MINIZIP(int, unzGetGlobalInfo64, (unzFile file, unz_global_info64 *info),
+        (file, info))
+MINIZIP(int, unzGoToFirstFile, (unzFile file), (file))
+MINIZIP(int, unzGoToNextFile, (unzFile file), (file))
+MINIZIP(int, unzGetFilePos64, (unzFile file, unz64_file_pos *at), (file, at))
+MINIZIP(int, unzGoToFilePos64, (unzFile file, const unz64_file_pos *at),
+        (file, at))
+MINIZIP(int, unzGetCurrentFileInfo64,
+        (unzFile file, unz_file_info64 *info, char *name, uLong name_size,
+         void *extra, uLong extra_size, char *comment, uLong comment_size),
+        (file, info, name, name_size, extra, extra_size, comment,
+         comment_size))
+MINIZIP(int, unzOpenCurrentFile, (unzFile file), (file))
+MINIZIP(int, unzReadCurrentFile, (unzFile file, voidp buf, unsigned size),
+        (file, buf, size))
+MINIZIP(int, unzCloseCurrentFile, (unzFile file), (file))
+MINIZIP(zipFile, zipOpen64, (const void *path, int append), (path, append))
+MINIZIP(int, zipOpenNewFileInZip64,
+        (zipFile file, const char *name, const zip_fileinfo *info,
+         const void *local, uInt local_size, const void *global,
+         uInt global_size, const char *comment, int method, int level,
+         int zip64),
+        (file, name, info, local, local_size, global, global_size, comment,
+         method, level, zip64))
+MINIZIP(int, zipWriteInFileInZip,
+        (zipFile file, const void *data, unsigned size), (file, data, size))
+MINIZIP(int, zipCloseFileInZip, (zipFile file), (file))
+MINIZIP(int, zipClose, (zipFile file, const char *comment), (file, comment))
+
+NETTLE(void, nettle_sha256_init, (struct sha256_ctx * context), (context))
+NETTLE(void, nettle_sha256_update,
+       (struct sha256_ctx * context, size_t size, const uint8_t *data),
+       (context, size, data))
+NETTLE(void, nettle_sha256_digest,
+       (struct sha256_ctx * context, size_t size, uint8_t *digest),
+       (context, size, digest))
+NETTLE(void, nettle_base64_encode_raw,
+       (char *to, size_t size, const uint8_t *data), (to, size, data))
+NETTLE(void, nettle_base64_decode_init, (struct base64_decode_ctx * context),
+       (context))
+NETTLE(int, nettle_base64_decode_update,
+       (struct base64_decode_ctx * context, size_t *to_size, uint8_t *to,
+        size_t size, const char *text),
+       (context, to_size, to, size, text))
+NETTLE(int, nettle_base64_decode_final, (struct base64_decode_ctx * context),
+       (context))
+NETTLE(int, nettle_memeql_sec, (const void *a, const void *b, size_t size),
+       (a, b, size))
+
+Z(int, inflateInit_, (z_streamp stream, const char *version, int size),
+  (stream, version, size))
+Z(int, inflateInit2_,
+  (z_streamp stream, int bits, const char *version, int size),
+  (stream, bits, version, size))
+Z(int, inflate, (z_streamp stream, int flush), (stream, flush))
+Z(int, inflateReset, (z_streamp stream), (stream))
+Z(int, inflateEnd, (z_streamp stream), (stream))
+
+ZSTD(ZSTD_CCtx *, ZSTD_createCCtx, (void), ())
+ZSTD(size_t, ZSTD_freeCCtx, (ZSTD_CCtx * context), (context))
+ZSTD(size_t, ZSTD_CCtx_reset,
+     (ZSTD_CCtx * context, ZSTD_ResetDirective reset), (context, reset))
+ZSTD(size_t, ZSTD_CCtx_setParameter,
+     (ZSTD_CCtx * context, ZSTD_cParameter parameter, int value),
+     (context, parameter, value))
+ZSTD(size_t, ZSTD_CCtx_setPledgedSrcSize,
+     (ZSTD_CCtx * context, unsigned long long size), (context, size))
+ZSTD(size_t, ZSTD_compressStream2,
+     (ZSTD_CCtx * context, ZSTD_outBuffer *out, ZSTD_inBuffer *in,
+      ZSTD_EndDirective end),
+     (context, out, in, end))
+ZSTD(ZSTD_DCtx *, ZSTD_createDCtx, (void), ())
+ZSTD(size_t, ZSTD_freeDCtx, (ZSTD_DCtx * context), (context))
+ZSTD(size_t, ZSTD_decompress,
+     (void *to, size_t room, const void *from, size_t size),
+     (to, room, from, size))
+ZSTD(size_t, ZSTD_decompressStream,
+     (ZSTD_DStream * stream, ZSTD_outBuffer *out, ZSTD_inBuffer *in),
+     (stream, out, in))
+ZSTD(unsigned, ZSTD_isError, (size_t code), (code))
