@@ -61,6 +61,13 @@ int daemon_open_log(const struct daemon_options *options, const char *name)
     return 0;
 }
 
+void daemon_forbid_core(void)
+{
+    static const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
 void daemon_raise_descriptors(void)
 {
     struct rlimit limit;

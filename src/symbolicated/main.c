@@ -387,6 +387,7 @@ static int start(struct daemon *d, struct config *config)
 
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
+    daemon_forbid_core();
     metrics_process_start();
     service_start();
     keep_freed_memory();

@@ -341,6 +341,7 @@ static int start(struct daemon *d, struct config *config)
 
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
+    daemon_forbid_core();
     metrics_process_start();
     umask(022);
     service_start();

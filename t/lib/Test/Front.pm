@@ -30,7 +30,7 @@ sub start {
             "me:{PLAIN}secret\n"),
     );
     for my $was (keys %changes) {
-        $text =~ s/\Q$was\E/$changes{$was}/ or die "no \"$was\" in the example";
+        $text =~ s/\Q$was\E/$changes{$was}/g or die "no \"$was\" in the example";
     }
     $t->start_nginx('', load => 0, http => $text, address => $ports[1]);
     return @ports;
