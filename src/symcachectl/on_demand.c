@@ -3,10 +3,10 @@
  *
  * Functions of libraries which load their library when the first of them is
  * called.  With libcurl come 32 other libraries: to load them takes five times
- * as long as to walk the stacks of a minidump, and most commands ask no server.
- * To load those that unpack and hash takes as long as the walk.  The linker
- * finds these functions here, instead of in the libraries, and callers notice
- * nothing.
+ * as long as to walk the stacks of a minidump, and most commands ask no
+ * server. To load those that unpack and hash takes as long as the walk.  The
+ * linker finds these functions here, instead of in the libraries, and callers
+ * notice nothing.
  *
  * Makefile has the names of the libraries as of the machine that it builds on.
  */
@@ -205,27 +205,27 @@ void on_demand_load(void)
 }
 
 /* These are called for each block, so the function is looked up once. */
-#define SAME(library, handle, result, name, parameters, arguments) \
-    result name parameters                                         \
-    {                                                              \
-        static __typeof__(&(name)) function;                       \
-                                                                   \
-        if (function == NULL) {                                    \
+#define SAME(library, handle, result, name, parameters, arguments)            \
+    result name parameters                                                    \
+    {                                                                         \
+        static __typeof__(&(name)) function;                                  \
+                                                                              \
+        if (function == NULL) {                                               \
             function = (__typeof__(function))find(library, &(handle), #name); \
-        }                                                          \
-        return function arguments;                                 \
+        }                                                                     \
+        return function arguments;                                            \
     }
-#define ISAL(result, name, parameters, arguments) \
+#define ISAL(result, name, parameters, arguments)                             \
     SAME(LIBISAL, isal_library, result, name, parameters, arguments)
-#define LZMA(result, name, parameters, arguments) \
+#define LZMA(result, name, parameters, arguments)                             \
     SAME(LIBLZMA, lzma_library, result, name, parameters, arguments)
-#define MINIZIP(result, name, parameters, arguments) \
+#define MINIZIP(result, name, parameters, arguments)                          \
     SAME(LIBMINIZIP, minizip_library, result, name, parameters, arguments)
-#define NETTLE(result, name, parameters, arguments) \
+#define NETTLE(result, name, parameters, arguments)                           \
     SAME(LIBNETTLE, nettle_library, result, name, parameters, arguments)
-#define Z(result, name, parameters, arguments) \
+#define Z(result, name, parameters, arguments)                                \
     SAME(LIBZ, z_library, result, name, parameters, arguments)
-#define ZSTD(result, name, parameters, arguments) \
+#define ZSTD(result, name, parameters, arguments)                             \
     SAME(LIBZSTD, zstd_library, result, name, parameters, arguments)
 
 ISAL(void, isal_inflate_init, (struct inflate_state * state), (state))
@@ -301,8 +301,8 @@ Z(int, inflateEnd, (z_streamp stream), (stream))
 
 ZSTD(ZSTD_CCtx *, ZSTD_createCCtx, (void), ())
 ZSTD(size_t, ZSTD_freeCCtx, (ZSTD_CCtx * context), (context))
-ZSTD(size_t, ZSTD_CCtx_reset,
-     (ZSTD_CCtx * context, ZSTD_ResetDirective reset), (context, reset))
+ZSTD(size_t, ZSTD_CCtx_reset, (ZSTD_CCtx * context, ZSTD_ResetDirective reset),
+     (context, reset))
 ZSTD(size_t, ZSTD_CCtx_setParameter,
      (ZSTD_CCtx * context, ZSTD_cParameter parameter, int value),
      (context, parameter, value))

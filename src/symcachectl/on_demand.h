@@ -6,8 +6,8 @@
 
 /*
  * Loads the libraries that unpack and hash.  A command that enters a sandbox
- * and calls them there must do so before, as libraries cannot be loaded inside.
- * The first call of one that is missing ends the process.
+ * and calls them there must do so before, as libraries cannot be loaded
+ * inside. The first call of one that is missing ends the process.
  */
 void on_demand_load(void);
 
