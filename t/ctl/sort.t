@@ -85,8 +85,8 @@ my @said = (qr/^(?:[0-9a-f]{2}\/[0-9a-f]+\/\w+\t.+\t\w+, \w+\n)+\z/,
     qr/^symcachectl sort: 17 files read, 15 sorted, 0 bundles of sources made, 0 left out$/m);
 $ctl->is($ctl->run('sort', '-o', "$dir/out", '--bundle-id', '1.0_A', "$dir/in"),
     0, @said, 'a folder');
-is_deeply [files('out')], [sort keys %want, 'bundles/1.0_A',
-    map { ("$_/meta", "$_/refs/1.0_A") } keys %modules], 'all have their places'
+is_deeply [files('out')], [sort keys %want, 'bundles/1.0_A', (map { "$_.meta" } keys %want),
+    map { "$_/refs/1.0_A" } keys %modules], 'all have their places'
     or diag explain [files('out')];
 for (sort grep { defined $want{$_} } keys %want) {
     ok slurp("$dir/out/$_") eq $want{$_}, $_;
@@ -95,11 +95,11 @@ is_deeply [map { unpack 'H*', substr slurp("$dir/out/$_/debuginfo"), 0, 4 }
     '4c/4c448955553144a18069a34e2ad5e1', '4c/4c442955553144a1eb1f03cb7b5573'],
     ['cffaedfe', 'cffaedfe'], 'a fat file is cut';
 my $json = JSON::PP->new;
-sub meta { return $json->decode(slurp("$dir/out/$_[0]/meta")) }
-is_deeply meta($elf),
+sub meta { return $json->decode(slurp("$dir/out/$_[0].meta")) }
+is_deeply meta("$elf/debuginfo"),
     { name => 'libelf.so.debug', arch => 'x86_64', file_format => 'elf' }, 'what a module is';
-is_deeply meta($pdb), { name => 'crash.pdb', arch => 'x86', file_format => 'pdb' }, 'of a PDB';
-is_deeply meta('4c/4c448955553144a18069a34e2ad5e1'),
+is_deeply meta("$pdb/debuginfo"), { name => 'crash.pdb', arch => 'x86', file_format => 'pdb' }, 'of a PDB';
+is_deeply meta('4c/4c448955553144a18069a34e2ad5e1/debuginfo'),
     { name => 'App', arch => 'arm64', file_format => 'macho' }, 'of a slice';
 is slurp("$dir/out/$elf/refs/1.0_A"), '', 'a reference to a bundle is empty';
 is_deeply $json->decode(slurp("$dir/out/bundles/1.0_A")),
@@ -121,7 +121,7 @@ for my $n (1, 2) {
     $ctl->is($ctl->run('sort', '-zz', '-o', "$dir/zstd$n", "$dir/in"), 0, @said, 'packed');
 }
 is system("diff -r '$dir/zstd1' '$dir/zstd2'"), 0, 'equal bytes, too';
-is_deeply [files('zstd1')], [sort keys %want, map { "$_/meta" } keys %modules],
+is_deeply [files('zstd1')], [sort keys %want, map { "$_.meta" } keys %want],
     'no bundle is asked for';
 is_deeply [grep { my $is = qx(zstd -qdc '$dir/zstd1/$_');
     $is ne slurp("$dir/out/$_") } keys %want], [], 'and all unpack to the same';

@@ -321,7 +321,7 @@ static int write_meta(const struct unified_tree *tree,
                       const struct entry *entry)
 {
     struct json_writer w = {0};
-    char below[PATH_MAX];
+    char below[PATH_MAX], file[64];
 
     json_write_open(&w, '{');
     json_write_key(&w, "name");
@@ -331,7 +331,8 @@ static int write_meta(const struct unified_tree *tree,
     json_write_key(&w, "file_format");
     json_write_text(&w, entry->path.format);
     json_write_close(&w, '}');
-    print_below(below, entry->path.id, "meta");
+    snprintf(file, sizeof(file), "%s.meta", unified_word(entry->path.type));
+    print_below(below, entry->path.id, file);
     return write_json(tree, below, &w);
 }
 
@@ -398,11 +399,9 @@ int unified_tree_close(struct unified_tree *tree)
         qsort(tree->entries, tree->count, sizeof(tree->entries[0]), compare);
     }
     for (i = 0; i < tree->count && rc == 0; i++) {
-        if (is_first(tree, i)) {
-            rc = write_meta(tree, &tree->entries[i]);
-            if (rc == 0 && tree->bundle_id != NULL) {
-                rc = write_ref(tree, &tree->entries[i]);
-            }
+        rc = write_meta(tree, &tree->entries[i]);
+        if (rc == 0 && tree->bundle_id != NULL && is_first(tree, i)) {
+            rc = write_ref(tree, &tree->entries[i]);
         }
     }
     if (rc == 0 && tree->bundle_id != NULL) {

@@ -5,7 +5,7 @@
  * (getsentry/symbolicator, crates/symsorter) does:
  *
  *   <2 digits>/<rest of the id>/debuginfo, executable, sourcebundle
- *   <2 digits>/<rest of the id>/meta          {"name", "arch", "file_format"}
+ *   <2 digits>/<rest of the id>/TYPE.meta     {"name", "arch", "file_format"}
  *   <2 digits>/<rest of the id>/refs/<bundle id>   empty
  *   bundles/<bundle id>            {"name", "timestamp", "debug_ids"}
  */
