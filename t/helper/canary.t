@@ -158,6 +158,32 @@ for (1 .. 4) {
 }
 is runs(), 'bad1.pdb bad1.pdb bad1.pdb bad1.pdb', 'is no row of files';
 
+# other kinds that are made of PDBs have the same canary
+{
+    my $maker = $t->write_file('cfi', <<"SH");
+#!/bin/sh
+file=\$(basename "\$1")
+echo "\$file" >>"$dir/transcoder.runs"
+case \$file in bad*) echo "bad stream" >&2; exit 3 ;; esac
+exec "$build/pdb2symcache" --kind cficache "\$1" -o "\$_NT_SYMCACHE_PATH/\$file-v1.0.0.cficache"
+SH
+    chmod 0755, $maker;
+    $t->stop_symcached;
+    remove_tree("$dir/store", "$dir/downloads");
+    runs();
+    my $config = config();
+    $config->{stores}{default}{transcoders} = [{ makes => 'cficache',
+        version => '1.0.0', command => [$maker, '{pdb}'] }];
+    $t->start_symcached($config);
+    for (1 .. 3) {
+        place("bad$_");
+        my $r = $t->helper('GET', "/v1/cficache/default/bad$_.pdb/$id?version=1.0.0&wait=60");
+        is join(' ', $r->{status}, header($r, 'X-Symcache-Reason') // ()),
+            '404 malformed', "a cficache, bad file $_";
+    }
+    is runs(), 'bad1.pdb bad2.pdb bad3.pdb canary.pdb', 'the canary was converted';
+}
+
 # --- the transcoder is broken
 
 start($broken);

@@ -273,10 +273,17 @@ void job_diagnose(struct job *job)
         return;
     }
     if (!choose(job, trust, job->run.canary)) {
-        snprintf(error, sizeof(error),
-                 "failed on different files in a row, and there is no \"%s\" "
-                 "to see whether it works",
-                 job->run.canary->path);
+        if (job->run.canary->path[0] != '\0') {
+            snprintf(error, sizeof(error),
+                     "failed on different files in a row, and there is no "
+                     "\"%s\" to see whether it works",
+                     job->run.canary->path);
+        } else {
+            snprintf(error, sizeof(error),
+                     "failed on different files in a row, and no good file "
+                     "of this kind comes with symcached to see whether it "
+                     "works");
+        }
         job_diagnosed(job, error);
         return;
     }

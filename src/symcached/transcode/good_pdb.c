@@ -17,6 +17,17 @@
 /* From the program's folder: in a build tree, and after "make install". */
 static const char *const folders[] = {"", "../share/ngx_symcache/"};
 
+/* Is a Windows PDB among what files of the kind are made of? */
+static bool made_of_pdb(symcache_kind_e kind)
+{
+    const uint8_t *slot = symcache_kind(kind)->slots;
+
+    while (*slot != SYMCACHE_KINDS && *slot != SYMCACHE_KIND_DEBUGINFO) {
+        slot++;
+    }
+    return *slot == SYMCACHE_KIND_DEBUGINFO;
+}
+
 bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
                    char path[PATH_MAX])
 {
@@ -26,7 +37,8 @@ bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
     char place[64];
     size_t i;
 
-    if (kind != SYMCACHE_KIND_SYMCACHE && !is_portable) {
+    path[0] = '\0';
+    if (!is_portable && !made_of_pdb(kind)) {
         return false;
     }
     (void)symcache_name_parse(name, strlen(name), key);

@@ -108,7 +108,10 @@ static int convert(struct trial *trial)
     symcache_key_t key;
 
     if (!good_pdb_find(trial->transcoder->makes, &key, pdb)) {
-        return fail(pdb, "not found");
+        return pdb[0] != '\0' ? fail(pdb, "not found")
+                              : fail(trial_name(trial->transcoder),
+                                     "no good file of this kind comes with "
+                                     "symcached, so it cannot be tried");
     }
     workdir = workdir_open(trial->store->root);
     if (workdir == NULL || workdir_make(workdir, work) != 0) {
