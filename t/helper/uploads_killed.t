@@ -152,7 +152,7 @@ $m1->wait_until('no other machine has to be told', sub {
 
 # --- the index is made again of the files
 
-system 'rm', '-r', $m1->path('uploads/.index');
+rename $m1->path('uploads/.index'), $m1->path('lost') or die $!;
 $m1->wait_until('a lost index is made again', sub {
     -e $m1->path('uploads/.index/.whole-2') });
 is join(' ', sort grep { !m{/(?:(?:buildid|codeid|debugid|hash)-|\.)} } map { m{^\.index/(.+)} ? $1 : () }

@@ -311,6 +311,25 @@ static void test_clean(void **state)
     assert_false(has("600000025000"));
 }
 
+/* An index that is lost while it is compared with the files is not whole. */
+static void test_whole(void **state)
+{
+    char index[64], lost[64];
+
+    (void)state;
+    snprintf(index, sizeof(index), "%s/.index", root);
+    snprintf(lost, sizeof(lost), "%s/lost", root);
+    index_begin(root);
+    assert_false(index_is_whole(root));
+    assert_int_equal(rename(index, lost), 0);
+    index_keep(root, &(struct symstore_path){.nids = 0});
+    index_set_whole(root);
+    assert_false(index_is_whole(root));
+    index_begin(root);
+    index_set_whole(root);
+    assert_true(index_is_whole(root));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_strange_names),
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_whole),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

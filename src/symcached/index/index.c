@@ -19,6 +19,9 @@
 /* The index was compared with all files; .whole of older releases said so of
  * an index without the ids of profilers. */
 #define WHOLE ".whole-2"
+
+/* The same while that is being done. */
+#define BEGUN ".begun-2"
 #define BUILD_ID "buildid-"
 #define DEBUG_ID "debugid-"
 #define CODE_ID "codeid-"
@@ -358,9 +361,18 @@ bool index_is_whole(const char *root)
     return access(path, F_OK) == 0;
 }
 
+void index_begin(const char *root)
+{
+    (void)make(root, BEGUN);
+}
+
 void index_set_whole(const char *root)
 {
-    (void)make(root, WHOLE);
+    char begun[PATH_MAX], whole[PATH_MAX];
+
+    print_path(begun, root, BEGUN);
+    print_path(whole, root, WHOLE);
+    (void)rename(begun, whole); /* another index has none */
 }
 
 void index_keep(const char *root, const struct symstore_path *place)

@@ -103,8 +103,10 @@ int index_change(const char *root, const struct symstore_path *place,
                  bool is_there);
 
 /* Has it been compared with all files since it was lost, or since an older
- * release wrote it; and now it has. */
+ * release wrote it?  That begins; and now it has been, unless it was lost
+ * meanwhile. */
 bool index_is_whole(const char *root);
+void index_begin(const char *root);
 void index_set_whole(const char *root);
 
 /* Makes the entries of a file that is there, if they are missing. */

@@ -112,6 +112,9 @@ static void run(void *arg)
     if (!index_is_whole(uploads->root)) {
         rules.indexes = true;
     }
+    if (rules.indexes) {
+        index_begin(uploads->root);
+    }
     rules.builds = pass->builds[0] = read_builds(pass, uploads->root);
     retention_pass(uploads->root, &rules, &pass->sum);
     pass->ntry = pass->sum.nfound;
