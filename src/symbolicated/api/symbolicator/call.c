@@ -351,6 +351,7 @@ static void release(struct api_call *api)
     free_modules(&call->images);
     free_modules(&call->sources);
     free_modules(&call->links.round);
+    source_links_clear(&call->links);
     free(call);
 }
 

@@ -43,7 +43,11 @@ static struct symc_string find_text(struct source_links *links,
             return links->is_asked ? text_of(&links->round.modules[i]) : none;
         }
     }
-    if (!links->is_asked && links->count < SOURCE_LINKS_MAX) {
+    if (links->files == NULL) {
+        links->files = calloc(SOURCE_LINKS_MAX, sizeof(links->files[0]));
+    }
+    if (!links->is_asked && links->files != NULL &&
+        links->count < SOURCE_LINKS_MAX) {
         file = &links->files[links->count++];
         memcpy(file->url, url, size + 1);
         file->module = module;
@@ -166,4 +170,11 @@ int source_links_want(struct source_links *links, struct api_round *before)
         }
     }
     return 1;
+}
+
+void source_links_clear(struct source_links *links)
+{
+    free(links->files);
+    links->files = NULL;
+    links->count = 0;
 }

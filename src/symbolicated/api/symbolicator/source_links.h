@@ -28,7 +28,8 @@ struct source_links {
     /* which are followed; NULL: none */
     const struct symbolicator_config *config;
     bool is_asked; /* no more are taken */
-    struct source_link_file files[SOURCE_LINKS_MAX];
+    struct source_link_file *files; /* room for all that are taken; NULL: there
+                                       is none yet, as of most answers */
     size_t count;
     struct api_round round; /* of each of these, when it is asked */
 };
@@ -49,5 +50,8 @@ source_links_of_servers(struct source_links *links,
 /* Wants the files behind a round.  Returns 1 if there are some, 0 if not, or
  * -1 without memory. */
 int source_links_want(struct source_links *links, struct api_round *before);
+
+/* Frees the list; the round is the call's to free. */
+void source_links_clear(struct source_links *links);
 
 #endif
