@@ -380,6 +380,28 @@ static void test_files(void **state)
     free(result.text);
 }
 
+/* A worker that has 1,024 files is used for no further body, as one may add as
+ * many: it has place for 2,048. */
+static void test_held(void **state)
+{
+    struct result result;
+
+    (void)state;
+    run(&result, "h", "ask 1000");
+    assert_int_equal(result.opened, 1000);
+    free(result.text);
+    run(&result, "h", "ask 1020");
+    assert_int_equal(result.opened, 20);
+    free(result.text);
+    run(&result, "h", "ask 2000");
+    assert_int_equal(result.opened, 980);
+    assert_non_null(strstr(result.text, "[1999 1 2 new:content 1999]"));
+    free(result.text);
+    run(&result, "h", "ask 1");
+    assert_int_equal(result.opened, 1);
+    free(result.text);
+}
+
 static void test_rights(void **state)
 {
     expect("m", "open", WORK_ENDED, "no");
@@ -461,6 +483,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_spool),      cmocka_unit_test(test_refuse),
         cmocka_unit_test(test_lost),       cmocka_unit_test(test_hang),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_rights),     cmocka_unit_test(test_mutations),
     };
 
