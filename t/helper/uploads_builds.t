@@ -169,9 +169,8 @@ ok has(20), 'a file of all builds stays';
 ok has(21), 'as does one of an old and a new build';
 ok !has(22), 'a file that was sent again for an old one goes';
 ok has(23), 'a pinned file stays';
-$t->wait_until('an old build goes', sub { builds('topic') eq '' });
+$t->wait_until('an old build goes, and its folder', sub { !-e "$root/.builds/p/topic" });
 ok !has(50), 'with its file';
-ok !-e "$root/.builds/p/topic", 'and its folder';
 is join(' ', map { builds("release-$_") } 1 .. 5), '1 2 3 4 5', 'releases stay';
 is_deeply list('app/nightly/1'), [1, 2], 'as does a build of a branch without a rule';
 like $t->helper_log, qr{clean uploads product=p branch=nightly build=1 removed},

@@ -94,11 +94,12 @@ struct parts {
     const struct parts *above; /* NULL: name is the root */
 };
 
-enum keeping { KEPT, UNUSED, OVER, OF_BUILDS };
+/* YOUNG: its builds go, and it may have come for one that the pass does not
+ * know. */
+enum keeping { KEPT, YOUNG, UNUSED, OVER, OF_BUILDS };
 
 /* What the builds that a file belongs to say about it. */
 static enum builds_fate judge_builds(const struct parts *parts, int fd,
-                                     const struct stat *st,
                                      const struct retention_rules *rules)
 {
     enum builds_fate fate;
@@ -111,8 +112,7 @@ static enum builds_fate judge_builds(const struct parts *parts, int fd,
     }
     fate = builds_judge(rules->builds, path);
     if (fate == BUILDS_DROPPED &&
-        (fgetxattr(fd, SYMCACHE_UPLOAD_LABELLED, NULL, 0) < 0 ||
-         st->st_ctime >= rules->begun)) {
+        fgetxattr(fd, SYMCACHE_UPLOAD_LABELLED, NULL, 0) < 0) {
         return BUILDS_NONE;
     }
     return fate == BUILDS_KEPT && rules->is_try ? BUILDS_NONE : fate;
@@ -132,9 +132,12 @@ static enum keeping judge(const struct parts *parts, int fd,
         (errno != ENODATA && errno != ENOTSUP)) {
         return KEPT;
     }
-    fate = judge_builds(parts, fd, st, rules);
-    if (fate == BUILDS_KEPT || fate == BUILDS_DROPPED) {
-        return fate == BUILDS_KEPT ? KEPT : OF_BUILDS;
+    fate = judge_builds(parts, fd, rules);
+    if (fate == BUILDS_DROPPED) {
+        return st->st_ctime >= rules->begun ? YOUNG : OF_BUILDS;
+    }
+    if (fate == BUILDS_KEPT) {
+        return KEPT;
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
     if ((n > 0 && strtoll(text, NULL, 10) <= (long long)now) ||
@@ -203,6 +206,8 @@ static void look_at(int dir, const struct parts *parts,
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         why = judge(parts, fd, &st, rules);
+        sum->left += why == YOUNG;
+        why = why == YOUNG ? KEPT : why;
         if (why == KEPT && rules->indexes) {
             index_file(parts, fd, &st, true);
         }
