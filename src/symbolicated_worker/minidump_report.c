@@ -45,7 +45,9 @@ static void write_module(struct report *report, size_t i)
     json_write_open(w, '{');
     write_text(w, "type", type_of(&report->dump));
     write_text(w, "code_id", module->code_id);
-    write_text(w, "code_file", module->code_file);
+    if (module->code_file[0] != '\0') {
+        write_text(w, "code_file", module->code_file);
+    }
     if (module->has_debug_id) {
         write_text(w, "debug_id", module->debug_id);
     }

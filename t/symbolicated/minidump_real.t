@@ -57,8 +57,6 @@ $t->start_symbolicated;
 sub comparable {
     my ($answer) = @_;
     for my $module (@{ $answer->{modules} // [] }) {
-        # what answers tell of the files of modules is not the walk's
-        $module->{features} = $module->{features}{has_unwind_info};
         # the peer's source had other names for its folders
         delete $module->{candidates};
     }

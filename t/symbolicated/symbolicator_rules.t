@@ -92,7 +92,13 @@ for (["$plain-1", 'found', "$plain-1"], [uc "$plain-1", 'found', "$plain-1"],
      ["$plain-0", 'missing', $plain], ["$plain-A", 'missing', "$plain-a"],
      ["$plain-", 'missing', undef], ["${plain}1", 'missing', undef],
      ["$guid-1", 'missing', undef], ["$plain-x", 'missing', undef],
-     ['xyz', 'missing', undef], ['', 'missing', undef]) {
+     ['xyz', 'missing', undef], ['', 'missing', undef],
+     # of PDBs of the format 2.0, as Symbolicator 26.8.0 answered
+     ['123456780', 'missing', '12345678'], ['12345678-0', 'missing', '12345678'],
+     ['abcdefabF', 'missing', 'ABCDEFAB-f'], ['abcdefab-F', 'missing', 'ABCDEFAB-f'],
+     ['1234567812345678', 'missing', '12345678-12345678'],
+     ['12345678-', 'missing', undef], ['12345678-123456789', 'missing', undef],
+     ['12345678-g', 'missing', undef], ['12345678', 'missing', undef]) {
     my ($id, $status, $answered) = @$_;
     my $module = module({ %crash, debug_id => $id });
     is_deeply [@$module{qw(debug_status debug_id)}], [$status, $answered],

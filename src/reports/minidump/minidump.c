@@ -37,7 +37,8 @@ static const char *read_header(struct minidump *dump)
     count = get32(dump, dump->data + 8);
     offset = get32(dump, dump->data + 12);
     dump->time = get32(dump, dump->data + 20);
-    if (bytes_at(dump, offset, count * DIRECTORY_ENTRY).data == NULL) {
+    if (count > 0 &&
+        bytes_at(dump, offset, count * DIRECTORY_ENTRY).data == NULL) {
         return "Missing stream directory (heavily truncated minidump?)";
     }
     dump->is_cut = count > MINIDUMP_STREAMS;

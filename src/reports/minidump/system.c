@@ -27,12 +27,15 @@ static const struct {
     enum minidump_os os;
     const char *name;
 } systems[] = {
-    {1, MINIDUMP_WINDOWS, "Windows"},      {2, MINIDUMP_WINDOWS, "Windows"},
-    {3, MINIDUMP_WINDOWS, "Windows"},      {0x8101, MINIDUMP_MACOS, "macOS"},
-    {0x8102, MINIDUMP_IOS, "iOS"},         {0x8201, MINIDUMP_LINUX, "Linux"},
-    {0x8202, MINIDUMP_SOLARIS, "Solaris"}, {0x8203, MINIDUMP_ANDROID,
-                                            "Android"},
-    {0x8204, MINIDUMP_PS3, "PS3"},         {0x8205, MINIDUMP_NACL, "NaCl"},
+    {2, MINIDUMP_WINDOWS, "Windows"},
+    {3, MINIDUMP_WINDOWS, "Windows"},
+    {0x8101, MINIDUMP_MACOS, "macOS"},
+    {0x8102, MINIDUMP_IOS, "iOS"},
+    {0x8201, MINIDUMP_LINUX, "Linux"},
+    {0x8202, MINIDUMP_SOLARIS, "Solaris"},
+    {0x8203, MINIDUMP_ANDROID, "Android"},
+    {0x8204, MINIDUMP_PS3, "PS3"},
+    {0x8205, MINIDUMP_NACL, "NaCl"},
 };
 
 const char *minidump_os_name(enum minidump_os os)

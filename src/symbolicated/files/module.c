@@ -66,8 +66,15 @@ static bool verify(struct module *module, char *error, size_t size)
            type->verify(&module->reader, error, size) == SYMC_SOUND;
 }
 
+/* Is the module's file made of one whose name ends with ".pdb"? */
+static bool is_of_pdb(const struct module *module)
+{
+    return strstr(module->path, ".pdb/") != NULL;
+}
+
 /* A PDB has debug information also if it has public symbols only, as
- * Symbolicator counts; a program has its symbols without it. */
+ * Symbolicator counts; a program and Breakpad's text have symbols without
+ * it. */
 static void read_provenance(struct module *module, int fd)
 {
     char extent[12] = "";
@@ -78,7 +85,7 @@ static void read_provenance(struct module *module, int fd)
     if (sscanf(module->source, "%*s %11s %*d %x", extent, &module->features) ==
             2 &&
         (module->features & ~SYMCACHE_HAS_LINKS) != 0 &&
-        strcmp(extent, "publics") == 0) {
+        strcmp(extent, "publics") == 0 && is_of_pdb(module)) {
         module->features |= SYMCACHE_HAS_DEBUG;
     }
     module->source[strcspn(module->source, " ")] = '\0';

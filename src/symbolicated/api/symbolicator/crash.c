@@ -315,38 +315,37 @@ static void count_walk(struct crash_call *call)
     call->api.walk = &call->walk;
 }
 
-/* Finds the answer's module at the address of a question's; or NULL. */
+/* Finds the answer's module at the address of a question's; or NULL.  *at is
+ * where the last one was: both lists have the same order. */
 static struct symbolicator_result *
-result_at(const struct symbolicator_call *answer, uint64_t address)
+result_at(const struct symbolicator_call *answer, uint64_t address, size_t *at)
 {
-    size_t i;
+    size_t i, n = answer->request.nmodules;
 
-    for (i = 0; i < answer->request.nmodules; i++) {
-        if (answer->request.modules[i].image_addr == address) {
-            return &answer->results[i];
+    for (i = 0; i < n; i++, *at = (*at + 1) % n) {
+        if (answer->request.modules[*at].image_addr == address) {
+            return &answer->results[*at];
         }
     }
     return NULL;
 }
 
-/* Candidates tell of CFI, too. */
+/* What a module has, and its candidates, are also those of its CFI. */
 static void take_cfi(struct crash_call *call)
 {
     const struct symbolicator_call *question;
     const struct api_module *module;
     struct symbolicator_result *result;
-    size_t i, k;
+    size_t i, k, at = 0;
 
-    if (call->answer->api.attempts != API_ATTEMPTS_OF_ALL) {
-        return;
-    }
     for (i = 0; i < call->nquestions; i++) {
         question = call->questions[i];
         for (k = 0; k < question->api.first.nmodules; k++) {
             module = &question->api.first.modules[k];
             result = result_at(
                 call->answer,
-                question->request.modules[question->wanted[k]].image_addr);
+                question->request.modules[question->wanted[k]].image_addr,
+                &at);
             if (result != NULL && module->key.kind == SYMCACHE_KIND_CFICACHE) {
                 result->cfi[module->key.id_type == SYMCACHE_ID_PE] = module;
             }

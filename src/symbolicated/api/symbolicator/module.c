@@ -28,6 +28,21 @@ static unsigned guess_features(const struct symbolicator_result *result)
            (result->is_image != is_x86 ? SYMCACHE_HAS_UNWIND : 0);
 }
 
+/* The properties of the files by which stacks were walked. */
+static unsigned cfi_features(const struct symbolicator_result *result)
+{
+    unsigned features = SYMCACHE_HAS_UNWIND;
+    size_t i;
+
+    for (i = 0; i < sizeof(result->cfi) / sizeof(result->cfi[0]); i++) {
+        if (result->cfi[i] != NULL &&
+            result->cfi[i]->state == API_MODULE_FOUND) {
+            features |= result->cfi[i]->features;
+        }
+    }
+    return features;
+}
+
 void symbolicator_features_write(struct json_writer *w,
                                  const struct symbolicator_result *result,
                                  bool has_cfi, bool has_sources)
@@ -39,12 +54,15 @@ void symbolicator_features_write(struct json_writer *w,
         features = result->features & ~SYMCACHE_HAS_LINKS;
         features = features != 0 ? features : guess_features(result);
     }
+    if (has_cfi) {
+        features |= cfi_features(result);
+    }
     json_write_key(w, "features");
     json_write_open(w, '{');
     json_write_key(w, "has_debug_info");
     json_write_bool(w, (features & SYMCACHE_HAS_DEBUG) != 0);
     json_write_key(w, "has_unwind_info");
-    json_write_bool(w, has_cfi || (features & SYMCACHE_HAS_UNWIND) != 0);
+    json_write_bool(w, (features & SYMCACHE_HAS_UNWIND) != 0);
     json_write_key(w, "has_symbols");
     json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
     json_write_key(w, "has_sources");
@@ -75,6 +93,17 @@ static void write_debug_id(struct json_writer *w,
     if (module->age != 0) {
         snprintf(text + n, sizeof(text) - n, "-%x", module->age);
     }
+    json_write_key(w, "debug_id");
+    json_write_text(w, text);
+}
+
+static void write_pdb20_id(struct json_writer *w,
+                           const struct symbolicator_module *module)
+{
+    char text[20];
+
+    snprintf(text, sizeof(text), module->age != 0 ? "%08X-%x" : "%08X",
+             module->signature, module->age);
     json_write_key(w, "debug_id");
     json_write_text(w, text);
 }
@@ -145,6 +174,8 @@ void symbolicator_module_write(struct json_writer *w,
     pass(w, json, "code_file", module->code_file);
     if (module->has_debug_id) {
         write_debug_id(w, module);
+    } else if (module->has_pdb20_id) {
+        write_pdb20_id(w, module);
     }
     pass(w, json, "debug_file", module->debug_file);
     pass(w, json, "debug_checksum", module->debug_checksum);

@@ -371,6 +371,29 @@ static void normalize_code_id(struct json *json, uint32_t value)
     v->size = n;
 }
 
+/* "12345678-a", with or without the hyphen, as the debugid crate reads it: 8
+ * digits of the signature, and 1 to 8 of the age. */
+static bool read_pdb20_id(struct symbolicator_module *module, const char *p,
+                          size_t size)
+{
+    char digits[17];
+    size_t n = size > 8 && p[8] == '-' ? 9 : 8;
+
+    if (size <= n || size - n > 8) {
+        return false;
+    }
+    memcpy(digits, p, 8);
+    memcpy(digits + 8, p + n, size - n);
+    digits[8 + size - n] = '\0';
+    if (strspn(digits, "0123456789abcdefABCDEF") != 8 + size - n) {
+        return false;
+    }
+    module->age = (uint32_t)strtoul(digits + 8, NULL, 16);
+    digits[8] = '\0';
+    module->signature = (uint32_t)strtoul(digits, NULL, 16);
+    return true;
+}
+
 static bool parse_module(struct symbolicator_request *request,
                          struct schema_walk *walk, uint32_t value,
                          struct symbolicator_module *module)
@@ -401,6 +424,10 @@ static bool parse_module(struct symbolicator_request *request,
         module->has_debug_id = symcache_debug_id_read(
             json_text(json, module->debug_id),
             json->values[module->debug_id].size, module->guid, &module->age);
+        module->has_pdb20_id =
+            !module->has_debug_id &&
+            read_pdb20_id(module, json_text(json, module->debug_id),
+                          json->values[module->debug_id].size);
     }
     if (found[MODULE_IMAGE_ADDR] != 0) {
         schema_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);

@@ -75,10 +75,13 @@ struct symbolicator_module {
     uint64_t image_size;
     bool has_size;
     bool has_debug_id; /* one that is valid */
+    bool has_pdb20_id; /* one of a PDB 2.0: signature and age; such files are
+                        * not read */
     bool is_used;      /* owns a frame */
     bool is_dotnet;    /* has methods and IL offsets, and no addresses */
     uint8_t guid[16];
     uint32_t age;
+    uint32_t signature;
 };
 
 struct symbolicator_request {
