@@ -218,7 +218,7 @@ is_deeply $got->{scraping_attempts}, [map { { url => $_, status => 'success' } }
     $url, "$url.map"], 'which are told';
 my $frame = $got->{stacktraces}[0]{frames}[0];
 is $frame->{data}{resolved_with}, 'scraping', 'how';
-like $frame->{data}{sourcemap_origin}{individual_file},
+like $frame->{data}{sourcemap_origin}{scraped_file},
     qr/^\Q$url\E\.map#\d+$/, 'from which hour';
 my $n = () = $web->requests;
 of_web($url);

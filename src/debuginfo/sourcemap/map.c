@@ -149,12 +149,14 @@ static int read_ignored(struct sourcemap *map, uint32_t object,
 {
     uint64_t number;
     uint32_t i, list;
+    bool is_standard;
     const struct json *json = &map->json;
 
     list = sourcemap_member(json, object, "ignoreList", JSON_ARRAY, failure);
     if (failure->code != FAILURE_NONE) {
         return -1;
     }
+    is_standard = list != 0;
     if (list == 0) {
         list = json_member(json, object, "x_google_ignoreList");
     }
@@ -162,9 +164,14 @@ static int read_ignored(struct sourcemap *map, uint32_t object,
         return 0;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        if (json_integer(json, i, &number) == JSON_INTEGER_POSITIVE &&
-            number < map->num_sources) {
-            map->sources[number].is_ignored = true;
+        if (json_integer(json, i, &number) == JSON_INTEGER_POSITIVE) {
+            if (number < map->num_sources) {
+                map->sources[number].is_ignored = true;
+            }
+        } else if (is_standard) {
+            return failure_set(failure, FAILURE_DAMAGED,
+                               "is not a source map: \"ignoreList\" has "
+                               "something that is no index");
         }
     }
     return 0;
@@ -221,6 +228,50 @@ int sourcemap_read_plain(struct sourcemap *map, uint32_t object,
                          : 0;
 }
 
+/* Does a text have the digits of a debug id? */
+static bool is_debug_id(struct symc_string text)
+{
+    size_t i, digits = 0;
+
+    for (i = 0; i < text.size; i++) {
+        if (strchr("0123456789abcdefABCDEF", text.data[i]) != NULL &&
+            text.data[i] != '\0') {
+            digits++;
+        } else if (text.data[i] != '-') {
+            return false;
+        }
+    }
+    return digits > 8;
+}
+
+/* Members that have no effect here, but a type by which Symbolicator refuses
+ * a map. */
+static void check_types(const struct json *json, uint32_t object,
+                        struct failure *failure)
+{
+    static const char *const ids[] = {"debugId", "debug_id"};
+    uint32_t value;
+    uint64_t number;
+    size_t i;
+
+    value = sourcemap_member(json, object, "version", JSON_NUMBER, failure);
+    if (value != 0 &&
+        (json_integer(json, value, &number) != JSON_INTEGER_POSITIVE ||
+         number > UINT32_MAX)) {
+        failure_set(failure, FAILURE_DAMAGED,
+                    "is not a source map: \"version\" is no version");
+    }
+    (void)sourcemap_member(json, object, "rangeMappings", JSON_STRING,
+                           failure);
+    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        value = sourcemap_member(json, object, ids[i], JSON_STRING, failure);
+        if (value != 0 && !is_debug_id(text_of(json, value))) {
+            failure_set(failure, FAILURE_DAMAGED,
+                        "is not a source map: \"%s\" is no debug id", ids[i]);
+        }
+    }
+}
+
 int sourcemap_read_object(struct sourcemap *map, uint32_t object,
                           unsigned depth, struct failure *failure)
 {
@@ -230,6 +281,7 @@ int sourcemap_read_object(struct sourcemap *map, uint32_t object,
         return failure_set(failure, FAILURE_DAMAGED,
                            "is not a source map: no JSON object");
     }
+    check_types(&map->json, object, failure);
     sections =
         sourcemap_member(&map->json, object, "sections", JSON_ARRAY, failure);
     if (failure->code != FAILURE_NONE) {
@@ -260,7 +312,7 @@ static size_t protection(const char *text, size_t size)
     return p == end ? SIZE_MAX : (size_t)(p - text);
 }
 
-/* The name of the standard wins; a value that is not a text is ignored. */
+/* The name of the standard wins. */
 static void read_debug_id(struct sourcemap *map)
 {
     uint32_t id = json_member(&map->json, 0, "debugId");

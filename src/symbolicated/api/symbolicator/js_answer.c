@@ -92,7 +92,13 @@ static void write_origin(struct json_writer *w,
         write_bundled(w, module);
     } else {
         json_write_open(w, '{');
-        write_member(w, "individual_file", module->map->uri);
+        write_member(w,
+                     module->map->resolved_with != NULL &&
+                             strcmp(module->map->resolved_with, "scraping") ==
+                                 0
+                         ? "scraped_file"
+                         : "individual_file",
+                     module->map->uri);
         json_write_close(w, '}');
     }
 }
@@ -223,11 +229,13 @@ static int compare_texts(struct symc_string a, struct symc_string b)
     return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
 }
 
-/* What an error has a column for, if the frame has none. */
+/* Without a column, an error has null, or 0 if there is a map. */
 static uint64_t column_of(const struct error *e)
 {
-    return e->frame->members[JS_COLNO] != 0 ? (uint64_t)e->frame->column + 1
-                                            : 0;
+    if (e->frame->members[JS_COLNO] != 0) {
+        return (uint64_t)e->frame->column + 1;
+    }
+    return e->place->module != NULL ? 1 : 0;
 }
 
 static int compare(const void *a, const void *b)
