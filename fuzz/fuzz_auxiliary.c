@@ -49,6 +49,8 @@ static void try_symbols(const uint8_t *data, size_t size)
 static void try_lines(const uint8_t *data, size_t size)
 {
     char error[200] = "";
+    size_t id_size;
+    const char *id = line_mapping_id(data, size, &id_size);
     struct line_mapping *mapping =
         line_mapping_open(data, size, error, sizeof(error));
     const char *path = (const char *)data + 2;
@@ -57,6 +59,9 @@ static void try_lines(const uint8_t *data, size_t size)
     const struct symc_source *source;
     uint32_t line, i;
 
+    if (id != NULL && memchr(id, '"', id_size) != NULL) {
+        abort();
+    }
     if (mapping == NULL) {
         refused(error);
         return;

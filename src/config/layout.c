@@ -12,7 +12,8 @@
 #include "uploads.h"
 
 /* Formats that only uploads have, where they are a symbol store. */
-#define FORMATS_UPLOADED (1u << FORMAT_SYMBFILE | 1u << FORMAT_PROGUARD)
+#define FORMATS_UPLOADED                                                      \
+    (1u << FORMAT_SYMBFILE | 1u << FORMAT_PROGUARD | FORMATS_AUXILIARY)
 
 /* Formats of symbol servers: neither text, nor those above. */
 #define FORMATS_SERVED                                                        \
@@ -123,7 +124,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_BUILD_ID:
         return 1u << FORMAT_ELF;
     case LAYOUT_UNIFIED:
-        return FORMATS_SERVED | 1u << FORMAT_PROGUARD;
+        return FORMATS_SERVED | 1u << FORMAT_PROGUARD | FORMATS_AUXILIARY;
     case LAYOUT_SYMBFILE:
         return 1u << FORMAT_SYMBFILE;
     case LAYOUT_SLASHSYMBOLS:
@@ -153,7 +154,7 @@ static bool is_upload_store(const struct source_config *source)
 unsigned config_source_formats(const struct source_config *source)
 {
     if (source->type != NULL && source->type->has_list) {
-        return FORMATS_ALL & ~(1u << FORMAT_SYMBFILE);
+        return (FORMATS_ALL & ~(1u << FORMAT_SYMBFILE)) | FORMATS_AUXILIARY;
     }
     if (source->type != NULL && source->type->has_urls) {
         return 1u << FORMAT_SOURCEBUNDLE;
@@ -263,6 +264,10 @@ bool config_source_has_key(const struct source_config *source,
         key->kind == SYMCACHE_KIND_PROGUARDCACHE) {
         return key->id_type == SYMCACHE_ID_DEBUG &&
                (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
+    }
+    if (symcache_kind_is_auxiliary((symcache_kind_e)key->kind)) {
+        return layout == LAYOUT_UNIFIED ||
+               (key->id_type == SYMCACHE_ID_DEBUG && is_upload_store(source));
     }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:

@@ -18,6 +18,9 @@ static const char *const names[] = {
     [FORMAT_SOURCEBUNDLE] = "sourcebundle",
     [FORMAT_PROGUARD] = "proguard",
     [FORMAT_ANY] = "any",
+    [FORMAT_UUIDMAP] = "uuidmap",
+    [FORMAT_BCSYMBOLMAP] = "bcsymbolmap",
+    [FORMAT_IL2CPP] = "il2cpp",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -123,6 +126,12 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_SOURCEBUNDLE;
     case SYMCACHE_KIND_MAPPING:
         return 1u << FORMAT_PROGUARD;
+    case SYMCACHE_KIND_UUIDMAP:
+        return 1u << FORMAT_UUIDMAP;
+    case SYMCACHE_KIND_BCSYMBOLMAP:
+        return 1u << FORMAT_BCSYMBOLMAP;
+    case SYMCACHE_KIND_IL2CPP:
+        return 1u << FORMAT_IL2CPP;
     case SYMCACHE_KIND_SOURCE:
     case SYMCACHE_KIND_FILE:
         return 1u << FORMAT_ANY;

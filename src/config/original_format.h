@@ -21,13 +21,19 @@ enum original_format {
     FORMAT_SYMBFILE,
     FORMAT_SOURCEBUNDLE,
     FORMAT_PROGUARD, /* a mapping */
-    FORMAT_ANY /* a file that nothing is known of but its path */
+    FORMAT_ANY,      /* a file that nothing is known of but its path */
+    /* files that say what names and lines of debug files mean */
+    FORMAT_UUIDMAP,
+    FORMAT_BCSYMBOLMAP,
+    FORMAT_IL2CPP
 };
-#define FORMATS 11
+#define FORMATS 14
 
 /* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
  * files. */
 #define FORMATS_ALL ((1u << FORMAT_ANY) - 1)
+#define FORMATS_AUXILIARY                                                     \
+    (1u << FORMAT_UUIDMAP | 1u << FORMAT_BCSYMBOLMAP | 1u << FORMAT_IL2CPP)
 
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \

@@ -121,7 +121,7 @@ static int read_input(struct config_reader *r, const cJSON *item,
         return -1;
     }
     format = config_format_find(text);
-    if (format < 0 || format == FORMAT_ANY) {
+    if (format < 0 || !(FORMATS_ALL & 1u << format)) {
         return config_error(r, item, "must be " CONFIG_FORMAT_NAMES);
     }
     if (*inputs & 1u << format) {

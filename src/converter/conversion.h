@@ -26,6 +26,7 @@ struct conversion {
     const char *image; /* path of the image of a PDB, or NULL */
     const char *dwp;   /* path of a package of split DWARF, or of a folder with
                         * its files; or NULL: looked for beside the input */
+    const char *uuid_map;     /* path of that of a dSYM, or NULL */
     const char *symbol_map;   /* path of a BCSymbolMap, or NULL */
     const char *line_mapping; /* path of that of il2cpp, or NULL */
     bool is_strict;  /* refuses all that the "symbolic" library refuses */

@@ -163,6 +163,26 @@ static int take_option(struct conversion *c, char **arg, int left)
     return 0;
 }
 
+/* Takes the files beside the input that symcached has found. */
+static void take_seconds(struct conversion *c)
+{
+    const struct {
+        const char *variable;
+        const char **path;
+    } seconds[] = {{"PDB2SYMCACHE_SECOND", &c->altlink},
+                   {"PDB2SYMCACHE_SECOND", &c->image},
+                   {"PDB2SYMCACHE_UUID_MAP", &c->uuid_map},
+                   {"PDB2SYMCACHE_SYMBOL_MAP", &c->symbol_map},
+                   {"PDB2SYMCACHE_LINE_MAPPING", &c->line_mapping}};
+    size_t i;
+
+    for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        if (*seconds[i].path == NULL) {
+            *seconds[i].path = getenv(seconds[i].variable);
+        }
+    }
+}
+
 /* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct conversion *c)
 {
@@ -196,12 +216,7 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         is_work = getenv("PDB2SYMCACHE_WORK");
         c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
         c->makes_tree = c->is_durable;
-        if (c->altlink == NULL) {
-            c->altlink = getenv("PDB2SYMCACHE_SECOND");
-        }
-        if (c->image == NULL) {
-            c->image = getenv("PDB2SYMCACHE_SECOND");
-        }
+        take_seconds(c);
         addresses = getenv("PDB2SYMCACHE_ADDRESSES");
         c->has_file_addresses =
             addresses != NULL && strcmp(addresses, "file") == 0;

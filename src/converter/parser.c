@@ -428,6 +428,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     if (result.note[0] == '\0') {
         memcpy(result.note, note, sizeof(note));
     }
+    transform_note(&supplement, result.note, sizeof(result.note));
     return write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE
                                                              : FAILURE_IO;
 }

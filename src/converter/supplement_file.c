@@ -284,6 +284,9 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
 {
     struct elf_altlink link;
 
+    if (c->uuid_map != NULL) {
+        (void)map_file(c->uuid_map, &s->uuid_map);
+    }
     if (c->symbol_map != NULL) {
         (void)map_file(c->symbol_map, &s->symbol_map);
     }

@@ -20,6 +20,14 @@
  * or arm64 is in the image of its module. */
 #define IMAGE_NOTE "there are no STACK records without the image of the module"
 
+/* The notes of a dSYM whose names Apple has hidden: without its UUID map, and
+ * with that, which has the UUID of the symbol map that is missing. */
+#define HIDDEN_NOTE "names are hidden, and there is no UUID map"
+#define SYMBOL_MAP_NOTE "names are hidden, and missing is the BCSymbolMap "
+
+/* The note of lines of C++ that was made of C#. */
+#define IL2CPP_NOTE "lines are those of C++ that il2cpp has made of C#"
+
 /* The note of a conversion for which files of split DWARF are missing. */
 #define SPLIT_NOTE "functions are missing of split DWARF, of which the file "
 
@@ -44,7 +52,9 @@ struct supplement {
      * in text order; or NULL. */
     const uint8_t *wanted_id;
 
-    /* A BCSymbolMap and a line mapping of il2cpp, or NULL; what they do. */
+    /* A UUID map, a BCSymbolMap and a line mapping of il2cpp, or NULL; what
+     * they do. */
+    struct supplement_file uuid_map;
     struct supplement_file symbol_map;
     struct supplement_file line_mapping;
     const struct symc_transform *transform;

@@ -52,6 +52,12 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       { SYMCACHE_KIND_SOURCE, SYMCACHE_KINDS }, 0, 0 },
     { SYMCACHE_KIND_TEXT("msfz"), SYMCACHE_DEBUG, ".msfz",
       SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("uuidmap"), SYMCACHE_DEBUG, ".uuidmap",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("bcsymbolmap"), SYMCACHE_DEBUG, ".bcsymbolmap",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("il2cpp"), SYMCACHE_DEBUG | SYMCACHE_BUILD, ".il2cpp",
+      SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("sourcecache"), SYMCACHE_DEBUG | SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
       SYMCACHE_HAS_SOURCES | SYMCACHE_HAS_LINKS, 0 },
@@ -148,6 +154,13 @@ symcache_kind_is_original(symcache_kind_e kind)
 {
     return symcache_kinds[kind].end != NULL
            && symcache_kinds[kind].slots[0] == SYMCACHE_KINDS;
+}
+
+int
+symcache_kind_is_auxiliary(symcache_kind_e kind)
+{
+    return kind == SYMCACHE_KIND_UUIDMAP || kind == SYMCACHE_KIND_BCSYMBOLMAP
+           || kind == SYMCACHE_KIND_IL2CPP;
 }
 
 int

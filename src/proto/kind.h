@@ -54,6 +54,12 @@ typedef enum {
     SYMCACHE_KIND_JSCACHE,       /* "jscache": of a script and its map */
     SYMCACHE_KIND_MSFZ,          /* "msfz": the compressed PDB of which that
                                     beside it was expanded */
+    SYMCACHE_KIND_UUIDMAP,       /* "uuidmap": of a dSYM made of bitcode, which
+                                    has the id of its symbol map */
+    SYMCACHE_KIND_BCSYMBOLMAP,   /* "bcsymbolmap": the names that Apple hides in
+                                    builds from bitcode */
+    SYMCACHE_KIND_IL2CPP,        /* "il2cpp": lines of C# for those of the C++
+                                    that Unity makes of it */
     SYMCACHE_KIND_SOURCECACHE,   /* "sourcecache": texts of source files */
     SYMCACHE_KIND_BREAKPAD,      /* "breakpad": Breakpad's text, made of an
                                     original; "sym" is one that a source has */
@@ -121,6 +127,12 @@ int symcache_kind_supported(symcache_kind_e kind);
 
 /* Returns 1 if files of this kind are originals, of which nothing is made. */
 int symcache_kind_is_original(symcache_kind_e kind);
+
+/*
+ * Returns 1 if files of this kind have names or lines of another file, or say
+ * what these are.  The name in their keys is the text of the kind.
+ */
+int symcache_kind_is_auxiliary(symcache_kind_e kind);
 
 /* Returns 1 if files of this kind are debug information, or made of it. */
 int symcache_kind_is_debuginfo(symcache_kind_e kind);

@@ -153,7 +153,8 @@ static void texts_of_kinds(void **state)
     static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
                                   "sym",      "debuginfo",  "executable",
                                   "sourcebundle", "source", "section",
-                                  "symbfile", "jscache", "msfz",
+                                  "symbfile", "jscache", "msfz", "uuidmap",
+                                  "bcsymbolmap", "il2cpp",
                                   "sourcecache", "breakpad", "mapping",
                                   "proguardcache", "file"};
     symcache_kind_e kind;

@@ -12,6 +12,7 @@
 
 #define FAR 50 /* lines below a mark that it still counts for */
 #define VALUES_MAX 100000000
+#define DEBUG_ID "\"__debug-id__\""
 
 struct mark {
     uint32_t cpp_line;
@@ -35,6 +36,29 @@ struct line_mapping {
     struct symc_source *sources;
     size_t num_sources, source_room;
 };
+
+bool line_mapping_sniff(const uint8_t *data, size_t size)
+{
+    return size > 0 && data[0] == '{' &&
+           memmem(data, size, DEBUG_ID, sizeof(DEBUG_ID) - 1) != NULL;
+}
+
+const char *line_mapping_id(const uint8_t *data, size_t size, size_t *length)
+{
+    const char *at = memmem(data, size, DEBUG_ID, sizeof(DEBUG_ID) - 1);
+    const char *end = (const char *)data + size, *close = NULL;
+
+    if (at != NULL) {
+        at += sizeof(DEBUG_ID) - 1;
+        at = memchr(at, '"', (size_t)(end - at));
+    }
+    if (at != NULL) {
+        at++;
+        close = memchr(at, '"', (size_t)(end - at));
+    }
+    *length = close != NULL ? (size_t)(close - at) : 0;
+    return close != NULL ? at : NULL;
+}
 
 void line_mapping_close(struct line_mapping *mapping)
 {

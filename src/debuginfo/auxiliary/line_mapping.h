@@ -21,6 +21,12 @@
 
 struct line_mapping;
 
+/* Is it one, as sentry-cli writes it: with the ids of its debug files? */
+bool line_mapping_sniff(const uint8_t *data, size_t size);
+
+/* Finds the first of these ids, a text of *length bytes; or NULL. */
+const char *line_mapping_id(const uint8_t *data, size_t size, size_t *length);
+
 /* Reads one.  Returns NULL with a sentence in error. */
 struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
                                        char *error, size_t error_size);

@@ -97,16 +97,29 @@ static bool read_number(const char *p, size_t size, uint32_t *number)
     return true;
 }
 
+/* Reads the number of a hidden text. */
+static bool read_hidden(const char *text, uint32_t size, uint32_t *number)
+{
+    size_t hidden = sizeof(HIDDEN) - 1;
+
+    return size > hidden && memcmp(text, HIDDEN, hidden) == 0 &&
+           text[size - 1] == '_' &&
+           read_number(text + hidden, size - hidden - 1, number);
+}
+
+bool symbol_map_hides(const char *text, uint32_t size)
+{
+    uint32_t number;
+
+    return read_hidden(text, size, &number);
+}
+
 bool symbol_map_resolve(const struct symbol_map *map, const char **text,
                         uint32_t *size)
 {
-    size_t hidden = sizeof(HIDDEN) - 1;
     uint32_t number, next;
 
-    if (*size <= hidden || memcmp(*text, HIDDEN, hidden) != 0 ||
-        (*text)[*size - 1] != '_' ||
-        !read_number(*text + hidden, *size - hidden - 1, &number) ||
-        number >= map->count) {
+    if (!read_hidden(*text, *size, &number) || number >= map->count) {
         return false;
     }
     *size = line_at(map, map->lines[number], &next);

@@ -30,6 +30,9 @@ int symbol_map_open(struct symbol_map *map, const uint8_t *data, size_t size,
                     char *error, size_t error_size);
 void symbol_map_close(struct symbol_map *map);
 
+/* Is a text "__hidden#N_" and nothing else? */
+bool symbol_map_hides(const char *text, uint32_t size);
+
 /* Replaces a text that is "__hidden#N_" and nothing else by name N.  Returns
  * false, and leaves it alone, if it is another text or there is no such name.
  */

@@ -6,23 +6,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "line_mapping.h"
 #include "symbol_map.h"
+#include "uuid_map.h"
+
+/* Unity's generated files lie below such a folder, and its own below another
+ * one with that in its name. */
+#define IL2CPP "il2cpp"
 
 struct files {
     struct symbol_map symbols;
     struct line_mapping *lines;
     char *path; /* room for that of a source */
     size_t room;
+    bool has_hidden; /* names were written that no map resolves */
+    bool has_il2cpp;
 };
 
 static void replace_text(void *arg, const char **text, uint32_t *size)
 {
-    const struct files *files = arg;
+    struct files *files = arg;
 
-    (void)symbol_map_resolve(&files->symbols, text, size);
+    if (!symbol_map_resolve(&files->symbols, text, size) &&
+        symbol_map_hides(*text, *size)) {
+        files->has_hidden = true;
+    }
+}
+
+static void see_path(void *arg, const char *text, uint32_t size)
+{
+    struct files *files = arg;
+    size_t i;
+
+    for (i = 0; !files->has_il2cpp && i + sizeof(IL2CPP) - 1 <= size; i++) {
+        files->has_il2cpp =
+            strncasecmp(text + i, IL2CPP, sizeof(IL2CPP) - 1) == 0;
+    }
 }
 
 static struct symc_string part(struct files *files,
@@ -54,13 +76,48 @@ replace_line(void *arg, const struct symc_source *source, uint32_t *line)
                : NULL;
 }
 
+static struct files files; /* of the one conversion */
+
+void transform_note(const struct supplement *s, char *note, size_t size)
+{
+    const struct supplement_file *map = &s->uuid_map;
+    uint8_t uuid[16];
+    char why[160];
+    size_t n = strlen(note), i;
+
+    if (s->is_like_symbolic) {
+        return;
+    }
+    if (files.has_hidden && s->symbol_map.data == NULL) {
+        n += (size_t)snprintf(note + n, size - n, "%s", n > 0 ? "; " : "");
+        if (map->data == NULL ||
+            uuid_map_read(map->data, map->size, uuid, why, sizeof(why)) != 0) {
+            snprintf(note + n, size - n, "%s%s%.100s", HIDDEN_NOTE,
+                     map->data == NULL ? "" : ": it ",
+                     map->data == NULL ? "" : why);
+        } else {
+            n += (size_t)snprintf(note + n, size - n, SYMBOL_MAP_NOTE);
+            for (i = 0; i < sizeof(uuid) && n + 3 <= size; i++) {
+                n += (size_t)snprintf(note + n, size - n, "%02x", uuid[i]);
+            }
+        }
+        n = strlen(note);
+    }
+    if (files.has_il2cpp && s->line_mapping.data == NULL) {
+        snprintf(note + n, size - n, "%s%s", n > 0 ? "; " : "", IL2CPP_NOTE);
+    }
+}
+
 bool transform_take(struct supplement *s, char *error, size_t size)
 {
-    static struct files files;
     static struct symc_transform transform;
     char why[160];
     bool is_good = true;
 
+    if (!s->is_like_symbolic) {
+        transform.text = replace_text;
+        transform.see = see_path;
+    }
     if (s->symbol_map.data != NULL) {
         if (symbol_map_open(&files.symbols, s->symbol_map.data,
                             s->symbol_map.size, why, sizeof(why)) == 0) {

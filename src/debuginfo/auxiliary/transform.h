@@ -17,4 +17,9 @@
  */
 bool transform_take(struct supplement *supplement, char *error, size_t size);
 
+/* Adds to a note what is missing of the names and lines that were written, as
+ * supplement.h has it. */
+void transform_note(const struct supplement *supplement, char *note,
+                    size_t size);
+
 #endif

@@ -222,6 +222,11 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
         return check_use(list, key, text); /* its place identifies the
                                               module */
     }
+    if (1u << list->format & FORMATS_AUXILIARY) {
+        return symcache_kind_is_auxiliary((symcache_kind_e)key->kind)
+                   ? check_use(list, key, text) /* the same */
+                   : say(text, IDENTITY_ANOTHER, "no debug file");
+    }
     if (list->format == FORMAT_PROGUARD) {
         return key->id_type == SYMCACHE_ID_DEBUG
                    ? check_use(list, key, text) /* the same */

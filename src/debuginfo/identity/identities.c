@@ -4,6 +4,7 @@
 #include "identity.h"
 
 #include <string.h>
+#include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
@@ -210,6 +211,35 @@ static size_t read_proguard(const struct input *in, struct file_identity *id)
     return 1;
 }
 
+/* Its path identifies it: the UUID in it is that of the symbol map. */
+static size_t read_uuidmap(const struct input *in, struct file_identity *id)
+{
+    uint8_t uuid[16];
+
+    return uuid_map_read(in->data, in->size, uuid, in->error,
+                         in->error_size) == 0
+               ? 1
+               : 0;
+}
+
+/* Only its path identifies it. */
+static size_t read_bcsymbolmap(const struct input *in,
+                               struct file_identity *id)
+{
+    return 1;
+}
+
+static size_t read_il2cpp(const struct input *in, struct file_identity *id)
+{
+    size_t n;
+    const char *text = line_mapping_id(in->data, in->size, &n);
+
+    if (text != NULL && !symcache_debug_id_read(text, n, id->guid, &id->age)) {
+        memset(id->guid, 0, sizeof(id->guid));
+    }
+    return 1;
+}
+
 /* The server identifies it; the file contains no identity. */
 static size_t read_any(const struct input *in, struct file_identity *id)
 {
@@ -232,6 +262,15 @@ static bool sniff_pe(const uint8_t *data, size_t size)
     return size > 2 && memcmp(data, "MZ", 2) == 0;
 }
 
+/* Other property lists are of something else. */
+static bool sniff_uuidmap(const uint8_t *data, size_t size)
+{
+    static const char key[] = "DBGOriginalUUID";
+
+    return uuid_map_sniff(data, size) &&
+           memmem(data, size, key, sizeof(key) - 1) != NULL;
+}
+
 static const struct {
     bool (*sniff)(const uint8_t *data, size_t size); /* or NULL */
     size_t (*read)(const struct input *in, struct file_identity *id);
@@ -247,6 +286,9 @@ static const struct {
     [FORMAT_SOURCEBUNDLE] = {sourcebundle_sniff, read_sourcebundle},
     [FORMAT_PROGUARD] = {proguard_sniff, read_proguard},
     [FORMAT_ANY] = {NULL, read_any},
+    [FORMAT_UUIDMAP] = {sniff_uuidmap, read_uuidmap},
+    [FORMAT_BCSYMBOLMAP] = {symbol_map_sniff, read_bcsymbolmap},
+    [FORMAT_IL2CPP] = {line_mapping_sniff, read_il2cpp},
 };
 
 _Static_assert(sizeof(formats) / sizeof(formats[0]) == FORMATS,

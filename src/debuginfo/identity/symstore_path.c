@@ -20,7 +20,7 @@ struct candidate {
 
 #define UNKNOWN                                                               \
     "is not a file whose identity can be read: no PDB, no Breakpad text, no " \
-    "PE, ELF or Mach-O file, no source bundle, no mapping"
+    "PE, ELF or Mach-O file, no source bundle, no mapping of names or lines"
 
 #define FAIL(c, ...)                                                          \
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
@@ -314,6 +314,42 @@ static bool fits_mapping(struct candidate *c)
     return has_file(c, name);
 }
 
+/*
+ * Names or lines of another file: bcsymbolmap/<UUID>0/bcsymbolmap, or
+ * <UUID>.bcsymbolmap and <UUID>.plist, as Apple's tools call them.  A line
+ * mapping has its ids in it.
+ */
+static bool fits_auxiliary(struct candidate *c)
+{
+    static const uint8_t none[16];
+    const char *name = symcache_kind_text(
+        c->id->format == FORMAT_UUIDMAP       ? SYMCACHE_KIND_UUIDMAP
+        : c->id->format == FORMAT_BCSYMBOLMAP ? SYMCACHE_KIND_BCSYMBOLMAP
+                                              : SYMCACHE_KIND_IL2CPP);
+    const char *id = c->parts[1] != NULL ? c->parts[1] : c->parts[0];
+    const char *dot = c->parts[1] == NULL ? strrchr(id, '.') : NULL;
+    size_t len = dot != NULL ? (size_t)(dot - id) : strlen(id);
+    symcache_key_t *key = &c->place->ids[0];
+
+    if (!symcache_debug_id_read(id, len, key->guid, &key->age)) {
+        if (c->parts[1] != NULL ||
+            memcmp(c->id->guid, none, sizeof(none)) == 0 || !has_debug_id(c)) {
+            return FAIL(c,
+                        "is a file of type %s, which needs a UUID in its "
+                        "name",
+                        name);
+        }
+    } else if (c->parts[1] != NULL && strcasecmp(c->parts[0], name) != 0) {
+        return FAIL(c, "is called %s there, and not %.255s", name,
+                    c->parts[0]);
+    }
+    key->id_type = SYMCACHE_ID_DEBUG;
+    c->place->nids = 1;
+    symcache_id_print(c->place->id, key);
+    snprintf(c->place->name, sizeof(c->place->name), "%s", name);
+    return has_file(c, name);
+}
+
 /* How the formats that symbol stores have are compared with a path. */
 static const struct {
     bool (*fits)(struct candidate *c);
@@ -328,6 +364,9 @@ static const struct {
     [FORMAT_ELF] = {fits_elf, true, true},
     [FORMAT_MACHO] = {fits_macho, true, true},
     [FORMAT_PROGUARD] = {fits_mapping, false, false},
+    [FORMAT_UUIDMAP] = {fits_auxiliary, false, false},
+    [FORMAT_BCSYMBOLMAP] = {fits_auxiliary, false, false},
+    [FORMAT_IL2CPP] = {fits_auxiliary, false, false},
 };
 
 /* Of a fat file, each image is one by which it may be asked for. */

@@ -59,6 +59,9 @@ static int insert_text(struct symc_writer *w, const struct symc_text *text,
     if (w->transform != NULL && w->transform->text != NULL) {
         w->transform->text(w->transform->arg, &t.data, &t.size);
     }
+    if (w->transform != NULL && w->transform->see != NULL) {
+        w->transform->see(w->transform->arg, t.data, t.size);
+    }
     return symc_strings_insert(&w->strings, t.data, t.size, offset);
 }
 

@@ -95,6 +95,9 @@ struct symc_transform {
     /* Replaces a name, or a part of a path. */
     void (*text)(void *arg, const char **text, uint32_t *size);
 
+    /* Sees each part of a path. */
+    void (*see)(void *arg, const char *text, uint32_t size);
+
     /* Returns the source that a line of this one is of, and that line; or
      * NULL: it stays as it is. */
     struct symc_source *(*line)(void *arg, const struct symc_source *source,

@@ -172,6 +172,21 @@ size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
 
 /* reading ----------------------------------------------------------------- */
 
+static bool take_user(struct index_names *names, const char *entry)
+{
+    symcache_key_t key = {.name_len = 0};
+
+    if (strncmp(entry, DEBUG_ID, strlen(DEBUG_ID)) != 0 ||
+        symcache_debug_id_parse(entry + strlen(DEBUG_ID),
+                                strlen(entry) - strlen(DEBUG_ID),
+                                &key) != SYMCACHE_OK) {
+        return false;
+    }
+    names->has_user = true;
+    names->user = key;
+    return true;
+}
+
 void index_take(struct index_names *names, const char *entry)
 {
     struct index_name name = {.is_asked = entry[0] == '.'};
@@ -179,6 +194,9 @@ void index_take(struct index_names *names, const char *entry)
     size_t i, stem, alike = 0;
 
     entry += name.is_asked;
+    if (name.is_asked && take_user(names, entry)) {
+        return;
+    }
     if (!name.is_asked && strncmp(entry, BUILD_ID, strlen(BUILD_ID)) == 0 &&
         symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
         names->has_build_id = true;
@@ -406,6 +424,20 @@ int index_note_asked(const char *root, const symcache_key_t *key)
     return n < INDEX_ASKED ? make(root, entry) : EDQUOT;
 }
 
+void index_note_user(const char *root, const symcache_key_t *key,
+                     const symcache_key_t *user)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[INDEX_ENTRY_SIZE + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    (void)index_note_asked(root, user);
+    if (!symcache_key_same_id(key, user) && index_folders(folders, key) > 0) {
+        symcache_id_print(id, user);
+        snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
+        (void)make(root, entry);
+    }
+}
+
 /* cleaning ---------------------------------------------------------------- */
 
 static bool is_there(const char *root, const char *name, const char *id)
@@ -454,6 +486,7 @@ static bool is_old(const char *root, const char *folder, time_t age)
         return false;
     }
     index_find(root, folder, &names);
+    was_asked = names.has_user;
     for (i = 0; i < names.n; i++) {
         if (!names.list[i].is_asked &&
             is_there(root, names.list[i].text, folder)) {

@@ -22,6 +22,9 @@
  *
  * The time of the folder of an id is when that was last uploaded or removed:
  * what was known of the id before, by any name, does not count any more.
+ *
+ * A file that has names or lines of a module under another id has an entry
+ * <root>/.index/<id>/.debugid-<debug id of the module> once it was asked for.
  */
 #ifndef SYMCACHED_INDEX_H
 #define SYMCACHED_INDEX_H
@@ -69,6 +72,8 @@ struct index_names {
     symcache_key_t hashes[INDEX_HASHES]; /* ids of profilers, with the name of
                                             files that have none */
     size_t nhashes;
+    bool has_user;       /* a module whose names or lines the file has */
+    symcache_key_t user; /* of which only the id counts */
 };
 
 /* Writes the folders of the id that a key has, below ".index".  Returns how
@@ -128,5 +133,11 @@ bool index_is_newer(const char *root, const symcache_key_t *key, time_t than);
  * names, or another errno.
  */
 int index_note_asked(const char *root, const symcache_key_t *key);
+
+/* Notes that a file that is made for user depends on the upload of key, so
+ * that it is dropped when that changes.  If it cannot be noted, the file is
+ * made anew later when it is used. */
+void index_note_user(const char *root, const symcache_key_t *key,
+                     const symcache_key_t *user);
 
 #endif

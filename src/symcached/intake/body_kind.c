@@ -55,6 +55,8 @@ static const struct body_magic body_magics[] = {
     MAGIC("\xca\xfe\xba\xbf", ORIGINAL(FORMAT_MACHO), "a fat Mach-O file"),
     MAGIC("\0asm", ORIGINAL(FORMAT_WASM), "a WebAssembly module"),
     MAGIC("symbfile", ORIGINAL(FORMAT_SYMBFILE), "a symbfile"),
+    MAGIC("BCSymbolMap Version:", ORIGINAL(FORMAT_BCSYMBOLMAP),
+          "a BCSymbolMap"),
     MAGIC("SYSB", ORIGINAL(FORMAT_SOURCEBUNDLE), "a source bundle"),
     MAGIC("PK\3\4", BODY_FOREIGN, "a zip archive"),
     MAGIC("SZDD\x88\xf0\x27\x33", BODY_FOREIGN, "an SZDD file"),

@@ -81,20 +81,25 @@ static void say(size_t place, char letter, const char *format, ...)
 
 /*
  * Like body_sniff(); but if any file is allowed here, the body counts as
- * neither packed nor any other kind.  A mapping can begin like any text; it is
- * checked later.
+ * neither packed nor any other kind.  A mapping can begin like any text, and a
+ * UUID map is one of many kinds of XML; they are checked later.
  */
 static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
                             size_t len, const char **what)
 {
+    static const enum original_format texts[] = {
+        FORMAT_PROGUARD, FORMAT_UUIDMAP, FORMAT_IL2CPP};
     enum body_kind kind = body_sniff(head, len, what);
+    size_t i;
 
     if (job->formats == 1u << FORMAT_ANY) {
         return (enum body_kind)(BODY_ORIGINAL + FORMAT_ANY);
     }
-    if (job->formats == 1u << FORMAT_PROGUARD && kind == BODY_OTHER &&
-        strcmp(*what, BODY_UNKNOWN) == 0) {
-        return (enum body_kind)(BODY_ORIGINAL + FORMAT_PROGUARD);
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (job->formats == 1u << texts[i] && kind == BODY_OTHER &&
+            (strcmp(*what, BODY_UNKNOWN) == 0 || texts[i] == FORMAT_UUIDMAP)) {
+            return (enum body_kind)(BODY_ORIGINAL + texts[i]);
+        }
     }
     return kind;
 }

@@ -326,7 +326,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     }
     if (result->ok) {
         job_run_converted(job);
-        if (job_wants_second(job, result->tail)) {
+        if (job_wants_second(job, result)) {
             return;
         }
         job_set_state(job, JOB_PUBLISHES);
@@ -349,9 +349,10 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
 
 void job_start_transcoder(struct job *job)
 {
-    job->run.transcode = transcode_start(
-        job->scheduler->base, job->config, job_transcoder(job), &job->key,
-        job_pdb_path(job), job->original.map, job->work, on_transcoded, job);
+    job->run.transcode =
+        transcode_start(job->scheduler->base, job->config, job_transcoder(job),
+                        &job->key, job_pdb_path(job), job->original.seconds,
+                        job->work, on_transcoded, job);
     if (job->run.transcode == NULL) {
         job_fail(job, ENOMEM, "the transcoder cannot be started");
     }

@@ -237,13 +237,19 @@ bool job_has_original(const struct job *job)
 
 void job_leave_original(struct job *job)
 {
+    size_t i;
+
     if (job->original.folder != NULL) {
         async_unlink_add(job->original.folder);
     }
     free(job->original.folder);
     free(job->original.link);
-    free(job->original.map);
-    job->original.folder = job->original.link = job->original.map = NULL;
+    job->original.folder = job->original.link = NULL;
+    for (i = 0; i < SECONDS; i++) {
+        free(job->original.seconds[i]);
+        job->original.seconds[i] = NULL;
+    }
+    job->original.asked_seconds = 0;
 }
 
 void job_discard_pdb(struct job *job)

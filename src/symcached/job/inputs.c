@@ -206,10 +206,11 @@ static void done(void *arg, bool late)
     job->original.from = from_store;
     job->original.left = inputs->script;
     job->original.link = strdup(inputs->paths[SCRIPT]);
-    job->original.map = inputs->has_map ? strdup(inputs->paths[MAP]) : NULL;
+    job->original.seconds[SECOND_FILE] =
+        inputs->has_map ? strdup(inputs->paths[MAP]) : NULL;
     job->original.unchanged = (time_t)INT64_MAX; /* nothing writes into it */
     if (job->original.link == NULL ||
-        (inputs->has_map && job->original.map == NULL)) {
+        (inputs->has_map && job->original.seconds[SECOND_FILE] == NULL)) {
         job_fail(job, ENOMEM, "its originals cannot be used");
         return;
     }

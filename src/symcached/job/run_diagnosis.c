@@ -235,6 +235,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
 /* Returns -1 with errno if it cannot be run. */
 static int run_canary(struct job *job)
 {
+    static char *const none[SECONDS];
     const struct canary *canary = job->run.canary;
 
     job_remove_work(job);
@@ -248,7 +249,7 @@ static int run_canary(struct job *job)
     errno = ENOMEM;
     job->run.transcode = transcode_start(
         job->scheduler->base, job->config, job_transcoder(job), &canary->key,
-        canary->path, NULL, job->work, on_canary, job);
+        canary->path, none, job->work, on_canary, job);
     return job->run.transcode != NULL ? 0 : -1;
 }
 

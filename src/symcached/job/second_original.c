@@ -3,6 +3,7 @@
  */
 #include "second_original.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,31 +11,39 @@
 #include "debuginfo/supplement.h"
 #include "proto/hints.h"
 #include "scheduler.h"
+#include "symcached/index/index.h"
+
+/* Reads hex digits after a note of the converter.  Returns how many there are,
+ * 0 if the note is not there or the digits are none of an id. */
+static size_t read_id(char id[SYMCACHE_ID_TEXT_MAX + 1], const char *output,
+                      const char *note)
+{
+    const char *p = strstr(output, note);
+    size_t n = 0;
+
+    if (p != NULL) {
+        p += strlen(note);
+        n = strspn(p, "0123456789abcdef");
+    }
+    n = n > 2 * SYMCACHE_BUILD_ID_MAX ? 0 : n;
+    snprintf(id, SYMCACHE_ID_TEXT_MAX + 1, "%.*s", (int)n, p != NULL ? p : "");
+    return n;
+}
 
 /* Reads the key from the converter's output. Its input may have taken the
  * converter over, but then it can only name a file of debug information, as
  * any client can. */
 static bool read_altlink(symcache_key_t *key, const char *output)
 {
-    static const char prefix[] = "buildid-";
-    const char *p = strstr(output, ALTLINK_NOTE);
-    char text[SYMCACHE_ID_TEXT_MAX + 1];
-    size_t n;
+    char digits[SYMCACHE_ID_TEXT_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 16];
 
-    if (p == NULL) {
+    if (read_id(digits, output, ALTLINK_NOTE) == 0) {
         return false;
     }
-    p += strlen(ALTLINK_NOTE);
-    n = strspn(p, "0123456789abcdef");
-    if (n == 0 || n > 2 * SYMCACHE_BUILD_ID_MAX) {
-        return false;
-    }
-    memcpy(text, prefix, sizeof(prefix) - 1);
-    memcpy(text + sizeof(prefix) - 1, p, n);
-    n += sizeof(prefix) - 1;
+    snprintf(id, sizeof(id), "buildid-%s", digits);
     if (symcache_name_parse(SYMCACHE_NAME_NONE, strlen(SYMCACHE_NAME_NONE),
                             key) != SYMCACHE_OK ||
-        symcache_id_parse(text, n, key) != SYMCACHE_OK) {
+        symcache_id_parse(id, strlen(id), key) != SYMCACHE_OK) {
         return false;
     }
     key->kind = SYMCACHE_KIND_DEBUGINFO;
@@ -60,8 +69,8 @@ static bool read_image(symcache_key_t *key, const char *hints,
     return true;
 }
 
-static bool read_key(const struct job *job, symcache_key_t *key,
-                     const char *output)
+static bool read_file(const struct job *job, symcache_key_t *key,
+                      const char *output)
 {
     switch (job->original.format) {
     case FORMAT_ELF:
@@ -73,28 +82,170 @@ static bool read_key(const struct job *job, symcache_key_t *key,
     }
 }
 
-/* The search has ended. If no source has the file, convert without it. */
-static void on_second(void *arg, const struct scheduler_answer *answer)
+/* Sets a key with the id of the module. */
+static bool set_key(const struct job *job, symcache_key_t *key,
+                    symcache_kind_e kind)
 {
-    struct job *job = arg;
+    const char *name = symcache_kind_text(kind);
+
+    symcache_key_copy(key, &job->key);
+    key->kind = (uint8_t)kind;
+    index_set_name(key, name);
+    return key->id_type == SYMCACHE_ID_DEBUG;
+}
+
+static bool read_uuid_map(const struct job *job, symcache_key_t *key,
+                          const char *output)
+{
+    return job->original.format == FORMAT_MACHO &&
+           strstr(output, HIDDEN_NOTE) != NULL &&
+           set_key(job, key, SYMCACHE_KIND_UUIDMAP);
+}
+
+static bool read_symbol_map(const struct job *job, symcache_key_t *key,
+                            const char *output)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (read_id(id, output, SYMBOL_MAP_NOTE) != 32 ||
+        !set_key(job, key, SYMCACHE_KIND_BCSYMBOLMAP)) {
+        return false;
+    }
+    return symcache_debug_id_read(id, strlen(id), key->guid, &key->age);
+}
+
+static bool read_line_mapping(const struct job *job, symcache_key_t *key,
+                              const char *output)
+{
+    return strstr(output, IL2CPP_NOTE) != NULL &&
+           set_key(job, key, SYMCACHE_KIND_IL2CPP);
+}
+
+/* The layout unified has that of an ELF file by its build id. */
+static bool read_line_mapping_of_elf(const struct job *job,
+                                     symcache_key_t *key, const char *output)
+{
+    char id[SYMCACHE_HINT_MAX + 1];
+
+    symcache_hint_get(job_hints(job), SYMCACHE_HINT_CODE_ID, id);
+    return job->original.format == FORMAT_ELF &&
+           read_line_mapping(job, key, output) &&
+           symcache_id_parse(id, strlen(id), key) == SYMCACHE_OK &&
+           key->id_type == SYMCACHE_ID_BUILD;
+}
+
+static const struct {
+    enum second second;
+    bool (*read)(const struct job *job, symcache_key_t *key,
+                 const char *output);
+    const char *what;
+} rows[] = {
+    {SECOND_FILE, read_file, NULL},
+    {SECOND_UUID_MAP, read_uuid_map, "the UUID map of the dSYM"},
+    {SECOND_SYMBOL_MAP, read_symbol_map, "the BCSymbolMap of the dSYM"},
+    {SECOND_LINE_MAPPING, read_line_mapping, "the line mapping of il2cpp"},
+    {SECOND_LINE_MAPPING, read_line_mapping_of_elf,
+     "the line mapping of il2cpp, by the build id,"},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* Notes that what is made for the job's key depends on an upload, which drops
+ * it when it comes. */
+static void note_user(const struct job *job, const symcache_key_t *key)
+{
+    char root[PATH_MAX];
+    int is_try;
+
+    for (is_try = 0; is_try < 2; is_try++) {
+        if (job->config->uploads.root != NULL &&
+            config_store_has_uploads(job->store, is_try)) {
+            snprintf(root, sizeof(root), "%.1024s%s",
+                     job->config->uploads.root, is_try ? "/" UPLOADS_TRY : "");
+            index_note_user(root, key, &job->key);
+        }
+    }
+}
+
+static void take(struct job *job, const struct scheduler_answer *answer)
+{
+    unsigned row = job->run.seeks;
+    bool is_auxiliary = rows[row].second != SECOND_FILE;
     char path[PATH_MAX];
 
-    job->run.second = NULL;
     if (answer->kind == SCHEDULER_HIT) {
         store_download_path(path, job->config->downloads, job->store->name,
                             answer->key);
-        job->original.map = strdup(path);
-    } else {
-        job->run.lacks_second = answer->kind != SCHEDULER_ABSENT;
-        log_info(0, "job %s: %s is not to be had: %s", job_id(job),
-                 job->original.format == FORMAT_ELF ? "the file of dwz"
-                                                    : "the image of the PDB",
-                 answer->text != NULL ? answer->text : "");
+        job->original.seconds[rows[row].second] = strdup(path);
+        job->run.has_second = 1;
+        return;
     }
-    job_set_state(job, JOB_WAITS_TRANSCODER);
+    if (is_auxiliary || answer->kind != SCHEDULER_ABSENT) {
+        job->run.lacks_second = 1;
+    }
+    log_info(0, "job %s: %s is not to be had: %s", job_id(job),
+             is_auxiliary                         ? rows[row].what
+             : job->original.format == FORMAT_ELF ? "the file of dwz"
+                                                  : "the image of the PDB",
+             answer->text != NULL ? answer->text : "");
 }
 
-bool job_wants_second(struct job *job, const char *output)
+/* All were asked for: converts again with what was found. */
+static void finish(struct job *job)
+{
+    struct made made = job->run.made;
+
+    memset(&job->run.made, 0, sizeof(job->run.made));
+    if (job->run.has_second) {
+        job->run.has_second = 0;
+        job->run.lacks_second = 0;
+        job_remove_work(job);
+        job_set_state(job, JOB_WAITS_TRANSCODER);
+    } else {
+        job_set_state(job, JOB_PUBLISHES);
+        job_publish(job, &made.version, made.file);
+    }
+    free(made.file);
+    free(made.output);
+}
+
+static void seek(struct job *job);
+
+/* The search for one of them has ended. */
+static void on_second(void *arg, const struct scheduler_answer *answer)
+{
+    struct job *job = arg;
+
+    job->run.second = NULL;
+    take(job, answer);
+    if (job->run.is_seeking) {
+        job->run.is_seeking = 0; /* seek() goes on */
+    } else {
+        seek(job);
+    }
+}
+
+/* Sets the key of the next one that is missing.  Returns false if none is. */
+static bool find_next(struct job *job, const char *output, symcache_key_t *key)
+{
+    unsigned row;
+
+    for (row = 0; row < ROWS; row++) {
+        if (!(job->original.asked_seconds & 1u << row) &&
+            job->original.seconds[rows[row].second] == NULL &&
+            rows[row].read(job, key, output)) {
+            if (rows[row].second == SECOND_FILE ||
+                order_has_way(job->store, key, &order_original.version)) {
+                job->run.seeks = (uint8_t)row;
+                return true;
+            }
+            job->original.asked_seconds |= 1u << row;
+        }
+    }
+    return false;
+}
+
+static void seek(struct job *job)
 {
     symcache_key_t key;
     symcache_ask_t ask = {.version = order_original.version,
@@ -107,17 +258,41 @@ bool job_wants_second(struct job *job, const char *output)
                                       .hints = "",
                                       .wait =
                                           job->config->limits.download_time};
+    struct waiter *waiter;
 
-    if (job->run.asked_second || job_is_unverified(job) ||
-        !transcode_is_ours(job_transcoder(job)) ||
-        !read_key(job, &key, output)) {
+    while (find_next(job, job->run.made.output, &key)) {
+        job->original.asked_seconds |= 1u << job->run.seeks;
+        if (rows[job->run.seeks].second != SECOND_FILE) {
+            note_user(job, &key);
+        }
+        job->run.is_seeking = 1;
+        waiter = scheduler_ask(job->scheduler, &lookup, on_second, job);
+        if (job->run.is_seeking) {
+            job->run.is_seeking = 0;
+            job->run.second = waiter;
+            return;
+        }
+    }
+    finish(job);
+}
+
+bool job_wants_second(struct job *job, const struct transcode_result *result)
+{
+    symcache_key_t key;
+
+    if (job_is_unverified(job) || !transcode_is_ours(job_transcoder(job)) ||
+        !find_next(job, result->tail, &key)) {
         return false;
     }
-    job->run.asked_second = 1;
-    job_remove_work(job);
+    job->run.made.version = result->version;
+    job->run.made.file = strdup(result->file);
+    job->run.made.output = strdup(result->tail);
+    if (job->run.made.file == NULL || job->run.made.output == NULL) {
+        job_leave_second(job);
+        return false;
+    }
     job_set_state(job, JOB_WAITS_UPSTREAM);
-    job->run.second =
-        scheduler_ask(job->scheduler, &lookup, on_second, job);
+    seek(job);
     return true;
 }
 
@@ -127,4 +302,7 @@ void job_leave_second(struct job *job)
         scheduler_leave(job->run.second);
         job->run.second = NULL;
     }
+    free(job->run.made.file);
+    free(job->run.made.output);
+    memset(&job->run.made, 0, sizeof(job->run.made));
 }

@@ -114,7 +114,8 @@ struct original {
                           in folder, or its path there; or itself, in folder,
                           if it was received and nobody has read it yet; or
                           NULL: it is among the downloads */
-    char *map;         /* the path of a script's map; or NULL */
+    char *seconds[SECONDS]; /* paths of what is used besides; or NULL */
+    unsigned asked_seconds; /* a set of 1 << SECOND_...: asked for already */
     char *folder;      /* of the lookup, of which nothing else is left; or
                           NULL */
     time_t unchanged;  /* since when it must be what its source had; 0: nobody
@@ -147,6 +148,13 @@ enum job_reach {
     JOB_ASKS_REST
 };
 
+/* A file that waits for what else is to be found for it. */
+struct made {
+    symcache_version_t version;
+    char *file;   /* in the work folder; or NULL: there is none */
+    char *output; /* the end of what the converter wrote; or NULL */
+};
+
 /* The run of the transcoder, see run_diagnosis.c. */
 struct run {
     struct transcode *transcode; /* or NULL */
@@ -158,9 +166,12 @@ struct run {
     const struct transcoder_config *accuser;
     unsigned lies;
     struct waiter *second;  /* see second_original.h; or NULL */
-    unsigned asked_second : 1;
+    struct made made;       /* what a run without it has made */
+    uint8_t seeks;          /* which one the waiter is for */
+    unsigned is_seeking : 1;   /* the waiter is not known yet */
+    unsigned has_second : 1;   /* one was found since the run */
     unsigned lacks_second : 1; /* for now: it may be there later */
-    unsigned pause : 28;   /* seconds that the transcoder is left alone */
+    unsigned pause : 27;       /* seconds that the transcoder is left alone */
     unsigned is_counted : 1; /* in trust->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };

@@ -24,7 +24,16 @@
 #include "symcached/upload/upload.h"
 
 #define FILES_MAX 20
-#define MAPPING_NAME "mapping.txt" /* of all mappings of ProGuard */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* All files of these types have one name, which is not in the index. */
+static const struct {
+    const char *name;
+    const char *type;
+} fixed_names[] = {{"mapping.txt", "proguard"},
+                   {"uuidmap", "uuidmap"},
+                   {"bcsymbolmap", "bcsymbolmap"},
+                   {"il2cpp", "il2cpp"}};
 
 struct list {
     char root[PATH_MAX];
@@ -73,8 +82,10 @@ static const char *type_of(const char *path, const char *name, const char *id)
             return types[i].type;
         }
     }
-    if (n > 0 && strcmp(name, MAPPING_NAME) == 0) {
-        return "proguard";
+    for (i = 0; n > 0 && i < COUNT(fixed_names); i++) {
+        if (strcmp(name, fixed_names[i].name) == 0) {
+            return fixed_names[i].type;
+        }
     }
     return n > 0 && strncmp(id, "mach-uuid-", 10) == 0 ? "macho" : NULL;
 }
@@ -167,8 +178,9 @@ static void find(struct list *list, const symcache_key_t *key)
     }
     for (i = 0; i < n; i++) {
         add_debug_files(list, folders[i]);
-        /* their name is known, and so not in the index */
-        add_files(list, MAPPING_NAME, folders[i]);
+        for (k = 0; k < COUNT(fixed_names); k++) {
+            add_files(list, fixed_names[k].name, folders[i]);
+        }
     }
     if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
         find(list, &names->build_id);

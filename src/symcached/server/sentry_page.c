@@ -96,7 +96,7 @@ static void answer_options(const struct config *config, const char *org,
         "sources",     "proguard", "artifact_bundles",
         "artifact_bundles_v2"};
     static const char *const compression[] = {"gzip"};
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = cJSON_CreateObject(), *list;
     char url[300];
 
     /* below the address by which the client has come, whatever nginx calls
@@ -115,9 +115,10 @@ static void answer_options(const struct config *config, const char *org,
         object, "compression",
         cJSON_CreateStringArray(compression,
                                 sizeof(compression) / sizeof(compression[0])));
-    cJSON_AddItemToObject(
-        object, "accept",
-        cJSON_CreateStringArray(accept, sizeof(accept) / sizeof(accept[0])));
+    list = cJSON_CreateStringArray(accept, sizeof(accept) / sizeof(accept[0]));
+    cJSON_AddItemToArray(list, cJSON_CreateString("bcsymbolmaps"));
+    cJSON_AddItemToArray(list, cJSON_CreateString("il2cpp"));
+    cJSON_AddItemToObject(object, "accept", list);
     reply_object(req, 200, object);
 }
 

@@ -97,11 +97,18 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
     }
 }
 
-/* A mapping has a UUID, which has no age. */
 static bool is_mapping(const symcache_key_t *key)
 {
     return key->kind == SYMCACHE_KIND_MAPPING ||
            key->kind == SYMCACHE_KIND_PROGUARDCACHE;
+}
+
+/* A mapping has a UUID, and so has a Mach-O file; neither has an age. */
+static bool is_uuid(const symcache_key_t *key)
+{
+    return is_mapping(key) ||
+           (symcache_kind_is_auxiliary((symcache_kind_e)key->kind) &&
+            key->age == 0);
 }
 
 bool layout_is_unnamed(const symcache_key_t *key)
@@ -238,7 +245,7 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
     if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
         lower(id, strlen(id));
     }
-    if (layout == LAYOUT_UNIFIED && is_mapping(walk->key)) {
+    if (layout == LAYOUT_UNIFIED && is_uuid(walk->key)) {
         id[LAYOUT_GUID] = '\0';
     }
 }

@@ -45,6 +45,9 @@ static const struct {
     {"breakpad", 1u << FORMAT_BREAKPAD},
     {"sourcebundle", 1u << FORMAT_SOURCEBUNDLE},
     {"proguard", 1u << FORMAT_PROGUARD},
+    {"uuidmap", 1u << FORMAT_UUIDMAP},
+    {"bcsymbolmap", 1u << FORMAT_BCSYMBOLMAP},
+    {"il2cpp", 1u << FORMAT_IL2CPP},
 };
 
 static const struct {

@@ -78,10 +78,10 @@ static int fill_argv(struct command *command, char *const *arguments,
     command->argv = calloc(n + 1, sizeof(*command->argv));
     for (i = 0; command->argv != NULL && i < n; i++) {
         is_map = strcmp(arguments[i], "{map}") == 0;
-        if (is_map && paths->map == NULL) {
+        if (is_map && paths->seconds[SECOND_FILE] == NULL) {
             continue;
         }
-        command->argv[argc] = is_map ? strdup(paths->map)
+        command->argv[argc] = is_map ? strdup(paths->seconds[SECOND_FILE])
                                      : command_argument(paths, arguments[i]);
         if (command->argv[argc++] == NULL) {
             return -1;
@@ -131,6 +131,9 @@ static int fill_env(struct command *command,
                     const struct transcoder_config *transcoder,
                     const struct command_paths *paths)
 {
+    static char *const none[SECONDS];
+    char *const *seconds =
+        command_is_ours(transcoder->command) ? paths->seconds : none;
     const char *path = getenv("PATH");
     const char *base[][2] = {
         {"PATH", path != NULL ? path : PROGRAM_PATH},
@@ -146,8 +149,10 @@ static int fill_env(struct command *command,
          command_is_ours(transcoder->command) && paths->has_file_addresses
              ? "file"
              : NULL},
-        {"PDB2SYMCACHE_SECOND",
-         command_is_ours(transcoder->command) ? paths->map : NULL},
+        {"PDB2SYMCACHE_SECOND", seconds[SECOND_FILE]},
+        {"PDB2SYMCACHE_UUID_MAP", seconds[SECOND_UUID_MAP]},
+        {"PDB2SYMCACHE_SYMBOL_MAP", seconds[SECOND_SYMBOL_MAP]},
+        {"PDB2SYMCACHE_LINE_MAPPING", seconds[SECOND_LINE_MAPPING]},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);
 

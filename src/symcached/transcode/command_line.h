@@ -12,6 +12,16 @@
 
 #include "config/config.h"
 
+/* Files that a conversion uses besides its original. */
+enum second {
+    SECOND_FILE, /* {map}: of a script; or into which dwz has moved a part of
+                    an ELF file; or the image of a PDB */
+    SECOND_UUID_MAP,
+    SECOND_SYMBOL_MAP,
+    SECOND_LINE_MAPPING,
+    SECONDS
+};
+
 struct command {
     char **argv;
     char **env;
@@ -21,7 +31,7 @@ struct command {
 /* Absolute paths. */
 struct command_paths {
     const char *pdb;     /* {pdb} */
-    const char *map;     /* {map}; NULL: no argument */
+    char *const *seconds; /* by enum second; NULL: there is none */
     const char *out;     /* {out}, _NT_SYMCACHE_PATH */
     const char *symbols; /* _NT_SYMBOL_PATH */
     const char *cwd;

@@ -196,8 +196,9 @@ static void add_files(struct words *words, const struct command *command,
     for (path = transcoder->read; path != NULL && *path != NULL; path++) {
         add_all(words, "--ro-bind", *path, *path, NULL);
     }
-    if (paths->map != NULL) {
-        add_all(words, "--ro-bind", paths->map, paths->map, NULL);
+    if (paths->seconds[SECOND_FILE] != NULL) {
+        add_all(words, "--ro-bind", paths->seconds[SECOND_FILE],
+                paths->seconds[SECOND_FILE], NULL);
     }
     add_all(words, "--ro-bind", paths->pdb, paths->pdb, "--bind", paths->out,
             paths->out, "--ro-bind", paths->symbols, paths->symbols, "--bind",

@@ -69,7 +69,7 @@ struct transcode {
     transcode_done_fn done;
     void *arg;
     char *pdb;
-    char *map; /* or NULL */
+    char *seconds[SECONDS]; /* or NULL */
     char *work;
     char *out;
     struct output output;
@@ -96,7 +96,9 @@ static void transcode_free(struct transcode *transcode)
     command_clear(&transcode->command);
     confine_clear(&transcode->confine);
     free(transcode->pdb);
-    free(transcode->map);
+    for (i = 0; i < SECONDS; i++) {
+        free(transcode->seconds[i]);
+    }
     free(transcode->work);
     free(transcode->out);
     free(transcode);
@@ -564,7 +566,7 @@ static int spawn(struct transcode *transcode)
     }
 
     paths.pdb = transcode->pdb;
-    paths.map = transcode->map;
+    paths.seconds = transcode->seconds;
     paths.out = transcode->out;
     paths.symbols = symbols;
     paths.cwd = cwd;
@@ -625,12 +627,14 @@ struct transcode *transcode_start(struct event_base *base,
                                   const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
-                                  const char *map, const char *work,
-                                  transcode_done_fn done,
+                                  char *const seconds[SECONDS],
+                                  const char *work, transcode_done_fn done,
                                   void *arg)
 {
     struct transcode *transcode = calloc(1, sizeof(*transcode));
     struct timeval now = {0, 0};
+    bool is_copied = true;
+    size_t i;
 
     if (transcode == NULL) {
         return NULL;
@@ -645,11 +649,14 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);
-    transcode->map = map != NULL ? strdup(map) : NULL;
+    for (i = 0; i < SECONDS; i++) {
+        transcode->seconds[i] = seconds[i] != NULL ? strdup(seconds[i]) : NULL;
+        is_copied =
+            is_copied && (seconds[i] == NULL || transcode->seconds[i] != NULL);
+    }
     transcode->work = strdup(work);
     transcode->failed = evtimer_new(base, on_failed, transcode);
-    if (transcode->pdb == NULL || transcode->work == NULL ||
-        (map != NULL && transcode->map == NULL) ||
+    if (transcode->pdb == NULL || transcode->work == NULL || !is_copied ||
         transcode->failed == NULL ||
         asprintf(&transcode->out, "%s%s", work,
                  transcode_is_ours(transcoder) ? "" : "/out") < 0) {

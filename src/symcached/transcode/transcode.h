@@ -13,6 +13,7 @@
 #ifndef SYMCACHED_TRANSCODE_H
 #define SYMCACHED_TRANSCODE_H
 
+#include "command_line.h"
 #include "config/config.h"
 #include "good_pdb.h"
 #include "proof.h"
@@ -54,9 +55,8 @@ bool transcode_takes_path(const struct transcoder_config *transcoder,
                           const char *path, const char *name);
 
 /*
- * Runs transcoder->command on pdb (absolute path), and on map, which replaces
- * {map}, or is the file in which dwz has put a part of an ELF file; or NULL.
- * work is an existing empty
+ * Runs transcoder->command on pdb (absolute path), and on the files that are
+ * used besides, or NULL, by enum second.  work is an existing empty
  * directory that the caller removes after done; it holds {out} and the
  * process's working directory.  done is called exactly once, never from
  * inside this function; the strings in result live during the call.
@@ -66,8 +66,9 @@ struct transcode *transcode_start(struct event_base *base,
                                   const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
-                                  const char *map, const char *work,
-                                  transcode_done_fn done, void *arg);
+                                  char *const seconds[SECONDS],
+                                  const char *work, transcode_done_fn done,
+                                  void *arg);
 
 /* One line of why a run failed and of what the transcoder wrote last. */
 void transcode_describe(const struct transcode_result *result, char *buf,

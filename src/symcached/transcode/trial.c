@@ -103,6 +103,7 @@ static void on_done(void *arg, const struct transcode_result *result)
 
 static int convert(struct trial *trial)
 {
+    static char *const none[SECONDS];
     char pdb[PATH_MAX], work[WORKDIR_PATH_MAX];
     struct workdir *workdir;
     symcache_key_t key;
@@ -120,7 +121,7 @@ static int convert(struct trial *trial)
     trial->base = event_base_new();
     if (trial->base == NULL ||
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
-                        pdb, NULL, work, on_done, trial) == NULL) {
+                        pdb, none, work, on_done, trial) == NULL) {
         workdir_close(workdir);
         return fail(trial_name(trial->transcoder), "out of memory");
     }

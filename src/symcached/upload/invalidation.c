@@ -71,9 +71,30 @@ static void find_names(struct index_names *names, const struct config *config,
     snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
              is_try ? "/" UPLOADS_TRY : "");
     names->n = names->nhashes = 0;
+    names->has_user = false;
     while (n-- > 0) {
         index_find(root, folders[n], names);
     }
+}
+
+/* Drops what was made of other files with the names or lines that the file
+ * has. */
+static bool drop_user(struct scheduler *scheduler,
+                      const struct store_config *store,
+                      const symcache_key_t *user, bool is_try)
+{
+    struct index_names names;
+    symcache_key_t key;
+    bool done = true;
+    size_t i;
+
+    find_names(&names, scheduler_config(scheduler), user, is_try);
+    for (i = 0; i < names.n; i++) {
+        symcache_key_copy(&key, user);
+        index_set_name(&key, names.list[i].text);
+        done = drop_key(scheduler, store, &key) && done;
+    }
+    return done;
 }
 
 static bool drop_in_store(struct scheduler *scheduler,
@@ -94,6 +115,9 @@ static bool drop_in_store(struct scheduler *scheduler,
         for (j = 0; j < names.n; j++) {
             done = drop_name(scheduler, store, place, i, &names.list[j]) &&
                    done;
+        }
+        if (names.has_user) {
+            done = drop_user(scheduler, store, &names.user, is_try) && done;
         }
         for (j = 0; j < names.nhashes; j++) {
             done = drop_key(scheduler, store, &names.hashes[j]) && done;
