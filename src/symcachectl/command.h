@@ -10,7 +10,7 @@ enum command_exit {
     COMMAND_OK = 0,
     COMMAND_NOT_FOUND = 1, /* something does not exist; verify: a violation */
     COMMAND_USAGE = 2,
-    COMMAND_INCOMPLETE = 2, /* of an event: a frame has no name */
+    COMMAND_INCOMPLETE = 2, /* of symbolicate: a frame has no name */
     COMMAND_IO = 3,         /* also: no answer from the helper */
     COMMAND_FOREIGN = 4,    /* not a SymCache, or an incomplete one */
     COMMAND_INTERRUPTED = 130

@@ -128,6 +128,6 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('bad.crash',
 $ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
     undef, qr/other: not a request .* crash report/, 'something else');
 $ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,
-    qr/more than one of --root, --socket and --url/, 'a daemon and a server');
+    qr/more than one of --root, --socket, --symbols and --url/, 'a daemon and a server');
 
 done_testing;

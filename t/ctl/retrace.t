@@ -90,6 +90,32 @@ is((run("\tat a.a.a(X:2)", 'retrace', $t->path('mapping')))[1],
 is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
     'no control characters reach the terminal');
 
+# --- a folder of mappings: R8 has an id of one in place of the source file, the
+# first digits of the SHA-256 that is at the begin of the mapping, or all of them
+
+my $hash = '0123abc' . 'd' x 57;
+$t->write_file('maps/app-1/mapping.txt', "# compiler: R8\n# pg_map_id: fedcba9\n"
+    . "# pg_map_hash: SHA-256 fedcba9" . 'e' x 57 . "\nother.Main -> a.a:\n    2:3:void no():10:12 -> a\n");
+$t->write_file('maps/app-2/mapping.txt', "# compiler: R8\n# compiler_version: 8.5.35\n"
+    . "# pg_map_id: 0123abc\n# pg_map_hash: SHA-256 $hash\n$mapping");
+$t->write_file('maps/readme', "r8-map-id-0123abc is in the app\n");
+for my $id ('0123abc', $hash) {
+    my $by_id = "a.a: boom\n\tat a.a.a(r8-map-id-$id:2)\n";
+    my @got = run($by_id, 'retrace', $t->path('maps'));
+    is_deeply \@got, [0, "org.Main: boom\n\tat org.Main.run(Main.java:10)\n", ''],
+        "a folder, by an id of " . length($id) . ' digits';
+    $t->write_file('trace', $by_id);
+    is((run('', 'symbolicate', '--mapping', $t->path('maps'), $t->path('trace')))[1], $got[1],
+        '... and so does symbolicate');
+}
+for (['r8-map-id-7777777', 'no mapping in it has the id 7777777'],
+     ['r8-map-id-012', 'the trace names no mapping'], ['SourceFile', 'the trace names no mapping'],
+     ["r8-map-id-0123abc:1)\n\tat a.a.a(r8-map-id-fedcba9", 'the trace names several mappings']) {
+    my @got = run("a.a: boom\n\tat a.a.a($_->[0]:2)\n", 'retrace', $t->path('maps'));
+    is $got[0], 1, "$_->[1]: exit code";
+    like $got[2], qr/maps: \Q$_->[1]/, '... and it is told';
+}
+
 # --- what is refused
 
 for ([[], 'no MAPPING'], [[qw(a b c)], 'more than one TRACE']) {

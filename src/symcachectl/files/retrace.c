@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "debuginfo/proguard/proguard.h"
 #include "input.h"
+#include "mapping_folder.h"
 #include "symbolication/jvm/jvm.h"
 #include "symcachectl/command.h"
 #include "symcachectl/options.h"
@@ -123,8 +125,14 @@ int retrace_show(const char *mapping, const char *file)
     const struct jvm_output_text to = {print, &output};
     struct proguardcache_reader reader;
     struct bytes trace = {NULL, 0, 0};
+    char found[PATH_MAX];
+    struct stat st;
     int rc = read_trace(file, &trace);
 
+    if (rc == COMMAND_OK && stat(mapping, &st) == 0 && S_ISDIR(st.st_mode)) {
+        rc = mapping_folder_find(mapping, trace.data, trace.size, found);
+        mapping = found;
+    }
     if (rc == COMMAND_OK) {
         rc = open_mapping(mapping, &reader);
     }

@@ -24,6 +24,7 @@
 #include "script_trace.h"
 #include "sentry_event.h"
 #include "symcachectl/helper/client.h"
+#include "symcachectl/helper/offline.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
 #include "profile.h"
@@ -147,21 +148,21 @@ static void print_answer(const cJSON *answer)
     }
 }
 
-/* Whether something was found, of all that was asked for. */
+static struct trace trace; /* of --images */
+
+/* Whether all was found that was asked for, or some of it, or nothing. */
 static int judge(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
-    int has_frames = 0;
+    size_t named = 0, frames = 0;
 
     cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
     {
         cJSON_ArrayForEach(frame, get(stack, "frames"))
         {
-            has_frames = 1;
-            if (strcmp(printable_field(frame, "status"), "symbolicated") ==
-                0) {
-                return COMMAND_OK;
-            }
+            frames++;
+            named +=
+                strcmp(printable_field(frame, "status"), "symbolicated") == 0;
         }
     }
     cJSON_ArrayForEach(result, get(answer, "results"))
@@ -170,14 +171,15 @@ static int judge(const cJSON *answer)
         {
             cJSON_ArrayForEach(frame, stack)
             {
-                has_frames = 1;
-                if (cJSON_IsString(get(frame, "function"))) {
-                    return COMMAND_OK;
-                }
+                frames++;
+                named += cJSON_IsString(get(frame, "function")) != 0;
             }
         }
     }
-    return has_frames ? COMMAND_NOT_FOUND : COMMAND_OK;
+    if (named == frames || (named > 0 && trace.text != NULL)) {
+        return COMMAND_OK; /* other lines of a text stay as they are */
+    }
+    return named == 0 ? COMMAND_NOT_FOUND : COMMAND_INCOMPLETE;
 }
 
 /* requests ------------------------------------------------------------------
@@ -288,8 +290,6 @@ static int usage(const char *what, const char *argument)
 {
     return command_usage("symbolicate", what, argument);
 }
-
-static struct trace trace; /* of --images */
 
 static void print_trace(const cJSON *answer)
 {
@@ -448,16 +448,49 @@ static char *fetch_event(const struct sentry_event *event, int argc,
     return path;
 }
 
+/* Where names come from. */
+static int choose_place(struct settings *settings, const char *url,
+                        const char *symbols)
+{
+    if ((settings->root != NULL) + (settings->socket != NULL) + (url != NULL) +
+            (symbols != NULL) >
+        1) {
+        return usage("more than one of --root, --socket, --symbols and --url",
+                     NULL);
+    }
+    settings->socket = url != NULL ? url : settings->socket;
+    return symbols != NULL ? offline_start(symbols, settings) : COMMAND_OK;
+}
+
+/* Prints what the operands come to. */
+static int show(struct settings *settings, const struct hints *hints, int argc,
+                char **argv)
+{
+    const char *path = "/symbolicate";
+    int code;
+    char *text = argc == 1 ? ask_file(settings, argv[0], hints, &path, &code)
+                           : ask_module(argc, argv, &code);
+
+    if (text != NULL) {
+        code = answer(settings, path, argv[0], text);
+    }
+    free(text);
+    free(trace.text);
+    trace_free(&trace);
+    return code;
+}
+
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
     struct hints hints = {0};
     struct sentry_event event = {0};
-    const char *path = "/symbolicate", *url = NULL, *mapping = NULL;
+    const char *url = NULL, *mapping = NULL, *symbols = NULL;
     const struct option_spec specs[] = {
         CLIENT_OPTIONS(settings),
         {"--root", NULL, &settings.root},
         {"--url", NULL, &url},
+        {"--symbols", NULL, &symbols},
         {"--maps", NULL, &hints.scripts.maps},
         {"--release", NULL, &hints.scripts.release},
         {"--dist", NULL, &hints.scripts.dist},
@@ -467,7 +500,6 @@ int symbolicate_command(int argc, char **argv)
         {"--org", NULL, &event.org},
         {"--project", NULL, &event.project},
         {"--token", NULL, &event.token}};
-    char *text;
     int code;
 
     argc = options_parse("symbolicate", specs,
@@ -486,11 +518,10 @@ int symbolicate_command(int argc, char **argv)
             return code;
         }
     }
-    if ((settings.root != NULL) + (settings.socket != NULL) + (url != NULL) >
-        1) {
-        return usage("more than one of --root, --socket and --url", NULL);
+    code = choose_place(&settings, url, symbols);
+    if (code != COMMAND_OK) {
+        return code;
     }
-    settings.socket = url != NULL ? url : settings.socket;
     if (mapping != NULL && strlen(mapping) == JVM_UUID &&
         jvm_trace_is_uuid(mapping) && access(mapping, F_OK) != 0) {
         hints.uuid = mapping;
@@ -501,13 +532,5 @@ int symbolicate_command(int argc, char **argv)
     if ((hints.images != NULL || hints.uuid != NULL) && argc > 1) {
         return usage("more than one TRACE", argv[1]);
     }
-    text = argc == 1 ? ask_file(&settings, argv[0], &hints, &path, &code)
-                     : ask_module(argc, argv, &code);
-    if (text != NULL) {
-        code = answer(&settings, path, argv[0], text);
-    }
-    free(text);
-    free(trace.text);
-    trace_free(&trace);
-    return code;
+    return show(&settings, &hints, argc, argv);
 }

@@ -12,7 +12,7 @@
 #include "symcachectl/command.h"
 
 /* Where "make" and "make install" put it, relative to this program. */
-static const char *const places[] = {"symcached", "../sbin/symcached"};
+static const char *const places[] = {"", "../sbin/"};
 
 static void try_beside(char *const argv[])
 {
@@ -28,8 +28,8 @@ static void try_beside(char *const argv[])
     self[n] = '\0';
     slash = strrchr(self, '/');
     for (i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self,
-                 places[i]);
+        snprintf(path, sizeof(path), "%.*s/%s%.16s", (int)(slash - self), self,
+                 places[i], argv[0]);
         execv(path, argv);
     }
 }
@@ -38,5 +38,5 @@ int daemon_run(const char *const *args)
 {
     try_beside((char *const *)args);
     execvp(args[0], (char *const *)args);
-    return command_fail(COMMAND_IO, "symcached", strerror(errno));
+    return command_fail(COMMAND_IO, args[0], strerror(errno));
 }

@@ -1,15 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Commands that symcached itself does, because it knows the rules.
+ * Commands that a daemon itself does, because it knows the rules.
  */
 #ifndef SYMCACHECTL_HELPER_DAEMON_H
 #define SYMCACHECTL_HELPER_DAEMON_H
 
 /*
- * Becomes symcached with these arguments, which end with NULL: the one beside
- * this program, in ../sbin, or in PATH.  Returns COMMAND_IO after printing why
- * there is none.
+ * Becomes the daemon that the first of these arguments names, which end with
+ * NULL: the one beside this program, in ../sbin, or in PATH.  Returns
+ * COMMAND_IO after printing why there is none.
  */
 int daemon_run(const char *const *args);
 

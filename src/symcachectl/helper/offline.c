@@ -1,0 +1,289 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "offline.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "symcachectl/command.h"
+
+#define START_TRIES 1000 /* of 10 ms */
+
+/* Shorter than the path of a socket with the longest name below. */
+#define DIR_MAX 80
+
+/* The layouts of symbolicli, and the names that they have here. */
+static const char *const layouts[][2] = {{"native", "native"},
+                                         {"symstore", "symstore"},
+                                         {"symstore_index2", "two_tier"},
+                                         {"ssqp", "ssqp"},
+                                         {"debuginfod", "debuginfod"},
+                                         {"unified", "unified"},
+                                         {"slashsymbols", "slashsymbols"}};
+
+/* Other kinds have inputs of their own. */
+static const char *const formats[] = {"pdb", "breakpad", "pe",
+                                      "elf", "macho",    "wasm"};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+struct offline {
+    char dir[DIR_MAX];
+    char folder[PATH_MAX];
+    const char *layout;
+    pid_t pids[2];
+};
+
+/* Splits "LAYOUT:FOLDER"; an unknown word belongs to the path. */
+static int read_symbols(struct offline *o, const char *symbols)
+{
+    const char *colon = strchr(symbols, ':');
+    struct stat st;
+    size_t i;
+
+    o->layout = "unified";
+    for (i = 0; colon != NULL && i < COUNT(layouts); i++) {
+        if (strlen(layouts[i][0]) == (size_t)(colon - symbols) &&
+            strncmp(symbols, layouts[i][0], (size_t)(colon - symbols)) == 0) {
+            o->layout = layouts[i][1];
+            symbols = colon + 1;
+            break;
+        }
+    }
+    if (realpath(symbols, o->folder) == NULL || stat(o->folder, &st) != 0) {
+        return command_fail(COMMAND_IO, symbols, strerror(errno));
+    }
+    return S_ISDIR(st.st_mode)
+               ? COMMAND_OK
+               : command_fail(COMMAND_IO, symbols, "not a folder");
+}
+
+static void add_path(cJSON *object, const char *key, const char *before,
+                     const struct offline *o, const char *below)
+{
+    char text[DIR_MAX + 32];
+
+    snprintf(text, sizeof(text), "%s%s/%s", before, o->dir, below);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+/* The configuration of both. */
+static char *print_config(const struct offline *o)
+{
+    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
+    static const char *const sources[] = {"symbols"};
+    cJSON *root = cJSON_CreateObject();
+    cJSON *source = cJSON_AddObjectToObject(
+        cJSON_AddObjectToObject(root, "sources"), "symbols");
+    cJSON *store = cJSON_AddObjectToObject(
+        cJSON_AddObjectToObject(root, "stores"), "symbols");
+    cJSON *transcoder = cJSON_CreateObject();
+    char *text;
+
+    add_path(root, "listen", "unix:", o, "h");
+    add_path(root, "downloads", "", o, "downloads");
+    add_path(cJSON_AddObjectToObject(root, "symbolication"), "listen",
+             "unix:", o, "s");
+    cJSON_AddStringToObject(source, "type", "filesystem");
+    cJSON_AddStringToObject(source, "layout", o->layout);
+    cJSON_AddStringToObject(source, "path", o->folder);
+    add_path(store, "root", "", o, "store");
+    cJSON_AddItemToObject(store, "sources",
+                          cJSON_CreateStringArray(sources, COUNT(sources)));
+    cJSON_AddStringToObject(transcoder, "version", "9.0.0");
+    cJSON_AddItemToObject(transcoder, "inputs",
+                          cJSON_CreateStringArray(formats, COUNT(formats)));
+    cJSON_AddItemToObject(transcoder, "command",
+                          cJSON_CreateStringArray(command, COUNT(command)));
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
+                         transcoder);
+    text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text == NULL) {
+        command_no_memory();
+    }
+    return text;
+}
+
+static int write_config(const struct offline *o, char path[PATH_MAX])
+{
+    char *text = print_config(o);
+    FILE *file;
+    int rc = -1;
+
+    snprintf(path, PATH_MAX, "%s/config.json", o->dir);
+    file = fopen(path, "we");
+    if (file != NULL) {
+        rc = fputs(text, file) < 0 ? -1 : 0;
+        rc = fclose(file) != 0 ? -1 : rc;
+    }
+    free(text);
+    return rc;
+}
+
+static pid_t start(const struct offline *o, const char *daemon,
+                   const char *config)
+{
+    const char *const args[] = {daemon, "-c", config, NULL};
+    char log[PATH_MAX];
+    pid_t pid = fork();
+    int fd;
+
+    if (pid != 0) {
+        return pid;
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)setpgid(0, 0); /* a signal of the terminal is for the command */
+    snprintf(log, sizeof(log), "%s/%s.log", o->dir, daemon);
+    fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    (void)dup2(fd, STDERR_FILENO);
+    (void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDOUT_FILENO);
+    _exit(daemon_run(args));
+}
+
+static bool accepts(const struct offline *o, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_there;
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", o->dir,
+             name);
+    is_there = fd >= 0 &&
+               connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_there;
+}
+
+/* Prints the last line of a log that ended early. */
+static int fail_start(const struct offline *o, const char *daemon)
+{
+    char path[PATH_MAX], line[1024], last[1024] = "does not start";
+    FILE *log;
+
+    snprintf(path, sizeof(path), "%s/%s.log", o->dir, daemon);
+    log = fopen(path, "re");
+    while (log != NULL && fgets(line, sizeof(line), log) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        memcpy(last, line, sizeof(last));
+    }
+    if (log != NULL) {
+        fclose(log);
+    }
+    return command_fail(COMMAND_IO, daemon, last);
+}
+
+static int await(struct offline *o, size_t which, const char *daemon,
+                 const char *name)
+{
+    static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int i, status;
+
+    for (i = 0; i < START_TRIES; i++) {
+        if (accepts(o, name)) {
+            return COMMAND_OK;
+        }
+        if (o->pids[which] < 0 ||
+            waitpid(o->pids[which], &status, WNOHANG) != 0) {
+            o->pids[which] = -1;
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return fail_start(o, daemon);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
+{
+    (void)remove(path);
+    return 0;
+}
+
+static void finish(const struct offline *o)
+{
+    size_t i;
+
+    for (i = COUNT(o->pids); i > 0; i--) {
+        if (o->pids[i - 1] > 0) {
+            kill(o->pids[i - 1], SIGTERM);
+            (void)waitpid(o->pids[i - 1], NULL, 0);
+        }
+    }
+    (void)nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int start_all(struct offline *o)
+{
+    static const char *const daemons[] = {"symcached", "symbolicated"};
+    static const char *const sockets[] = {"h", "s"};
+    char config[PATH_MAX];
+    size_t i;
+    int code = COMMAND_OK;
+
+    if (write_config(o, config) != 0) {
+        return command_fail(COMMAND_IO, o->dir, strerror(errno));
+    }
+    for (i = 0; i < COUNT(daemons) && code == COMMAND_OK; i++) {
+        o->pids[i] = start(o, daemons[i], config);
+        code = await(o, i, daemons[i], sockets[i]);
+    }
+    return code;
+}
+
+int offline_start(const char *symbols, struct settings *settings)
+{
+    static struct offline o;
+    static char address[DIR_MAX + 16];
+    const char *tmp = getenv("TMPDIR");
+    int code = read_symbols(&o, symbols), status = 0;
+    pid_t pid;
+
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    if (snprintf(o.dir, sizeof(o.dir), "%s/symbolicate-XXXXXX",
+                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp") >=
+        (int)sizeof(o.dir)) {
+        return command_fail(COMMAND_IO, tmp, "TMPDIR is too long a path");
+    }
+    if (mkdtemp(o.dir) == NULL) {
+        return command_fail(COMMAND_IO, o.dir, strerror(errno));
+    }
+    code = start_all(&o);
+    fflush(stdout);
+    pid = code == COMMAND_OK ? fork() : -1;
+    if (pid == 0) {
+        snprintf(address, sizeof(address), "unix:%s/s", o.dir);
+        settings->socket = address;
+        return COMMAND_OK;
+    }
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    finish(&o);
+    if (pid > 0) {
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_INTERRUPTED;
+    }
+    exit(code == COMMAND_OK && pid < 0 ? COMMAND_IO : code);
+}
