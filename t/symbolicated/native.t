@@ -44,10 +44,15 @@ my $hex = unpack 'H*', $wasm_id;
 $t->write_file('unified/' . substr($hex, 0, 2) . '/' . substr($hex, 2)
     . '/debuginfo', fixture('wasm/dwarf.wasm') . "\0\x19\x08build_id$wasm_id");
 
+# a module whose debug file has another name, in a layout of programs' names
+my $console = 'a1' x 20;
+(my $game = fixture('elf/gcc-5.so')) =~ s/\Q@{[pack 'H*', $build]}/pack 'H*', $console/e or die 'no build id';
+$t->write_file("slashsymbols/eboot.bin/\U$console\E/symbols", $game);
+
 my $config = $t->default_config('');
 $config->{stores}{default}{transcoders}[0]{inputs} =
     ['pdb', 'elf', 'macho', 'pe', 'wasm'];
-my @sources = qw(debuginfod symstore unified);
+my @sources = qw(debuginfod symstore unified slashsymbols);
 $config->{sources} = { map { $_ => { type => 'filesystem', layout => $_,
     path => $t->path($_) } } @sources };
 $config->{stores}{default}{sources} = \@sources;
@@ -63,6 +68,8 @@ sub post { my ($path, $body) = @_;
 my %modules = (
     # without a debug file and a debug id, as clients on Linux have it
     elf => { type => 'elf', code_id => $build, code_file => '/lib/libshapes.so' },
+    console => { type => 'elf', code_id => $console, code_file => '/app0/eboot.bin',
+                 debug_id => 'a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1', debug_file => '/build/game.elf' },
     macho => { type => 'macho', debug_id => $uuid, debug_file => 'shapes',
                code_id => uc $uuid },
     pe => { type => 'pe', debug_id => $pe_id, code_id => $image,
@@ -73,6 +80,7 @@ my %modules = (
 # What the files have, as readelf -S, objdump -h and otool -l list it.
 my %features = (
     elf => [qw(has_debug_info has_symbols has_unwind_info)],
+    console => [qw(has_debug_info has_symbols has_unwind_info)],
     macho => [qw(has_debug_info has_symbols has_unwind_info)],
     pe => [qw(has_debug_info has_symbols has_unwind_info)],
     wasm => [qw(has_debug_info has_symbols)],
@@ -89,6 +97,7 @@ my @lookups = (
         ['_ZNK5outer5inner3BoxIiLi4EE6methodEi', '/src/shapes.cpp', 21]],
     ['elf', 0x2889, ['second0', '/src/second.cpp', 14]],
     ['elf', 0x2892],
+    ['console', 0x2889, ['second0', '/src/second.cpp', 14]],
     ['macho', 0x2eb, ['_ZL5twicei', '/src/tiny.cpp', 3],
         ['tiny', '/src/tiny.cpp', 7]],
     ['pe', 0x171a, ['ZN5outer5inner3BoxIiLi4EE6level2Ei', '/src/shapes.h', 22],

@@ -293,6 +293,19 @@ static void take_stamp(struct lookup *lookup, const char *hints)
     }
 }
 
+/* The layout slashsymbols has the name of the program, which can differ from
+ * that of its debug file. */
+static void take_code_file(struct lookup *lookup, const char *hints)
+{
+    char name[SYMCACHE_HINT_MAX + 1];
+
+    symcache_hint_get(hints, SYMCACHE_HINT_CODE_FILE, name);
+    if (name[0] != '\0' && lookup->source->layout == LAYOUT_SLASHSYMBOLS) {
+        snprintf(lookup->name, sizeof(lookup->name), "%.*s", SYMCACHE_NAME_MAX,
+                 name);
+    }
+}
+
 static bool take_next_id(struct lookup *lookup)
 {
     if (!has_several_ids(lookup) || lookup->id_at == ORIGINAL_IDS) {
@@ -545,6 +558,7 @@ source_lookup(struct sources *sources, const struct config *config,
         original_id_read_code_id(&lookup->code_id, key, hints);
     take_stamp(lookup, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
+    take_code_file(lookup, hints);
     lookup->symcache = symcache;
     lookup->callbacks = *callbacks;
     lookup->arg = arg;

@@ -207,6 +207,29 @@ static size_t print_code_id(char text[SYMCACHE_ID_TEXT_MAX + 1],
     return 0;
 }
 
+/* Adds the name of the program, if it is not that of the key: a layout of
+ * sources has debug files under it. */
+static void add_code_file(char hints[SYMCACHE_HINTS_MAX + 1],
+                          const struct symbolicator_request *request,
+                          const struct symbolicator_module *module,
+                          const symcache_key_t *key)
+{
+    const struct json *json = &request->json;
+    struct symc_string path, name;
+
+    if (module->code_file == 0 || !has_build_id(type_of(request, module))) {
+        return;
+    }
+    path.data = json_text(json, module->code_file);
+    path.size = json->values[module->code_file].size;
+    name = source_path_name(&path);
+    if (name.size != key->name_len ||
+        strncasecmp(name.data, key->name, name.size) != 0) {
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_FILE, name.data,
+                                name.size);
+    }
+}
+
 /* The hints of the file with the debug information, of which images have
  * none. */
 static void add_hints(char hints[SYMCACHE_HINTS_MAX + 1],
@@ -226,6 +249,7 @@ static void add_hints(char hints[SYMCACHE_HINTS_MAX + 1],
     if (n > 0) {
         (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, n);
     }
+    add_code_file(hints, request, module, key);
     if (module->is_dotnet && module->age > 1 && module->age != DOTNET_AGE) {
         snprintf(stamp, sizeof(stamp), "%x", module->age);
         (void)symcache_hint_add(hints, SYMCACHE_HINT_STAMP, stamp,
