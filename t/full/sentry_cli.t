@@ -66,7 +66,7 @@ cmp_ok stored(), '<', $files + 1, 'the first run was interrupted';
 my $said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
 is $?, 0, 'the second one ends well' or diag $said;
 is stored(), $files + 1, '... and all files are there';
-like $said, qr/OK 3249d99d-0c40-4931-8610-f4e4fb0b6936-1/,
+like $said, qr/OK [0-9a-f]{8}-[0-9a-f-]{27}/,
     '... of which the client prints ids';
 $said = run_cli('debug-files', 'upload', '--wait', "$dir/build");
 like $said, qr/Nothing to upload, all files are on the server/,
@@ -146,6 +146,86 @@ for (['5c1d3f3a-0000-4000-8000-0123456789ab', '--uuid',
     $t->wait_until("$id is stored", sub {
         -f "$dir/uploads/mapping.txt/$key/mapping.txt" });
 }
+
+# a build from Apple's bitcode: a dSYM whose names are hidden, the map of its UUID
+# and the symbol map, in folders as Xcode lays them down
+SKIP: {
+    my $plain = qx(zstd -dcq '@{[$t->data('convert/macho/arm64.dwarf.zst')]}');
+    skip 'no zstd', 9 if $? != 0;
+    my (%number, @names);
+    (my $dsym = $plain) =~ s{\0(_+Z[\w.]{11,})(?=\0)}{
+        my $name = $1;
+        push @names, $name =~ s/^_(?=_Z)//r if !defined $number{$name};
+        $number{$name} //= $#names;
+        "\0__hidden#" . sprintf('%0*d', length($name) - 10, $number{$name}) . '_'}ge;
+    my $id = unpack 'H*', ($plain =~ /\x1b\0\0\0\x18\0\0\0(.{16})/s)[0];
+    my ($uuid, $original) = map { s/^(.{8})(.{4})(.{4})(.{4})/$1-$2-$3-$4-/r }
+        uc $id, 'C0FFEE00111122223333444455556666';
+    my $resources = 'xcode/dSYMs/App.dSYM/Contents/Resources';
+    $t->write_file("$resources/DWARF/App", $dsym);
+    $t->write_file("$resources/$uuid.plist", '<?xml version="1.0" encoding="UTF-8"?>' . "\n"
+        . '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">'
+        . "\n<plist version=\"1.0\"><dict><key>DBGOriginalUUID</key><string>$original</string></dict></plist>\n");
+    $t->write_file("xcode/BCSymbolMaps/$original.bcsymbolmap",
+        join "\n", 'BCSymbolMap Version: 2.0', @names, '');
+    $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
+    is $?, 0, 'a dSYM and its maps are sent' or diag $said;
+    my $key = uc($id) . '0';
+    for ("_.dwarf/mach-uuid-sym-\L$id\E/_.dwarf", "uuidmap/$key/uuidmap",
+         'bcsymbolmap/' . ($original =~ tr/-//dr) . '0/bcsymbolmap') {
+        ok -f "$dir/uploads/$_", "... $_" or diag $said;
+    }
+    my $apple = $u->config;
+    $apple->{stores}{default}{transcoders} = [{ version => '9.0.0', inputs => ['elf', 'macho'],
+        command => ['pdb2symcache', '-pdb', '{pdb}'] }];
+    $t->stop_symcached;
+    $t->start_symcached($apple);
+    is $t->http("$dir/h.sock", 'GET', "/v1/symcache/default/App/$key?version=9.0.0&wait=60")
+        ->{status}, 200, 'a SymCache is made';
+    unlike $t->read_file("store/App/$key/App-v9.0.0.symcache"), qr/__hidden#/, '... with the names';
+    for ($uuid, $original) {
+        my $r = $u->request('GET', "/api/0/projects/acme/web/files/dsyms/?debug_id=\L$_", '',
+            "Authorization: Bearer $ENV{SENTRY_AUTH_TOKEN}");
+        like join(' ', sort map { $_->{symbolType} } @{ $r->{json} }),
+            $_ eq $uuid ? qr/^macho uuidmap$/ : qr/^bcsymbolmap$/, "... and listed, $_";
+    }
+    $said = run_cli('debug-files', 'upload', '--wait', "$dir/xcode");
+    like $said, qr/Nothing to upload, all files are on the server/, 'all of it is known';
+}
+
+# Unity's il2cpp: C++ that says of which C# it was made
+$t->write_file('unity/il2cppOutput/Game.cpp', "//<source_info:/u/Assets/Game.cs:30>\n"
+    . "int twice(int n) { return 2 * n; }\nint main(void) { return twice(0); }\n");
+$said = run_cli('debug-files', 'check', "$dir/build/p1");
+like $said, qr/Usable: yes/, 'the client can use our program';
+SKIP: {
+    skip 'no g++', 4 if system('sh', '-c', "cd '$dir/unity' && g++ -g -Wl,--build-id -o game"
+        . " '$dir/unity/il2cppOutput/Game.cpp'") != 0;
+    $said = run_cli('debug-files', 'upload', '--il2cpp-mapping', '--wait', "$dir/unity/game");
+    is $?, 0, 'a program comes with its line mapping' or diag $said;
+    my ($path) = glob "$dir/uploads/il2cpp/*/il2cpp";
+    ok $path, '... which is stored' or diag $said;
+    my ($key) = ($path // '') =~ m{/il2cpp/(\w+)/};
+    is $t->http("$dir/h.sock", 'GET', "/v1/symcache/default/game/$key?version=9.0.0&wait=60")
+        ->{status}, 200, 'a SymCache is made' or diag $t->helper_log;
+    like $t->read_file("store/game/$key/game-v9.0.0.symcache"), qr{/u/Assets/Game\.cs}, '... with files of C#';
+}
+
+# our files, looked at by the client
+my $bundle = "$dir/p1.src.zip";
+is system($t->program('symcachectl'), 'bundle-sources', '-o', $bundle, "$dir/build/p1"), 0,
+    'symcachectl makes a source bundle';
+$said = run_cli('debug-files', 'check', $bundle);
+like $said, qr/Usable: yes/, '... which the client can use' or diag $said;
+my ($p1) = $said =~ /\b([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/;
+$said = run_cli('debug-files', 'find', '--path', $dir, '--no-well-known', '--no-cwd', $p1 // '-');
+like $said, qr/\Q$bundle/, '... and finds by its id' or diag $said;
+$said = run_cli('debug-files', 'bundle-sources', '--output', "$dir/theirs", "$dir/build/p1");
+is $?, 0, 'the client makes a bundle of the same program' or diag $said;
+my ($theirs) = glob "$dir/theirs/*.src.zip";
+is_deeply [map { [sort grep { $_ ne 'manifest.json' } split /\n/, qx(unzip -Z1 '$_' 2>/dev/null)] } $theirs // '-'],
+    [[sort grep { $_ ne 'manifest.json' } split /\n/, qx(unzip -Z1 '$bundle' 2>/dev/null)]],
+    '... with the same files' if system('unzip -v >/dev/null 2>&1') == 0;
 
 $ENV{SENTRY_AUTH_TOKEN} = 'wrong';
 $said = run_cli('debug-files', 'upload', "$dir/build");

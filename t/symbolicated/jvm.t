@@ -146,6 +146,18 @@ $t->wait_until('the log', sub {
     $t->symbolicated_log =~ /protocol=jvm status=200 .* left_out=frames$/m });
 pass 'the log says that frames were left out';
 
+# 300 such frames would be 153,600
+my ($wide) = grep { my %n; $n{ $_->{index} }++ for @{ $_->[1]{frames} }; grep { $_ > 512 } values %n }
+    map { [$large->{request}{stacktraces}[$_], $large->{response}{stacktraces}[$_]] }
+    0 .. $#{ $large->{request}{stacktraces} };
+my %times;
+$times{ $_->{index} }++ for @{ $wide->[1]{frames} };
+my ($one) = grep { ($times{ $_->{index} } // 0) > 512 } @{ $wide->[0]{frames} };
+$got = post({ sources => [], modules => $large->{modules}, stacktraces => [{
+    exception => $wide->[0]{exception}, frames => [map { { %$one, index => $_ } } 1 .. 300] }] });
+is $got->{status}, 200, 'an answer of too many frames';
+is scalar(() = $got->{body} =~ /"index":/g), 100_000, '... has 100,000 of them';
+
 $t->stop_symbolicated;
 $t->stop_symcached;
 
