@@ -122,7 +122,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_DEBUGINFOD:
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_ANY;
     case LAYOUT_BUILD_ID:
-        return 1u << FORMAT_ELF;
+        return 1u << FORMAT_ELF | 1u << FORMAT_DWP;
     case LAYOUT_UNIFIED:
         return FORMATS_SERVED | 1u << FORMAT_PROGUARD | FORMATS_AUXILIARY;
     case LAYOUT_SYMBFILE:
@@ -154,7 +154,8 @@ static bool is_upload_store(const struct source_config *source)
 unsigned config_source_formats(const struct source_config *source)
 {
     if (source->type != NULL && source->type->has_list) {
-        return (FORMATS_ALL & ~(1u << FORMAT_SYMBFILE)) | FORMATS_AUXILIARY;
+        return (FORMATS_ALL & ~(1u << FORMAT_SYMBFILE)) |
+               (FORMATS_AUXILIARY & ~(1u << FORMAT_DWP));
     }
     if (source->type != NULL && source->type->has_urls) {
         return 1u << FORMAT_SOURCEBUNDLE;
@@ -228,6 +229,16 @@ static bool has_path(const struct source_config *source,
                : config_patterns_match(&source->paths, path, true);
 }
 
+static bool has_auxiliary(const struct source_config *source,
+                          const symcache_key_t *key)
+{
+    return source->layout == LAYOUT_UNIFIED ||
+           (key->id_type == SYMCACHE_ID_DEBUG && is_upload_store(source)) ||
+           (source->layout == LAYOUT_BUILD_ID &&
+            key->kind == SYMCACHE_KIND_DWP &&
+            key->id_type == SYMCACHE_ID_BUILD);
+}
+
 bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key)
 {
@@ -266,8 +277,7 @@ bool config_source_has_key(const struct source_config *source,
                (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
     }
     if (symcache_kind_is_auxiliary((symcache_kind_e)key->kind)) {
-        return layout == LAYOUT_UNIFIED ||
-               (key->id_type == SYMCACHE_ID_DEBUG && is_upload_store(source));
+        return has_auxiliary(source, key);
     }
     switch (key->id_type) {
     case SYMCACHE_ID_PE:

@@ -21,6 +21,7 @@ static const char *const names[] = {
     [FORMAT_UUIDMAP] = "uuidmap",
     [FORMAT_BCSYMBOLMAP] = "bcsymbolmap",
     [FORMAT_IL2CPP] = "il2cpp",
+    [FORMAT_DWP] = "dwp",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -132,6 +133,8 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_BCSYMBOLMAP;
     case SYMCACHE_KIND_IL2CPP:
         return 1u << FORMAT_IL2CPP;
+    case SYMCACHE_KIND_DWP:
+        return 1u << FORMAT_DWP;
     case SYMCACHE_KIND_SOURCE:
     case SYMCACHE_KIND_FILE:
         return 1u << FORMAT_ANY;

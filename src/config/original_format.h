@@ -25,15 +25,17 @@ enum original_format {
     /* files that say what names and lines of debug files mean */
     FORMAT_UUIDMAP,
     FORMAT_BCSYMBOLMAP,
-    FORMAT_IL2CPP
+    FORMAT_IL2CPP,
+    FORMAT_DWP /* a package of split DWARF, of ELF */
 };
-#define FORMATS 14
+#define FORMATS 15
 
 /* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
  * files. */
 #define FORMATS_ALL ((1u << FORMAT_ANY) - 1)
 #define FORMATS_AUXILIARY                                                     \
-    (1u << FORMAT_UUIDMAP | 1u << FORMAT_BCSYMBOLMAP | 1u << FORMAT_IL2CPP)
+    (1u << FORMAT_UUIDMAP | 1u << FORMAT_BCSYMBOLMAP | 1u << FORMAT_IL2CPP |  \
+     1u << FORMAT_DWP)
 
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \

@@ -173,7 +173,8 @@ static void take_seconds(struct conversion *c)
                    {"PDB2SYMCACHE_SECOND", &c->image},
                    {"PDB2SYMCACHE_UUID_MAP", &c->uuid_map},
                    {"PDB2SYMCACHE_SYMBOL_MAP", &c->symbol_map},
-                   {"PDB2SYMCACHE_LINE_MAPPING", &c->line_mapping}};
+                   {"PDB2SYMCACHE_LINE_MAPPING", &c->line_mapping},
+                   {"PDB2SYMCACHE_DWP", &c->dwp}};
     size_t i;
 
     for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {

@@ -58,6 +58,8 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("il2cpp"), SYMCACHE_DEBUG | SYMCACHE_BUILD, ".il2cpp",
       SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("dwp"), SYMCACHE_DEBUG | SYMCACHE_BUILD, ".dwp",
+      SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("sourcecache"), SYMCACHE_DEBUG | SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
       SYMCACHE_HAS_SOURCES | SYMCACHE_HAS_LINKS, 0 },
@@ -160,7 +162,7 @@ int
 symcache_kind_is_auxiliary(symcache_kind_e kind)
 {
     return kind == SYMCACHE_KIND_UUIDMAP || kind == SYMCACHE_KIND_BCSYMBOLMAP
-           || kind == SYMCACHE_KIND_IL2CPP;
+           || kind == SYMCACHE_KIND_IL2CPP || kind == SYMCACHE_KIND_DWP;
 }
 
 int

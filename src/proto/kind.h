@@ -60,6 +60,7 @@ typedef enum {
                                     builds from bitcode */
     SYMCACHE_KIND_IL2CPP,        /* "il2cpp": lines of C# for those of the C++
                                     that Unity makes of it */
+    SYMCACHE_KIND_DWP,           /* "dwp": a package of split DWARF */
     SYMCACHE_KIND_SOURCECACHE,   /* "sourcecache": texts of source files */
     SYMCACHE_KIND_BREAKPAD,      /* "breakpad": Breakpad's text, made of an
                                     original; "sym" is one that a source has */

@@ -107,4 +107,22 @@ like $t->helper_log, qr/job one\S*: the file of dwz is not to be had/,
 ok made('like') eq expected('--like-symbolic'), '--like-symbolic asks for none';
 ok !-e $t->path("downloads/like/_/buildid-$common"), 'no file is fetched';
 
+# --- DWARF 5: a checksum in .debug_sup takes the place of the build id
+
+SKIP: {
+    skip 'dwz does not write DWARF 5', 4
+        if system("cd $dir && for i in a b; do g++ -O2 -g -gdwarf-5 -Wl,--build-id -o \$i \$i.cc; done"
+            . " && dwz --dwarf-5 -m common5.debug a b 2>/dev/null") != 0;
+    my ($sum) = $t->read_file('make/common5.debug') =~ /\x05\0\x01\0\x14(.{20})/s;
+    skip 'dwz writes no checksum of 20 bytes', 4 if !defined $sum;
+    $sum = unpack 'H*', $sum;
+    unlike run('readelf -n common5.debug 2>/dev/null'), qr/Build ID/, 'its file has no build id';
+    ($a, $id) = (build_id('a'), debug_id(build_id('a')));
+    put('both', 'a');
+    $t->write_file("both/_.debug/elf-buildid-sym-$sum/_.debug", $t->read_file("$dir/common5.debug"));
+    my $whole = expected('--altlink common5.debug');
+    ok $whole ne expected('--altlink /nowhere'), 'names are in it';
+    ok made('both') eq $whole, 'it is found by its checksum, and its names are there';
+}
+
 done_testing;

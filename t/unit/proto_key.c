@@ -154,7 +154,7 @@ static void texts_of_kinds(void **state)
                                   "sym",      "debuginfo",  "executable",
                                   "sourcebundle", "source", "section",
                                   "symbfile", "jscache", "msfz", "uuidmap",
-                                  "bcsymbolmap", "il2cpp",
+                                  "bcsymbolmap", "il2cpp", "dwp",
                                   "sourcecache", "breakpad", "mapping",
                                   "proguardcache", "file"};
     symcache_kind_e kind;

@@ -77,6 +77,14 @@ bool elf_altlink_read(const uint8_t *data, size_t size,
     return read_sup(&f, false, link) && link->path[0] != '\0';
 }
 
+bool elf_altlink_own_id(const uint8_t *data, size_t size,
+                        struct elf_altlink *link)
+{
+    struct elf_file f;
+
+    return elf_file_open(&f, data, size) == NULL && elf_altlink_own(&f, link);
+}
+
 bool elf_altlink_own(const struct elf_file *file, struct elf_altlink *link)
 {
     return read_sup(file, true, link);

@@ -32,4 +32,8 @@ bool elf_altlink_read(const uint8_t *data, size_t size,
  * false if it has none: then its build id counts. */
 bool elf_altlink_own(const struct elf_file *file, struct elf_altlink *link);
 
+/* The same of a file in memory. */
+bool elf_altlink_own_id(const uint8_t *data, size_t size,
+                        struct elf_altlink *link);
+
 #endif

@@ -3,6 +3,7 @@
  */
 #include "identity.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "debuginfo/auxiliary/auxiliary.h"
 #include "debuginfo/breakpad/breakpad.h"
@@ -119,6 +120,7 @@ static size_t read_pe(const struct input *in, struct file_identity *id)
 static size_t read_elf(const struct input *in, struct file_identity *id)
 {
     struct elf_identity got;
+    struct elf_altlink supplement;
 
     if (elf_identity_read(in->data, in->size, &got, in->error,
                           in->error_size) != 0) {
@@ -128,6 +130,11 @@ static size_t read_elf(const struct input *in, struct file_identity *id)
     if (got.build_id_size > 0 && got.build_id_size <= sizeof(id->build)) {
         id->build_len = got.build_id_size;
         memcpy(id->build, got.build_id, got.build_id_size);
+    } else if (elf_altlink_own_id(in->data, in->size, &supplement) &&
+               supplement.id_size <= sizeof(id->build)) {
+        /* of dwz, with DWARF 5: a checksum takes the place of the build id */
+        id->build_len = supplement.id_size;
+        memcpy(id->build, supplement.id, supplement.id_size);
     }
     id->features = features_of(got.has_debug_info, got.has_symbols,
                                got.has_unwind_info, got.has_code);
@@ -211,6 +218,15 @@ static size_t read_proguard(const struct input *in, struct file_identity *id)
     return 1;
 }
 
+static bool sniff_dwp(const uint8_t *data, size_t size)
+{
+    uint64_t offset, length;
+
+    return elf_sniff(data, size) &&
+           elf_section_find(data, size, ".debug_cu_index", &offset, &length) ==
+               NULL;
+}
+
 /* Its path identifies it: the UUID in it is that of the symbol map. */
 static size_t read_uuidmap(const struct input *in, struct file_identity *id)
 {
@@ -226,6 +242,17 @@ static size_t read_uuidmap(const struct input *in, struct file_identity *id)
 static size_t read_bcsymbolmap(const struct input *in,
                                struct file_identity *id)
 {
+    return 1;
+}
+
+/* The units in it have ids of their own, but the program's is not there. */
+static size_t read_dwp(const struct input *in, struct file_identity *id)
+{
+    if (!sniff_dwp(in->data, in->size)) {
+        snprintf(in->error, in->error_size,
+                 "is no package of split DWARF: it has no .debug_cu_index");
+        return 0;
+    }
     return 1;
 }
 
@@ -289,6 +316,7 @@ static const struct {
     [FORMAT_UUIDMAP] = {sniff_uuidmap, read_uuidmap},
     [FORMAT_BCSYMBOLMAP] = {symbol_map_sniff, read_bcsymbolmap},
     [FORMAT_IL2CPP] = {line_mapping_sniff, read_il2cpp},
+    [FORMAT_DWP] = {sniff_dwp, read_dwp},
 };
 
 _Static_assert(sizeof(formats) / sizeof(formats[0]) == FORMATS,
@@ -300,7 +328,7 @@ int identity_format(const uint8_t *data, size_t size)
 
     for (i = 0; i < FORMATS; i++) {
         if (formats[i].sniff != NULL && formats[i].sniff(data, size)) {
-            return i;
+            return i == FORMAT_ELF && sniff_dwp(data, size) ? FORMAT_DWP : i;
         }
     }
     return -1;

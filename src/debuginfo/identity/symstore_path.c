@@ -316,7 +316,8 @@ static bool fits_mapping(struct candidate *c)
 
 /*
  * Names or lines of another file: bcsymbolmap/<UUID>0/bcsymbolmap, or
- * <UUID>.bcsymbolmap and <UUID>.plist, as Apple's tools call them.  A line
+ * <UUID>.bcsymbolmap and <UUID>.plist, as Apple's tools call them; a
+ * package of split DWARF is <debug id>.dwp.  A line
  * mapping has its ids in it.
  */
 static bool fits_auxiliary(struct candidate *c)
@@ -325,6 +326,7 @@ static bool fits_auxiliary(struct candidate *c)
     const char *name = symcache_kind_text(
         c->id->format == FORMAT_UUIDMAP       ? SYMCACHE_KIND_UUIDMAP
         : c->id->format == FORMAT_BCSYMBOLMAP ? SYMCACHE_KIND_BCSYMBOLMAP
+        : c->id->format == FORMAT_DWP         ? SYMCACHE_KIND_DWP
                                               : SYMCACHE_KIND_IL2CPP);
     const char *id = c->parts[1] != NULL ? c->parts[1] : c->parts[0];
     const char *dot = c->parts[1] == NULL ? strrchr(id, '.') : NULL;
@@ -367,6 +369,7 @@ static const struct {
     [FORMAT_UUIDMAP] = {fits_auxiliary, false, false},
     [FORMAT_BCSYMBOLMAP] = {fits_auxiliary, false, false},
     [FORMAT_IL2CPP] = {fits_auxiliary, false, false},
+    [FORMAT_DWP] = {fits_auxiliary, false, false},
 };
 
 /* Of a fat file, each image is one by which it may be asked for. */

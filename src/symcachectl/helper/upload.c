@@ -30,6 +30,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/files/container.h"
 #include "symcachectl/files/examine.h"
+#include "package_name.h"
 #include "symcachectl/options.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/digest.h"
@@ -360,12 +361,12 @@ struct content {
 
 static void take_content(const struct content *c, FILE *file)
 {
+    char error[512], package[SYMCACHE_NAME_MAX + 1];
+    const char *name = package_name(c->path, package) ? package : c->name;
     struct symstore_path place;
-    char error[512];
     bool is_program;
 
-    if (examine_place(fileno(file), c->name, &place, error, sizeof(error)) !=
-        0) {
+    if (examine_place(fileno(file), name, &place, error, sizeof(error)) != 0) {
         if (!c->is_again) {
             tell(c->u, c->is_named ? REFUSED : NO_PLACE, c->path, NULL, error);
         }

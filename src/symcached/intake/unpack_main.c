@@ -82,7 +82,8 @@ static void say(size_t place, char letter, const char *format, ...)
 /*
  * Like body_sniff(); but if any file is allowed here, the body counts as
  * neither packed nor any other kind.  A mapping can begin like any text, and a
- * UUID map is one of many kinds of XML; they are checked later.
+ * UUID map is one of many kinds of XML, a package of split DWARF is an ELF
+ * file; they are checked later.
  */
 static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
                             size_t len, const char **what)
@@ -94,6 +95,10 @@ static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
 
     if (job->formats == 1u << FORMAT_ANY) {
         return (enum body_kind)(BODY_ORIGINAL + FORMAT_ANY);
+    }
+    if (job->formats == 1u << FORMAT_DWP &&
+        kind == (enum body_kind)(BODY_ORIGINAL + FORMAT_ELF)) {
+        return (enum body_kind)(BODY_ORIGINAL + FORMAT_DWP);
     }
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (job->formats == 1u << texts[i] && kind == BODY_OTHER &&

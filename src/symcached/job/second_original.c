@@ -121,17 +121,35 @@ static bool read_line_mapping(const struct job *job, symcache_key_t *key,
            set_key(job, key, SYMCACHE_KIND_IL2CPP);
 }
 
-/* The layout unified has that of an ELF file by its build id. */
-static bool read_line_mapping_of_elf(const struct job *job,
-                                     symcache_key_t *key, const char *output)
+static bool read_dwp(const struct job *job, symcache_key_t *key,
+                     const char *output)
+{
+    return job->original.format == FORMAT_ELF &&
+           strstr(output, SPLIT_NOTE) != NULL &&
+           set_key(job, key, SYMCACHE_KIND_DWP);
+}
+
+/* Uploads have the debug id, other places of ELF files the build id. */
+static bool set_build_id(const struct job *job, symcache_key_t *key)
 {
     char id[SYMCACHE_HINT_MAX + 1];
 
     symcache_hint_get(job_hints(job), SYMCACHE_HINT_CODE_ID, id);
-    return job->original.format == FORMAT_ELF &&
-           read_line_mapping(job, key, output) &&
-           symcache_id_parse(id, strlen(id), key) == SYMCACHE_OK &&
+    return symcache_id_parse(id, strlen(id), key) == SYMCACHE_OK &&
            key->id_type == SYMCACHE_ID_BUILD;
+}
+
+static bool read_line_mapping_of_elf(const struct job *job,
+                                     symcache_key_t *key, const char *output)
+{
+    return job->original.format == FORMAT_ELF &&
+           read_line_mapping(job, key, output) && set_build_id(job, key);
+}
+
+static bool read_dwp_of_build_id(const struct job *job, symcache_key_t *key,
+                                 const char *output)
+{
+    return read_dwp(job, key, output) && set_build_id(job, key);
 }
 
 static const struct {
@@ -146,6 +164,9 @@ static const struct {
     {SECOND_LINE_MAPPING, read_line_mapping, "the line mapping of il2cpp"},
     {SECOND_LINE_MAPPING, read_line_mapping_of_elf,
      "the line mapping of il2cpp, by the build id,"},
+    {SECOND_DWP, read_dwp, "the package of split DWARF"},
+    {SECOND_DWP, read_dwp_of_build_id,
+     "the package of split DWARF, by the build id,"},
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))

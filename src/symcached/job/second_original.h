@@ -7,7 +7,8 @@
  * Breakpad's text, it is the image of the module, which has the unwind
  * information: the client sends its name and code id.  For a dSYM with hidden
  * names it is its UUID map, and then the BCSymbolMap of which that has the
- * UUID; for code that Unity's il2cpp has made, its line mapping.  The job asks
+ * UUID; for code that Unity's il2cpp has made, its line mapping; for split
+ * DWARF, the package of it.  The job asks
  * sources for these as for any such file and, if there is one, runs the
  * converter again.
  */

@@ -311,6 +311,13 @@ static const char *bundle_end(const symcache_key_t *key)
     return symcache_key_is_bundle(key) ? UPLOADS_BUNDLE_END : ".src.zip";
 }
 
+static const char *build_id_end(symcache_kind_e kind)
+{
+    return kind == SYMCACHE_KIND_EXECUTABLE ? ""
+           : kind == SYMCACHE_KIND_DWP      ? ".dwp"
+                                            : ".debug";
+}
+
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
 static void layout_path(char *path, const struct layout_walk *walk,
@@ -346,7 +353,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
         break;
     case LAYOUT_BUILD_ID:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s%s", id, id + 2,
-                 kind == SYMCACHE_KIND_EXECUTABLE ? "" : ".debug");
+                 build_id_end(kind));
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);

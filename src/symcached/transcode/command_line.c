@@ -153,6 +153,7 @@ static int fill_env(struct command *command,
         {"PDB2SYMCACHE_UUID_MAP", seconds[SECOND_UUID_MAP]},
         {"PDB2SYMCACHE_SYMBOL_MAP", seconds[SECOND_SYMBOL_MAP]},
         {"PDB2SYMCACHE_LINE_MAPPING", seconds[SECOND_LINE_MAPPING]},
+        {"PDB2SYMCACHE_DWP", seconds[SECOND_DWP]},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);
 

@@ -19,6 +19,7 @@ enum second {
     SECOND_UUID_MAP,
     SECOND_SYMBOL_MAP,
     SECOND_LINE_MAPPING,
+    SECOND_DWP,
     SECONDS
 };
 
