@@ -149,6 +149,20 @@ for (['x.bcsymbolmap', $map], ['x.plist', $plist]) {
 like sent(dashed($id) . '.plist', $plist =~ s/DBGOriginalUUID/Other/r)->{detail} // '', qr/not a file whose identity can be read/,
     'a property list of something else';
 
+# by their paths, as other files are uploaded
+my $new = 'ABCD' x 8;
+for (["bcsymbolmap/${new}0/bcsymbolmap", $map, 201, 'stored'],
+     ["uuidmap/${new}0/uuidmap", $plist, 201, 'stored'],
+     ["uuidmap/${new}0/uuidmap", $plist, 200, 'same'],
+     ["uuidmap/${new}0/uuidmap", $map, 400, qr/is called bcsymbolmap there, and not uuidmap/],
+     ["bcsymbolmap/${new}0/other", $map, 400, qr/is called bcsymbolmap there, and not other/],
+     ["bcsymbolmap/x0/bcsymbolmap", $map, 400, qr/needs a UUID/]) {
+    my ($path, $body, $status, $said) = @$_;
+    my $r = $u->put($path, $body);
+    is $r->{status}, $status, "PUT $path" or diag $r->{raw};
+    ref $said ? like $r->{raw}, $said, '... and why' : is $r->{json}{result}, $said, "... $said";
+}
+
 my $options = $u->request('GET', '/api/0/organizations/acme/chunk-upload/', '', @bearer)->{json}{accept};
 ok scalar(grep { $_ eq 'bcsymbolmaps' } @$options) && scalar(grep { $_ eq 'il2cpp' } @$options),
     'clients are told that maps are taken';

@@ -188,6 +188,25 @@ static void note_user(const struct job *job, const symcache_key_t *key)
     }
 }
 
+/* May a source have the file later without a word?  Of an upload this helper
+ * is told. */
+static bool may_come(const struct job *job, const symcache_key_t *key)
+{
+    const struct source_config *source;
+    size_t i;
+
+    for (i = 0; i < job->store->nsources; i++) {
+        source = job->store->sources[i];
+        if (!config_source_is_uploads(source) &&
+            (config_source_formats(source) &
+             config_format_originals((symcache_kind_e)key->kind)) != 0 &&
+            config_source_has_key(source, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void take(struct job *job, const struct scheduler_answer *answer)
 {
     unsigned row = job->run.seeks;
@@ -201,7 +220,7 @@ static void take(struct job *job, const struct scheduler_answer *answer)
         job->run.has_second = 1;
         return;
     }
-    if (is_auxiliary || answer->kind != SCHEDULER_ABSENT) {
+    if (job->run.may_come || answer->kind != SCHEDULER_ABSENT) {
         job->run.lacks_second = 1;
     }
     log_info(0, "job %s: %s is not to be had: %s", job_id(job),
@@ -266,6 +285,21 @@ static bool find_next(struct job *job, const char *output, symcache_key_t *key)
     return false;
 }
 
+/* The hint that names the sources that the job may ask, and nothing else. */
+static const char *sources_of(const struct job *job)
+{
+    static char hints[SYMCACHE_HINTS_MAX + 1];
+    char names[SYMCACHE_HINT_MAX + 1];
+
+    hints[0] = '\0';
+    symcache_hint_get(job_hints(job), SYMCACHE_HINT_SOURCES, names);
+    if (names[0] != '\0') {
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, names,
+                                strlen(names));
+    }
+    return hints;
+}
+
 static void seek(struct job *job)
 {
     symcache_key_t key;
@@ -276,15 +310,17 @@ static void seek(struct job *job)
                                       .name = key.name,
                                       .ask = &ask,
                                       .via = job->via != NULL ? job->via : "",
-                                      .hints = "",
+                                      .hints = sources_of(job),
                                       .wait =
                                           job->config->limits.download_time};
     struct waiter *waiter;
 
     while (find_next(job, job->run.made.output, &key)) {
         job->original.asked_seconds |= 1u << job->run.seeks;
+        job->run.may_come = 0;
         if (rows[job->run.seeks].second != SECOND_FILE) {
             note_user(job, &key);
+            job->run.may_come = may_come(job, &key);
         }
         job->run.is_seeking = 1;
         waiter = scheduler_ask(job->scheduler, &lookup, on_second, job);

@@ -170,8 +170,9 @@ struct run {
     uint8_t seeks;          /* which one the waiter is for */
     unsigned is_seeking : 1;   /* the waiter is not known yet */
     unsigned has_second : 1;   /* one was found since the run */
+    unsigned may_come : 1; /* a source may have that which is sought later */
     unsigned lacks_second : 1; /* for now: it may be there later */
-    unsigned pause : 27;       /* seconds that the transcoder is left alone */
+    unsigned pause : 26;       /* seconds that the transcoder is left alone */
     unsigned is_counted : 1; /* in trust->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
