@@ -70,6 +70,22 @@ $r = $ctl->run(@upload, "$dir/build");
 is $r->{out}, "0 stored, 2 skipped, 0 refused, 0 failed, 1 left out\n",
     'again: skipped';
 
+# --- a build from bitcode: the UUID map in the dSYM, the symbol map beside it, as
+# Xcode's archives have them
+
+my $original = 'C0FFEE00-1111-2222-3333-444455556666';
+my $dashed = uc $uuid{arm64} =~ s/^(.{8})(.{4})(.{4})(.{4})/$1-$2-$3-$4-/r;
+$t->write_file("archive/dSYMs/$inner/Info.plist", '<?xml version="1.0"?><plist version="1.0"><dict/></plist>');
+$t->write_file("archive/dSYMs/$inner/Resources/$dashed.plist", '<?xml version="1.0" encoding="UTF-8"?>'
+    . "\n<plist version=\"1.0\"><dict><key>DBGOriginalUUID</key><string>$original</string></dict></plist>\n");
+$t->write_file("archive/BCSymbolMaps/$original.bcsymbolmap", "BCSymbolMap Version: 2.0\n_main\n");
+$r = $ctl->run(@upload, "$dir/archive");
+is $r->{code}, 0, 'maps of names' or diag "$r->{out}$r->{err}";
+is $r->{out}, "2 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n", '... are sent, other property lists are not';
+ok -f "$dir/uploads/$_", "... $_" for "uuidmap/\U$uuid{arm64}\E0/uuidmap",
+    'bcsymbolmap/' . ($original =~ tr/-//dr) . '0/bcsymbolmap';
+system('rm', '-r', "$dir/uploads/uuidmap", "$dir/uploads/bcsymbolmap");
+
 # --- zip archives
 
 sub archive {
