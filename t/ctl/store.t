@@ -238,6 +238,26 @@ ok -e $ntdll2, 'has not';
 ($r) = $ctl->json($ctl->run('clean', '--json', @config));
 is $r->{removed}{unused}{files}, 1, 'clean --json';
 ok !-e $ntdll2, 'has';
+# --- clean --unknown, after a step back: t/full/step_back.t has a later release
+
+my @later = map { $t->write_file($_, 'later') }
+    "store/crash.pdb/$id/crash.pdb-v1.0.0.laterkind",
+    "store/crash.pdb/$id/crash.pdb-v1.0.0.laterkind.gz",
+    'store/crash.pdb/later-0123456789abcdef/crash.pdb-v9.0.0.symcache',
+    "downloads/default/crash.pdb/$id/crash.pdb.later";
+my @stay = ($t->write_file("store/crash.pdb/$id/crash.pdb.later", 'x'),
+    $t->path("store/crash.pdb/$id/crash.pdb-v9.0.0.symcache"));
+utime time - 30 * $day, time - 30 * $day, @stay, @later;
+$r = $ctl->run('clean', '--unknown', '--dry-run', @config);
+$ctl->is($r, 0, qr/^would remove \(not known to this release\): 4 files, 20 bytes$/m,
+    undef, 'clean --unknown --dry-run');
+unlike $r->{out}, qr/not used/, 'no other rule applies';
+is scalar(grep { -e } @later), 4, 'nothing is removed';
+($r) = $ctl->json($ctl->run('clean', '--json', '--unknown', @config));
+is $r->{removed}{unknown}{files}, 4, 'clean --unknown --json';
+is scalar(grep { -e } @later), 0, 'they are gone';
+is scalar(grep { -e } @stay), 2, 'and no others, however old';
+utime undef, undef, @stay;
 $ctl->is($ctl->run('clean', '-c', $t->path('none')), 1, undef, qr/none/,
     'clean: no configuration');
 SKIP: {

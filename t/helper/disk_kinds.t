@@ -71,9 +71,9 @@ my %kinds = (
     proguardcache => sub { ask('proguardcache', "mapping.txt/${uuid}0", '1.0.0') },
     jscache => sub { ask('jscache', substr($js, 0, 2) . "/hash-$js", '2.0.0',
         'script=' . url_key('terser.js'), 'map=' . url_key('terser.js.map')) },
-    'a file at a URL' => sub { source('terser.js.map?other') },
+    'a file at a URL' => sub { source('terser.js.map?other=1') },
 );
-$files{'/terser.js.map?other'} = $files{'/terser.js.map'};
+$files{'/terser.js.map?other=1'} = $files{'/terser.js.map'};
 
 # Takes all blocks but for some bytes; returns what gives them back.
 sub fill {
