@@ -403,6 +403,9 @@ static void list_absent(struct ls *ls, const char *root)
         ls->failed = 1;
         command_fail(COMMAND_IO, path, strerror(errno));
     }
+    if (ls->nrecords == 0) {
+        return;
+    }
     qsort(ls->records, ls->nrecords, sizeof(ls->records[0]), compare_records);
     for (i = 0; i < ls->nrecords; i++) {
         /* the last one of a path counts */
