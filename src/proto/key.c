@@ -166,29 +166,17 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 static uint32_t
 symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
 {
-    uint32_t        a, b, all;
-    const uint8_t  *u;
+    uint32_t  b, all;
 
-    u = (const uint8_t *) p;
     all = 0;
 
-    /* two in a row: each hit reads one GUID */
+    while (n--) {
+        b = (uint32_t) symcache_hex[(uint8_t) p[0]] << 4
+            | symcache_hex[(uint8_t) p[1]];
 
-    for ( /* void */ ; n > 1; n -= 2) {
-        a = (uint32_t) symcache_hex[u[0]] << 4 | symcache_hex[u[1]];
-        b = (uint32_t) symcache_hex[u[2]] << 4 | symcache_hex[u[3]];
-
-        all |= a | b;
-        *to++ = (uint8_t) a;
+        all |= b;
         *to++ = (uint8_t) b;
-        u += 4;
-    }
-
-    if (n) {
-        a = (uint32_t) symcache_hex[u[0]] << 4 | symcache_hex[u[1]];
-
-        all |= a;
-        *to = (uint8_t) a;
+        p += 2;
     }
 
     return all;
