@@ -47,10 +47,11 @@ static void write_lines(struct json_writer *w, const struct json *json,
                         const struct js_frame *frame,
                         const struct js_lines *lines)
 {
-    struct frame_source source = {0};
+    struct frame_source source;
 
     if (lines->has_lines) {
         source.has_lines = true;
+        source.link_size = 0;
         source.context = lines->context;
         frame_source_write(w, &source);
         return;
