@@ -287,7 +287,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     }
     if (job->state == JOB_PUBLISHES &&
         transcode_is_ours(job_transcoder(job))) {
-        provenance_note_builder(file, job->run.lacks_second);
+        provenance_note_builder(file, job->original.lacks_seconds != 0);
     }
     job_note_places(job, file);
     job->target.published = *version;

@@ -217,17 +217,20 @@ static void take(struct job *job, const struct scheduler_answer *answer)
         store_download_path(path, job->config->downloads, job->store->name,
                             answer->key);
         job->original.seconds[rows[row].second] = strdup(path);
+        job->original.lacks_seconds &= ~(1u << rows[row].second);
         job->run.has_second = 1;
         return;
     }
     if (job->run.may_come || answer->kind != SCHEDULER_ABSENT) {
-        job->run.lacks_second = 1;
+        job->original.lacks_seconds |= 1u << rows[row].second;
     }
     log_info(0, "job %s: %s is not to be had: %s", job_id(job),
              is_auxiliary                         ? rows[row].what
              : job->original.format == FORMAT_ELF ? "the file of dwz"
                                                   : "the image of the PDB",
-             answer->text != NULL ? answer->text : "");
+             answer->text != NULL                ? answer->text
+             : answer->kind == SCHEDULER_PENDING ? "the search goes on"
+                                                 : "no reason is known");
 }
 
 /* All were asked for: converts again with what was found. */
@@ -238,7 +241,6 @@ static void finish(struct job *job)
     memset(&job->run.made, 0, sizeof(job->run.made));
     if (job->run.has_second) {
         job->run.has_second = 0;
-        job->run.lacks_second = 0;
         job_remove_work(job);
         job_set_state(job, JOB_WAITS_TRANSCODER);
     } else {

@@ -116,6 +116,7 @@ struct original {
                           NULL: it is among the downloads */
     char *seconds[SECONDS]; /* paths of what is used besides; or NULL */
     unsigned asked_seconds; /* a set of 1 << SECOND_...: asked for already */
+    unsigned lacks_seconds; /* such a set: they may be there later */
     char *folder;      /* of the lookup, of which nothing else is left; or
                           NULL */
     time_t unchanged;  /* since when it must be what its source had; 0: nobody
@@ -171,8 +172,7 @@ struct run {
     unsigned is_seeking : 1;   /* the waiter is not known yet */
     unsigned has_second : 1;   /* one was found since the run */
     unsigned may_come : 1; /* a source may have that which is sought later */
-    unsigned lacks_second : 1; /* for now: it may be there later */
-    unsigned pause : 26;       /* seconds that the transcoder is left alone */
+    unsigned pause : 27;   /* seconds that the transcoder is left alone */
     unsigned is_counted : 1; /* in trust->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
