@@ -2,8 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
+#include "base/clock.h"
 #include "base/hash_table.h"
 #include "files.h"
 #include "proto/path.h"
@@ -15,7 +18,8 @@ struct entry {
     int store;
     struct folder_state folder; /* inode 0: there is none */
     struct module *module;      /* or NULL: nothing for us in the folder */
-    uint64_t absent_until;      /* milliseconds */
+    uint64_t asked;             /* when its call began; milliseconds */
+    uint64_t absent_until;      /* the same; 0: nothing was said */
     unsigned reason;
     char *hints; /* that it is absent with; or NULL */
     symcache_key_t key; /* last: allocated as far as its name goes */
@@ -30,6 +34,16 @@ struct glance {
     char path[SYMCACHE_PATH_MAX + 1];
 };
 
+/* What symcached forgot in a store: an upload, for one, makes it forget that a
+ * key is absent, and no folder need change then. */
+struct forgotten {
+    SLIST_ENTRY(forgotten) next;
+    struct module_asker asker; /* that looked last */
+    int store;
+    struct stat st;   /* all zero: there is none */
+    uint64_t noticed; /* that it had changed; milliseconds, 0: never */
+};
+
 #define GLANCES 32    /* by the folder's key */
 #define GLANCE_MS 100 /* that a call believes one */
 
@@ -39,6 +53,7 @@ struct module_cache {
     unsigned generation; /* of mapped, when it was last trimmed */
     size_t empty;        /* entries without a module */
     struct table entries;
+    SLIST_HEAD(, forgotten) forgotten; /* a few stores */
 };
 
 struct module_cache *module_cache_new(struct mapped *mapped)
@@ -92,9 +107,15 @@ static void drop_some(struct module_cache *cache, bool empty, bool all)
 
 void module_cache_free(struct module_cache *cache)
 {
+    struct forgotten *forgotten;
+
     if (cache != NULL) {
         drop_some(cache, true, true);
         table_free(&cache->entries);
+        while ((forgotten = SLIST_FIRST(&cache->forgotten)) != NULL) {
+            SLIST_REMOVE_HEAD(&cache->forgotten, next);
+            free(forgotten);
+        }
     }
     free(cache);
 }
@@ -154,12 +175,61 @@ static bool is_same(const char *hints, const char *others)
                                            : strcmp(hints, others) == 0;
 }
 
+static struct forgotten *forgotten_of(struct module_cache *cache, int store)
+{
+    struct forgotten *forgotten;
+
+    SLIST_FOREACH(forgotten, &cache->forgotten, next)
+    {
+        if (forgotten->store == store) {
+            return forgotten;
+        }
+    }
+    return NULL;
+}
+
+/* Until when nothing of what was said of the store's keys is to be believed;
+ * once in a call. */
+static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
+                             const struct module_asker *asker)
+{
+    struct forgotten *seen = forgotten_of(cache, store);
+    bool is_new = seen == NULL;
+    struct stat st;
+
+    if (is_new) {
+        seen = calloc(1, sizeof(*seen));
+        if (seen == NULL) {
+            return UINT64_MAX;
+        }
+        seen->store = store;
+        SLIST_INSERT_HEAD(&cache->forgotten, seen, next);
+    } else if (seen->asker.call == asker->call &&
+               asker->now - seen->asker.now <= GLANCE_MS) {
+        return seen->noticed;
+    }
+    seen->asker = *asker;
+    if (fstatat(root, SYMCACHE_FORGOTTEN_FILE, &st, AT_SYMLINK_NOFOLLOW) !=
+        0) {
+        memset(&st, 0, sizeof(st));
+    }
+    if (!is_new &&
+        (st.st_dev != seen->st.st_dev || st.st_ino != seen->st.st_ino ||
+         st.st_size != seen->st.st_size ||
+         st.st_mtim.tv_sec != seen->st.st_mtim.tv_sec ||
+         st.st_mtim.tv_nsec != seen->st.st_mtim.tv_nsec)) {
+        seen->noticed = clock_ms();
+    }
+    seen->st = st;
+    return seen->noticed;
+}
+
 static enum module_find find_empty(const struct entry *entry,
                                    const char *hints, uint64_t now,
-                                   unsigned *reason)
+                                   uint64_t forgotten, unsigned *reason)
 {
     if (entry == NULL || now >= entry->absent_until ||
-        !is_same(entry->hints, hints)) {
+        entry->asked <= forgotten || !is_same(entry->hints, hints)) {
         return MODULE_FIND_NONE;
     }
     *reason = entry->reason;
@@ -219,6 +289,10 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
     uint64_t hash = hash_of(cache, key);
     struct entry *entry = find(cache, hash, store, key);
     const struct glance *seen = glance(cache, hash, store, root, key, asker);
+    /* also before the first question: what is forgotten later is seen */
+    uint64_t forgotten = store >= 0 && (entry == NULL || entry->module == NULL)
+                             ? forgotten_at(cache, store, root, asker)
+                             : 0;
 
     if (seen->error != 0) {
         if (seen->error != ENOENT && seen->error != ENOTDIR) {
@@ -228,14 +302,14 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
             drop(cache, hash, entry);
             entry = NULL;
         }
-        return find_empty(entry, hints, asker->now, reason);
+        return find_empty(entry, hints, asker->now, forgotten, reason);
     }
     if (entry == NULL || !is_same_folder(&entry->folder, &seen->st)) {
         return MODULE_FIND_LOOK;
     }
     return entry->module != NULL
                ? find_here(cache, hash, entry, asker->now, module)
-               : find_empty(entry, hints, asker->now, reason);
+               : find_empty(entry, hints, asker->now, forgotten, reason);
 }
 
 void module_cache_add(struct module_cache *cache, int store,
@@ -259,7 +333,8 @@ void module_cache_add(struct module_cache *cache, int store,
 
 void module_cache_absent(struct module_cache *cache, int store,
                          const symcache_key_t *key, const char *hints,
-                         uint64_t until, unsigned reason)
+                         const struct module_asker *asker, uint64_t until,
+                         unsigned reason)
 {
     uint64_t hash = hash_of(cache, key);
     struct entry *entry = find(cache, hash, store, key);
@@ -274,6 +349,7 @@ void module_cache_absent(struct module_cache *cache, int store,
     }
     free(entry->hints);
     entry->hints = copy;
+    entry->asked = asker->now;
     entry->absent_until = until;
     entry->reason = reason;
 }

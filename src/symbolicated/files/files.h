@@ -81,12 +81,14 @@ void module_cache_add(struct module_cache *cache, int store,
 
 /*
  * No source has it by these hints, until a time; or until the folder changes,
- * or comes, as happens when something is published or forgotten.  Only the
- * newest hints of a key are remembered.
+ * or comes, as happens when something is published; or until symcached forgets
+ * something in the store, by an upload or a command.  asker is who asked
+ * before the answer came.  Only the newest hints of a key are remembered.
  */
 void module_cache_absent(struct module_cache *cache, int store,
                          const symcache_key_t *key, const char *hints,
-                         uint64_t until, unsigned reason);
+                         const struct module_asker *asker, uint64_t until,
+                         unsigned reason);
 
 /* Forgets modules that were evicted: now and then, so that they can go. */
 void module_cache_trim(struct module_cache *cache);

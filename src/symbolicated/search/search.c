@@ -11,8 +11,8 @@
 #include "search_state.h"
 
 /* How long symcached's answer that a file does not exist is believed, if it
- * gives one; an event that changes this answer also changes the folder, or
- * symcached's configuration. */
+ * gives one; an event that changes this answer also changes the folder, what
+ * the store has forgotten, or symcached's configuration. */
 #define ABSENT_SECONDS 10
 
 static void seek_go_on(struct seek *seek);
@@ -271,13 +271,14 @@ static void seek_absent(struct seek *seek, enum api_module_state state,
                         unsigned valid)
 {
     struct search *search = seek->search;
+    const struct module_asker asker = {search->begun, search->started / 1000};
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
     if (valid > 0 && search->call->tenant == NULL) {
         module_cache_absent(search->searcher->cache,
                             search->roots[seek->store], &seek->wanted->key,
-                            seek->wanted->hints, clock_ms() + valid * 1000,
-                            state);
+                            seek->wanted->hints, &asker,
+                            clock_ms() + valid * 1000, state);
     }
     seek_next(seek, state);
 }
