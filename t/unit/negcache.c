@@ -404,6 +404,33 @@ static void two_helpers(void **state)
     negcache = first;
 }
 
+/* A name with many ids is forgotten by one walk and one new journal: a record
+ * for each id, and a walk for each, stopped the daemon for seconds. */
+static void forget_many(void **state)
+{
+    symcache_key_t other = key, each = key;
+    char path[PATH_MAX];
+    struct stat alone, st;
+
+    other.name[0] = 'z';
+    key = other;
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    print_path(path, ".absent");
+    assert_int_equal(stat(path, &alone), 0);
+    key = each;
+    for (key.age = 0; key.age < 300; key.age++) {
+        put(&v9, NEGCACHE_NOTFOUND, "x");
+    }
+    assert_int_equal(negcache_forget(negcache, &store, &key, false), 300);
+    key.age = 7;
+    assert_false(find(&v9));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, alone.st_size);
+    key = other;
+    assert_true(find(&v9));
+    key = each;
+}
+
 /* The journal was removed: so was all that it says. */
 static void removed(void **state)
 {
@@ -661,10 +688,10 @@ int main(void)
         TEST(misses),        TEST(other_sources), TEST(other_spellings),
         TEST(malformed),     TEST(restart),       TEST(failures),
         TEST(many_failures), TEST(drop),          TEST(forget),
-        TEST(as_documented), TEST(as_ruled),      TEST(unwritable),
-        TEST(hints),         TEST(proved),        TEST(own_files),
-        TEST(two_helpers),   TEST(removed),       TEST(step_back),
-        TEST(alone),         TEST(flood),
+        TEST(forget_many),   TEST(as_documented), TEST(as_ruled),
+        TEST(unwritable),    TEST(hints),         TEST(proved),
+        TEST(own_files),     TEST(two_helpers),   TEST(removed),
+        TEST(step_back),     TEST(alone),         TEST(flood),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -295,15 +295,21 @@ static int write_record(struct absent_store *store, const char *record)
 
 /* What is forgotten must not come back.  Where that cannot be written down,
  * nothing that the journal says is believed any more. */
+static void discard(struct absent_store *store)
+{
+    char path[PATH_MAX];
+
+    journal_path(path, store);
+    (void)unlink(path);
+    (void)read_journal(store);
+}
+
 static void take_back(struct absent_store *store, const char *path)
 {
-    char journal[PATH_MAX];
     struct absence *a;
 
     if (write_record(store, path) != 0) {
-        journal_path(journal, store);
-        (void)unlink(journal);
-        (void)read_journal(store);
+        discard(store);
     }
     a = find(store, path);
     if (a != NULL) {
@@ -411,29 +417,41 @@ bool absences_remove(struct absences *absences, const char *root,
     return true;
 }
 
-/* An entry below a folder, which ends with "/", or NULL. */
+/* An entry below the folder of a key, which ends with "/", or NULL. */
 static struct absence *find_below(struct absent_store *store,
-                                  const char *folder, bool has_id)
+                                  const char *folder)
 {
     uint64_t hash = hash_of(store, folder);
     size_t len = strlen(folder), at = 0;
     struct absence *a;
 
-    if (has_id) {
-        do {
-            a = (struct absence *)table_next(&store->absences->by_folder, hash,
-                                             &at);
-        } while (a != NULL && (a->store != store ||
-                               strncmp(a->path, folder, len) != 0));
-        return a;
-    }
-    TAILQ_FOREACH(a, &store->absences->by_age, age)
-    {
+    do {
+        a = (struct absence *)table_next(&store->absences->by_folder, hash,
+                                         &at);
+    } while (a != NULL &&
+             (a->store != store || strncmp(a->path, folder, len) != 0));
+    return a;
+}
+
+/* The ids of a name may be all that there are, so they are looked for once,
+ * and the journal is written anew once. */
+static unsigned forget_name(struct absent_store *store, const char *folder)
+{
+    struct absence *a, *next;
+    size_t len = strlen(folder);
+    unsigned n = 0;
+
+    for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
+        next = TAILQ_NEXT(a, age);
         if (a->store == store && strncmp(a->path, folder, len) == 0) {
-            break;
+            drop(store->absences, a);
+            n++;
         }
     }
-    return a;
+    if (n > 0 && rewrite(store) != 0) {
+        discard(store);
+    }
+    return n;
 }
 
 unsigned absences_forget(struct absences *absences, const char *root,
@@ -444,9 +462,16 @@ unsigned absences_forget(struct absences *absences, const char *root,
     struct absence *a;
     unsigned n = 0;
 
+    if (store == NULL) {
+        return 0;
+    }
+    if (!has_id) {
+        snprintf(folder, sizeof(folder), "%s/", key->name);
+        return forget_name(store, folder);
+    }
     symcache_path_dir(path, key);
-    snprintf(folder, sizeof(folder), "%s/", has_id ? path : key->name);
-    while (store != NULL && (a = find_below(store, folder, has_id)) != NULL) {
+    snprintf(folder, sizeof(folder), "%s/", path);
+    while ((a = find_below(store, folder)) != NULL) {
         snprintf(path, sizeof(path), "%s", a->path);
         take_back(store, path);
         n++;
