@@ -75,6 +75,7 @@ sub asked { my ($folder) = @_;
 sub guests { return $t->http($t->path('tenants/sock'), 'GET', $_[0])->{body} }
 sub metric { my ($name) = @_; return guests('/metrics') =~ /^\Q$name\E (\d+)/m ? $1 : 0 }
 
+our $context = 0;
 sub post {
     my ($query, @sources) = @_;
     my $r = $t->post($t->symbolicated_socket, "/symbolicate?$query", $json->encode({
@@ -82,7 +83,7 @@ sub post {
         modules => [{ type => 'pe', debug_file => 'crash.pdb', image_addr => '0x400000',
                       debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1' }],
         sources => \@sources,
-        options => { dif_candidates => \1, apply_source_context => \0 },
+        options => { dif_candidates => \1, apply_source_context => $context ? \1 : \0 },
     }), 'Content-Type: application/json');
     my $body = $json->decode($r->{body});
     return $body->{modules} ? { %{ $body->{modules}[0] },
@@ -104,6 +105,14 @@ for my $n (1 .. $scopes) {
 }
 diag sprintf '%d scopes in turn: %.1f ms each', $scopes, (time - $began) / $scopes * 1000;
 is scalar(asked('public')), 1, 'one download';
+{
+    # source code is looked for in what has been downloaded
+    local $context = 1;
+    my @places = map { $_->{location} } @{ post('scope=1', public())->{candidates} };
+    is_deeply [grep { !m{^http://127} && $_ ne 'No object files listed on this source' }
+        @places], [], 'places of the source, and none of this machine';
+    cmp_ok scalar(grep { /^No object/ } @places), '<=', 1, 'one says that there is none';
+}
 is metric('symcached_jobs_finished_total{outcome="published"}'), 1, 'one conversion';
 is scalar(folders()), 1 + $scopes, 'a store for what is public, and one for each scope';
 ok((grep { $_ eq '/private/' . "crash.pdb/$key/crash.pdb" } asked('private')) >= $scopes / 2,

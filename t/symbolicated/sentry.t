@@ -33,11 +33,11 @@ sub post {
     my $r = $t->post($t->symbolicated_socket, '/symbolicate?scope='
             . ($o{scope} // 'a'), $json->encode({
         stacktraces => [{ frames => [{ instruction_addr => '0x401000' }] }],
-        modules => [{ type => 'pe', code_file => 'crash.exe',
+        modules => [$o{module} // { type => 'pe', code_file => 'crash.exe',
             debug_file => 'crash.pdb', debug_id => $o{id} // $debug_id,
             image_addr => '0x400000', image_size => 0x100000 }],
         options => { dif_candidates => JSON::PP::true(),
-            apply_source_context => JSON::PP::false() },
+            apply_source_context => $o{context} // JSON::PP::false() },
         sources => [{ type => 'sentry', id => 'sentry:project',
             url => $s->debug_files, %$source }],
     }), 'Content-Type: application/json');
@@ -60,6 +60,29 @@ is $none->{debug_status}, 'missing', 'what the project does not have';
 is_deeply $none->{candidates}, [{ source => 'sentry:project',
     location => 'No object files listed on this source',
     download => { status => 'notfound' } }], 'has no place in it';
+
+# Files that may have source code in them count as listed for it: the answers of
+# Symbolicator to the same files and requests.
+my $nothing = 'No object files listed on this source notfound';
+my $ring = $s->add(type => 'elf', data => $t->read_file(
+    $t->data('sourcebundle/ring/ring')), features => ['debug'],
+    debug_id => 'c84a1fd1-48ee-6e3d-69b1-8b9de238d723');
+my %context = (scope => 'context', context => JSON::PP::true());
+sub places {
+    my ($answer) = @_;
+    return [map { "$_->{location} $_->{download}{status}" }
+        @{ $answer->{candidates} }];
+}
+is_deeply places(post({ token => 's3cret' }, %context)),
+    [$nothing, "sentry://project_debug_file/$id ok"],
+    'a PDB, and no place for its source code';
+is_deeply places(post({ token => 's3cret' }, %context, module => {
+        type => 'elf', code_file => 'ring', image_addr => '0x400000',
+        debug_id => 'c84a1fd1-48ee-6e3d-69b1-8b9de238d723' })),
+    ["sentry://project_debug_file/$ring ok"], 'an ELF file may have it';
+is_deeply places(post({ token => 's3cret' }, %context,
+        id => '00000000-0000-4931-8610-f4e4fb0b6936-1')),
+    [$nothing], 'nothing, and that is said once';
 
 isnt post({ token => 'wrong' })->{debug_status}, 'found',
     'another token, another store';

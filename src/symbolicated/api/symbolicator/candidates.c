@@ -39,6 +39,7 @@ struct candidates {
     size_t count;
     size_t room;
     bool is_walked; /* its CFI was needed */
+    bool has_code;  /* its debug file is of a type that may have source code */
     size_t good; /* the last one where there was a file, from 1; 0: none */
     bool has_failed; /* no memory */
 };
@@ -307,7 +308,7 @@ static struct candidate *known(struct candidates *all, struct candidate *c)
 
 /* A source of a tenant and a place there, as the client knows them. */
 static void translate(const struct symbolicator_request *request,
-                      char **source, char **place)
+                      bool is_absent, char **source, char **place)
 {
     uint32_t own = own_source_find(request, *source);
     char *location;
@@ -315,7 +316,7 @@ static void translate(const struct symbolicator_request *request,
     free(*source);
     *source = own != 0 ? text_of(&request->json, own, "id") : NULL;
     if (own != 0) {
-        location = own_source_location(request, own, *place);
+        location = own_source_location(request, own, *place, is_absent);
         free(*place);
         *place = location;
     }
@@ -330,7 +331,8 @@ static void add_attempt(struct candidates *all, const struct json *json,
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
     if (store == NULL && source != NULL && place != NULL) {
-        translate(all->request, &source, &place);
+        translate(all->request, outcome_of(json, attempt) == OUTCOME_NOTFOUND,
+                  &source, &place);
     }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||
@@ -363,34 +365,39 @@ static void add_attempt(struct candidates *all, const struct json *json,
     add_other_form(all, json, attempt);
 }
 
-/* Each source of the request, or those that were not asked for the module. */
-static void add_listed(struct candidates *all, uint32_t list, bool all_of_them)
-{
-    uint32_t i, n = 0;
-    const struct json *json;
-
-    json = &all->request->json;
-    for (i = list + 1; i < json->values[list].end;
-         i = json->values[i].end, n++) {
-        if (json_member(json, i, "id") != 0 &&
-            (all_of_them || (all->result->own_asked >> n & 1) == 0)) {
-            add(all, text_of(json, i, "id"), strdup(OWN_NO_PLACE));
-        }
-    }
-}
-
-/* Was a source asked for source code? */
+/* Has a source a place for source code, which debug files may have in them? */
 static bool has_source_code(const struct candidates *all, const char *source)
 {
     size_t i;
 
     for (i = 0; i < all->count; i++) {
-        if (all->list[i].is_source &&
+        if ((all->list[i].is_source || all->has_code) &&
+            strcmp(all->list[i].location, OWN_NO_PLACE) != 0 &&
             strcmp(all->list[i].source, source) == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* Sources of the request without a place for source code, or those that were
+ * not asked for the module. */
+static void add_listed(struct candidates *all, uint32_t list, bool for_code)
+{
+    const struct json *json = &all->request->json;
+    uint32_t i, n = 0;
+    char *id;
+
+    for (i = list + 1; i < json->values[list].end;
+         i = json->values[i].end, n++) {
+        id = text_of(json, i, "id");
+        if (id == NULL || (for_code ? has_source_code(all, id)
+                                    : (all->result->own_asked >> n & 1) != 0)) {
+            free(id);
+        } else {
+            add(all, id, strdup(OWN_NO_PLACE));
+        }
+    }
 }
 
 /* Sources without a place: those that have none for source code, when this was
@@ -451,12 +458,20 @@ static void add_attempts(struct candidates *all,
 static void collect_sources(struct candidates *all,
                             const struct symbolicator_result *result)
 {
-    size_t i = all->count;
+    size_t i = all->count, k;
 
     add_attempts(all, result->source_attempts);
-    for (; i < all->count; i++) {
-        all->list[i].is_source = true;
+    for (k = i; i < all->count; i++) {
+        if (all->list[i].outcome == OUTCOME_NOTFOUND &&
+            strcmp(all->list[i].location, OWN_NO_PLACE) == 0) {
+            free(all->list[i].source); /* see add_empty() */
+            free(all->list[i].location);
+        } else {
+            all->list[k] = all->list[i];
+            all->list[k++].is_source = true;
+        }
     }
+    all->count = k;
 }
 
 static void collect_cfi(struct candidates *all,
@@ -660,11 +675,15 @@ void symbolicator_candidates_write(
     const struct source_links *links)
 {
     size_t i;
+    uint32_t type = request->modules[index].type;
     struct candidates all = {.is_walked = is_walked};
 
     all.result = result;
     all.config = config;
     all.request = request;
+    all.has_code = type != 0 && (json_is(&request->json, type, "elf") ||
+                                 json_is(&request->json, type, "wasm") ||
+                                 json_is(&request->json, type, "pe_dotnet"));
     collect(&all, result);
     collect_links(&all, links, index);
     if (all.has_failed) {

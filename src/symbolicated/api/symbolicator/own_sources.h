@@ -50,8 +50,10 @@ uint32_t own_source_find(const struct symbolicator_request *request,
                          const char *name);
 
 /* What a place in a source is called: "s3://BUCKET/KEY", "gs://BUCKET/KEY", or
- * its URL.  To be freed; NULL without memory. */
+ * its URL, or OWN_NO_PLACE if it is none of a file.  is_absent: nothing was
+ * there.  To be freed; NULL without memory. */
 char *own_source_location(const struct symbolicator_request *request,
-                          uint32_t source, const char *place);
+                          uint32_t source, const char *place,
+                          bool is_absent);
 
 #endif

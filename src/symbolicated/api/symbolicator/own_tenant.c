@@ -398,18 +398,25 @@ uint32_t own_source_find(const struct symbolicator_request *request,
 }
 
 char *own_source_location(const struct symbolicator_request *request,
-                          uint32_t source, const char *place)
+                          uint32_t source, const char *place,
+                          bool is_absent)
 {
     const struct json *json = &request->json;
     uint32_t type = json_member(json, source, "type");
+    uint32_t url = json_member(json, source, "url");
     uint32_t bucket = json_member(json, source, "bucket");
     const char *host = strstr(place, "://"), *key, *text;
     char *location = NULL;
     size_t size;
 
-    if (type != 0 && json_is(json, type, "sentry") &&
-        strncmp(place, "sentry://", 9) != 0) {
-        return strdup(OWN_NO_PLACE); /* the list */
+    /* the list, the whole of a source that has no place for the file, or what
+     * a tenant has downloaded, whose path is no business of clients */
+    if ((type != 0 && json_is(json, type, "sentry") &&
+         strncmp(place, "sentry://", 9) != 0) ||
+        place[0] == '/' ||
+        (is_absent && url != 0 &&
+         strncmp(place, json_text(json, url), strlen(place)) == 0)) {
+        return strdup(OWN_NO_PLACE);
     }
     if (type == 0 || bucket == 0 || json_is(json, type, "http") ||
         host == NULL || (key = strchr(host + 3, '/')) == NULL) {
