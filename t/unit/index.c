@@ -330,6 +330,44 @@ static void test_whole(void **state)
     assert_true(index_is_whole(root));
 }
 
+/* Entries of a list in a tier: the newest first by their names, each bundle
+ * once, and no more than a list has. */
+static void test_shared(void **state)
+{
+    struct artifacts_found found = {.n = 0};
+    struct timespec time = {.tv_sec = 1800000000, .tv_nsec = 5000};
+    char sum[ARTIFACTS_SUM + 1], name[64];
+    size_t i;
+
+    memset(sum, 'a', ARTIFACTS_SUM);
+    sum[ARTIFACTS_SUM] = '\0';
+    artifacts_print_shared(name, sizeof(name), &time, sum);
+    assert_string_equal(
+        name, "8199999999999994-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    assert_true(artifacts_take_shared(&found, name));
+    time.tv_nsec += 1000;
+    artifacts_print_shared(name, sizeof(name), &time, sum);
+    assert_true(artifacts_take_shared(&found, name));
+    assert_int_equal(found.n, 1);
+    assert_int_equal(found.noted[0].tv_nsec, 6000);
+    for (i = 0; i < ARTIFACTS_FOUND + 5; i++) {
+        snprintf(sum + ARTIFACTS_SUM - 2, 3, "%02zx", i);
+        time.tv_sec = 1800000000 + (time_t)(i * 7 % 25) - 10;
+        artifacts_print_shared(name, sizeof(name), &time, sum);
+        assert_true(artifacts_take_shared(&found, name));
+    }
+    assert_int_equal(found.n, ARTIFACTS_FOUND);
+    for (i = 1; i < found.n; i++) {
+        assert_true(found.noted[i].tv_sec <= found.noted[i - 1].tv_sec);
+    }
+    assert_int_equal(found.noted[0].tv_sec, 1800000014);
+    assert_int_equal(found.noted[found.n - 1].tv_sec, 1799999996);
+    assert_false(artifacts_take_shared(&found, sum));
+    assert_false(artifacts_take_shared(&found, "8199999999999994-a"));
+    name[16] = '_';
+    assert_false(artifacts_take_shared(&found, name));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_shared),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -49,26 +49,18 @@ static int note(const char *root, const char *folder, const char *sum)
     return 0;
 }
 
-int artifacts_note(const char *root, const char *sum, const char *debug_ids,
-                   const char *release, const char *dist)
+int artifacts_note(const char *root, const char *sum, const char *lists)
 {
-    char folder[ARTIFACT_LIST_SIZE], id[ARTIFACT_LIST_SIZE];
-    const char *line = debug_ids;
+    char folder[ARTIFACT_LIST_SIZE];
+    const char *line = lists;
     size_t len;
     int rc = 0;
 
-    while (line != NULL && *line != '\0' && rc == 0) {
+    while (*line != '\0' && rc == 0) {
         len = strcspn(line, "\n");
-        snprintf(id, sizeof(id), "%.*s", (int)len, line);
-        if (artifact_list_of_id(folder, id)) {
-            rc = note(root, folder, sum);
-        }
-        line += len + (line[len] == '\n');
-    }
-    if (rc == 0 && release != NULL) {
-        artifact_list_of_release(folder, release, strlen(release), dist,
-                                 dist != NULL ? strlen(dist) : 0);
+        snprintf(folder, sizeof(folder), "%.*s", (int)len, line);
         rc = note(root, folder, sum);
+        line += len + (line[len] == '\n');
     }
     return rc;
 }
@@ -180,10 +172,87 @@ void artifacts_find(const char *root, const char *folder,
     }
     for (i = 0; i < n && found->n < ARTIFACTS_FOUND; i++) {
         if (has_bundle(root, entries[i].sum)) {
+            found->noted[found->n] = entries[i].changed;
             memcpy(found->sums[found->n++], entries[i].sum, ARTIFACTS_SUM + 1);
         }
     }
     free(entries);
+}
+
+/* in the tier --------------------------------------------------------------
+ */
+
+#define LAST 9999999999999999LL
+#define DIGITS 16
+
+void artifacts_print_shared(char *name, size_t size,
+                            const struct timespec *noted, const char *sum)
+{
+    long long us = (long long)noted->tv_sec * 1000000 + noted->tv_nsec / 1000;
+
+    snprintf(name, size, "%0*lld-%s", DIGITS, LAST - us, sum);
+}
+
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
+                                  : a->tv_nsec > b->tv_nsec;
+}
+
+/* Takes out the entry of a sum that is there, if it is an older one.  Returns
+ * false if it is a newer one. */
+static bool make_way(struct artifacts_found *found, const char *sum,
+                     const struct timespec *noted)
+{
+    size_t i;
+
+    for (i = 0; i < found->n && strcmp(found->sums[i], sum) != 0; i++) {
+    }
+    if (i < found->n && !is_newer(noted, &found->noted[i])) {
+        return false;
+    }
+    if (i < found->n) {
+        found->n--;
+        memmove(found->sums[i], found->sums[i + 1],
+                (found->n - i) * sizeof(found->sums[0]));
+        memmove(&found->noted[i], &found->noted[i + 1],
+                (found->n - i) * sizeof(found->noted[0]));
+    }
+    return true;
+}
+
+bool artifacts_take_shared(struct artifacts_found *found, const char *name)
+{
+    const char *sum = name + DIGITS + 1;
+    struct timespec noted;
+    long long us;
+    size_t i;
+
+    if (strspn(name, "0123456789") != DIGITS || name[DIGITS] != '-' ||
+        strspn(sum, "0123456789abcdef") != ARTIFACTS_SUM ||
+        sum[ARTIFACTS_SUM] != '\0') {
+        return false;
+    }
+    us = LAST - strtoll(name, NULL, 10);
+    noted = (struct timespec){.tv_sec = (time_t)(us / 1000000),
+                              .tv_nsec = (long)(us % 1000000 * 1000)};
+    if (!make_way(found, sum, &noted)) {
+        return true;
+    }
+    for (i = 0; i < found->n && is_newer(&found->noted[i], &noted); i++) {
+    }
+    if (i == ARTIFACTS_FOUND) {
+        return true;
+    }
+    found->n -= found->n == ARTIFACTS_FOUND;
+    memmove(found->sums[i + 1], found->sums[i],
+            (found->n - i) * sizeof(found->sums[0]));
+    memmove(&found->noted[i + 1], &found->noted[i],
+            (found->n - i) * sizeof(found->noted[0]));
+    memcpy(found->sums[i], sum, ARTIFACTS_SUM + 1);
+    found->noted[i] = noted;
+    found->n++;
+    return true;
 }
 
 void artifacts_by_debug_id(const char *root, const char *debug_id,

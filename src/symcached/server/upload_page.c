@@ -24,7 +24,9 @@
 #include "debuginfo/identity/identity.h"
 #include "http/http.h"
 #include "proto/digest.h"
+#include "proto/hints.h"
 #include "proto/upload.h"
+#include "symcached/index/index.h"
 #include "symcached/upload/upload.h"
 #include "labels.h"
 #include "url_path.h"
@@ -595,14 +597,33 @@ static const char *read_change(const char *query,
     return wrong;
 }
 
+static void on_list_changed(void *arg, const char *failure)
+{
+    on_removed(arg, failure != NULL ? 503 : 200,
+               failure != NULL ? failure : "");
+}
+
+/* Of a bundle of scripts: /v1/changed/.artifacts/<list>/<its entry>. */
+static bool is_list(const struct url_path *target)
+{
+    symcache_hint_e hint = SYMCACHE_HINT_ARTIFACTS;
+    char hints[SYMCACHE_HINTS_MAX + 1];
+
+    hints[0] = '\0';
+    return target->n == 5 &&
+           strcmp(target->segments[2], ARTIFACTS_FOLDER) == 0 &&
+           symcache_hint_add(hints, hint, target->segments[3],
+                             target->lengths[3]);
+}
+
 void changed_page(struct uploads *uploads, const struct config *config,
                   const struct url_path *target, const char *query,
                   struct evhttp_request *req)
 {
     struct removal_request removal = {.is_told = true};
     struct upload_request request = {0};
-    const char *wrong = read_path(target, &request);
-    bool is_self = false;
+    bool is_of_list = is_list(target), is_self = false;
+    const char *wrong = is_of_list ? NULL : read_path(target, &request);
 
     if (wrong == NULL) {
         wrong = read_change(query, &removal, &is_self);
@@ -613,6 +634,11 @@ void changed_page(struct uploads *uploads, const struct config *config,
     }
     if (is_self || config->uploads.root == NULL) {
         on_removed(req, 200, "");
+        return;
+    }
+    if (is_of_list) {
+        uploads_list_changed(uploads, target->segments[3], removal.is_try,
+                             on_list_changed, req);
         return;
     }
     removal.name = request.name;

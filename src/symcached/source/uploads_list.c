@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * A list of uploaded bundles of scripts, a SHA-1 in each line: what the index
- * of this machine has.  It is stored as a file at a URL is, until a bundle is
- * uploaded that belongs there.
+ * of this machine has, and that of the tier of uploads, if there is one.  It
+ * is stored as a file at a URL is, until a bundle is uploaded that belongs
+ * there, to this machine or to another one of the fleet.
  */
 #include "uploads.h"
 
@@ -15,6 +16,7 @@
 #include <unistd.h>
 #include "base/task.h"
 #include "symcached/index/index.h"
+#include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 
 /* The thread's own. */
@@ -33,38 +35,35 @@ static void run(void *arg)
 }
 
 /* Returns 0, or -1 with errno. */
-static int write_list(struct lookup *lookup, const struct list *list)
+static int write_list(struct lookup *lookup,
+                      const struct artifacts_found *found)
 {
     char text[ARTIFACTS_FOUND * (ARTIFACTS_SUM + 1) + 1] = "";
     char *p = text;
     size_t i;
 
-    for (i = 0; i < list->found.n; i++) {
-        p = stpcpy(stpcpy(p, list->found.sums[i]), "\n");
+    for (i = 0; i < found->n; i++) {
+        p = stpcpy(stpcpy(p, found->sums[i]), "\n");
     }
     if (lookup_open_part(lookup) != 0 || lookup_make_folder(lookup) != 0) {
         return -1;
     }
-    if (write(lookup->part_fd, text, (size_t)(p - text)) != p - text) {
+    if (ftruncate(lookup->part_fd, 0) != 0) { /* what the tier has listed */
+        return -1;
+    }
+    if (pwrite(lookup->part_fd, text, (size_t)(p - text), 0) != p - text) {
         errno = errno != 0 ? errno : EIO;
         return -1;
     }
     return rename(lookup->part, lookup->file);
 }
 
-static void done(void *arg, bool late)
+static void end(struct lookup *lookup, const struct artifacts_found *found)
 {
-    const struct list *list = arg;
-    struct lookup *lookup = list->lookup;
-
-    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
-    if (late) {
-        lookup_attempt_here(lookup, SOURCE_FAILED,
-                            "the index does not answer");
-    } else if (list->found.n == 0) {
+    if (found->n == 0) {
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
                             "no bundle is in the index");
-    } else if (write_list(lookup, list) != 0) {
+    } else if (write_list(lookup, found) != 0) {
         lookup_fail(lookup, "the list");
         return;
     } else {
@@ -72,6 +71,75 @@ static void done(void *arg, bool late)
         lookup_attempt_here(lookup, SOURCE_FOUND, "made of the index");
     }
     lookup_end(lookup);
+}
+
+/* A tier that does not answer may have newer bundles, so nothing is known. */
+static void on_names(void *arg, const struct tier_result *result)
+{
+    struct lookup *lookup = arg;
+    struct artifacts_found *found = lookup->state;
+    size_t i;
+
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    snprintf(lookup->place, sizeof(lookup->place), "%s", result->place);
+    lookup->received.bytes = result->bytes;
+    lookup->received.ms = result->ms;
+    lookup->received.status = result->status;
+    if (result->outcome != TIER_HIT && result->outcome != TIER_ABSENT) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
+        lookup_end(lookup);
+        return;
+    }
+    for (i = 0; result->outcome == TIER_HIT && i < result->names->n; i++) {
+        (void)artifacts_take_shared(found, result->names->list[i]);
+    }
+    end(lookup, found);
+}
+
+static void ask_tier(struct lookup *lookup)
+{
+    const struct source_config *source = lookup->source;
+    char folder[UPLOADS_PATH_MAX];
+    struct tier_get *get;
+
+    if (lookup_open_part(lookup) != 0) {
+        lookup_fail(lookup, "open");
+        return;
+    }
+    snprintf(folder, sizeof(folder), "%s" ARTIFACTS_FOLDER "/%s",
+             source->tier_path, lookup->artifacts);
+    get = tiers_list_originals(lookup->sources->tiers, lookup->config,
+                               source->tier, folder, lookup->part_fd, on_names,
+                               lookup);
+    if (get == NULL) {
+        lookup_fail(lookup, "open");
+        return;
+    }
+    lookup_set_step(lookup, LOOKUP_IN_TIER, get);
+}
+
+static void done(void *arg, bool late)
+{
+    const struct list *list = arg;
+    struct lookup *lookup = list->lookup;
+    struct artifacts_found *found;
+
+    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
+    if (late) {
+        lookup_attempt_here(lookup, SOURCE_FAILED,
+                            "the index does not answer");
+        lookup_end(lookup);
+        return;
+    }
+    if (lookup->source->tier == NULL) {
+        end(lookup, &list->found);
+        return;
+    }
+    found = lookup_state(lookup, sizeof(*found));
+    if (found != NULL) {
+        *found = list->found;
+        ask_tier(lookup);
+    }
 }
 
 void uploads_list_begin(struct lookup *lookup)

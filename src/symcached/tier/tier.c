@@ -44,12 +44,21 @@ const struct tier_type *tier_type_of(const struct tier_config *config)
 
 void tier_names_add(struct tier_names *names, const char *name)
 {
-    size_t len = strlen(name);
+    size_t len = strlen(name), i, last = 0;
 
-    if (len > 0 && len <= SYMCACHE_NAME_MAX && name[0] != '.' &&
-        strchr(name, '/') == NULL &&
-        names->n < sizeof(names->list) / sizeof(names->list[0])) {
+    if (len == 0 || len > SYMCACHE_NAME_MAX || name[0] == '.' ||
+        strchr(name, '/') != NULL) {
+        return;
+    }
+    if (names->n < sizeof(names->list) / sizeof(names->list[0])) {
         memcpy(names->list[names->n++], name, len + 1);
+        return;
+    }
+    for (i = 1; i < names->n; i++) {
+        last = strcmp(names->list[i], names->list[last]) > 0 ? i : last;
+    }
+    if (strcmp(name, names->list[last]) < 0) {
+        memcpy(names->list[last], name, len + 1);
     }
 }
 

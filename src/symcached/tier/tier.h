@@ -48,7 +48,8 @@ enum tier_outcome {
     TIER_FAILED   /* nobody knows */
 };
 
-/* Names that are in a folder: as many as anybody asks for. */
+/* Names that are in a folder: as many as anybody asks for, the first ones in
+ * the order of their bytes. */
 struct tier_names {
     char list[16][SYMCACHE_NAME_MAX + 1];
     size_t n;

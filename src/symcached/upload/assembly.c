@@ -407,9 +407,8 @@ static bool note_bundle(struct entry *entry, const char *debug_ids)
     };
 
     print_sum(sum, &entry->sum);
-    entry->noting = bundle_noting_start(entry->assemblies->uploads->base,
-                                        entry->assemblies->uploads->scheduler,
-                                        &note, on_noted, entry);
+    entry->noting = bundle_noting_start(entry->assemblies->uploads, &note,
+                                        on_noted, entry);
     return entry->noting != NULL;
 }
 

@@ -132,8 +132,8 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
     go_on(sharing);
 }
 
-/* An entry counts by its name; for people, the path that it leads to is in it.
- * Returns -1 with errno. */
+/* An entry counts by its name; for people, the path that it leads to is in it,
+ * or its own.  Returns -1 with errno. */
 static int make_entry(const struct upload_file *file, bool is_try)
 {
     int fd = memfd_create("entry", MFD_CLOEXEC);
@@ -161,7 +161,8 @@ static bool store(struct slot *slot)
         fd = make_entry(file, sharing->is_try);
     } else {
         upload_file_path(path, &file->place, sharing->is_try);
-        fd = open(file->tmp, O_RDONLY | O_CLOEXEC);
+        fd = file->tmp != NULL ? open(file->tmp, O_RDONLY | O_CLOEXEC)
+                               : make_entry(file, sharing->is_try);
     }
     if (fd < 0) {
         return false;

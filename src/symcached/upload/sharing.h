@@ -29,7 +29,8 @@ typedef void (*sharing_done_fn)(void *arg, const struct upload_file *other,
  * Stores n files, which live until the end, as config does, and sets "shared"
  * of each.  Without replace all are looked for before the first is stored.
  * done is called once, perhaps from inside this function, which returns NULL
- * then.
+ * then.  A file without "tmp" is an entry of an index itself, of a file that
+ * was stored before.
  */
 struct sharing *sharing_start(struct tiers *tiers, const struct config *config,
                               struct upload_file *files, size_t n, bool is_try,

@@ -37,6 +37,7 @@
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "assembly.h"
+#include "bundle_noting.h"
 #include "cleaner.h"
 #include "invalidation.h"
 #include "joining.h"
@@ -450,6 +451,7 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->base = base;
     uploads->scheduler = scheduler;
     LIST_INIT(&uploads->running);
+    LIST_INIT(&uploads->told);
     uploads->peers = peers_new(base, scheduler);
     uploads->assemblies = assemblies_new(uploads);
     uploads->recoveries =
@@ -491,6 +493,7 @@ void uploads_stop(struct uploads *uploads)
     while ((u = LIST_FIRST(&uploads->running)) != NULL) {
         upload_refuse(u, 503, "the helper stops");
     }
+    bundle_noting_stop(uploads);
 }
 
 void uploads_free(struct uploads *uploads)

@@ -60,6 +60,7 @@ struct uploads {
     struct removals *removals;
     struct cleaner *cleaner;
     struct assemblies *assemblies;
+    LIST_HEAD(, bundle_noting) told; /* by other machines */
 };
 
 /* Step 2: gives the files their names; or with "shares" only looks whether they
