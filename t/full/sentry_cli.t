@@ -100,9 +100,18 @@ for ("debug_id=$script_id", 'release=web%401') {
     is scalar @{ $r->{json} // [] }, 1, "... and are found by $_";
 }
 
+# ... as the last client of version 1 sends them
+my $old = Test::Peer::folder('sentry-cli-1')
+    . '/node_modules/@sentry/cli-linux-x64/bin/sentry-cli';
+$said = `timeout 300 '$old' releases files web\@0 upload-sourcemaps --wait --dist 7 '$dir/js' 2>&1`;
+is $?, 0, 'scripts and maps of an old client come' or diag $said;
+my $listed = $u->request('GET', "$lookup?release=web%400&dist=7", '',
+    "Authorization: Bearer $ENV{SENTRY_AUTH_TOKEN}");
+is scalar @{ $listed->{json} // [] }, 1, '... and are found by release and dist';
+
 # ... and POST /symbolicate-js of this server answers with their names
 SKIP: {
-    skip 'no extended attributes here, so files have no digest', 4
+    skip 'no extended attributes here, so files have no digest', 5
         if !$t->has_attributes;
     my $with = $u->config;
     $with->{stores}{default}{transcoders}[0] =
@@ -117,7 +126,7 @@ SKIP: {
     my $before = substr $injected, 0, index $injected, $line;
     like $before, qr/\n\z/, 'the client has put lines before the script';
     my $url = 'https://cdn.example.com/terser.js';
-    for ([release => 'web@1'], [modules => [{ type => 'sourcemap',
+    for ([release => 'web@1'], [release => 'web@0', dist => '7'], [modules => [{ type => 'sourcemap',
             code_file => $url, debug_id => $script_id }]]) {
         my $r = $t->post($t->symbolicated_socket, '/symbolicate-js',
             $json->encode({ source => { id => 'x', token => 'x',

@@ -74,6 +74,22 @@ is $u->request('GET', '/api/0/projects/', '', @bearer)->{status}, 404,
     'other pages of Sentry are not there';
 is $u->request('PUT', $send, 'x', @bearer)->{status}, 405, 'nor other methods';
 
+# --- a release, which is nothing but a name
+
+for my $page ('organizations/acme', 'projects/acme/web') {
+    $r = $u->request('POST', "/api/0/$page/releases/",
+        encode_json({ version => 'web@1', projects => ['web'] }), @bearer);
+    is $r->{status}, 201, "$page: a release is taken";
+    is $r->{json}{version}, 'web@1', '... by its name';
+    like $r->{json}{dateCreated}, qr/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, '... and a date';
+}
+is $u->request('POST', '/api/0/projects/acme/web/releases/',
+    '{"version": 1}', @bearer)->{status}, 400, 'one without a name is none';
+$r = $u->request('GET', '/api/0/projects/acme/web/releases/web%401/files/?checksum='
+    . sha1_hex($pdb), '', @bearer);
+is $r->{status}, 200, 'its files are asked for';
+is_deeply $r->{json}, [], '... and are none';
+
 # --- a file of three chunks
 
 my @pieces = (substr($pdb, 0, 10_000), substr($pdb, 10_000, 1),

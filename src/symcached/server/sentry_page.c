@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <strings.h>
 #include <unistd.h>
 #include "base/control.h"
@@ -92,9 +93,14 @@ static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
 {
     static const char *const accept[] = {
-        "debug_files", "pdbs",     "portablepdbs",
-        "sources",     "proguard", "artifact_bundles",
-        "artifact_bundles_v2"};
+        "debug_files",
+        "pdbs",
+        "portablepdbs",
+        "sources",
+        "proguard",
+        "artifact_bundles",
+        "artifact_bundles_v2",
+        "release_files"}; /* or version 1 sends no bundles */
     static const char *const compression[] = {"gzip"};
     cJSON *object = cJSON_CreateObject(), *list;
     char url[300];
@@ -505,6 +511,39 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     reply_object(req, 200, answer);
 }
 
+/* releases ------------------------------------------------------------------
+ *
+ * Clients from before artifact bundles make a release first, and ask which
+ * files it has, so that they need not send them again.  A release is here
+ * nothing but a name that a bundle comes with. */
+
+static void answer_release(const struct config *config,
+                           struct evhttp_request *req)
+{
+    cJSON *asked = read_body(config, req), *answer;
+    const char *version;
+    time_t now = time(NULL);
+    char text[32];
+    struct tm tm;
+
+    if (asked == NULL) {
+        return;
+    }
+    version = text_of(asked, "version");
+    if (version == NULL || !is_short(version)) {
+        answer_error(req, 400, "the release has no version, or a long one");
+    } else {
+        gmtime_r(&now, &tm);
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+        answer = cJSON_CreateObject();
+        cJSON_AddStringToObject(answer, "version", version);
+        cJSON_AddStringToObject(answer, "dateCreated", text);
+        cJSON_AddNullToObject(answer, "url");
+        reply_object(req, 201, answer);
+    }
+    cJSON_Delete(asked);
+}
+
 enum sentry_page {
     PAGE_NONE,
     PAGE_OPTIONS,
@@ -512,6 +551,8 @@ enum sentry_page {
     PAGE_ASSEMBLE,
     PAGE_BUNDLE,
     PAGE_FILES,
+    PAGE_RELEASE,
+    PAGE_RELEASE_FILES,
     PAGE_ARTIFACTS
 };
 
@@ -522,7 +563,7 @@ static enum sentry_page find_page(const struct url_path *path, bool is_post)
         enum sentry_page page;
         unsigned n;
         const char *first; /* of projects or organizations */
-        const char *last[3];
+        const char *last[3]; /* "": anything */
     } pages[] = {
         {false, PAGE_OPTIONS, 5, "organizations", {"chunk-upload"}},
         {true, PAGE_CHUNKS, 5, "organizations", {"chunk-upload"}},
@@ -534,6 +575,9 @@ static enum sentry_page find_page(const struct url_path *path, bool is_post)
         {true, PAGE_ASSEMBLE, 8, "projects", {"files", "difs", "assemble"}},
         {false, PAGE_FILES, 7, "projects", {"files", "dsyms"}},
         {false, PAGE_ARTIFACTS, 6, "projects", {"artifact-lookup"}},
+        {true, PAGE_RELEASE, 6, "projects", {"releases"}},
+        {true, PAGE_RELEASE, 5, "organizations", {"releases"}},
+        {false, PAGE_RELEASE_FILES, 8, "projects", {"releases", "", "files"}},
     };
     size_t i, k, at;
     bool is_it;
@@ -543,7 +587,8 @@ static enum sentry_page find_page(const struct url_path *path, bool is_post)
                 strcmp(path->segments[2], pages[i].first) == 0;
         for (k = 0; k < 3 && is_it && pages[i].last[k] != NULL; k++) {
             at = (strcmp(pages[i].first, "projects") == 0 ? 5 : 4) + k;
-            is_it = strcmp(path->segments[at], pages[i].last[k]) == 0;
+            is_it = pages[i].last[k][0] == '\0' ||
+                    strcmp(path->segments[at], pages[i].last[k]) == 0;
         }
         if (is_it) {
             return pages[i].page;
@@ -600,6 +645,12 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         break;
     case PAGE_FILES:
         sentry_files(config, only_try, query, req);
+        break;
+    case PAGE_RELEASE:
+        answer_release(config, req);
+        break;
+    case PAGE_RELEASE_FILES:
+        reply_object(req, 200, cJSON_CreateArray());
         break;
     default:
         print_url(url, sizeof(url), path, req);
