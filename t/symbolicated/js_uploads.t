@@ -121,6 +121,24 @@ $place = place_of('esbuild');
 is file_of(request(release => 'web@2')), wanted('release'),
     '... which is used instead';
 
+# Single files, as "sentry-cli sourcemaps upload FILE" sends them: a bundle each.
+sub single {
+    my ($entry, $text) = @_;
+    return "SYSB\2\0\0\0" . Test::Zip::zip(['f', $text], ['manifest.json',
+        $json->encode({ files => { f => $entry } })]);
+}
+my $one = '00112233-4455-4677-8899-aabbccddeeff';
+for my $file ([minified_source => 'x.js', 'esbuild.js', sourcemap => 'x.js.map'],
+              [source_map => 'x.js.map', 'esbuild.js.map']) {
+    my ($type, $name, $from, @headers) = @$file;
+    is $u->send_bundle(single({ type => $type, url => "~/js/$name",
+        headers => { 'debug-id' => $one, @headers } }, slurp("$shop/$from")),
+        version => 'web@3')->{state}, 'ok', "$name comes alone";
+}
+is file_of(request(release => 'web@3')), wanted('release'),
+    '... and both are found by release';
+is file_of(by_id($one)), wanted('debug-id'), '... and by debug id';
+
 # symcachectl asks for the files of a release, and why there are none.
 my $trace = $t->write_file('trace', "    at f ($page:" . ($place->[0] + 1) . ':'
     . ($place->[1] + 1) . ")\n");
