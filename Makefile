@@ -49,7 +49,7 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lnettle -lcjson -lexpat -lpcre2-8 \
 LIBS_symcached-sandboxed = -lprotobuf-nanopb -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lnettle \
                     -lprotobuf-nanopb -lz -lzstd -lseccomp
-LIBS_symbolicated-worker = -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
+LIBS_symbolicated-worker = -lcapstone -lpcre2-8 -liberty -lprotobuf-nanopb -lz -lzstd -lseccomp
 LIBS_pdb2symcache = -liberty -lprotobuf-nanopb -lisal -llzma -lminizip -lnettle -lz -lzstd -lseccomp
 # the linker leaves out those whose functions are all in on_demand.c
 LIBS_symcachectl  = -liberty -lcjson -lprotobuf-nanopb -lseccomp -Wl,--as-needed \
@@ -69,8 +69,8 @@ CANARIES = canary.pdb canary-portable.pdb
 # its main() and those that it may use; t/style.t checks which may use which.
 PARTS    = symcached_sandboxed symbolicated_worker symcached symbolicated \
            worker_pool symcachectl converter http child metrics config \
-           symbolication json debuginfo reports stackwalk derived sandbox base \
-           proto
+           disassembly symbolication json debuginfo reports stackwalk derived \
+           sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = symcached_sandboxed
 ROOM_symbolicated = symbolicated
@@ -79,12 +79,12 @@ ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo symbolication json reports derived sandbox base proto
-USES_symbolicated = http metrics config symbolication json derived worker_pool \
-                    sandbox base proto
-USES_symbolicated-worker = worker_pool reports stackwalk symbolication json derived \
-                    sandbox base proto
+USES_symbolicated = http metrics config disassembly symbolication json derived \
+                    worker_pool sandbox base proto
+USES_symbolicated-worker = worker_pool reports stackwalk disassembly symbolication json \
+                    derived sandbox base proto
 USES_pdb2symcache = debuginfo symbolication json derived sandbox base proto
-USES_symcachectl  = symbolicated converter debuginfo reports symbolication json \
+USES_symcachectl  = symbolicated disassembly converter debuginfo reports symbolication json \
                     stackwalk derived sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
@@ -190,11 +190,13 @@ $(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module | check-packages
 UNIT     = $(patsubst t/unit/%.c,$(B)/unit/%,$(wildcard t/unit/*.c))
 UNITLIBS = $(PARTS:%=$(B)/lib%.a)
 
+$(B)/unit/codecache: UNITDISASSEMBLER = -lcapstone
+
 $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
-	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lisal -llzma -liberty -lpthread
+	    -lcmocka $(UNITDISASSEMBLER) $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lisal -llzma -liberty -lpthread
 
 # fuzz targets -------------------------------------------------------------------
 
@@ -204,7 +206,7 @@ FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c fuzz/cfi.c \
              $(wildcard src/proto/*.c src/derived/*.c src/derived/*/*.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/reports/*/*.c \
-               src/stackwalk/*.c src/json/*.c src/symbolication/*.c \
+               src/stackwalk/*.c src/disassembly/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c artifact_list.c clock.c glob.c log.c origin.c profiler_id.c sort.c spool.c hash_table.c js_id.c percent.c thread.c url_id.c utf8.c) \
              $(addprefix src/config/,location_map.c sympath.c tokens.c) src/base/secret.c \

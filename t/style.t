@@ -45,6 +45,7 @@ my %may = (    # room => rooms that it may include from
     'derived/symcache' => 'base',
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
+    'derived/codecache' => 'base derived/symcache',
     'derived/jscache' => 'base derived/symcache',
     'derived/sourcecache' => 'base derived/symcache',
     'derived/proguardcache' => 'base derived/symcache',
@@ -57,7 +58,7 @@ my %may = (    # room => rooms that it may include from
     'reports/apple' => 'base json derived/symcache',
     'reports/profile' => 'base json derived/symcache symbolication',
     'reports/minidump' => 'base stackwalk',
-    derived => 'proto derived/cficache derived/jscache derived/ppdbcache'
+    derived => 'proto derived/cficache derived/codecache derived/jscache derived/ppdbcache'
         . ' derived/proguardcache derived/sourcecache derived/symcache',
     symbolication => 'base derived/sourcecache derived/symcache'
         . ' symbolication/demangle',
@@ -65,7 +66,8 @@ my %may = (    # room => rooms that it may include from
     'symbolication/demangle' => 'derived/symcache symbolication/swift',
     'symbolication/swift' => 'base',
     'symbolication/js' => 'base derived/jscache derived/symcache',
-    debuginfo => 'base proto derived/cficache derived/symcache',
+    disassembly => 'json symbolication derived/codecache derived/symcache',
+    debuginfo => 'base proto derived/cficache derived/codecache derived/symcache',
     'debuginfo/auxiliary' => 'base debuginfo derived/symcache json',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
@@ -126,7 +128,7 @@ my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} =
-    "$common reports/crash symbolicated/api symbolication/js"
+    "$common disassembly reports/crash symbolicated/api symbolication/js"
     . ' symbolication/jvm'
     for qw(mozilla symbolicator symbolize);
 $may{'symbolicated/api/profile'} =
@@ -169,7 +171,8 @@ $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{'symcached/job'} .= ' debuginfo'; # of what our converter says
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{symbolicated_worker} = 'sandbox worker_pool base json symbolication reports/profile'
+$may{symbolicated_worker} = 'sandbox worker_pool base json symbolication reports/profile disassembly'
+    . ' derived/codecache'
     . ' derived/cficache derived/symcache'
     . ' reports/apple reports/crash reports/minidump reports/multipart';
 $may{symcached_sandboxed} =

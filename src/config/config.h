@@ -334,6 +334,8 @@ struct mozilla_config {
     bool enabled;
     bool lenient; /* a bad name of a module fails that module only */
     bool source;  /* texts of source files are given to who asks */
+    bool code;    /* and instructions of programs, */
+    uint64_t code_size; /* of that many bytes of machine code at a time */
     enum mozilla_on_failure on_failure;
     unsigned wait; /* seconds that an answer waits for conversions */
     unsigned requests; /* that may run */

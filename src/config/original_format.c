@@ -99,6 +99,8 @@ unsigned config_format_inputs(symcache_kind_e kind)
                  1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PROGUARD);
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
+    case SYMCACHE_KIND_CODECACHE:
+        return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_SOURCECACHE:
         return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB |
                1u << FORMAT_PDB;

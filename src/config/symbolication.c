@@ -36,6 +36,7 @@ static const struct symbolication_limits_config default_symbolication_limits = {
 static const struct mozilla_config default_mozilla = {
     .enabled = true,
     .on_failure = MOZILLA_ON_FAILURE_FALSE,
+    .code_size = 256 * 1024,
     .wait = 30,
     .requests = 200,
 };
@@ -119,6 +120,8 @@ static const struct config_field mozilla_fields[] = {
     MOZILLA(enabled, config_bool, 0, 0),
     MOZILLA(lenient, config_bool, 0, 0),
     MOZILLA(source, config_bool, 0, 0),
+    MOZILLA(code, config_bool, 0, 0),
+    MOZILLA(code_size, config_size, 1024, 64 * MIB),
     MOZILLA(on_failure, read_on_failure, 0, 0),
     MOZILLA(wait, config_duration, 0, DAY),
     MOZILLA(requests, config_count, 1, 1000000),

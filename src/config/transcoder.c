@@ -150,8 +150,8 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
 }
 
 #define MAKES                                                                 \
-    "\"symcache\", \"ppdbcache\", \"cficache\", \"sourcecache\", "             \
-    "\"proguardcache\", \"jscache\" or \"breakpad\""
+    "\"symcache\", \"ppdbcache\", \"cficache\", \"codecache\", "              \
+    "\"sourcecache\", \"proguardcache\", \"jscache\" or \"breakpad\""
 
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)

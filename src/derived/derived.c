@@ -117,6 +117,35 @@ static enum symc_verify_status check_cficache(const void *data, size_t size,
                : SYMC_VIOLATED;
 }
 
+static bool sniff_codecache(const uint8_t *data, size_t size)
+{
+    return codecache_sniff(data, size);
+}
+
+static enum symc_open_status open_codecache(union derived_reader *reader,
+                                            const void *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    return codecache_reader_open(&reader->codecache, data, size, error,
+                                 error_size);
+}
+
+static enum symc_verify_status verify_codecache(union derived_reader *reader,
+                                                char *error, size_t error_size)
+{
+    return codecache_verify(&reader->codecache, error, error_size);
+}
+
+/* As for a CfiCache. */
+static enum symc_verify_status
+check_codecache(const void *data, size_t size, const symcache_key_t *key,
+                bool is_received, char *error, size_t error_size)
+{
+    return codecache_check(data, size,
+                           key->id_type == SYMCACHE_ID_DEBUG ? key->guid : NULL,
+                           error, error_size);
+}
+
 static bool sniff_jscache(const uint8_t *data, size_t size)
 {
     return jscache_sniff(data, size);
@@ -312,6 +341,18 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_cficache,
         .verify = verify_cficache,
         .check = check_cficache,
+    },
+    [SYMCACHE_KIND_CODECACHE] = {
+        .name = "CodeCache",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .written = {1, 0, 0},
+        .refusal = "is not a program of ELF, Mach-O or Windows: only these "
+                   "become a CodeCache",
+        .sniff = sniff_codecache,
+        .open = open_codecache,
+        .verify = verify_codecache,
+        .check = check_codecache,
     },
     [SYMCACHE_KIND_JSCACHE] = {
         .name = "JsCache",

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "derived/cficache/cficache.h"
+#include "derived/codecache/codecache.h"
 #include "derived/jscache/jscache.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "derived/proguardcache/proguardcache.h"
@@ -34,6 +35,7 @@ union derived_reader {
     struct symc_reader symcache;
     struct ppdbcache_reader ppdbcache;
     struct cficache_reader cficache;
+    struct codecache_reader codecache;
     struct jscache_reader jscache;
     struct sourcecache_reader sourcecache;
     struct proguardcache_reader proguardcache;

@@ -71,7 +71,10 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("proguardcache"), SYMCACHE_DEBUG, NULL,
       { SYMCACHE_KIND_MAPPING, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 0 },
     { SYMCACHE_KIND_TEXT("file"), SYMCACHE_HASH, ".file",
-      SYMCACHE_NO_SLOTS, 0, 0 }
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("codecache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL,
+      { SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
+      SYMCACHE_HAS_CODE, 1 }
 };
 
 const symcache_kind_t *

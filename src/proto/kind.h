@@ -68,6 +68,8 @@ typedef enum {
     SYMCACHE_KIND_PROGUARDCACHE, /* "proguardcache": of a mapping */
     SYMCACHE_KIND_FILE,          /* "file": of which a symbol server's path is
                                     all that is known (symbol_path.h) */
+    SYMCACHE_KIND_CODECACHE,     /* "codecache": the machine code of a program
+                                    */
     SYMCACHE_KINDS
 } symcache_kind_e;
 

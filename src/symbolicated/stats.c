@@ -71,10 +71,11 @@ struct stats_sums stats_sums(const struct stats *const *stats, unsigned n)
         .frames = sum(&p, offsetof(struct stats, frames)),
         .dumps = sum(&p, offsetof(struct stats, dumps)),
         .apple_reports = sum(&p, offsetof(struct stats, apple_read)),
-        .sources =
-            sum(&p, offsetof(struct stats, sources[API_MODULE_FOUND])),
+        .sources = sum(&p, offsetof(struct stats, sources[API_MODULE_FOUND])),
         .mappings =
-            sum(&p, offsetof(struct stats, mappings[API_MODULE_FOUND]))};
+            sum(&p, offsetof(struct stats, mappings[API_MODULE_FOUND])),
+        .programs =
+            sum(&p, offsetof(struct stats, programs[API_MODULE_FOUND]))};
     unsigned i, j;
 
     for (i = 0; i < API_PROTOCOLS; i++) {
@@ -163,6 +164,9 @@ static void print_modules(const struct printer *p)
     print_outcomes(p, "symbolicated_mappings_total",
                    "Of the modules, mappings of ProGuard and R8.",
                    offsetof(struct stats, mappings));
+    print_outcomes(p, "symbolicated_programs_total",
+                   "The same of their machine code.",
+                   offsetof(struct stats, programs));
 }
 
 static void print_number(const struct printer *p, const char *name,

@@ -33,6 +33,7 @@ struct stats {
     stats_count modules[API_MODULE_LATE + 1];
     stats_count sources[API_MODULE_LATE + 1]; /* source code of modules */
     stats_count mappings[API_MODULE_LATE + 1]; /* of the JVM */
+    stats_count programs[API_MODULE_LATE + 1]; /* machine code of modules */
     stats_count asked; /* questions to symcached */
     stats_count cut;   /* files that were cut short while they were read */
     stats_count parse_usec;
@@ -70,6 +71,7 @@ struct stats_sums {
     uint64_t apple_reports;
     uint64_t sources; /* source code of modules that was found */
     uint64_t mappings; /* of the JVM, that were found */
+    uint64_t programs; /* machine code of modules that was found */
 };
 
 struct stats_sums stats_sums(const struct stats *const *stats, unsigned n);

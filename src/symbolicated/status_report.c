@@ -67,6 +67,7 @@ static char *print(const struct reporter *r)
                                 (double)sums.apple_reports);
         cJSON_AddNumberToObject(object, "sources", (double)sums.sources);
         cJSON_AddNumberToObject(object, "mappings", (double)sums.mappings);
+        cJSON_AddNumberToObject(object, "programs", (double)sums.programs);
         cJSON_AddBoolToObject(object, "config_stale",
                               atomic_load(&r->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "disassembly/disassembly.h"
 #include "reports/crash/crash.h"
 #include "reports/profile/profile.h"
 #include "sandbox/sandbox.h"
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
 #include "apple.h"
+#include "disassembly.h"
 #include "minidump.h"
 #include "name.h"
 #include "profile.h"
@@ -26,10 +28,12 @@
 
 int main(int argc, char **argv)
 {
-    static const struct work_kind kinds[] = {{CRASH_MINIDUMP, minidump_work},
-                                             {CRASH_APPLE, apple_work},
-                                             {PROFILE_WORK, profile_work},
-                                             {LINKAGE_WORK, name_work}};
+    static const struct work_kind kinds[] = {
+        {CRASH_MINIDUMP, minidump_work},
+        {CRASH_APPLE, apple_work},
+        {PROFILE_WORK, profile_work},
+        {DISASSEMBLY_WORK, disassembly_work},
+        {LINKAGE_WORK, name_work}};
     char error[256];
 
     if (argc < 2 || strcmp(argv[1], "--serve") != 0) {

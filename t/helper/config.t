@@ -77,7 +77,8 @@ is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'jscache 2.0.0 of any; '
     . 'sourcecache 1.0.0 of pdb, portablepdb, sourcebundle; '
     . 'breakpad 1.0.0 of pdb, pe, elf, macho; '
-    . 'proguardcache 1.0.0 of proguard'],
+    . 'proguardcache 1.0.0 of proguard; '
+    . 'codecache 1.0.0 of pe, elf, macho'],
     'our converter makes every kind that it writes';
 
 # line, key, reason, what stands where

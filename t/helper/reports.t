@@ -26,7 +26,7 @@ sub send_text {
 
 my %good = (name => 'm', version => '1.0', listen => 'unix:/s',
     started => 1_800_000_000, requests => 5, frames => 70, dumps => 3,
-    apple_reports => 2, sources => 4, mappings => 6, valid => 300);
+    apple_reports => 2, sources => 4, mappings => 6, programs => 3, valid => 300);
 sub report { send_text($json->encode({ %good, @_ })) }
 
 is_deeply shown(), [], 'nobody yet';
@@ -41,10 +41,10 @@ is_deeply [map { $_->{requests} } @{ shown() }], [6], 'takes its place';
 
 my $bad = '400 bad-report';
 is report(dumps => undef), $bad, 'null minidumps';
-delete local @good{qw(dumps apple_reports sources mappings)};
+delete local @good{qw(dumps apple_reports sources mappings programs)};
 is report(), 200, 'an older release says nothing of crash reports';
-is_deeply [map { @$_{qw(dumps apple_reports sources mappings)} } @{ shown() }],
-    [0, 0, 0, 0],
+is_deeply [map { @$_{qw(dumps apple_reports sources mappings programs)} } @{ shown() }],
+    [0, 0, 0, 0, 0],
     'which are none then';
 
 # --- what is none

@@ -156,7 +156,7 @@ static void texts_of_kinds(void **state)
                                   "symbfile", "jscache", "msfz", "uuidmap",
                                   "bcsymbolmap", "il2cpp", "dwp",
                                   "sourcecache", "breakpad", "mapping",
-                                  "proguardcache", "file"};
+                                  "proguardcache", "file", "codecache"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

@@ -15,6 +15,7 @@
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
+#include "instructions.h"
 #include "minidebug.h"
 #include "split.h"
 #include "derived/symcache/symcache.h"
@@ -365,6 +366,7 @@ static int convert(const uint8_t *data, size_t size,
 static const struct debuginfo_maker elf_makes[] = {
     {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = elf_cfi_read},
+    {.output = SYMCACHE_KIND_CODECACHE, .convert = elf_code_convert},
 };
 
 const struct debuginfo_format elf_format = {

@@ -12,4 +12,9 @@
  * Returns 0, or -1 when out of memory.  The code is to be freed in any case. */
 int elf_instructions_read(const uint8_t *data, size_t size, struct code *code);
 
+/* Writes a CodeCache, as the convert of a struct debuginfo_maker does. */
+int elf_code_convert(const uint8_t *data, size_t size,
+                     const struct symc_sink *sink,
+                     struct debuginfo_result *result, struct failure *failure);
+
 #endif

@@ -116,6 +116,8 @@ static enum identity_fit check_use(const struct file_identity *id,
         return say(text, IDENTITY_USELESS,
                    needs & SYMCACHE_HAS_UNWIND    ? "no unwind information"
                    : needs & SYMCACHE_HAS_SOURCES ? "no source files"
+                   : needs & SYMCACHE_HAS_CODE
+                       ? "no machine code"
                        : "neither debug information nor symbols");
     }
     if (may_be_better(id, needs)) {

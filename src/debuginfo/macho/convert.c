@@ -9,6 +9,7 @@
 #include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
+#include "instructions.h"
 #include "sections.h"
 #include "symbols.h"
 #include "derived/symcache/symcache.h"
@@ -60,6 +61,7 @@ static int convert(const uint8_t *data, size_t size,
 static const struct debuginfo_maker macho_makes[] = {
     {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = macho_cfi_read},
+    {.output = SYMCACHE_KIND_CODECACHE, .convert = macho_code_convert},
 };
 
 const struct debuginfo_format macho_format = {

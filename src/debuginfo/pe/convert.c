@@ -10,6 +10,7 @@
 #include "exports.h"
 #include "identity.h"
 #include "image.h"
+#include "instructions.h"
 #include "sections.h"
 #include "derived/symcache/symcache.h"
 
@@ -61,6 +62,7 @@ static int convert(const uint8_t *data, size_t size,
 static const struct debuginfo_maker pe_makes[] = {
     {.output = SYMCACHE_KIND_SYMCACHE, .convert = convert},
     {.output = SYMCACHE_KIND_CFICACHE, .read_cfi = pe_cfi_read},
+    {.output = SYMCACHE_KIND_CODECACHE, .convert = pe_code_convert},
 };
 
 const struct debuginfo_format pe_format = {

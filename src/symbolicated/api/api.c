@@ -21,6 +21,7 @@ const char *api_protocol_name(enum api_protocol protocol)
         [API_JVM] = "jvm",
         [API_JS] = "js",
         [API_SOURCE] = "source",
+        [API_ASM] = "asm",
     };
 
     return names[protocol];
@@ -99,6 +100,11 @@ struct api_call *api_begin(const struct api_request *request,
         strcmp(request->path, "/source/v1") == 0) {
         reply->protocol = API_SOURCE;
         return mozilla_source_begin(request, reply);
+    }
+    if (request->config->mozilla.enabled && request->config->mozilla.code &&
+        strcmp(request->path, "/asm/v1") == 0) {
+        reply->protocol = API_ASM;
+        return mozilla_asm_begin(request, reply);
     }
     if (request->config->symbolicator.enabled &&
         symbolicator_owns(request->config, request->path)) {

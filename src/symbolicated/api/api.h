@@ -35,6 +35,7 @@ enum api_protocol {
     API_JVM,
     API_JS,
     API_SOURCE,
+    API_ASM,
     API_PROTOCOLS
 };
 

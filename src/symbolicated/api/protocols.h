@@ -17,6 +17,10 @@ struct api_call *mozilla_begin(const struct api_request *request,
 struct api_call *mozilla_source_begin(const struct api_request *request,
                                       struct api_reply *reply);
 
+/* POST /asm/v1: the instructions of a part of a program. */
+struct api_call *mozilla_asm_begin(const struct api_request *request,
+                                   struct api_reply *reply);
+
 /*
  * Answers what is the same for all pages of Mozilla's service: CORS, OPTIONS,
  * and a method that is not method ("POST" or "GET").  Returns true when it

@@ -49,6 +49,10 @@ static void count(struct record_counts *counts, const struct api_call *call)
                 counts->sources[module->state]++;
                 continue;
             }
+            if (module->key.kind == SYMCACHE_KIND_CODECACHE) {
+                counts->programs[module->state]++;
+                continue;
+            }
             if (module->key.kind == SYMCACHE_KIND_PROGUARDCACHE) {
                 counts->mappings[module->state]++;
             }
@@ -143,6 +147,7 @@ static void count_call(struct stats *stats, const struct record *record,
             stats_add(&stats->modules[i], counts->states[i]);
             stats_add(&stats->sources[i], counts->sources[i]);
             stats_add(&stats->mappings[i], counts->mappings[i]);
+            stats_add(&stats->programs[i], counts->programs[i]);
         }
         count_report(stats, call, reply);
         for (i = 0; call->scripts != NULL && i < API_SCRIPTS; i++) {

@@ -15,6 +15,7 @@ struct record_counts {
     size_t states[API_MODULE_LATE + 1];
     size_t sources[API_MODULE_LATE + 1];
     size_t mappings[API_MODULE_LATE + 1]; /* of modules */
+    size_t programs[API_MODULE_LATE + 1]; /* machine code, apart, too */
 };
 
 /* Times in microseconds. */

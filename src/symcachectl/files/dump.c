@@ -291,6 +291,7 @@ int dump_command(int argc, char **argv)
         return rc;
     }
     if (d.input.kind == SYMCACHE_KIND_CFICACHE ||
+        d.input.kind == SYMCACHE_KIND_CODECACHE ||
         d.input.kind == SYMCACHE_KIND_PROGUARDCACHE) {
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
     }

@@ -225,6 +225,7 @@ int lookup_command(int argc, char **argv)
         return rc;
     }
     if (l.input.kind == SYMCACHE_KIND_CFICACHE ||
+        l.input.kind == SYMCACHE_KIND_CODECACHE ||
         l.input.kind == SYMCACHE_KIND_SOURCECACHE ||
         l.input.kind == SYMCACHE_KIND_PROGUARDCACHE) {
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache,
- * CfiCache, JsCache, SourceCache or ProguardCache.
+ * CfiCache, CodeCache, JsCache, SourceCache or ProguardCache.
  */
 #include <unistd.h>
 
@@ -18,6 +18,25 @@ static void print_count(struct output *output, const char *before,
     output_text(output, what);
 }
 
+static void print_code(struct output *output,
+                       const struct codecache_reader *code)
+{
+    print_count(output, ": sound: CodeCache, version ", CODECACHE_VERSION, "");
+    print_count(output, ", ", code->num_parts, " parts");
+    print_count(output, ", ", code->num_marks, " marks\n");
+}
+
+static void print_mapping(struct output *output,
+                          const struct proguardcache_reader *mapping)
+{
+    print_count(output, ": sound: ProguardCache, version ",
+                PROGUARDCACHE_VERSION, "");
+    print_count(output, ", ", mapping->counts[PROGUARDCACHE_CLASSES],
+                " classes");
+    print_count(output, ", ", mapping->counts[PROGUARDCACHE_MEMBERS],
+                " members\n");
+}
+
 static void print_sound(struct output *output, const char *file,
                         const struct input *input)
 {
@@ -26,8 +45,6 @@ static void print_sound(struct output *output, const char *file,
     const struct cficache_reader *cfi = &input->reader.cficache;
     const struct jscache_reader *js = &input->reader.jscache;
     const struct sourcecache_reader *sources = &input->reader.sourcecache;
-    const struct proguardcache_reader *mapping =
-        &input->reader.proguardcache;
 
     output_text(output, file);
     if (input->kind == SYMCACHE_KIND_JSCACHE) {
@@ -47,6 +64,10 @@ static void print_sound(struct output *output, const char *file,
         print_count(output, ", ", cfi->num_wins, " STACK WIN records\n");
         return;
     }
+    if (input->kind == SYMCACHE_KIND_CODECACHE) {
+        print_code(output, &input->reader.codecache);
+        return;
+    }
     if (input->kind == SYMCACHE_KIND_SOURCECACHE) {
         print_count(output, ": sound: SourceCache, version ",
                     SOURCECACHE_VERSION, "");
@@ -57,12 +78,7 @@ static void print_sound(struct output *output, const char *file,
         return;
     }
     if (input->kind == SYMCACHE_KIND_PROGUARDCACHE) {
-        print_count(output, ": sound: ProguardCache, version ",
-                    PROGUARDCACHE_VERSION, "");
-        print_count(output, ", ", mapping->counts[PROGUARDCACHE_CLASSES],
-                    " classes");
-        print_count(output, ", ", mapping->counts[PROGUARDCACHE_MEMBERS],
-                    " members\n");
+        print_mapping(output, &input->reader.proguardcache);
         return;
     }
     if (input->kind == SYMCACHE_KIND_PPDBCACHE) {

@@ -17,12 +17,22 @@
 #define NUMBER_MAX (1e15) /* a double counts to 2^53 */
 
 enum { NAME, VERSION, LISTEN, TEXTS };
-enum { STARTED, REQUESTS, FRAMES, DUMPS, APPLE, SOURCES, MAPPINGS, NUMBERS };
+enum {
+    STARTED,
+    REQUESTS,
+    FRAMES,
+    DUMPS,
+    APPLE,
+    SOURCES,
+    MAPPINGS,
+    PROGRAMS,
+    NUMBERS
+};
 
 static const char *const texts[TEXTS] = {"name", "version", "listen"};
 static const char *const numbers[NUMBERS] = {
-    "started", "requests", "frames", "dumps", "apple_reports", "sources",
-    "mappings"};
+    "started",       "requests", "frames",   "dumps",
+    "apple_reports", "sources",  "mappings", "programs"};
 
 struct report {
     char texts[TEXTS][TEXT_SIZE];

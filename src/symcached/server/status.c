@@ -11,7 +11,7 @@
 /* Names of fields; NULL ends each list. */
 struct fields {
     const char *texts[6];
-    const char *values[10]; /* numbers and booleans */
+    const char *values[11]; /* numbers and booleans */
 };
 
 static const struct fields jobs_fields = {
@@ -39,8 +39,7 @@ static const struct fields tiers_fields = {
 static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
     {"started", "requests", "frames", "dumps", "apple_reports", "sources",
-     "mappings",
-     "reported", "config_stale", NULL}};
+     "mappings", "programs", "reported", "config_stale", NULL}};
 
 static const struct fields tenants_fields = {
     {"name", "scope", "listen", NULL}, {"sources", "started", "asked", NULL}};

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "files.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/api/request_limit.h"
 #include "symbolication/symbolication.h"
@@ -44,22 +45,6 @@ static void free_call(struct api_call *base)
     }
     source_path_free(&call->path);
     free(call);
-}
-
-static enum api_next refuse(struct api_reply *reply, int status,
-                            const char *error)
-{
-    if (status == 503) {
-        api_reply_header(reply, "Retry-After", "1");
-    }
-    reply->status = status;
-    reply->type = "application/json";
-    json_write_reset(reply->body);
-    json_write_open(reply->body, '{');
-    json_write_key(reply->body, "error");
-    json_write_text(reply->body, error);
-    json_write_close(reply->body, '}');
-    return API_FINISHED;
 }
 
 /* the answer --------------------------------------------------------------- */
@@ -121,13 +106,15 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
             break;
         case API_MODULE_FAILED:
         case API_MODULE_LATE:
-            return refuse(reply, 503, "the files of the module could not be "
-                                      "had, please try again");
+            return mozilla_refuse(reply, 503,
+                                  "the files of the module could not be "
+                                  "had, please try again");
         default:
-            return refuse(reply, 200,
-                          i == NAMES ? "the module has no debug information "
-                                       "here"
-                                     : "the module has no source files here");
+            return mozilla_refuse(reply, 200,
+                                  i == NAMES
+                                      ? "the module has no debug information "
+                                        "here"
+                                      : "the module has no source files here");
         }
     }
     is_named = names_file(call);
@@ -136,66 +123,20 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
         return API_FINISHED;
     }
     if (is_named == 0) {
-        return refuse(reply, 200, "the file is none of those at the address");
+        return mozilla_refuse(reply, 200,
+                              "the file is none of those at the address");
     }
     if (!sourcecache_find_path(&call->modules[TEXTS].reader->sourcecache,
                                call->file.data, call->file.size, &entry) ||
         entry.status != SOURCECACHE_TEXT) {
-        return refuse(reply, 200, "the sources of the module have no text of "
-                                  "the file");
+        return mozilla_refuse(reply, 200,
+                              "the sources of the module have no text of "
+                              "the file");
     }
     return answer(call, &entry, reply);
 }
 
 /* the request -------------------------------------------------------------- */
-
-/* A member that is a text.  Returns false if there is none. */
-static bool read_text(const struct json *json, const char *name,
-                      struct symc_string *text)
-{
-    uint32_t value = json->values[0].type == JSON_OBJECT
-                         ? json_member(json, 0, name)
-                         : 0;
-
-    if (value == 0 || json->values[value].type != JSON_STRING) {
-        return false;
-    }
-    text->data = json_text(json, value);
-    text->size = json->values[value].size;
-    return true;
-}
-
-/* "0x" and up to 16 digits. */
-static bool read_offset(const struct symc_string *text, uint64_t *offset)
-{
-    char digits[16 + 1];
-    char *end;
-
-    if (text->size < 3 || text->size > 2 + 16 ||
-        memcmp(text->data, "0x", 2) != 0) {
-        return false;
-    }
-    memcpy(digits, text->data + 2, text->size - 2);
-    digits[text->size - 2] = '\0';
-    *offset = strtoull(digits, &end, 16);
-    return *end == '\0' && strspn(digits, "0123456789abcdefABCDEF") > 0;
-}
-
-static bool set_module(struct api_module *module, symcache_kind_e kind,
-                       const struct symc_string *name,
-                       const struct symc_string *id)
-{
-    module->name = name->data;
-    module->name_size = name->size;
-    if (symcache_name_parse(name->data, name->size, &module->key) !=
-            SYMCACHE_OK ||
-        symcache_debug_id_parse(id->data, id->size, &module->key) !=
-            SYMCACHE_OK) {
-        return false;
-    }
-    module->key.kind = (uint8_t)kind;
-    return true;
-}
 
 /* Returns NULL, or what is wrong. */
 static const char *read_request(struct source_call *call,
@@ -209,20 +150,20 @@ static const char *read_request(struct source_call *call,
                   &error) != request->size) {
         return "the body is not JSON, or too large";
     }
-    if (!read_text(request->json, "debugName", &name) ||
-        !read_text(request->json, "debugId", &id) ||
-        !read_text(request->json, "moduleOffset", &offset) ||
-        !read_text(request->json, "file", &call->file)) {
+    if (!mozilla_member_text(request->json, "debugName", &name) ||
+        !mozilla_member_text(request->json, "debugId", &id) ||
+        !mozilla_member_text(request->json, "moduleOffset", &offset) ||
+        !mozilla_member_text(request->json, "file", &call->file)) {
         return "please send debugName, debugId, moduleOffset and file, which "
                "are texts";
     }
-    if (!read_offset(&offset, &call->offset)) {
+    if (!mozilla_read_hex(&offset, &call->offset)) {
         return "moduleOffset is not a hexadecimal number with 0x";
     }
-    return set_module(&call->modules[NAMES], SYMCACHE_KIND_SYMCACHE, &name,
-                      &id) &&
-                   set_module(&call->modules[TEXTS],
-                              SYMCACHE_KIND_SOURCECACHE, &name, &id)
+    return mozilla_set_module(&call->modules[NAMES], SYMCACHE_KIND_SYMCACHE,
+                              &name, &id) &&
+                   mozilla_set_module(&call->modules[TEXTS],
+                                      SYMCACHE_KIND_SOURCECACHE, &name, &id)
                ? NULL
                : "debugName or debugId is none";
 }
@@ -257,7 +198,7 @@ struct api_call *mozilla_source_begin(const struct api_request *request,
     if (wrong == NULL) {
         return &call->base;
     }
-    refuse(reply, call->is_running ? 400 : 503, wrong);
+    mozilla_refuse(reply, call->is_running ? 400 : 503, wrong);
     free_call(&call->base);
     return NULL;
 }

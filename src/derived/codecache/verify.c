@@ -1,0 +1,108 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+static bool check_header(const struct verification *v)
+{
+    uint32_t big = le32(v->data + CODECACHE_AT_BIG);
+
+    if (big > 1) {
+        return verification_fails(v, "offset 0x%x: byte order %u",
+                                  CODECACHE_AT_BIG, big);
+    }
+    return verification_zeros(v, CODECACHE_AT_RESERVED, CODECACHE_HEADER,
+                              "header");
+}
+
+static bool check_parts(const struct codecache_reader *r,
+                        const struct verification *v)
+{
+    uint32_t i;
+    uint64_t next = 0, end = 0; /* in the file, of addresses */
+    size_t at;
+    struct codecache_part part;
+
+    next = r->bytes;
+    for (i = 0; i < r->num_parts; i++) {
+        at = r->parts + (size_t)i * CODECACHE_PART_SIZE;
+        part = codecache_reader_part(r, i);
+        if (part.data == NULL || part.data != r->data + next) {
+            return verification_fails(
+                v, "offset 0x%zx: part %u: its bytes are not those at 0x%llx",
+                at, i, (unsigned long long)next);
+        }
+        if (part.size == 0 || part.address < end ||
+            part.size > UINT32_MAX - part.address) {
+            return verification_fails(
+                v,
+                "offset 0x%zx: part %u: its addresses are not behind those "
+                "before it",
+                at, i);
+        }
+        end = (uint64_t)part.address + part.size;
+        next += part.size;
+    }
+    if (next != r->size) {
+        return verification_fails(v, "offset 0x%llx: %llu bytes of no part",
+                                  (unsigned long long)next,
+                                  (unsigned long long)(r->size - next));
+    }
+    return true;
+}
+
+static bool check_marks(const struct codecache_reader *r,
+                        const struct verification *v)
+{
+    uint32_t i, mode, address, before = 0;
+
+    for (i = 0; i < r->num_marks; i++) {
+        address = codecache_reader_mark(r, i, &mode);
+        if (mode >= CODECACHE_MODES || (i > 0 && address <= before)) {
+            return verification_fails(
+                v, "offset 0x%zx: mark %u: %s",
+                r->marks + (size_t)i * CODECACHE_MARK_SIZE, i,
+                mode >= CODECACHE_MODES ? "no mode"
+                                        : "not after the one before it");
+        }
+        before = address;
+    }
+    return true;
+}
+
+enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
+                                         char *error, size_t error_size)
+{
+    struct verification v = {
+        .data = reader->data, .error = error, .error_size = error_size};
+
+    return check_header(&v) && check_parts(reader, &v) &&
+                   check_marks(reader, &v)
+               ? SYMC_SOUND
+               : SYMC_VIOLATED;
+}
+
+enum symc_verify_status codecache_check(const void *data, size_t size,
+                                        const uint8_t *guid, char *error,
+                                        size_t error_size)
+{
+    static const uint8_t none[16];
+    struct codecache_reader reader;
+    const uint8_t *own = (const uint8_t *)data + CODECACHE_AT_GUID;
+
+    if (codecache_reader_open(&reader, data, size, error, error_size) !=
+        SYMC_OPENED) {
+        return SYMC_VIOLATED;
+    }
+    if (guid != NULL && memcmp(own, none, sizeof(none)) != 0 &&
+        memcmp(own, guid, sizeof(none)) != 0) {
+        snprintf(error, error_size, "made of a module with another GUID");
+        return SYMC_VIOLATED;
+    }
+    return codecache_verify(&reader, error, error_size);
+}

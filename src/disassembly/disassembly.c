@@ -1,0 +1,342 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "disassembly.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <capstone/capstone.h>
+
+#include "symbolication/symbolication.h"
+
+/* Bytes of the longest instruction, of x86. */
+#define INSTRUCTION_MAX 15
+
+/* A processor. */
+struct processor {
+    uint32_t family; /* the number of its architecture / 100 */
+    const char *name;
+    const char *syntax;
+    cs_arch arch;
+    int mode;
+    unsigned step; /* instructions begin at multiples of it; and bytes that are
+                      none are told by that many */
+};
+
+static const struct processor processors[] = {
+    {SYMC_ARCH_X86 / 100, "i686", "Intel", CS_ARCH_X86, CS_MODE_32, 1},
+    {SYMC_ARCH_AMD64 / 100, "x86_64", "Intel", CS_ARCH_X86, CS_MODE_64, 1},
+    {SYMC_ARCH_ARM / 100, "arm", "ARM", CS_ARCH_ARM, CS_MODE_ARM, 2},
+    {SYMC_ARCH_ARM64 / 100, "aarch64", "ARM", CS_ARCH_ARM64,
+     CS_MODE_LITTLE_ENDIAN, 4},
+};
+
+struct run {
+    const struct disassembly *d;
+    const struct processor *processor;
+    struct json_writer *w;
+    csh disassembler;
+    cs_insn *insn;
+    const uint8_t *bytes; /* from the first address on */
+    uint32_t size;        /* of them */
+    uint32_t length;      /* instructions begin before that */
+    uint32_t start;
+    bool is_arm;       /* of 32 bits, where these count */
+    bool is_odd;       /* the address says that it is in Thumb code */
+    uint32_t mode;     /* of the instructions up to... */
+    uint32_t mode_end; /* ...this address */
+    struct chain chain;
+    char room[DEMANGLE_ROOM];
+};
+
+/* names --------------------------------------------------------------------
+ */
+
+/* Finds the function at an address.  Those of Thumb code may have an odd one
+ * as their first. */
+static bool find_function(struct run *r, uint64_t address)
+{
+    struct symc_lookup lookup = {.reader = r->d->names, .address = address};
+
+    if (r->d->names == NULL) {
+        return false;
+    }
+    if (r->is_arm && r->mode == CODECACHE_THUMB) {
+        lookup.address |= 1;
+    }
+    symc_reader_lookup_all(&lookup, 1);
+    chain_at(r->d->names, lookup.location, &r->chain);
+    return r->chain.count > 0 && chain_entry(&r->chain) != SYMC_NONE;
+}
+
+/* Writes " <FUNCTION+0x10>" into text. */
+static void name_target(struct run *r, uint64_t target, char *text,
+                        size_t text_size)
+{
+    const struct symc_string *name;
+    struct symc_string readable;
+    uint32_t entry;
+
+    text[0] = '\0';
+    if (target > UINT32_MAX || !find_function(r, target)) {
+        return;
+    }
+    name = &r->chain.frames[r->chain.count - 1].function.name;
+    if (name->data == NULL) {
+        return;
+    }
+    (void)demangle(name, r->chain.frames[r->chain.count - 1].function.language,
+                   r->room, &readable);
+    entry = chain_entry(&r->chain) & (r->is_arm ? ~1u : ~0u);
+    if (entry < target) {
+        snprintf(text, text_size, " <%.*s+0x%llx>", (int)readable.size,
+                 readable.data, (unsigned long long)(target - entry));
+    } else {
+        snprintf(text, text_size, " <%.*s>", (int)readable.size,
+                 readable.data);
+    }
+}
+
+/* instructions -------------------------------------------------------------
+ */
+
+/* Does the instruction go to an address that stands in it?  It is the last
+ * operand of all processors. */
+static bool find_target(const struct run *r, uint64_t *target)
+{
+    const cs_detail *detail = r->insn->detail;
+    unsigned n;
+
+    if (!cs_insn_group(r->disassembler, r->insn, CS_GRP_JUMP) &&
+        !cs_insn_group(r->disassembler, r->insn, CS_GRP_CALL) &&
+        !cs_insn_group(r->disassembler, r->insn, CS_GRP_BRANCH_RELATIVE)) {
+        return false;
+    }
+    switch (r->processor->arch) {
+    case CS_ARCH_X86:
+        n = detail->x86.op_count;
+        if (n == 0 || detail->x86.operands[n - 1].type != X86_OP_IMM) {
+            return false;
+        }
+        *target = (uint64_t)detail->x86.operands[n - 1].imm;
+        return true;
+    case CS_ARCH_ARM:
+        n = detail->arm.op_count;
+        if (n == 0 || detail->arm.operands[n - 1].type != ARM_OP_IMM) {
+            return false;
+        }
+        *target = (uint32_t)detail->arm.operands[n - 1].imm;
+        return true;
+    default:
+        n = detail->arm64.op_count;
+        if (n == 0 || detail->arm64.operands[n - 1].type != ARM64_OP_IMM) {
+            return false;
+        }
+        *target = (uint64_t)detail->arm64.operands[n - 1].imm;
+        return true;
+    }
+}
+
+static void write_text(struct run *r, uint32_t offset, const char *text)
+{
+    json_write_open(r->w, '[');
+    json_write_number(r->w, offset);
+    json_write_text(r->w, text);
+    json_write_close(r->w, ']');
+}
+
+static void write_instruction(struct run *r, uint32_t offset)
+{
+    char name[LINKAGE_READABLE_MAX + 64] = "";
+    char text[sizeof(name) + sizeof(r->insn->mnemonic) +
+              sizeof(r->insn->op_str) + 2];
+    uint64_t target;
+
+    if (find_target(r, &target)) {
+        name_target(r, target, name, sizeof(name));
+    }
+    snprintf(text, sizeof(text), "%s%s%s%s", r->insn->mnemonic,
+             r->insn->op_str[0] != '\0' ? " " : "", r->insn->op_str, name);
+    write_text(r, offset, text);
+}
+
+/* Writes bytes that are no instruction. */
+static void write_bytes(struct run *r, uint32_t offset, uint32_t n)
+{
+    char text[64] = ".byte";
+    size_t size = strlen(text);
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s0x%02x",
+                                 i == 0 ? " " : ", ", r->bytes[offset + i]);
+    }
+    write_text(r, offset, text);
+}
+
+/*
+ * Sets how the code at an address is read.  Where nothing is known it is
+ * Thumb, which all but old programs of 32-bit ARM have; so samply takes it.
+ */
+static bool set_mode(struct run *r, uint32_t address)
+{
+    int mode;
+
+    if (!r->is_arm || address < r->mode_end) {
+        return true;
+    }
+    r->mode = codecache_reader_mode(r->d->code, address, &r->mode_end);
+    if (r->mode == CODECACHE_MODES || (address == r->start && r->is_odd)) {
+        r->mode = CODECACHE_THUMB;
+    }
+    mode = r->mode == CODECACHE_ARM ? CS_MODE_ARM : CS_MODE_THUMB;
+    return cs_option(r->disassembler, CS_OPT_MODE,
+                     (size_t)mode |
+                         (r->d->code->is_big ? (size_t)CS_MODE_BIG_ENDIAN
+                                             : 0)) == CS_ERR_OK;
+}
+
+/* Writes what is at an offset.  Returns its bytes; 0: the code ends in it. */
+static uint32_t write_next(struct run *r, uint32_t offset)
+{
+    const uint8_t *at = r->bytes + offset;
+    uint64_t address = (uint64_t)r->start + offset;
+    size_t left = r->size - offset;
+    uint32_t n = r->processor->step;
+
+    if (r->is_arm && r->mode == CODECACHE_ARM) {
+        n = 4;
+    }
+    if (r->is_arm && r->mode != CODECACHE_DATA &&
+        r->mode_end - address < left) {
+        left = (size_t)(r->mode_end - address);
+    }
+    if (left < n) {
+        n = (uint32_t)left;
+    }
+    if ((!r->is_arm || r->mode != CODECACHE_DATA) &&
+        cs_disasm_iter(r->disassembler, &at, &left, &address, r->insn)) {
+        write_instruction(r, offset);
+        return r->insn->size;
+    }
+    write_bytes(r, offset, n);
+    return n;
+}
+
+static void write_all(struct run *r)
+{
+    size_t size_at;
+    uint32_t offset = 0, n = 1;
+    struct json_writer *w = r->w;
+    char size[16];
+
+    json_write_open(w, '{');
+    json_write_key(w, "instructions");
+    json_write_open(w, '[');
+    size_at = w->size;
+    while (offset < r->length && offset < r->size && n > 0 &&
+           w->size - size_at < r->d->order.answer &&
+           set_mode(r, r->start + offset)) {
+        n = write_next(r, offset);
+        offset += n;
+    }
+    json_write_close(w, ']');
+    snprintf(size, sizeof(size), "0x%x", r->start);
+    json_write_key(w, "startAddress");
+    json_write_text(w, size);
+    snprintf(size, sizeof(size), "0x%x", offset);
+    json_write_key(w, "size");
+    json_write_text(w, size);
+    json_write_key(w, "arch");
+    json_write_text(w, r->processor->name);
+    json_write_key(w, "syntax");
+    json_write_open(w, '[');
+    json_write_text(w, r->processor->syntax);
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
+/* the range ----------------------------------------------------------------
+ */
+
+/* Finds how far to go.  The function's end counts if it is behind the size. */
+static uint32_t length_of(struct run *r)
+{
+    const struct disassembly_order *order = &r->d->order;
+    uint64_t end, length = order->size;
+    uint32_t size;
+
+    if (order->has_whole_function && find_function(r, r->start)) {
+        size = chain_function_size(&r->chain);
+        end = (uint64_t)chain_entry(&r->chain) + size;
+        if (size > 0 && end > r->start && end - r->start > length) {
+            length = end - r->start;
+        }
+    }
+    return length < order->most ? (uint32_t)length : order->most;
+}
+
+static bool find_code(struct run *r, char error[DISASSEMBLY_ERROR])
+{
+    uint32_t family = symc_arch_number(r->d->code->arch) / 100;
+    size_t i;
+
+    for (i = 0; i < sizeof(processors) / sizeof(processors[0]); i++) {
+        if (processors[i].family == family) {
+            r->processor = &processors[i];
+        }
+    }
+    if (r->processor == NULL) {
+        snprintf(error, DISASSEMBLY_ERROR,
+                 "the module is for a processor whose code is not "
+                 "disassembled here");
+        return false;
+    }
+    r->is_arm = r->processor->arch == CS_ARCH_ARM;
+    r->is_odd = (r->d->order.start & 1) != 0;
+    r->start = r->d->order.start & ~(r->processor->step - 1);
+    r->bytes = codecache_reader_at(r->d->code, r->start, &r->size);
+    if (r->bytes == NULL) {
+        snprintf(error, DISASSEMBLY_ERROR,
+                 "the module has no machine code at this address");
+        return false;
+    }
+    return true;
+}
+
+bool disassemble(const struct disassembly *d, struct json_writer *w,
+                 char error[DISASSEMBLY_ERROR])
+{
+    struct run *r = calloc(1, sizeof(*r));
+    bool is_done = false;
+
+    if (r == NULL) {
+        snprintf(error, DISASSEMBLY_ERROR, "out of memory");
+        return false;
+    }
+    r->d = d;
+    r->w = w;
+    if (find_code(r, error)) {
+        snprintf(error, DISASSEMBLY_ERROR, "the disassembler cannot begin");
+        if (cs_open(r->processor->arch, (cs_mode)r->processor->mode,
+                    &r->disassembler) == CS_ERR_OK &&
+            cs_option(r->disassembler, CS_OPT_DETAIL, CS_OPT_ON) ==
+                CS_ERR_OK &&
+            set_mode(r, r->start)) {
+            r->insn = cs_malloc(r->disassembler);
+        }
+        if (r->insn != NULL) {
+            r->length = length_of(r);
+            write_all(r);
+            cs_free(r->insn, 1);
+            is_done = true;
+        }
+        if (r->disassembler != 0) {
+            cs_close(&r->disassembler);
+        }
+    }
+    free(r);
+    return is_done;
+}

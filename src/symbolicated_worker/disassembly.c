@@ -1,0 +1,65 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "disassembly.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disassembly/disassembly.h"
+#include "symbolication/symbolication.h"
+
+struct files {
+    struct codecache_reader code;
+    struct symc_reader names;
+    bool has_code;
+    bool has_names;
+};
+
+static void have(void *arg, const struct work_file *file, const uint8_t *data,
+                 size_t size)
+{
+    struct files *files = arg;
+    char error[200];
+
+    if (data == NULL) {
+        return;
+    }
+    if (file->index == DISASSEMBLY_CODE) {
+        files->has_code =
+            codecache_reader_open(&files->code, data, size, error,
+                                  sizeof(error)) == SYMC_OPENED;
+    } else {
+        files->has_names = symc_reader_open(&files->names, data, size, error,
+                                            sizeof(error)) == SYMC_OPENED;
+    }
+}
+
+void disassembly_work(const struct work_body *body)
+{
+    struct files files = {.has_code = false};
+    struct disassembly d = {.code = &files.code};
+    struct json_writer w = {0};
+    char error[DISASSEMBLY_ERROR] = "the module's machine code is not to be "
+                                    "had";
+
+    if (!disassembly_order_read(&d.order, body->text)) {
+        exit(1);
+    }
+    work_say(body->service, DISASSEMBLY_QUESTION,
+             sizeof(DISASSEMBLY_QUESTION) - 1);
+    work_ask(body->service, have, &files);
+    d.names = files.has_names ? &files.names : NULL;
+    linkage_by(linkage_demangle); /* in this process, as it has nothing */
+    if (!files.has_code || !disassemble(&d, &w, error)) {
+        work_say(body->service, error, strlen(error));
+        work_refuse(body->service, 1);
+    } else if (w.has_failed) {
+        exit(1); /* no memory */
+    } else {
+        work_say(body->service, w.data, w.size);
+        work_done(body->service);
+    }
+    free(w.data);
+}

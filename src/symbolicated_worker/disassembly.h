@@ -1,0 +1,13 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A worker disassembles: disassembly/work.h.
+ */
+#ifndef SYMBOLICATED_WORKER_DISASSEMBLY_H
+#define SYMBOLICATED_WORKER_DISASSEMBLY_H
+
+#include "worker_pool/worker_pool.h"
+
+void disassembly_work(const struct work_body *body);
+
+#endif
