@@ -139,7 +139,7 @@ for my $compiler (@compilers) {
         my ($one) = grep { -e "$dir/$_" } 'pack.dwp', 'a.dwo', 'prog-a.dwo';
         my $upload = "$build/symcachectl upload --url http://localhost:9/";
         like scalar qx($upload $dir/$one 2>&1),
-            qr/refused: .* without a build id/,
+            qr/refused: .* (?:without a build id|needs a UUID in its name)/,
             "$what: no upload takes $one";
 
         # a tree of builds that was moved
@@ -171,6 +171,30 @@ for my $compiler (@compilers) {
         (undef, $said) = converted('build/prog');
         like $said, qr/is the first of 1$/, 'a .dwo of another unit is none';
         run('rm -rf build moved');
+
+        # types in units of their own, which others refer to by a signature
+        for my $split ('', '-gsplit-dwarf') {
+            compile($compiler, 'typed', "-gdwarf-$version -fdebug-types-section $split");
+            run('objcopy -O binary -j .text typed typed.text');
+            is slurp("$dir/typed.text"), slurp("$dir/whole.text"),
+                "$what: the same code with units of types" or next;
+            like run('readelf -SW typed a.o'), qr/ \.debug_types(?:\.dwo)? .* \.debug_types| \.group .* \.group/s,
+                'which are there';
+            my ($typed) = converted('typed');
+            ok $typed eq $whole, "$what: no name is lost by units of types, $split";
+        }
+        for my $tool (@packages) {
+            SKIP: {
+                run('cp typed prog');
+                skip "$tool does not make a package of units of types", 1
+                    if !package_of($tool, 'pack.dwp');
+                make_path("$dir/alone");
+                run('cp prog alone/');
+                my ($by) = converted('alone/prog', '--dwp', 'pack.dwp');
+                ok $by eq $whole, "$what: nor by the package of $tool";
+                run('rm -r alone');
+            }
+        }
     }
 }
 

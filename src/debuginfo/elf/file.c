@@ -414,24 +414,17 @@ static bool is_named(const struct elf_strings *names,
            (size == left || at[size] == '\0');
 }
 
-struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
-                               bool *is_compressed)
-{
-    uint64_t address;
-
-    return elf_file_find_loaded(f, name, is_compressed, &address);
-}
-
-struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
-                                      const char *name, bool *is_compressed,
-                                      uint64_t *address)
+/* Finds a section from *number on. */
+static struct elf_bytes find_section(const struct elf_file *f,
+                                     const char *name, uint64_t *number,
+                                     bool *is_compressed, uint64_t *address)
 {
     uint64_t i;
     bool is_old;
     struct elf_bytes none = {NULL, 0}, bytes;
     struct elf_section s;
 
-    for (i = 0; i < f->num_sections; i++) {
+    for (i = *number; i < f->num_sections; i++) {
         s = elf_file_section(f, i);
         if (s.type == ELF_SHT_NOBITS || s.offset == 0) {
             continue;
@@ -444,6 +437,7 @@ struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
         }
         *is_compressed = is_old || (s.flags & ELF_SHF_COMPRESSED) != 0;
         *address = s.address;
+        *number = i + 1;
         if (!has(f, s.offset, s.size)) {
             return none;
         }
@@ -452,6 +446,31 @@ struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
         return bytes;
     }
     return none;
+}
+
+struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
+                               bool *is_compressed)
+{
+    uint64_t address;
+
+    return elf_file_find_loaded(f, name, is_compressed, &address);
+}
+
+struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
+                                      const char *name, bool *is_compressed,
+                                      uint64_t *address)
+{
+    uint64_t number = 0;
+
+    return find_section(f, name, &number, is_compressed, address);
+}
+
+struct elf_bytes elf_file_find_next(const struct elf_file *f, const char *name,
+                                    uint64_t *number, bool *is_compressed)
+{
+    uint64_t address;
+
+    return find_section(f, name, number, is_compressed, &address);
 }
 
 bool elf_file_find_named(const struct elf_file *f, const char *name,

@@ -138,6 +138,12 @@ struct elf_bytes elf_file_find_loaded(const struct elf_file *file,
                                       const char *name, bool *is_compressed,
                                       uint64_t *address);
 
+/* Finds the next section of that name: the first one from *number on, which is
+ * set to that of the section behind it. */
+struct elf_bytes elf_file_find_next(const struct elf_file *file,
+                                    const char *name, uint64_t *number,
+                                    bool *is_compressed);
+
 /* Finds the first section of that whole name.  Returns false if there is none.
  */
 bool elf_file_find_named(const struct elf_file *file, const char *name,

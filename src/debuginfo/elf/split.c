@@ -8,38 +8,83 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/byte_order.h"
 #include "debuginfo/scratch.h"
 #include "inflate.h"
 
-/* Finds a section, and decompresses it.  Returns 0, or -1 with failure set if
+#define DW_UT_SPLIT_TYPE 6
+
+/* Decompresses a section.  Returns 0, with no data if it is damaged, or -1
+ * with failure set if memory runs out. */
+static int unpack(struct elf_split *split, const struct elf_file *f,
+                  struct elf_bytes *bytes, struct failure *failure)
+{
+    struct elf_bytes inflated;
+    int rc;
+
+    if (symc_array_need(&split->inflated, &split->inflated_room,
+                        split->num_inflated + 1,
+                        sizeof(*split->inflated)) != 0) {
+        return failure_memory(failure);
+    }
+    rc = elf_inflate(f, bytes, &inflated);
+    if (rc < 0) {
+        return failure_memory(failure);
+    }
+    bytes->data = NULL;
+    if (rc > 0) {
+        split->inflated[split->num_inflated++] =
+            (uint8_t *)(uintptr_t)inflated.data;
+        *bytes = inflated;
+    }
+    return 0;
+}
+
+/*
+ * Does a section begin with a unit of types?  GCC writes each of them into a
+ * section of its own, which has the name of that with the functions and comes
+ * before it.  The type of a unit is behind its length and version (DWARF 5,
+ * 7.5.1).
+ */
+static bool has_types(const struct elf_file *f, const struct elf_bytes *bytes)
+{
+    static const uint8_t wide[] = {0xff, 0xff, 0xff, 0xff};
+    size_t at = 4;
+
+    if (bytes->size < 15) {
+        return false;
+    }
+    if (memcmp(bytes->data, wide, sizeof(wide)) == 0) {
+        at = 12;
+    }
+    return byte_order_16(bytes->data + at, f->is_big) == 5 &&
+           bytes->data[at + 2] == DW_UT_SPLIT_TYPE;
+}
+
+/* Finds a section, and decompresses it; of several, the first one without
+ * units of types, or else the first.  Returns 0, or -1 with failure set if
  * memory runs out. */
 static int take(struct elf_split *split, const struct elf_file *f,
                 const char *title, struct dwarf_section *section,
                 struct failure *failure)
 {
-    int rc = 1;
-    bool is_compressed = false;
-    struct elf_bytes inflated, bytes = elf_file_find(f, title, &is_compressed);
+    uint64_t number = 0;
+    bool is_compressed = false, is_last;
+    struct elf_bytes bytes;
 
-    if (bytes.data == NULL) {
-        return 0;
-    }
-    if (is_compressed) {
-        if (symc_array_need(&split->inflated, &split->inflated_room,
-                            split->num_inflated + 1,
-                            sizeof(*split->inflated)) != 0) {
-            return failure_memory(failure);
+    do {
+        bytes = elf_file_find_next(f, title, &number, &is_compressed);
+        if (bytes.data != NULL && is_compressed &&
+            unpack(split, f, &bytes, failure) != 0) {
+            return -1;
         }
-        rc = elf_inflate(f, &bytes, &inflated);
-        if (rc <= 0) {
-            return rc < 0 ? failure_memory(failure) : 0;
+        is_last = bytes.data == NULL || strcmp(title, "debug_info.dwo") != 0 ||
+                  !has_types(f, &bytes);
+        if (bytes.data != NULL && (is_last || section->data == NULL)) {
+            section->data = bytes.data;
+            section->size = bytes.size;
         }
-        split->inflated[split->num_inflated++] =
-            (uint8_t *)(uintptr_t)inflated.data;
-        bytes = inflated;
-    }
-    section->data = bytes.data;
-    section->size = bytes.size;
+    } while (!is_last);
     return 0;
 }
 
