@@ -7,12 +7,18 @@
  *
  *   <root>/.index/<id>/<name>              a file <name>/<id>/<file> is there;
  *   <root>/.index/<id>/<name>.sym          it is Breakpad's text
- *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there
- * whose build id this debug id is made of <root>/.index/<profiler's
- * id>/debugid-<debug id> an ELF file or a PE image is there that a profiler
- * knows by this id <root>/.index/<profiler's id>/codeid-<id> of a PE image
- * also its own id <root>/.index/<debug id>/<profiler's id> the same in the
- * other direction: a debug file has names for the program with this id, too
+ *   <root>/.index/<debug id>/buildid-<id>  an ELF or Mach-O file is there,
+ *                                          whose build id this debug id is
+ *                                          made of
+ *   <root>/.index/<profiler's id>/debugid-<debug id>
+ *                                          an ELF file or a PE image is there
+ *                                          that a profiler knows by this id
+ *   <root>/.index/<profiler's id>/codeid-<id>
+ *                                          of a PE image also its own id
+ *   <root>/.index/<debug id>/<profiler's id>
+ *                                          the same in the other direction: a
+ *                                          debug file also has names for the
+ *                                          program with this id
  *   <root>/.index/<id>/.<name>             it was asked for by this name
  *
  * An <id> is spelled as in the path of the file.  The tier of uploads has the

@@ -100,9 +100,11 @@ static void answer_options(const struct config *config, const char *org,
         "proguard",
         "artifact_bundles",
         "artifact_bundles_v2",
+        "bcsymbolmaps",
+        "il2cpp",
         "release_files"}; /* or version 1 sends no bundles */
     static const char *const compression[] = {"gzip"};
-    cJSON *object = cJSON_CreateObject(), *list;
+    cJSON *object = cJSON_CreateObject();
     char url[300];
 
     /* below the address by which the client has come, whatever nginx calls
@@ -121,10 +123,9 @@ static void answer_options(const struct config *config, const char *org,
         object, "compression",
         cJSON_CreateStringArray(compression,
                                 sizeof(compression) / sizeof(compression[0])));
-    list = cJSON_CreateStringArray(accept, sizeof(accept) / sizeof(accept[0]));
-    cJSON_AddItemToArray(list, cJSON_CreateString("bcsymbolmaps"));
-    cJSON_AddItemToArray(list, cJSON_CreateString("il2cpp"));
-    cJSON_AddItemToObject(object, "accept", list);
+    cJSON_AddItemToObject(
+        object, "accept",
+        cJSON_CreateStringArray(accept, sizeof(accept) / sizeof(accept[0])));
     reply_object(req, 200, object);
 }
 
