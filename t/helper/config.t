@@ -71,7 +71,7 @@ is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb'],
     'and what the store makes';
 check(text(transcoder => '"version": "9.0.0", "command": ["pdb2symcache", '
     . '"{pdb}"]'));
-is_deeply [our @makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
+is_deeply [@makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
     . 'ppdbcache 1.0.0 of portablepdb; '
     . 'cficache 1.0.0 of pdb, breakpad, pe, elf, macho; '
     . 'jscache 2.0.0 of any; '

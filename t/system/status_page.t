@@ -186,7 +186,7 @@ like join('|', map { @$_ } rows('tiers')),
 ok scalar(grep { $_ eq 'open' } $browser->texts('#tiers .warn')),
     'which stands out, too';
 like join('|', map { @$_ } rows('symbolicated')),
-    qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|3\|0\|0\|0\|\d+ s ago\|the file.s$},
+    qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|3\|0\|0\|0\|0\|\d+ s ago\|the file.s$},
     'a symbolicated that has reported';
 my ($miss) = rows('misses');
 is $miss->[2], $hostile . '/' . 'A' x 32 . '1', 'a miss, its name as text';
