@@ -210,16 +210,30 @@ void journal_rewrite_put(FILE *f, const char *record)
     fprintf(f, "%s\t%s\n", checksum, record);
 }
 
-int journal_rewrite_end(FILE *f, const char *path)
+/* Is the file as it was when it was read? */
+static bool is_as_read(const struct journal *journal, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0) {
+        return journal->ino == 0;
+    }
+    return st.st_ino == journal->ino && st.st_dev == journal->dev &&
+           st.st_size == journal->size;
+}
+
+int journal_rewrite_end(const struct journal *journal, FILE *f,
+                        const char *path)
 {
     char tmp[PATH_MAX];
-    bool failed = ferror(f) != 0;
+    bool failed = ferror(f) != 0, late;
     int saved;
 
     new_path(tmp, path);
     failed = fclose(f) != 0 || failed;
-    if (failed || rename(tmp, path) != 0) {
-        saved = failed ? EIO : errno;
+    late = !failed && journal != NULL && !is_as_read(journal, path);
+    if (failed || late || rename(tmp, path) != 0) {
+        saved = failed ? EIO : late ? EAGAIN : errno;
         (void)unlink(tmp);
         errno = saved;
         return -1;

@@ -46,10 +46,12 @@ int journal_append(struct journal *journal, const char *path,
 /*
  * Writes the file anew: records are put into the stream that begin returns, or
  * NULL with errno.  The end gives it its name; it returns 0, or -1 with errno,
- * and then the former file is still there.
+ * and then the former file is still there.  EAGAIN: somebody has written
+ * behind what was read by journal, which would be lost; NULL takes no notice.
  */
 FILE *journal_rewrite_begin(const char *path);
 void journal_rewrite_put(FILE *f, const char *record);
-int journal_rewrite_end(FILE *f, const char *path);
+int journal_rewrite_end(const struct journal *journal, FILE *f,
+                        const char *path);
 
 #endif

@@ -76,7 +76,7 @@ static void others(void **state)
     journal_rewrite_put(f, "a");
     journal_rewrite_put(f, "b");
     assert_string_equal(news(), "");
-    assert_int_equal(journal_rewrite_end(f, path), 0);
+    assert_int_equal(journal_rewrite_end(&journal, f, path), 0);
     assert_string_equal(news(), "NONE;a;b;");
     append("c");
     assert_string_equal(news(), "c;");
@@ -191,6 +191,28 @@ static void refused(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* What another process appends while the file is written anew is not lost. */
+static void late(void **state)
+{
+    struct journal other = {0};
+    FILE *f;
+
+    append("first");
+    assert_string_equal(news(), "first;");
+    f = journal_rewrite_begin(path);
+    assert_non_null(f);
+    journal_rewrite_put(f, "first");
+    assert_int_equal(journal_append(&other, path, "late"), 0);
+    assert_int_equal(journal_rewrite_end(&journal, f, path), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_string_equal(news(), "late;");
+
+    f = journal_rewrite_begin(path);
+    assert_non_null(f);
+    journal_rewrite_put(f, "late");
+    assert_int_equal(journal_rewrite_end(NULL, f, path), 0);
+}
+
 static int begin(void **state)
 {
     memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
@@ -213,8 +235,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(in_order), TEST(others),  TEST(damaged),
-        TEST(cut),      TEST(flipped), TEST(refused),
+        TEST(in_order), TEST(others),  TEST(damaged), TEST(cut),
+        TEST(flipped),  TEST(refused), TEST(late),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -255,7 +255,8 @@ static struct absent_store *store_of(struct absences *absences,
     return store;
 }
 
-/* Writes the records that count, oldest first. */
+/* Writes the records that count, oldest first.  EAGAIN: another process has
+ * written some meanwhile, which are read by the next read_journal(). */
 static int rewrite(struct absent_store *store)
 {
     char path[PATH_MAX], record[JOURNAL_RECORD_MAX + 1];
@@ -274,7 +275,10 @@ static int rewrite(struct absent_store *store)
             journal_rewrite_put(f, record);
         }
     }
-    return journal_rewrite_end(f, path) != 0 ? -1 : read_journal(store);
+    return journal_rewrite_end(store->is_damaged ? NULL : &store->journal, f,
+                               path) != 0
+               ? -1
+               : read_journal(store);
 }
 
 /* Appends a record and takes it in, as if somebody else had written it. */
@@ -284,7 +288,7 @@ static int write_record(struct absent_store *store, const char *record)
 
     if ((store->is_damaged ||
          store->journal.size > 2 * store->bytes + WASTE_MAX) &&
-        rewrite(store) != 0) {
+        rewrite(store) != 0 && errno != EAGAIN) {
         return -1;
     }
     journal_path(path, store);
@@ -433,9 +437,7 @@ static struct absence *find_below(struct absent_store *store,
     return a;
 }
 
-/* The ids of a name may be all that there are, so they are looked for once,
- * and the journal is written anew once. */
-static unsigned forget_name(struct absent_store *store, const char *folder)
+static unsigned drop_below(struct absent_store *store, const char *folder)
 {
     struct absence *a, *next;
     size_t len = strlen(folder);
@@ -448,7 +450,22 @@ static unsigned forget_name(struct absent_store *store, const char *folder)
             n++;
         }
     }
-    if (n > 0 && rewrite(store) != 0) {
+    return n;
+}
+
+/* The ids of a name may be all that there are, so they are looked for once,
+ * and the journal is written anew once. */
+static unsigned forget_name(struct absent_store *store, const char *folder)
+{
+    unsigned n = drop_below(store, folder), tries = 3;
+    int rc = n > 0 ? rewrite(store) : 0;
+
+    while (rc != 0 && errno == EAGAIN && --tries > 0) {
+        (void)read_journal(store);
+        (void)drop_below(store, folder);
+        rc = rewrite(store);
+    }
+    if (rc != 0) {
         discard(store);
     }
     return n;
