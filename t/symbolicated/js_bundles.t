@@ -161,6 +161,21 @@ is file_of('url', 2 => $right, 1 => bundle({ a => [{ type => 'minified_source',
     type => 'source_map', url => '~/js/other.map' }, $other] })), 'other.js',
     'the URL itself comes before its path';
 
+# The answer of Symbolicator for such names: the map of a file has no scheme.
+$s->store('artifacts', []);
+$s->artifact('', bundle({
+    a => [{ type => 'minified_source', url => '~/a/terser.js' },
+        slurp("$data/shop/terser.js")],
+    b => [{ type => 'source_map', url => '~/a/terser.js.map' },
+        slurp("$data/shop/terser.js.map")] }), id => 6, bundle => 1);
+is_deeply [map { "$_->{url} $_->{status}" } @{ request({ platform => 'javascript',
+    release => '1', modules => [], scraping => { enabled => JSON::PP::false(),
+        allowed_origins => [], headers => {} }, stacktraces => [{ frames => [
+        { abs_path => 'file:///a/terser.js', lineno => 1, colno => 475 }] }],
+    }, scope => 'file')->{scraping_attempts} }],
+    ['/a/terser.js.map not_attempted', 'file:///a/terser.js not_attempted'],
+    'files of a file URL, which are in a bundle';
+
 # --- why
 
 sub why {

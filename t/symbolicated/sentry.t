@@ -32,7 +32,8 @@ sub post {
     my ($source, %o) = @_;
     my $r = $t->post($t->symbolicated_socket, '/symbolicate?scope='
             . ($o{scope} // 'a'), $json->encode({
-        stacktraces => [{ frames => [{ instruction_addr => '0x401000' }] }],
+        stacktraces => [{ frames => [
+            $o{frame} // { instruction_addr => '0x401000' }] }],
         modules => [$o{module} // { type => 'pe', code_file => 'crash.exe',
             debug_file => 'crash.pdb', debug_id => $o{id} // $debug_id,
             image_addr => '0x400000', image_size => 0x100000 }],
@@ -83,6 +84,18 @@ is_deeply places(post({ token => 's3cret' }, %context, module => {
 is_deeply places(post({ token => 's3cret' }, %context,
         id => '00000000-0000-4931-8610-f4e4fb0b6936-1')),
     [$nothing], 'nothing, and that is said once';
+
+# Symbolicator finds a portable PDB by its debug id alone.
+my %weave = (type => 'pe_dotnet', image_addr => '0x0', image_size => 0x10000,
+    debug_id => '6022e78b-4bf4-4d04-8f9e-21d7790ece60-ed5a93bd');
+$s->add(type => 'portablepdb', debug_id => $weave{debug_id},
+    data => $t->read_file($t->data('ppdb/weave.pdb')), features => ['debug']);
+for my $names ({}, { debug_file => '' }, { code_file => 'weave.dll' }) {
+    is post({ token => 's3cret' }, scope => 'dotnet', module => { %weave, %$names },
+        frame => { instruction_addr => '0x0', addr_mode => 'rel:0',
+                   function_id => '0x45' })->{debug_status}, 'found',
+        '.NET without the name of the PDB, with: ' . (join(' ', %$names) || 'none');
+}
 
 isnt post({ token => 'wrong' })->{debug_status}, 'found',
     'another token, another store';

@@ -97,7 +97,7 @@ static void add_attempt(struct js_files *files, struct symc_string url,
                         bool is_success)
 {
     struct js_attempt *attempt =
-        js_is_url(url) ? js_take(files, sizeof(*attempt)) : NULL;
+        url.data != NULL ? js_take(files, sizeof(*attempt)) : NULL;
 
     if (attempt != NULL) {
         *attempt = (struct js_attempt){files->attempts, url, reason, details,

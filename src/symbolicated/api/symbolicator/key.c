@@ -128,7 +128,9 @@ bool symbolicator_key(const struct symbolicator_request *request,
         is_named =
             symcache_name_parse(name->data, name->size, key) == SYMCACHE_OK;
     }
-    if (!is_named && !has_build_id(type_of(request, module))) {
+    /* sources of clients may have places without a name */
+    if (!is_named && !has_build_id(type_of(request, module)) &&
+        !(module->is_dotnet && module->has_debug_id && request->own != NULL)) {
         return false;
     }
     if (!is_named) {
