@@ -107,9 +107,10 @@ static bool has_answer(void)
     return false;
 }
 
-/* Returns the size of the answer, or -1: there is no worker any more. */
+/* Returns the size of the answer, or -1: there is no worker any more, as it
+ * took too long, or has died. */
 static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
-                          struct answer *answer)
+                          struct answer *answer, bool *is_late)
 {
     struct question question = {
         .begin = {.head = {.message = WORK_BEGIN},
@@ -118,11 +119,15 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
     size_t none = 0;
     ssize_t n = -1;
 
+    *is_late = false;
     memcpy(question.name, name->data, name->size);
-    if (work_send(demangler.fd, &question,
-                  sizeof(question.begin) + name->size, NULL, 0) &&
-        has_answer()) {
-        n = work_receive(demangler.fd, answer, sizeof(*answer), NULL, &none);
+    if (work_send(demangler.fd, &question, sizeof(question.begin) + name->size,
+                  NULL, 0)) {
+        *is_late = !has_answer();
+        if (!*is_late) {
+            n = work_receive(demangler.fd, answer, sizeof(*answer), NULL,
+                             &none);
+        }
     }
     if (n < (ssize_t)sizeof(answer->head)) {
         end_worker();
@@ -158,27 +163,38 @@ static void remember(struct memo *memo, const struct symc_string *name,
     }
 }
 
-/* Asks the process.  Returns the size of the readable form, 0: there is none,
- * or -1: nobody can be asked, now and later. */
-static ssize_t exchange(const struct symc_string *name, uint32_t language,
-                        struct answer *answer)
+/* Starts a worker if there is none.  Returns false if there cannot be one. */
+static bool has_worker(void)
 {
-    ssize_t n = -1;
-
-    if (demangler.spawner == -1) {
-        return -1;
-    }
-    if (demangler.worker == 0 && !start_worker()) {
+    if (demangler.worker == 0 && demangler.spawner != -1 && !start_worker()) {
         log_error(0, "names stay as linkers know them: the process that makes "
                      "them readable is gone");
         close(demangler.spawner);
         demangler.spawner = -1;
-        return -1;
     }
-    if (demangler.worker != 0) {
-        n = ask_worker(name, language, answer);
+    return demangler.worker != 0;
+}
+
+/* Asks the process.  Returns the size of the readable form, 0: there is none,
+ * or -1: nobody can be asked now. */
+static ssize_t exchange(const struct symc_string *name, uint32_t language,
+                        struct answer *answer)
+{
+    bool is_new, is_late;
+    ssize_t n;
+
+    do { /* one that was there may have died of something else */
+        is_new = demangler.worker == 0;
+        if (!has_worker()) {
+            return -1;
+        }
+        n = ask_worker(name, language, answer, &is_late);
+    } while (n < 0 && !is_late && !is_new);
+    if (n < 0) {
+        linkage_failed();
+        return 0;
     }
-    return n > 0 && answer->head.message == WORK_DONE
+    return answer->head.message == WORK_DONE
                ? n - (ssize_t)sizeof(answer->head)
                : 0;
 }

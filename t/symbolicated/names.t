@@ -91,7 +91,7 @@ is_deeply symbolicator(), \@names, 'Symbolicator';
 
 my ($spawner) = children($t->{symbolicated});
 SKIP: {
-    skip 'this kernel does not list children', 3 unless $spawner;
+    skip 'this kernel does not list children', 8 unless $spawner;
 
     kill 'KILL', children($spawner) or die 'no worker';
     is_deeply mozilla(), \@readable, 'what was asked is remembered';
@@ -106,8 +106,26 @@ SKIP: {
         return $json->decode($r->{body})
             ->{stacktraces}[0]{frames}[0]{function};
     };
-    $given->("_Z1ai");    # may be the one that the dead worker was asked
-    is $given->('_Z1bi'), 'b(int)', 'a worker that died is replaced';
+    is $given->('_Z1ai'), 'a(int)', 'a worker that died is replaced';
+    is $given->('_Z1bi'), 'b(int)', 'which stays';
+    kill 'KILL', children($spawner) or die 'no worker';
+    is $given->('_Z1ci'), 'c(int)', 'also one that had been asked';
+
+    # each of these has a worker ended
+    my @lost = map { $endless =~ s/^_Z1f/_Z2e$_/r } 'a' .. 't';
+    my $many = sub {
+        my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
+            modules => [], stacktraces => [{ frames => [
+                map { { instruction_addr => '0x1', function => $_ } } @_] }] }),
+            'Content-Type: application/json');
+        return [map { $_->{function} } @{ $json->decode($r->{body})
+            ->{stacktraces}[0]{frames} }];
+    };
+    is_deeply $many->(@lost, '_Z1ei'), [@lost, '_Z1ei'],
+        'twenty names that never end: all that follow stay as they are';
+    is $given->('_Z1ei'), 'e(int)', 'but not those of the next call';
+    is_deeply $many->('_Z1gi', @lost[0 .. 6], '_Z1hi'), ['g(int)', @lost[0 .. 6], 'h(int)'],
+        'seven of them, which are remembered: the others are readable';
 
     kill 'KILL', $spawner;
     $t->wait_until('the log says that there is no worker any more', sub {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/task.h"
+#include "symbolication/symbolication.h"
 
 struct large_step {
     struct task *task;
@@ -20,11 +21,17 @@ struct large_step {
     void *arg;
 };
 
+enum api_next step_here(struct api_call *call, struct api_reply *reply)
+{
+    linkage_begin();
+    return call->step(call, reply);
+}
+
 static void run(void *arg)
 {
     struct large_step *step = arg;
 
-    step->next = step->call->step(step->call, step->reply);
+    step->next = step_here(step->call, step->reply);
     sem_post(&step->end);
 }
 

@@ -12,6 +12,10 @@
 struct event_base;
 struct large_step;
 
+/* Takes a step in this thread: calls the call's step(), for which names that
+ * fail are counted anew (linkage_begin()). */
+enum api_next step_here(struct api_call *call, struct api_reply *reply);
+
 /*
  * Runs the next step of a call in another thread.  The step writes into a
  * buffer that the reply gets for it.  ended is called from the loop, once:

@@ -547,7 +547,7 @@ void request_go_on(struct request *r)
         r->record.searched = clock_usec();
         reset_reply(r);
     } while (!step_elsewhere(r) &&
-             take_step(r, r->call->step(r->call, &r->reply)));
+             take_step(r, step_here(r->call, &r->reply)));
 }
 
 /* The process stops: this answer is the last one. */

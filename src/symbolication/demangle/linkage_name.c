@@ -21,16 +21,28 @@
 #define RUST_HASH 16   /* digits, after "17h" */
 
 static linkage_function by; /* or NULL */
+static _Thread_local unsigned failed;
 
 void linkage_by(linkage_function function)
 {
     by = function;
 }
 
+void linkage_begin(void)
+{
+    failed = 0;
+}
+
+void linkage_failed(void)
+{
+    failed++;
+}
+
 bool linkage_ask(const struct symc_string *name, uint32_t language, char *room,
                  size_t *size)
 {
-    return by != NULL && by(name, language, room, size);
+    return by != NULL && failed < LINKAGE_FAILED_MAX &&
+           by(name, language, room, size);
 }
 
 static bool may_be_cpp(uint32_t language)

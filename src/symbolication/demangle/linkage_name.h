@@ -44,6 +44,17 @@ typedef bool (*linkage_function)(const struct symc_string *name,
                                  uint32_t language, char *room, size_t *size);
 void linkage_by(linkage_function function);
 
+/*
+ * A name that never ends has a process ended, which takes a tenth of a second.
+ * So that a client's names cannot keep a thread for long, after
+ * LINKAGE_FAILED_MAX such names all others of the thread stay as they are,
+ * from one linkage_begin() to the next.  Who has names made readable elsewhere
+ * tells of each by linkage_failed().
+ */
+#define LINKAGE_FAILED_MAX 8
+void linkage_begin(void);
+void linkage_failed(void);
+
 /* Calls what was set.  Arguments and result are those of linkage_demangle().
  */
 bool linkage_ask(const struct symc_string *name, uint32_t language, char *room,
