@@ -28,8 +28,10 @@
 /* The note of lines of C++ that was made of C#. */
 #define IL2CPP_NOTE "lines are those of C++ that il2cpp has made of C#"
 
-/* The note of a conversion for which files of split DWARF are missing. */
-#define SPLIT_NOTE "functions are missing of split DWARF, of which the file "
+/* The note of a conversion for which files of split DWARF are missing, and how
+ * it goes on if the program has a build id. */
+#define SPLIT_NOTE "functions are missing of split DWARF"
+#define SPLIT_OF_NOTE " of the program with build id "
 
 struct supplement_file {
     const uint8_t *data; /* or NULL */

@@ -67,15 +67,20 @@ for (['unified', "$below/debuginfo", "$below/dwp"], ['build_id', "$below.debug",
         transcoders => [{ version => '9.0.0', inputs => ['elf'],
                           command => ['pdb2symcache', '-pdb', '{pdb}'] }] };
 }
+$t->write_file("packages/$below.dwp", $package);
+$config->{sources}{packages} = { type => 'filesystem', layout => 'build_id', path => $t->path('packages') };
+$config->{stores}{mixed} = { root => $t->path('stores/mixed'), sources => ['uploads', 'packages'],
+    transcoders => $config->{stores}{unified}{transcoders} };
 $config->{stores}{default}{transcoders} = $config->{stores}{unified}{transcoders};
 local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
 $t->stop_symcached;
 $t->start_symcached($config);
 
 sub made {
-    my ($store) = @_;
+    my ($store, $query) = @_;
+    $query //= "&code_id=buildid-$build";
     my $r = $t->http($t->dir . '/h.sock', 'GET',
-        "/v1/symcache/$store/app/$id?version=9.0.0&wait=60&code_id=buildid-$build");
+        "/v1/symcache/$store/app/$id?version=9.0.0&wait=60$query");
     is $r->{status}, 200, "$store: a SymCache" or diag $r->{body};
     return $t->read_file($t->path(($store eq 'default' ? 'store' : "stores/$store")
         . "/app/$id/app-v9.0.0.symcache"));
@@ -97,6 +102,7 @@ $t->write_file('token', "0123456789abcdef0123456789abcdef\n");
 my $r = $ctl->run(@upload, "$dir/app.debug");
 is $r->{code}, 0, 'a debug file is sent' or diag $r->{err};
 ok made('default') eq $without, '... and functions are missing';
+ok made('mixed', '') eq $with, 'by its build id a package is found elsewhere, also for who does not know that';
 $r = $ctl->run(@upload, "$dir/app.dwp");
 is $r->{code}, 0, 'its package, beside the program' or diag $r->{err};
 ok -f $t->path("uploads/dwp/$id/dwp"), '... has the id of the program';

@@ -24,6 +24,7 @@
 #define PT_LOAD 1
 #define PF_X 1
 #define PF_W 2
+#define BUILD_ID_NOTED 32 /* bytes; longer ones are not told */
 
 struct conversion {
     struct elf_file file;
@@ -287,17 +288,27 @@ static int take_split(struct conversion *c, struct elf_split *split)
     return 0;
 }
 
-static void note_missing(const struct dwarf_missing *missing,
+static void note_missing(const struct conversion *c,
                          struct debuginfo_result *result)
 {
-    size_t n = strlen(result->note);
+    const struct elf_bytes id = elf_file_build_id(&c->file);
+    char of[sizeof(SPLIT_OF_NOTE) + 2 * BUILD_ID_NOTED] = "";
+    size_t n = strlen(result->note), i, at;
 
-    if (missing->units > 0) {
-        snprintf(result->note + n, sizeof(result->note) - n,
-                 "%s" SPLIT_NOTE "\"%s\" is the first of %zu",
-                 n > 0 ? "; " : "", missing->name, missing->units);
-        result->lacks_split = 1;
+    if (c->missing.units == 0) {
+        return;
     }
+    if (id.data != NULL && id.size > 0 && id.size <= BUILD_ID_NOTED) {
+        at = (size_t)snprintf(of, sizeof(of), "%s", SPLIT_OF_NOTE);
+        for (i = 0; i < id.size; i++) {
+            snprintf(of + at + 2 * i, 3, "%02x", id.data[i]);
+        }
+    }
+    snprintf(result->note + n, sizeof(result->note) - n,
+             "%s" SPLIT_NOTE
+             "%s, of which the file \"%s\" is the first of %zu",
+             n > 0 ? "; " : "", of, c->missing.name, c->missing.units);
+    result->lacks_split = 1;
 }
 
 /* Converts an open file.  Returns 0, -1 with failure set, or 1 if a section
@@ -319,7 +330,7 @@ static int convert_file(struct conversion *c,
              : symbol_list_convert(&c->symbols, &c->object, identity, sink,
                                    result, c->failure);
     symbol_list_free(&c->symbols);
-    note_missing(&c->missing, result);
+    note_missing(c, result);
     elf_split_free(&split);
     free(c->packed);
     if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {

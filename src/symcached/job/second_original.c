@@ -129,12 +129,18 @@ static bool read_dwp(const struct job *job, symcache_key_t *key,
            set_key(job, key, SYMCACHE_KIND_DWP);
 }
 
-/* Uploads have the debug id, other places of ELF files the build id. */
-static bool set_build_id(const struct job *job, symcache_key_t *key)
+/* Uploads have the debug id, other places of ELF files the build id, which the
+ * converter knows from the file; the client may know none. */
+static bool set_build_id(const struct job *job, symcache_key_t *key,
+                         const char *output)
 {
-    char id[SYMCACHE_HINT_MAX + 1];
+    char digits[SYMCACHE_ID_TEXT_MAX + 1], id[SYMCACHE_HINT_MAX + 1];
 
-    symcache_hint_get(job_hints(job), SYMCACHE_HINT_CODE_ID, id);
+    if (read_id(digits, output, SPLIT_OF_NOTE) > 0) {
+        snprintf(id, sizeof(id), "buildid-%s", digits);
+    } else {
+        symcache_hint_get(job_hints(job), SYMCACHE_HINT_CODE_ID, id);
+    }
     return symcache_id_parse(id, strlen(id), key) == SYMCACHE_OK &&
            key->id_type == SYMCACHE_ID_BUILD;
 }
@@ -143,13 +149,14 @@ static bool read_line_mapping_of_elf(const struct job *job,
                                      symcache_key_t *key, const char *output)
 {
     return job->original.format == FORMAT_ELF &&
-           read_line_mapping(job, key, output) && set_build_id(job, key);
+           read_line_mapping(job, key, output) &&
+           set_build_id(job, key, output);
 }
 
 static bool read_dwp_of_build_id(const struct job *job, symcache_key_t *key,
                                  const char *output)
 {
-    return read_dwp(job, key, output) && set_build_id(job, key);
+    return read_dwp(job, key, output) && set_build_id(job, key, output);
 }
 
 static const struct {
