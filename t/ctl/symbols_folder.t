@@ -44,6 +44,15 @@ $ctl->is($ctl->run('symbolicate', '--symbols', $folder, $key, '1'), 1,
 $ctl->is($ctl->run('symbolicate', '--symbols', "symstore:$folder", $key, '2913'), 1,
     text("0x2913\n    missing\nmodule crash.pdb: missing"), undef, 'another layout has nothing there');
 
+# a signal while the daemons start, or later
+for my $signal (qw(INT TERM HUP)) {
+    my $run = $ctl->begin('', 'symbolicate', '--symbols', $folder, $key, '2913');
+    $t->wait_until('it has begun', sub { @{ left() } || !Test::Symcache::alive($run->{pid}) });
+    kill $signal, $run->{pid} for 1 .. 3;
+    $ctl->end($run);
+    is_deeply left(), [], "SIG$signal: nothing is left behind";
+}
+
 # a trace of the JVM, whose mapping is in the tree under its UUID
 my $uuid = '5c1d3f3a-0000-4000-8000-0123456789ab';
 $t->write_file('symbols/5c/' . substr($uuid =~ tr/-//dr, 2) . '/proguard',

@@ -51,6 +51,57 @@ struct offline {
     pid_t pids[2];
 };
 
+/* Signals end the command, but not before what it has made is removed. */
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t reader; /* the process that goes on, or 0 */
+
+static void on_signal(int signo)
+{
+    int saved = errno;
+
+    stopped = 1;
+    if (reader > 0) {
+        (void)kill((pid_t)reader, SIGTERM);
+    }
+    errno = saved;
+}
+
+/* What nohup ignores stays so. */
+static void handle_signals(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler}, old;
+    size_t i;
+
+    for (i = 0; i < COUNT(signals); i++) {
+        if (sigaction(signals[i], NULL, &old) == 0 &&
+            old.sa_handler != SIG_IGN) {
+            (void)sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+/* Forks a process that signals end.  They wait meanwhile: on_signal() would
+ * swallow one there. */
+static pid_t fork_plain(void)
+{
+    sigset_t set, old;
+    pid_t pid;
+    size_t i;
+
+    sigemptyset(&set);
+    for (i = 0; i < COUNT(signals); i++) {
+        sigaddset(&set, signals[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &set, &old);
+    pid = fork();
+    if (pid == 0) {
+        handle_signals(SIG_DFL);
+    }
+    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
 /* Splits "LAYOUT:FOLDER"; an unknown word belongs to the path. */
 static int read_symbols(struct offline *o, const char *symbols)
 {
@@ -143,7 +194,7 @@ static pid_t start(const struct offline *o, const char *daemon,
 {
     const char *const args[] = {daemon, "-c", config, NULL};
     char log[PATH_MAX];
-    pid_t pid = fork();
+    pid_t pid = fork_plain();
     int fd;
 
     if (pid != 0) {
@@ -199,6 +250,9 @@ static int await(struct offline *o, size_t which, const char *daemon,
     int i, status;
 
     for (i = 0; i < START_TRIES; i++) {
+        if (stopped) {
+            return COMMAND_INTERRUPTED;
+        }
         if (accepts(o, name)) {
             return COMMAND_OK;
         }
@@ -210,6 +264,16 @@ static int await(struct offline *o, size_t which, const char *daemon,
         nanosleep(&pause, NULL);
     }
     return fail_start(o, daemon);
+}
+
+/* Signals may come while one waits. */
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -226,7 +290,7 @@ static void finish(const struct offline *o)
     for (i = COUNT(o->pids); i > 0; i--) {
         if (o->pids[i - 1] > 0) {
             kill(o->pids[i - 1], SIGTERM);
-            (void)waitpid(o->pids[i - 1], NULL, 0);
+            (void)wait_for(o->pids[i - 1]);
         }
     }
     (void)nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -266,20 +330,24 @@ int offline_start(const char *symbols, struct settings *settings)
         (int)sizeof(o.dir)) {
         return command_fail(COMMAND_IO, tmp, "TMPDIR is too long a path");
     }
+    handle_signals(on_signal);
     if (mkdtemp(o.dir) == NULL) {
         return command_fail(COMMAND_IO, o.dir, strerror(errno));
     }
     code = start_all(&o);
     fflush(stdout);
-    pid = code == COMMAND_OK ? fork() : -1;
+    pid = code == COMMAND_OK ? fork_plain() : -1;
     if (pid == 0) {
         snprintf(address, sizeof(address), "unix:%s/s", o.dir);
         settings->socket = address;
         return COMMAND_OK;
     }
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    reader = pid;
+    if (stopped) {
+        on_signal(SIGTERM);
+    }
+    if (pid > 0) {
+        status = wait_for(pid);
     }
     finish(&o);
     if (pid > 0) {
