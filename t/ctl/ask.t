@@ -88,6 +88,13 @@ $r = $ctl->run('why', @socket, "never.pdb/$id");
 like $r->{out}, qr/^    looked for as never\.pdb, NeVer\.pdb$/m,
     'why: the spellings of a miss';
 
+# a file of another format is an error, whose reason the table gives
+like $t->helper('GET', "/v1/symcache/default/broken.pdb/$id?version=9.0.0&wait=60")
+    ->{status}, qr/^(?:404|503)$/, 'a file that is no PDB';
+$r = $ctl->run('why', @socket, "broken.pdb/$id");
+like $r->{out}, qr/^  version 9\.0\.0 is not made: \w+(?:: (?:(?!http).)*)?; known since/m,
+    'why: the line above the table does not repeat it' or diag $r->{out};
+
 # --- originals
 
 for (['executable', 'a.exe', '5DDC1E9A6c000'], ['debuginfo', '_', 'buildid-ab12'],

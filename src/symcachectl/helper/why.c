@@ -64,8 +64,23 @@ static void print_variants(const cJSON *variants)
     putchar('\n');
 }
 
-/* Prints what is known against making a version.  The reason of a module that
- * was not found lists the places of the attempts, which are printed below. */
+/* Does a reason list the places of the attempts, which are printed below? */
+static bool is_list(const char *reason, const cJSON *attempts)
+{
+    const cJSON *attempt;
+
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        const char *place = printable_field(attempt, "place");
+
+        if (place[0] != '\0' && strstr(reason, place) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Prints what is known against making a version. */
 static void print_miss(const cJSON *transcoder, const cJSON *attempts)
 {
     const char *outcome = printable_field(transcoder, "blocked");
@@ -74,8 +89,7 @@ static void print_miss(const cJSON *transcoder, const cJSON *attempts)
     printable_put_field(stdout, transcoder, "version");
     fputs(" is not made: ", stdout);
     printable_put(stdout, outcome);
-    if (strcmp(outcome, "notfound") != 0 ||
-        cJSON_GetArraySize(attempts) == 0) {
+    if (!is_list(printable_field(transcoder, "reason"), attempts)) {
         fputs(": ", stdout);
         printable_put_field(stdout, transcoder, "reason");
     }
