@@ -14,6 +14,9 @@
 /* Clients choose these keys; when there are so many, all are forgotten. */
 #define EMPTY_MAX 10000
 
+/* Bytes of attempts in all; when there are more, all are forgotten. */
+#define ATTEMPTS_TOTAL_MAX (1024 * 1024)
+
 struct entry {
     int store;
     struct folder_state folder; /* inode 0: there is none */
@@ -22,6 +25,9 @@ struct entry {
     uint64_t absent_until;      /* the same; 0: nothing was said */
     unsigned reason;
     char *hints; /* that it is absent with; or NULL */
+    uint64_t absence; /* its number: no two of a cache have the same */
+    char *attempts;   /* of that absence, attempts_size bytes; or NULL */
+    size_t attempts_size;
     symcache_key_t key; /* last: allocated as far as its name goes */
 };
 
@@ -52,6 +58,8 @@ struct module_cache {
     struct mapped *mapped;
     unsigned generation; /* of mapped, when it was last trimmed */
     size_t empty;        /* entries without a module */
+    uint64_t absences;    /* so far */
+    size_t attempts_size; /* of all entries */
     struct table entries;
     SLIST_HEAD(, forgotten) forgotten; /* a few stores */
 };
@@ -74,12 +82,21 @@ static uint64_t hash_of(const struct module_cache *cache,
     return table_hash(hash, key->name, key->name_len);
 }
 
+static void forget_attempts(struct module_cache *cache, struct entry *entry)
+{
+    cache->attempts_size -= entry->attempts_size;
+    free(entry->attempts);
+    entry->attempts = NULL;
+    entry->attempts_size = 0;
+}
+
 static void drop(struct module_cache *cache, uint64_t hash,
                  struct entry *entry)
 {
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
     module_unref(entry->module);
+    forget_attempts(cache, entry);
     free(entry->hints);
     free(entry);
 }
@@ -352,6 +369,58 @@ void module_cache_absent(struct module_cache *cache, int store,
     entry->asked = asker->now;
     entry->absent_until = until;
     entry->reason = reason;
+    entry->absence = ++cache->absences;
+    forget_attempts(cache, entry);
+}
+
+bool module_cache_find_absence(struct module_cache *cache, int store, int root,
+                               const symcache_key_t *key, const char *hints,
+                               const struct module_asker *asker,
+                               struct module_absence *absence)
+{
+    const struct entry *entry;
+    struct module *module = NULL;
+    unsigned reason;
+    enum module_find found = module_cache_find(cache, store, root, key, hints,
+                                               asker, &module, &reason);
+
+    module_unref(module);
+    if (found != MODULE_FIND_ABSENT) {
+        return false;
+    }
+    entry = find(cache, hash_of(cache, key), store, key);
+    absence->number = entry->absence;
+    absence->attempts = entry->attempts;
+    absence->size = entry->attempts_size;
+    return true;
+}
+
+void module_cache_add_attempts(struct module_cache *cache, int store,
+                               const symcache_key_t *key, uint64_t number,
+                               const char *text, size_t size)
+{
+    struct entry *entry = find(cache, hash_of(cache, key), store, key);
+    size_t i;
+
+    if (entry == NULL || entry->absence != number || size == 0 ||
+        size > MODULE_ATTEMPTS_MAX) {
+        return;
+    }
+    if (cache->attempts_size + size > ATTEMPTS_TOTAL_MAX) {
+        for (i = 0; i < cache->entries.num_slots; i++) {
+            if (cache->entries.slots[i].value != 0) {
+                forget_attempts(cache,
+                                (struct entry *)cache->entries.slots[i].value);
+            }
+        }
+    }
+    forget_attempts(cache, entry);
+    entry->attempts = malloc(size);
+    if (entry->attempts != NULL) {
+        memcpy(entry->attempts, text, size);
+        entry->attempts_size = size;
+        cache->attempts_size += size;
+    }
 }
 
 void module_cache_trim(struct module_cache *cache)

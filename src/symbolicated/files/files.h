@@ -90,6 +90,28 @@ void module_cache_absent(struct module_cache *cache, int store,
                          const struct module_asker *asker, uint64_t until,
                          unsigned reason);
 
+/* An absence that is remembered. */
+struct module_absence {
+    uint64_t number;      /* in the cache; never 0 */
+    const char *attempts; /* size bytes as they were given, until the cache is
+                           * used again; or NULL */
+    size_t size;
+};
+
+/* Is the key absent, as by module_cache_find()?  Of stores that stay open. */
+bool module_cache_find_absence(struct module_cache *cache, int store, int root,
+                               const symcache_key_t *key, const char *hints,
+                               const struct module_asker *asker,
+                               struct module_absence *absence);
+
+#define MODULE_ATTEMPTS_MAX 4096 /* bytes; more are not remembered */
+
+/* Remembers the helper's text of where it looked for the key, as long as the
+ * absence of this number is the one that is remembered.  It is copied. */
+void module_cache_add_attempts(struct module_cache *cache, int store,
+                               const symcache_key_t *key, uint64_t number,
+                               const char *text, size_t size);
+
 /* Forgets modules that were evicted: now and then, so that they can go. */
 void module_cache_trim(struct module_cache *cache);
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/percent.h"
 
 /* Each question has a connection, and a request may have thousands of modules.
@@ -24,17 +25,14 @@ static void free_one(struct api_attempts *attempts)
     free(attempts);
 }
 
-/* Returns whether it is such a page. */
-static bool read_page(struct api_attempts *attempts, struct evbuffer *page)
+/* Takes the text over.  Returns whether it is such a page. */
+static bool read_page(struct api_attempts *attempts, char *text, size_t size)
 {
-    size_t size = evbuffer_get_length(page);
     struct json *json = &attempts->page;
     struct json_error error;
 
-    attempts->text = malloc(size + 1);
-    if (attempts->text == NULL ||
-        evbuffer_remove(page, attempts->text, size) != (int)size ||
-        json_read(json, attempts->text, size, VALUES_MAX, &error) == 0) {
+    attempts->text = text;
+    if (json_read(json, attempts->text, size, VALUES_MAX, &error) == 0) {
         return false;
     }
     attempts->json = json;
@@ -61,26 +59,84 @@ bool attempts_note(struct api_attempts **list, const struct store_config *store,
     return true;
 }
 
-/* Reads the page of a store, and puts it after those of other stores.  One
- * that is none is left out. */
-static void add(struct api_attempts **list, const struct store_config *store,
-                struct evbuffer *page)
+/* Reads a page about a store, which it takes over and which may be NULL, and
+ * puts it after those of other stores.  Returns NULL if it is none, which is
+ * left out, or without memory. */
+static const struct api_attempts *add(struct api_attempts **list,
+                                      const struct store_config *store,
+                                      char *text, size_t size)
 {
     struct api_attempts *attempts =
-        page != NULL ? calloc(1, sizeof(*attempts)) : NULL;
+        text != NULL ? calloc(1, sizeof(*attempts)) : NULL;
 
     if (attempts == NULL) {
-        return;
+        free(text);
+        return NULL;
     }
     attempts->store = store;
-    if (!read_page(attempts, page)) {
+    if (!read_page(attempts, text, size)) {
         free_one(attempts);
-        return;
+        return NULL;
     }
     while (*list != NULL) {
         list = &(*list)->next;
     }
     *list = attempts;
+    return attempts;
+}
+
+/* what is remembered ------------------------------------------------------ */
+
+static const struct store_config *store_of(const struct attempts_question *q)
+{
+    return q->queue->stores != NULL ? q->queue->stores[q->store] : NULL;
+}
+
+/* Adds what was answered about the store at which the question is, if that is
+ * remembered with the absence.  Else the answer is to be asked for. */
+static bool is_known(struct attempts_question *q)
+{
+    struct attempts_queue *queue = q->queue;
+    struct module_absence absence;
+    char *text;
+
+    q->absence = 0;
+    if (queue->cache == NULL ||
+        !module_cache_find_absence(
+            queue->cache, queue->roots[q->store], queue->roots[q->store],
+            &q->module->key, q->module->hints, &queue->asker, &absence)) {
+        return false;
+    }
+    q->absence = absence.number;
+    if (absence.attempts == NULL) {
+        return false;
+    }
+    text = malloc(absence.size);
+    if (text != NULL) {
+        memcpy(text, absence.attempts, absence.size);
+    }
+    return add(&q->module->attempts, store_of(q), text, absence.size) != NULL;
+}
+
+/* Reads an answer, and remembers it if the store had no file before it was
+ * asked for.  A job that runs still has places before it. */
+static void take(struct attempts_question *q, struct evbuffer *page)
+{
+    struct attempts_queue *queue = q->queue;
+    size_t size = page != NULL ? evbuffer_get_length(page) : 0;
+    char *text = size > 0 ? malloc(size) : NULL;
+    const struct api_attempts *attempts;
+
+    if (text != NULL) {
+        evbuffer_copyout(page, text, size);
+    }
+    attempts = add(&q->module->attempts, store_of(q), text, size);
+    if (attempts != NULL && q->absence != 0 && size <= MODULE_ATTEMPTS_MAX &&
+        json_member(attempts->json, 0, "job") == 0) {
+        module_cache_add_attempts(queue->cache, queue->roots[q->store],
+                                  &q->module->key, q->absence,
+                                  (char *)evbuffer_pullup(page, -1), size);
+    }
 }
 
 /* the queue ---------------------------------------------------------------- */
@@ -89,11 +145,13 @@ static void add(struct api_attempts **list, const struct store_config *store,
  * there is one. */
 static bool go_on(struct attempts_question *q, size_t store)
 {
-    while (store <= q->last && store < 64 && (q->left_out >> store & 1) != 0) {
-        store++;
+    for (; store <= q->last; store++) {
+        q->store = store;
+        if ((store >= 64 || (q->left_out >> store & 1) == 0) && !is_known(q)) {
+            return true;
+        }
     }
-    q->store = store;
-    return store <= q->last;
+    return false;
 }
 
 static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
@@ -105,8 +163,7 @@ static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
         return; /* the rest is to come */
     }
     if (news == EXCHANGE_ENDED) {
-        add(&q->module->attempts,
-            queue->stores != NULL ? queue->stores[q->store] : NULL, body);
+        take(q, body);
     }
     exchange_free(q->exchange);
     q->exchange = NULL;
@@ -162,7 +219,17 @@ void attempts_begin(struct attempts_queue *queue, struct event_base *base,
     queue->stores = stores;
     queue->fn = fn;
     queue->arg = arg;
+    queue->cache = NULL;
     empty(queue);
+}
+
+void attempts_remember(struct attempts_queue *queue,
+                       struct module_cache *cache, const int *roots,
+                       const struct module_asker *asker)
+{
+    queue->cache = cache;
+    queue->roots = roots;
+    queue->asker = *asker;
 }
 
 void attempts_ask(struct attempts_queue *queue,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 #include "symbolicated/api/api.h"
+#include "symbolicated/files/files.h"
 #include "exchange.h"
 
 /* About one module: store after store, from the first to the last. */
@@ -21,6 +22,8 @@ struct attempts_question {
     size_t store;
     size_t last;
     uint64_t left_out; /* of the first 64 stores, a set */
+    uint64_t absence;  /* its number at the store when that was asked about; or
+                        * 0: there was none */
     struct exchange *exchange;
     void *arg;
 };
@@ -33,6 +36,9 @@ struct attempts_queue {
     const struct exchange_address *helper;
     const struct store_config *const *stores; /* NULL: those of a tenant */
     const char *const *names; /* of these */
+    struct module_cache *cache; /* NULL: nothing is remembered */
+    const int *roots;           /* of the stores */
+    struct module_asker asker;
     void (*fn)(void *arg);
     void *arg;
     unsigned running;
@@ -47,6 +53,16 @@ void attempts_begin(struct attempts_queue *queue, struct event_base *base,
                     const struct exchange_address *helper,
                     const struct store_config *const *stores,
                     void (*fn)(void *arg), void *arg);
+
+/*
+ * What is answered about files that a store does not have is remembered with
+ * their absence, and not asked for again as long as that is.  Not for tenants,
+ * whose stores may have the same number.  roots: the folders of the stores,
+ * which stay open and outlive the queue.
+ */
+void attempts_remember(struct attempts_queue *queue,
+                       struct module_cache *cache, const int *roots,
+                       const struct module_asker *asker);
 
 /* Puts a question about a module into the queue, which asks about the stores
  * up to the last but those that are left out, and ends with the module's

@@ -613,6 +613,10 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
                    search_go_on, search);
     if (call->tenant != NULL) {
         set_tenant(search, tenant_ref(search_tenant(before)));
+    } else {
+        attempts_remember(
+            &search->whys, searcher->cache, search->roots,
+            &(struct module_asker){begun, search->started / 1000});
     }
     for (i = 0; i < round->nmodules; i++) {
         search->seeks[i].search = search;

@@ -26,7 +26,7 @@ struct question;
  *   missing, malformed, failed, late
  *
  * At the end, SEEK_WHY: symcached is asked where it was looked for, store
- * after store, if the call wants to know.
+ * after store, if the call wants to know and that is not remembered.
  *
  * For a tenant, SEEK_TENANT comes first.  Its stores are sources in the order
  * of a client's list: each is looked into, and asked, before the next one; and
