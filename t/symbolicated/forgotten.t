@@ -20,7 +20,8 @@ my $t = $u->t;
 my $dir = $t->dir;
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
-$t->start_symbolicated;
+# a module that is absent is remembered by each thread
+$t->start_symbolicated({ %{ $u->config }, symbolication => { threads => 1 } });
 
 sub found {
     my $r = $t->post($t->symbolicated_socket, '/symbolicate/v5',
