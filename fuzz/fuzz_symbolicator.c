@@ -98,7 +98,8 @@ static void tenant(struct symbolicator_request *request)
     request->own = list;
     source = own_source_find(request, "s1");
     if (source != 0) {
-        free(own_source_location(request, source, "https://h/b/p%41/x"));
+        free(own_source_location(request, source, "https://h/b/p%41/x",
+                                 source % 2 == 0));
     }
     request->own = NULL;
     free(list);
