@@ -330,17 +330,4 @@ for ('DW_LANG_C', 'DW_LANG_Go') {
     }
 }
 
-# --- PE: names in DWARF and exports of x64 are those of the source; dump_syms
-# and llvm-symbolizer say so, and the reference takes an underscore off them.
-
-if (system('zstd --version >/dev/null 2>&1') == 0) {
-    run("zstd -qdf $Bin/../data/convert/pe/mingw-2.dll.zst -o mingw.dll");
-    for (['', '_ZdlPv', '_CRT_INIT'], ['--like-symbolic', 'ZdlPv', 'CRT_INIT']) {
-        my ($option, @names) = @$_;
-        run("$build/pdb2symcache $option -o mingw.symc mingw.dll");
-        my $dump = run("$build/symcachectl dump mingw.symc");
-        like $dump, qr/(?<!\w)\Q$_\E(?!\w)/, "mingw.dll $option: $_" for @names;
-    }
-}
-
 done_testing;
