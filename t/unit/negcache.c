@@ -156,6 +156,20 @@ static void other_spellings(void **state)
     assert_string_equal(entry.text, "second");
     assert_true(find_as("A.pdb", &v9));
 
+    /* the same one again was looked for anew: all begins at that time */
+    now = T + 70;
+    put_as("A.PDB", &v9, NEGCACHE_NOTFOUND, "third");
+    assert_true(find_as("A.PDB", &v9));
+    assert_int_equal(entry.valid, 100);
+    assert_false(find_as("A.pdb", &v9));
+
+    /* as it was */
+    now = T;
+    put_as("A.PDB", &v9, NEGCACHE_NOTFOUND, "x");
+    now = T + 60;
+    put_as("A.pdb", &v9, NEGCACHE_NOTFOUND, "x");
+    assert_int_equal((find_as("A.pdb", &v9), entry.valid), 40);
+
     /* no more than four: then it cannot be told */
     put_as("A.pdB", &v9, NEGCACHE_NOTFOUND, "x");
     assert_false(find_as("A.Pdb", &v9));

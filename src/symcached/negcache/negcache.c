@@ -402,9 +402,13 @@ static int write_entry(struct negcache *negcache,
     enum metric why;
     char path[PATH_MAX];
 
-    /* A miss under one more name keeps the time of the earlier misses. */
+    /* A miss under one more name keeps the time of the earlier misses.  One
+     * under a name that missed before was looked for again, because something
+     * had come since: it would be, at each request, if the time stayed. */
     if (!find_written(negcache, store, cache, key, version, entry, &why) ||
-        entry->reason != reason || !by_name) {
+        entry->reason != reason || !by_name ||
+        !name_variants_counts(store, name) ||
+        name_variants_listed(&entry->variants, name)) {
         memset(entry, 0, sizeof(*entry));
         entry->reason = reason;
         entry->since = time(NULL);
