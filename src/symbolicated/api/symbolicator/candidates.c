@@ -365,6 +365,22 @@ static void add_attempt(struct candidates *all, const struct json *json,
     add_other_form(all, json, attempt);
 }
 
+/* May there be source code in a file at this place?  There is none in PDBs and
+ * Breakpad's text. */
+static bool may_have_code(const char *place)
+{
+    static const char *const ends[] = {".sym", ".sym.gz", ".pdb", ".pd_"};
+    size_t i, n, size = strlen(place);
+
+    for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        n = strlen(ends[i]);
+        if (size >= n && strcasecmp(place + size - n, ends[i]) == 0) {
+            return false;
+        }
+    }
+    return strcmp(place, OWN_NO_PLACE) != 0;
+}
+
 /* Has a source a place for source code, which debug files may have in them? */
 static bool has_source_code(const struct candidates *all, const char *source)
 {
@@ -372,7 +388,7 @@ static bool has_source_code(const struct candidates *all, const char *source)
 
     for (i = 0; i < all->count; i++) {
         if ((all->list[i].is_source || all->has_code) &&
-            strcmp(all->list[i].location, OWN_NO_PLACE) != 0 &&
+            may_have_code(all->list[i].location) &&
             strcmp(all->list[i].source, source) == 0) {
             return true;
         }
