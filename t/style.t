@@ -274,6 +274,10 @@ my %long = (
         'one process, from its arguments to its last line',
     'src/symcached/intake/upload_main.c' =>
         'one process, from its arguments to its last line',
+    'src/symbolicated/api/symbolicator/candidates.c' =>
+        'one list of places, whose entries each source of them completes',
+    't/unit/negcache.c' =>
+        'one clock and one store, and every rule of what is known of a key',
     'src/symbolicated/search/search.c' =>
         'the steps of a seek, which each lead to any other one',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
