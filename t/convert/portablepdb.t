@@ -184,11 +184,11 @@ is((convert("$data/plain.pdb", '--kind', 'source'))[0], 1, 'an unknown kind');
 
 # as a transcoder, and in this folder
 
-mkdir "$dir/root" or die;
+mkdir "$dir/made" or die;
 chdir $dir or die;
-$ENV{_NT_SYMCACHE_PATH} = "$dir/root";
+$ENV{_NT_SYMCACHE_PATH} = "$dir/made";
 is system($program, '-pdb', "$data/plain.pdb"), 0, '-pdb';
-is slurp("$dir/root/plain.pdb/198A378EEC0A47DA8FB2289C2BDAD68FFFFFFFFF/"
+is slurp("$dir/made/plain.pdb/198A378EEC0A47DA8FB2289C2BDAD68FFFFFFFFF/"
     . 'plain.pdb-v1.0.0.ppdbcache'), slurp("$data/plain.ppdbc"),
     'in its place under the root';
 is system($program, "$data/plain.pdb"), 0, 'FILE alone';

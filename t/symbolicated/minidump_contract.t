@@ -217,6 +217,12 @@ my @dumps;
 find(sub { push @dumps, $_ if -f && slurp($_) =~ /^MDMP/ },
     $t->path('downloads'), $t->path('tenants'));
 is_deeply \@dumps, [], 'nor on the disk';
+# files at URLs, and what is remembered of them, have hashes as ids
+my @hashes;
+find({ no_chdir => 1, wanted => sub {
+    push @hashes, $_ if m{/hash-} || m{/\.absent$} && slurp($_) =~ /hash-/ } },
+    $t->path('downloads'), $t->path('tenants'), grep { -d } $t->path('store'));
+is_deeply \@hashes, [], 'and a failure has no entry, whatever it was';
 unlike $t->helper_log . $t->symbolicated_log,
     qr{secret-x|/dump|/broken|/away|tok\b}, 'a log has no path and no token';
 
