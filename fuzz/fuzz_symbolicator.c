@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "symbolicated/api/symbolicator/source_links.h"
-#include "symbolicated/api/symbolicator/completed.h"
+#include "symbolicated/api/symbolicator/native_answer.h"
 #include "symbolicated/api/symbolicator/key.h"
-#include "symbolicated/api/symbolicator/own_sources.h"
+#include "symbolicated/api/symbolicator/client_sources.h"
 #include "symbolicated/api/symbolicator/sources.h"
 #include "../t/unit/symc_example.h"
 
@@ -68,10 +68,10 @@ static void tenant(struct symbolicator_request *request)
     struct json_error json_error;
     struct json_writer w = {0};
     uint32_t source;
-    struct own_list *list;
+    struct client_list *list;
     struct symc_string name;
     symcache_key_t key;
-    char names[OWN_NAMES_SIZE];
+    char names[CLIENT_NAMES_SIZE];
     size_t i;
     const struct symbolication_config config = {
         .symbolicator.sources = SYMBOLICATOR_SOURCES_ALLOW,
@@ -84,22 +84,22 @@ static void tenant(struct symbolicator_request *request)
         }
         return;
     }
-    list = symbolicator_has_own(&config, request) ? own_list_read(request)
+    list = symbolicator_has_own(&config, request) ? client_list_read(request)
                                                   : NULL;
     if (list != NULL) {
-        own_list_write(&w, list, request);
+        client_list_write(&w, list, request);
         for (i = 0; i < request->nmodules; i++) {
             if (symbolicator_key(request, &request->modules[i], &key, &name)) {
-                own_list_asks(list, request, &request->modules[i], &key,
-                              names);
+                client_list_asks(list, request, &request->modules[i], &key,
+                                 names);
             }
         }
     }
     request->own = list;
-    source = own_source_find(request, "s1");
+    source = client_source_find(request, "s1");
     if (source != 0) {
-        free(own_source_location(request, source, "https://h/b/p%41/x",
-                                 source % 2 == 0));
+        free(client_source_location(request, source, "https://h/b/p%41/x",
+                                    source % 2 == 0));
     }
     request->own = NULL;
     free(list);

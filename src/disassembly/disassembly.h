@@ -15,7 +15,7 @@
 #include "derived/codecache/codecache.h"
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
-#include "work.h"
+#include "worker_protocol.h"
 
 #define DISASSEMBLY_ERROR 200
 

@@ -9,7 +9,7 @@
 
 #include "json/json.h"
 #include "reports/apple/apple.h"
-#include "form.h"
+#include "crash_form.h"
 #include "work_order.h"
 
 static _Noreturn void out_of_memory(void)

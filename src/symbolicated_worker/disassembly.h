@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A worker disassembles: disassembly/work.h.
+ * A worker disassembles: disassembly/worker_protocol.h.
  */
 #ifndef SYMBOLICATED_WORKER_DISASSEMBLY_H
 #define SYMBOLICATED_WORKER_DISASSEMBLY_H

@@ -18,7 +18,7 @@
 #include "apple.h"
 #include "disassembly.h"
 #include "minidump.h"
-#include "name.h"
+#include "linkage_name.h"
 #include "profile.h"
 
 #define NAME "symbolicated-worker"

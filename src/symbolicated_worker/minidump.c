@@ -12,10 +12,10 @@
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
 #include "reports/minidump/minidump.h"
-#include "form.h"
+#include "crash_form.h"
 #include "work_order.h"
 #include "minidump_report.h"
-#include "rewrite.h"
+#include "rewrite_module.h"
 
 /* Files that a walk needs beyond those that its stacks point to are asked for
  * together, and it is begun anew, so many times. */

@@ -10,7 +10,7 @@
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
 #include "reports/minidump/minidump.h"
-#include "form.h"
+#include "crash_form.h"
 
 /* Frames of a thread that are answered. */
 #define REPORT_FRAMES 256

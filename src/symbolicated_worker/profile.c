@@ -12,7 +12,7 @@
 
 #include "json/json.h"
 #include "reports/profile/profile.h"
-#include "packed.h"
+#include "packed_body.h"
 #include "work_order.h"
 
 #define GZIP_LEVEL 6

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "symcached/source/via.h"
+#include "symcached/source/via_header.h"
 
 #define A "00000000000000aa"
 #define B "00000000000000bb"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "members.h"
-#include "order.h"
+#include "record_order.h"
 #include "writer.h"
 
 #define PIECE 16384 /* bytes that are written at a time */

@@ -22,7 +22,7 @@
 #include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
 #include "symbolication/symbolication.h"
-#include "work.h"
+#include "worker_protocol.h"
 
 #define PROFILE_ERROR 160
 

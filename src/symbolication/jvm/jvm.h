@@ -7,8 +7,8 @@
 #ifndef SYMBOLICATION_JVM_JVM_H
 #define SYMBOLICATION_JVM_JVM_H
 
-#include "remap.h"
-#include "retrace.h"
+#include "frames.h"
+#include "trace_text.h"
 #include "signature.h"
 #include "stacktrace.h"
 

@@ -8,7 +8,7 @@
 #define SYMBOLICATION_JVM_STACKTRACE_H
 
 #include "base/arena.h"
-#include "remap.h"
+#include "frames.h"
 #include "signature.h"
 
 #define JVM_OUTPUTS_MAX 100000          /* frames of all traces */

@@ -22,7 +22,7 @@
  *   <root>/.index/<id>/.<name>             it was asked for by this name
  *
  * An <id> is spelled as in the path of the file.  The tier of uploads has the
- * first six of these, see sharing.h.  All of them are hints: a reader that
+ * first six of these, see tier_copy.h.  All of them are hints: a reader that
  * finds a name here checks the file.  If entries are lost, index_keep() makes
  * them again of the files themselves.
  *

@@ -77,7 +77,7 @@ struct scheduler_lookup {
     const symcache_key_t *key;
     const char *name; /* the key's, as it was spelled */
     const symcache_ask_t *ask;
-    const char *via;   /* a list as in via.h, or "": a client's own request */
+    const char *via;   /* a list (via_header.h), or "": a client asks itself */
     const char *hints; /* those of proto/hints.h, or "" */
     unsigned wait;     /* seconds at most */
 };

@@ -187,7 +187,7 @@ struct job {
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
-    char *via;        /* ids of those who wait for it, see via.h; or NULL */
+    char *via; /* ids of those who wait for it (via_header.h), or NULL */
     char *hints;      /* of the first who asked, see proto/hints.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;

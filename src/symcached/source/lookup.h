@@ -41,7 +41,7 @@ struct source_attempt {
 struct source_symcache {
     bool has_exceeds;
     symcache_version_t exceeds; /* of the file that there is already */
-    const char *via;            /* ids, see via.h; read at the start only */
+    const char *via; /* ids (via_header.h); read at the start only */
     const char *store;          /* whose id is put behind them; likewise */
     symcache_version_t version; /* after FOUND: of the file */
     bool not_newer; /* after NOT_FOUND: it has nothing that exceeds it */

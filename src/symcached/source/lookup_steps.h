@@ -17,7 +17,7 @@
 #include "proto/hints.h"
 #include "sources.h"
 #include "symcached/intake/intake.h"
-#include "via.h"
+#include "via_header.h"
 
 struct event;
 struct attempt_queue;

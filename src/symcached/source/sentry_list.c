@@ -109,8 +109,8 @@ const struct sentry_list *sentry_lists_find(struct sentry_lists *lists,
     struct entry *entry =
         find(lists, url, table_hash_text(&lists->table, url));
 
-    if (entry != NULL && (entry->list.n == 0 ||
-                          clock_since(entry->list.fetched) >= KEPT_MS)) {
+    if (entry != NULL &&
+        (entry->list.n == 0 || clock_since(entry->list.fetched) >= KEPT_MS)) {
         drop(lists, entry);
         return NULL;
     }
@@ -141,8 +141,8 @@ static unsigned read_features(const cJSON *item)
  * not a file. */
 static bool read_file(struct sentry_list *list, const cJSON *item)
 {
-    const char *id = cJSON_GetStringValue(
-        cJSON_GetObjectItemCaseSensitive(item, "id"));
+    const char *id =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "id"));
     const char *type = cJSON_GetStringValue(
         cJSON_GetObjectItemCaseSensitive(item, "symbolType"));
     struct sentry_file *file = &list->files[list->n];

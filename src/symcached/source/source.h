@@ -12,6 +12,6 @@
 #include "lookup.h"
 #include "source_stats.h"
 #include "sources.h"
-#include "via.h"
+#include "via_header.h"
 
 #endif

@@ -19,7 +19,7 @@
 #include "symcached/intake/upload_report.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
-#include "bundle_noting.h"
+#include "bundle_listing.h"
 #include "parts.h"
 #include "upload_state.h"
 
@@ -47,7 +47,7 @@ struct entry {
     char *release, *dist;       /* or NULL */
     char *text;                 /* why it failed */
     struct symstore_path place; /* of one that is done */
-    struct bundle_noting *noting; /* or NULL */
+    struct bundle_listing *listing; /* or NULL */
 };
 
 struct assemblies {
@@ -293,8 +293,8 @@ static void forget(struct entry *entry)
     TAILQ_REMOVE(&assemblies->entries, entry, next);
     table_remove(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
                  (uintptr_t)entry);
-    if (entry->noting != NULL) {
-        bundle_noting_cancel(entry->noting);
+    if (entry->listing != NULL) {
+        bundle_listing_cancel(entry->listing);
     }
     free(entry->name);
     drop_chunks(entry);
@@ -374,7 +374,7 @@ static void end(struct entry *entry, const char *failure)
     struct assemblies *assemblies = entry->assemblies;
 
     assemblies->running = NULL;
-    entry->noting = NULL;
+    entry->listing = NULL;
     entry->state = failure == NULL ? ASSEMBLY_DONE : ASSEMBLY_FAILED;
     if (failure != NULL) {
         free(entry->text);
@@ -397,7 +397,7 @@ static void on_noted(void *arg, const char *failure)
 static bool note_bundle(struct entry *entry, const char *debug_ids)
 {
     char sum[ARTIFACTS_SUM + 1];
-    struct bundle_note note = {
+    struct bundle_to_list note = {
         .root = root_of(entry->assemblies),
         .sum = sum,
         .debug_ids = debug_ids,
@@ -407,9 +407,9 @@ static bool note_bundle(struct entry *entry, const char *debug_ids)
     };
 
     print_sum(sum, &entry->sum);
-    entry->noting = bundle_noting_start(entry->assemblies->uploads, &note,
-                                        on_noted, entry);
-    return entry->noting != NULL;
+    entry->listing = bundle_listing_start(entry->assemblies->uploads, &note,
+                                          on_noted, entry);
+    return entry->listing != NULL;
 }
 
 /* Reports doubts to the client and in the log. */

@@ -22,7 +22,7 @@
 #include "builds.h"
 #include "removal.h"
 #include "retention.h"
-#include "sharing.h"
+#include "tier_copy.h"
 #include "symcached/job/job.h"
 
 #define FIRST_SECONDS 1
@@ -305,7 +305,7 @@ static struct pass *pass_new(struct cleaner *cleaner,
 {
     struct pass *pass = calloc(1, sizeof(*pass));
 
-    if (pass != NULL && sharing_is_wanted(config)) {
+    if (pass != NULL && tier_copy_is_wanted(config)) {
         pass->sum.found =
             calloc(RETENTION_FOUND_MAX, sizeof(pass->sum.found[0]));
         if (pass->sum.found == NULL) {

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
-#include "telling.h"
+#include "peer_notification.h"
 
 #define CONNECT_SECONDS 1
 #define RETRY_SECONDS 5
@@ -19,7 +19,8 @@
 
 struct message {
     TAILQ_ENTRY(message) entry;
-    struct telling *telling; /* NULL: nobody waits, and a restart must know */
+    struct peer_notification
+        *notification; /* NULL: nobody waits, and a restart must know */
     time_t refused; /* since when it is, or 0 */
     char text[];
 };
@@ -28,8 +29,8 @@ static void drop_first(struct peer *peer, struct messages *list)
 {
     struct message *message = TAILQ_FIRST(list);
 
-    if (message->telling != NULL) {
-        telling_leave(message->telling);
+    if (message->notification != NULL) {
+        peer_notification_leave(message->notification);
     }
     TAILQ_REMOVE(list, message, entry);
     peer->n--;
@@ -39,14 +40,15 @@ static void drop_first(struct peer *peer, struct messages *list)
 /* Nobody waits for it any more. */
 static void give_up(const struct peer *peer, struct message *message)
 {
-    if (message->telling != NULL) {
-        telling_note_untold(message->telling, peer->address);
-        telling_leave(message->telling);
-        message->telling = NULL;
+    if (message->notification != NULL) {
+        peer_notification_note_untold(message->notification, peer->address);
+        peer_notification_leave(message->notification);
+        message->notification = NULL;
     }
 }
 
-bool peer_add(struct peer *peer, const char *text, struct telling *telling)
+bool peer_add(struct peer *peer, const char *text,
+              struct peer_notification *notification)
 {
     size_t size = strlen(text) + 1;
     struct message *message;
@@ -63,17 +65,17 @@ bool peer_add(struct peer *peer, const char *text, struct telling *telling)
         return false;
     }
     memcpy(message->text, text, size);
-    message->telling = NULL;
+    message->notification = NULL;
     message->refused = 0;
-    if (telling != NULL && peer->fails) {
-        telling_note_untold(telling, peer->address);
-    } else if (telling != NULL) {
-        message->telling = telling;
-        telling_join(telling);
+    if (notification != NULL && peer->fails) {
+        peer_notification_note_untold(notification, peer->address);
+    } else if (notification != NULL) {
+        message->notification = notification;
+        peer_notification_join(notification);
     }
     TAILQ_INSERT_TAIL(&peer->messages, message, entry);
     peer->n++;
-    if (message->telling == NULL) {
+    if (message->notification == NULL) {
         peer->owner->save(peer->owner->arg);
     }
     return true;
@@ -156,7 +158,7 @@ static void on_sent(void *arg, const struct send_result *result)
         fail(peer, result->detail);
         return;
     } else {
-        if (message->telling == NULL) {
+        if (message->notification == NULL) {
             peer->owner->save_later(peer->owner->arg);
         }
         if (message->refused != 0) {
@@ -279,16 +281,18 @@ void peer_add_former(struct peer *peer, const char *text, time_t refused)
     }
 }
 
-void peer_detach(struct peer *peer, const struct telling *telling)
+void peer_detach(struct peer *peer,
+                 const struct peer_notification *notification)
 {
     struct message *message;
 
     TAILQ_FOREACH(message, &peer->messages, entry)
     {
-        if (message->telling != NULL &&
-            (telling == NULL || message->telling == telling)) {
-            telling_note_untold(message->telling, peer->address);
-            message->telling = NULL;
+        if (message->notification != NULL &&
+            (notification == NULL || message->notification == notification)) {
+            peer_notification_note_untold(message->notification,
+                                          peer->address);
+            message->notification = NULL;
         }
     }
 }
@@ -300,7 +304,7 @@ static void print_messages(FILE *f, const struct peer *peer,
 
     TAILQ_FOREACH(message, messages, entry)
     {
-        if (message->telling == NULL) {
+        if (message->notification == NULL) {
             fprintf(f, message->refused != 0 ? "%s %s %lld\n" : "%s %s\n",
                     peer->address, message->text,
                     (long long)message->refused);

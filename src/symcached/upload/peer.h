@@ -28,7 +28,7 @@ struct event_base;
 struct fetcher;
 struct message;
 struct send;
-struct telling;
+struct peer_notification;
 
 /* Data shared by all peers. */
 struct peer_owner {
@@ -64,9 +64,10 @@ struct peer *peer_new(const struct peer_owner *owner, struct peer_list *list,
 /* Ends the waits for its messages. */
 void peer_free(struct peer *peer);
 
-/* Adds a message; telling may be NULL.  Returns false when out of memory, or if
- * there are too many. */
-bool peer_add(struct peer *peer, const char *text, struct telling *telling);
+/* Adds a message; notification may be NULL.  Returns false when out of memory,
+ * or if there are too many. */
+bool peer_add(struct peer *peer, const char *text,
+              struct peer_notification *notification);
 
 /* Adds one that an earlier process could not send.  It was refused since then,
  * or 0. */
@@ -75,9 +76,10 @@ void peer_add_former(struct peer *peer, const char *text, time_t refused);
 /* Sends the first message, if none is being sent. */
 void peer_send(struct peer *peer);
 
-/* Messages are not waited for any more, those of one telling or, with NULL, of
- * all.  It is noted there, and not ended. */
-void peer_detach(struct peer *peer, const struct telling *telling);
+/* Messages are not waited for any more, those of one notification or, with
+ * NULL, of all.  It is noted there, and not ended. */
+void peer_detach(struct peer *peer,
+                 const struct peer_notification *notification);
 
 /* Writes the messages that are not waited for, a line each:
  * "<address> <message>[ <refused since>]". */

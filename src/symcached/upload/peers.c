@@ -18,7 +18,7 @@
 #include "symcached/job/job.h"
 #include "symcached/intake/upload_report.h"
 #include "peer.h"
-#include "telling.h"
+#include "peer_notification.h"
 
 #define MS_PER_FILE 10 /* beside PEER_SECONDS, of one that answers slowly */
 
@@ -32,7 +32,7 @@ struct peers {
     struct event *save;
     char *root; /* what is kept lies there */
     struct peer_list all;
-    LIST_HEAD(, telling) tellings;
+    LIST_HEAD(, peer_notification) notifications;
 };
 
 static const char *self(void)
@@ -53,20 +53,20 @@ static void keep_untold(struct peers *peers);
 
 static void on_told(evutil_socket_t fd, short events, void *arg)
 {
-    struct telling *telling = arg;
+    struct peer_notification *notification = arg;
     struct peer *peer;
 
-    LIST_FOREACH(peer, &telling->peers->all, entry)
+    LIST_FOREACH(peer, &notification->peers->all, entry)
     {
-        peer_detach(peer, telling);
+        peer_detach(peer, notification);
     }
-    if (telling->untold[0] != '\0') {
-        keep_untold(telling->peers); /* before anybody relies on it */
+    if (notification->untold[0] != '\0') {
+        keep_untold(notification->peers); /* before anybody relies on it */
     }
-    if (telling->done != NULL) {
-        telling->done(telling->arg, telling->untold);
+    if (notification->done != NULL) {
+        notification->done(notification->arg, notification->untold);
     }
-    telling_free(telling);
+    peer_notification_free(notification);
 }
 
 /* kept messages
@@ -230,7 +230,7 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
         return NULL;
     }
     LIST_INIT(&peers->all);
-    LIST_INIT(&peers->tellings);
+    LIST_INIT(&peers->notifications);
     peers->scheduler = scheduler;
     peers->hosts = hosts_new(base, host_freed, NULL);
     peers->fetcher =
@@ -268,8 +268,8 @@ void peers_free(struct peers *peers)
     while (!LIST_EMPTY(&peers->all)) {
         peer_free(LIST_FIRST(&peers->all));
     }
-    while (!LIST_EMPTY(&peers->tellings)) {
-        telling_free(LIST_FIRST(&peers->tellings));
+    while (!LIST_EMPTY(&peers->notifications)) {
+        peer_notification_free(LIST_FIRST(&peers->notifications));
     }
     if (peers->fetcher != NULL) {
         fetcher_free(peers->fetcher);
@@ -302,26 +302,29 @@ static void print_message(char text[PEER_MESSAGE_MAX],
              file->is_unsure ? "&keep=1" : "");
 }
 
-struct telling *peers_tell(struct peers *peers,
-                           const struct upload_file *files, size_t n,
-                           bool is_try, peers_done_fn done, void *arg)
+struct peer_notification *peers_tell(struct peers *peers,
+                                     const struct upload_file *files, size_t n,
+                                     bool is_try, peers_done_fn done,
+                                     void *arg)
 {
     const struct config *config = scheduler_config(peers->scheduler);
-    struct telling *telling = calloc(1, sizeof(*telling));
+    struct peer_notification *notification = calloc(1, sizeof(*notification));
     const struct timeval limit = {
         .tv_sec = PEER_SECONDS + (time_t)(n * MS_PER_FILE / 1000)};
     char text[PEER_MESSAGE_MAX];
     struct peer *peer;
     size_t i, j;
 
-    if (telling == NULL) {
+    if (notification == NULL) {
         return NULL;
     }
-    *telling = (struct telling){.peers = peers, .done = done, .arg = arg};
-    telling->left = 1; /* until all have been added */
-    telling->ended = event_new(peers->owner.base, -1, 0, on_told, telling);
-    if (telling->ended == NULL) {
-        free(telling);
+    *notification =
+        (struct peer_notification){.peers = peers, .done = done, .arg = arg};
+    notification->left = 1; /* until all have been added */
+    notification->ended =
+        event_new(peers->owner.base, -1, 0, on_told, notification);
+    if (notification->ended == NULL) {
+        free(notification);
         return NULL;
     }
     for (i = 0; i < config->uploads.npeers; i++) {
@@ -330,21 +333,23 @@ struct telling *peers_tell(struct peers *peers,
             if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {
                 if (peer == NULL || peer->fails) { /* it may wait for this */
-                    telling_note_untold(telling, config->uploads.peers[i]);
+                    peer_notification_note_untold(notification,
+                                                  config->uploads.peers[i]);
                 }
                 continue;
             }
             print_message(text, &files[j], is_try);
-            if (peer == NULL || !peer_add(peer, text, telling)) {
-                telling_note_untold(telling, config->uploads.peers[i]);
+            if (peer == NULL || !peer_add(peer, text, notification)) {
+                peer_notification_note_untold(notification,
+                                              config->uploads.peers[i]);
             }
         }
         if (peer != NULL && !peer->fails) {
             peer_send(peer);
         }
     }
-    LIST_INSERT_HEAD(&peers->tellings, telling, entry);
-    event_add(telling->ended, &limit);
-    telling_leave(telling);
-    return telling;
+    LIST_INSERT_HEAD(&peers->notifications, notification, entry);
+    event_add(notification->ended, &limit);
+    peer_notification_leave(notification);
+    return notification;
 }

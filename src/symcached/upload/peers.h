@@ -16,7 +16,7 @@
 struct event_base;
 struct peers;
 struct scheduler;
-struct telling;
+struct peer_notification;
 
 #define PEERS_UNTOLD 512
 
@@ -36,11 +36,13 @@ void peers_free(struct peers *peers);
 /*
  * Tells all of them of those of n files that were stored, or have come here
  * from another machine.  The files may go at once.  done is called once, never
- * from inside, unless telling_cancel() is.  Returns NULL when out of memory.
+ * from inside, unless peer_notification_cancel() is.  Returns NULL when out of
+ * memory.
  */
-struct telling *peers_tell(struct peers *peers,
-                           const struct upload_file *files, size_t n,
-                           bool is_try, peers_done_fn done, void *arg);
+struct peer_notification *peers_tell(struct peers *peers,
+                                     const struct upload_file *files, size_t n,
+                                     bool is_try, peers_done_fn done,
+                                     void *arg);
 
 /* Is this the id that a message of this machine has? */
 bool peers_is_self(const char *from);

@@ -19,8 +19,8 @@
 #include "invalidation.h"
 #include "peers.h"
 #include "publication.h"
-#include "sharing.h"
-#include "telling.h"
+#include "tier_copy.h"
+#include "peer_notification.h"
 
 struct recovery {
     LIST_ENTRY(recovery) entry;
@@ -31,7 +31,7 @@ struct recovery {
     size_t next; /* file that is compared with the tier's */
     struct tier_original *original;
     struct invalidation *invalidation;
-    struct telling *telling;
+    struct peer_notification *notification;
 };
 
 struct recoveries {
@@ -49,8 +49,8 @@ static void recovery_free(struct recovery *recovery)
     if (recovery->invalidation != NULL) {
         invalidation_cancel(recovery->invalidation);
     }
-    if (recovery->telling != NULL) {
-        telling_cancel(recovery->telling);
+    if (recovery->notification != NULL) {
+        peer_notification_cancel(recovery->notification);
     }
     publication_free(recovery->files);
     config_unref(recovery->config);
@@ -62,7 +62,7 @@ static void on_told(void *arg, const char *untold)
 {
     struct recovery *recovery = arg;
 
-    recovery->telling = NULL;
+    recovery->notification = NULL;
     publication_settled(recovery->files);
     recovery_free(recovery);
 }
@@ -72,11 +72,10 @@ static void on_dropped(void *arg)
     struct recovery *recovery = arg;
 
     recovery->invalidation = NULL;
-    recovery->telling = peers_tell(recovery->recoveries->peers,
-                                   recovery->files->files,
-                                   recovery->files->nfiles, recovery->is_try,
-                                   on_told, recovery);
-    if (recovery->telling == NULL) {
+    recovery->notification = peers_tell(
+        recovery->recoveries->peers, recovery->files->files,
+        recovery->files->nfiles, recovery->is_try, on_told, recovery);
+    if (recovery->notification == NULL) {
         recovery_free(recovery); /* the next process tries it again */
     }
 }
@@ -134,7 +133,7 @@ static bool compare(struct recovery *recovery)
     char below[PATH_MAX], path[PATH_MAX];
     int fd;
 
-    for (; sharing_is_wanted(recovery->config) &&
+    for (; tier_copy_is_wanted(recovery->config) &&
            recovery->next < recovery->files->nfiles;
          recovery->next++) {
         print_paths(below, path, recovery, recovery->next);

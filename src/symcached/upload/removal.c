@@ -20,8 +20,8 @@
 #include "peers.h"
 #include "symcached/intake/upload_report.h"
 #include "retention.h"
-#include "sharing.h"
-#include "telling.h"
+#include "tier_copy.h"
+#include "peer_notification.h"
 
 struct removal {
     LIST_ENTRY(removal) entry;
@@ -39,7 +39,7 @@ struct removal {
     struct intent *intent; /* while others may not know, or NULL */
     struct tier_original *original;
     struct invalidation *invalidation;
-    struct telling *telling;
+    struct peer_notification *notification;
     removal_done_fn done;
     void *arg;
 };
@@ -68,8 +68,8 @@ static void end(struct removal *removal, int status, const char *text)
     if (removal->invalidation != NULL) {
         invalidation_cancel(removal->invalidation);
     }
-    if (removal->telling != NULL) {
-        telling_cancel(removal->telling);
+    if (removal->notification != NULL) {
+        peer_notification_cancel(removal->notification);
     }
     intent_leave(removal->intent);
     LIST_REMOVE(removal, entry);
@@ -99,7 +99,7 @@ static void on_told(void *arg, const char *untold)
 {
     struct removal *removal = arg;
 
-    removal->telling = NULL;
+    removal->notification = NULL;
     end_well(removal, untold);
 }
 
@@ -109,11 +109,11 @@ static void on_dropped(void *arg)
 
     removal->invalidation = NULL;
     if (!removal->is_told) {
-        removal->telling =
+        removal->notification =
             peers_tell(removal->removals->peers, &removal->file, 1,
                        removal->is_try, on_told, removal);
     }
-    if (removal->telling == NULL) {
+    if (removal->notification == NULL) {
         end_well(removal, "");
     }
 }
@@ -219,7 +219,7 @@ static void take_note(struct removal *removal,
     }
     (void)report_ids(&removal->file.place, ids, request->nids);
     print_path(path, removal);
-    if (sharing_is_wanted(removal->config) && !request->keeps &&
+    if (tier_copy_is_wanted(removal->config) && !request->keeps &&
         unlink(path) == 0) {
         log_info(0, "upload file=%s removed, as another machine has told",
                  removal->path);
@@ -228,7 +228,7 @@ static void take_note(struct removal *removal,
         end(removal, 200, "");
     } else {
         (void)find_ids(removal);
-        change_index(removal, sharing_is_wanted(removal->config));
+        change_index(removal, tier_copy_is_wanted(removal->config));
         drop(removal);
     }
 }
@@ -328,7 +328,7 @@ void removals_start(struct removals *removals,
         end(removal, 503, strerror(errnum));
         return;
     }
-    if (!sharing_is_wanted(removal->config)) {
+    if (!tier_copy_is_wanted(removal->config)) {
         remove_here(removal);
         return;
     }

@@ -6,14 +6,14 @@
  *   1. Child processes unpack the body into a work folder, so many files at a
  *      time as one has descriptors for (unpacking.h).
  *   2. A thread gives the files their names (publication.h).  Before, they are
- *      stored in the tier, if there is one (sharing.h).
+ *      stored in the tier, if there is one (tier_copy.h).
  *   3. What was known of their keys is dropped, here (invalidation.h) and on
  *      other machines (peers.h).
  *   4. Only then is the client answered.
  *
  * A part of a symbfile goes through all steps as a file of its own.  If all
  * parts are there then, the whole one is made of them and takes the steps 1 to
- * 3 once more (joining.h).
+ * 3 once more (part_join.h).
  */
 #include "upload_state.h"
 
@@ -37,15 +37,15 @@
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "assembly.h"
-#include "bundle_noting.h"
+#include "bundle_listing.h"
 #include "cleaner.h"
 #include "invalidation.h"
-#include "joining.h"
+#include "part_join.h"
 #include "peers.h"
 #include "recovery.h"
-#include "sharing.h"
+#include "tier_copy.h"
 #include "spool.h"
-#include "telling.h"
+#include "peer_notification.h"
 #include "warm.h"
 
 /* Uploads that are worked on; others are told to come again. */
@@ -66,14 +66,14 @@ static void upload_free(struct upload *u)
     } else {
         publication_free(u->publication);
     }
-    if (u->sharing != NULL) {
-        sharing_cancel(u->sharing);
+    if (u->tier_copy != NULL) {
+        tier_copy_cancel(u->tier_copy);
     }
     if (u->invalidation != NULL) {
         invalidation_cancel(u->invalidation);
     }
-    if (u->telling != NULL) {
-        telling_cancel(u->telling);
+    if (u->notification != NULL) {
+        peer_notification_cancel(u->notification);
     }
     if (u->get != NULL) {
         tiers_get_cancel(u->get);
@@ -94,7 +94,7 @@ static void upload_free(struct upload *u)
     free(u->debug_ids);
     free(u->doubts);
     free(u);
-    joining_next(uploads);
+    part_join_next(uploads);
     assemblies_next(uploads->assemblies);
 }
 
@@ -154,7 +154,7 @@ static void on_told(void *arg, const char *untold)
     bool all_same = true;
     size_t i;
 
-    u->telling = NULL;
+    u->notification = NULL;
     u->result.untold = untold;
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
@@ -173,7 +173,7 @@ static void on_told(void *arg, const char *untold)
     u->result.files = p->files;
     u->result.nfiles = p->nfiles;
     if (u->part[0] != '\0') {
-        joining_start(u);
+        part_join_start(u);
         return;
     }
     upload_finish(u, all_same && u->request.name != NULL ? 200 : 201);
@@ -184,10 +184,10 @@ static void on_dropped(void *arg)
     struct upload *u = arg;
 
     u->invalidation = NULL;
-    u->telling = peers_tell(u->uploads->peers, u->publication->files,
-                            u->publication->nfiles, u->result.is_try, on_told,
-                            u);
-    if (u->telling == NULL) {
+    u->notification =
+        peers_tell(u->uploads->peers, u->publication->files,
+                   u->publication->nfiles, u->result.is_try, on_told, u);
+    if (u->notification == NULL) {
         upload_refuse_errno(u, ENOMEM, "files cannot be announced");
     }
 }
@@ -209,7 +209,7 @@ static void on_shared(void *arg, const struct upload_file *other,
 {
     struct upload *u = arg;
 
-    u->sharing = NULL;
+    u->tier_copy = NULL;
     u->shares = false;
     u->shared = true;
     if (failure != NULL) {
@@ -226,14 +226,14 @@ static void on_shared(void *arg, const struct upload_file *other,
 /* Other machines have the files before this one. */
 static void share(struct upload *u)
 {
-    struct sharing *sharing;
+    struct tier_copy *tier_copy;
 
-    sharing = sharing_start(scheduler_get_tiers(u->uploads->scheduler),
-                            u->config, u->publication->files,
-                            u->publication->nfiles, u->result.is_try,
-                            u->request.replace, on_shared, u);
-    if (sharing != NULL) {
-        u->sharing = sharing;
+    tier_copy =
+        tier_copy_start(scheduler_get_tiers(u->uploads->scheduler), u->config,
+                        u->publication->files, u->publication->nfiles,
+                        u->result.is_try, u->request.replace, on_shared, u);
+    if (tier_copy != NULL) {
+        u->tier_copy = tier_copy;
     }
 }
 
@@ -276,7 +276,7 @@ static void on_published(void *arg, bool late)
         return;
     }
     if (u->shared) {
-        sharing_settle(p->files, p->nfiles);
+        tier_copy_settle(p->files, p->nfiles);
     }
     drop_all(u);
 }
@@ -380,7 +380,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->uploads = uploads;
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
-    u->shares = sharing_is_wanted(u->config);
+    u->shares = tier_copy_is_wanted(u->config);
     u->in = u->got = -1;
     unpacking_init(&u->unpacking, u->config->uploads.max_size);
     LIST_INSERT_HEAD(&uploads->running, u, entry);
@@ -435,7 +435,7 @@ void uploads_take(struct uploads *uploads,
     }
     if (request->nchunks > 0) {
         assembly_join(u);
-    } else if (!u->request.is_symbfile || joining_check(u)) {
+    } else if (!u->request.is_symbfile || part_join_check(u)) {
         unpacking_start(u);
     }
 }
@@ -493,7 +493,7 @@ void uploads_stop(struct uploads *uploads)
     while ((u = LIST_FIRST(&uploads->running)) != NULL) {
         upload_refuse(u, 503, "the helper stops");
     }
-    bundle_noting_stop(uploads);
+    bundle_listing_stop(uploads);
 }
 
 void uploads_free(struct uploads *uploads)

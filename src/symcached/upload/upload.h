@@ -101,14 +101,14 @@ bool uploads_are_taken(const struct uploads *uploads);
 struct assemblies *uploads_assemblies(const struct uploads *uploads);
 
 /* failure: a sentence, or NULL. */
-typedef void (*bundle_noted_fn)(void *arg, const char *failure);
+typedef void (*bundle_listed_fn)(void *arg, const char *failure);
 
 /* Another machine has a bundle of this list (base/artifact_list.h): stores
  * drop what they know of it.  done is called once, perhaps from inside this
  * function.
  */
 void uploads_list_changed(struct uploads *uploads, const char *list,
-                          bool is_try, bundle_noted_fn done, void *arg);
+                          bool is_try, bundle_listed_fn done, void *arg);
 
 /* Unix time after which a file that is there is of no use; 0 = never. */
 time_t upload_expires(const char *path);

@@ -29,9 +29,9 @@ struct upload {
     struct task *task;
     bool shares; /* files go into the tier before they have their names, */
     bool shared; /* and are there */
-    struct sharing *sharing;
+    struct tier_copy *tier_copy;
     struct invalidation *invalidation;
-    struct telling *telling;
+    struct peer_notification *notification;
     char part[SYMCACHE_NAME_MAX + 1]; /* file of a part; "" where it is the
                                          whole one */
     struct task *join;
@@ -60,7 +60,7 @@ struct uploads {
     struct removals *removals;
     struct cleaner *cleaner;
     struct assemblies *assemblies;
-    LIST_HEAD(, bundle_noting) told; /* by other machines */
+    LIST_HEAD(, bundle_listing) told; /* by other machines */
 };
 
 /* Step 2: gives the files their names; or with "shares" only looks whether they

@@ -9,15 +9,16 @@
  *    "continueUntilFunctionEnd": true}
  *
  * Of names and ids those that lead to the program are enough.  A worker
- * disassembles (disassembly/work.h).  Refusals are {"error": "..."}, with
- * status 200 where the request is right and there is no such code.
+ * disassembles (disassembly/worker_protocol.h).  Refusals are {"error":
+ * "..."}, with status 200 where the request is right and there is no such
+ * code.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "disassembly/disassembly.h"
-#include "files.h"
+#include "file_request.h"
 #include "proto/hints.h"
 #include "symbolicated/api/build_id.h"
 #include "symbolicated/api/protocols.h"

@@ -70,16 +70,16 @@ static bool want(const struct symbolicator_call *call,
                  const symcache_key_t *key, const struct symc_string *name)
 {
     const struct symbolicator_request *request = &call->request;
-    char names[OWN_NAMES_SIZE] = "";
+    char names[CLIENT_NAMES_SIZE] = "";
     uint32_t asked;
 
-    if (call->own_sources != NULL) {
-        asked = own_list_asks(call->own_sources, request,
-                              &request->modules[module], key, names);
+    if (call->client_sources != NULL) {
+        asked = client_list_asks(call->client_sources, request,
+                                 &request->modules[module], key, names);
         if (asked == 0) {
             return false;
         }
-        call->results[module].own_asked |= asked;
+        call->results[module].client_asked |= asked;
     }
     wanted->key = *key;
     wanted->name = name->data;
@@ -343,7 +343,7 @@ static void release(struct api_call *api)
         explicit_bzero(call->tenant.data, call->tenant.size);
     }
     free(call->tenant.data);
-    free(call->own_sources);
+    free(call->client_sources);
     free(call->wanted);
     free(call->imaged);
     free(call->sourced);
@@ -363,19 +363,19 @@ static bool does_tell(const struct symbolicator_call *call)
 }
 
 /* Reads the client's own sources.  Returns 0, or -1 without memory. */
-static int read_own_sources(struct symbolicator_call *call)
+static int read_client_sources(struct symbolicator_call *call)
 {
     const struct symbolicator_request *request = &call->request;
 
     if (!symbolicator_has_own(call->config, request)) {
         return 0;
     }
-    call->own_sources = own_list_read(request);
-    if (call->own_sources == NULL) {
+    call->client_sources = client_list_read(request);
+    if (call->client_sources == NULL) {
         return -1;
     }
-    call->request.own = call->own_sources;
-    own_list_write(&call->tenant, call->own_sources, request);
+    call->request.own = call->client_sources;
+    client_list_write(&call->tenant, call->client_sources, request);
     if (call->tenant.has_failed) {
         return -1;
     }
@@ -440,14 +440,15 @@ int symbolicator_call_want(struct symbolicator_call *call)
     call->api.first.modules =
         calloc(files + 1, sizeof(call->api.first.modules[0]));
     if (call->results == NULL || call->wanted == NULL ||
-        call->api.first.modules == NULL || read_own_sources(call) != 0) {
+        call->api.first.modules == NULL || read_client_sources(call) != 0) {
         return -1;
     }
     sources = symbolicator_source_list(call->config, request);
     /* then the client wants nothing to be looked for */
-    call->has_none = sources != 0 && (request->json.values[sources].size == 0 ||
-                                (call->own_sources != NULL &&
-                                 call->tenant.size == 0));
+    call->has_none =
+        sources != 0 &&
+        (request->json.values[sources].size == 0 ||
+         (call->client_sources != NULL && call->tenant.size == 0));
     call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
                                          : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {

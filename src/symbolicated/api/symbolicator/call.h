@@ -9,8 +9,8 @@
 
 #include "symbolicated/api/api.h"
 #include "symbolicated/api/request_limit.h"
-#include "completed.h"
-#include "own_sources.h"
+#include "native_answer.h"
+#include "client_sources.h"
 #include "source_links.h"
 
 /* A call may take so long, and is answered "timeout" then. */
@@ -26,7 +26,7 @@ struct symbolicator_call {
     bool wants_cfi; /* of the modules that are used, after their names */
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */
-    struct own_list *own_sources;        /* or NULL */
+    struct client_list *client_sources;  /* or NULL */
     size_t *wanted; /* which module of the request each of api.first is */
     struct api_round images; /* the second round, */
     size_t *imaged;          /* and which of the first each of it is */

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "module.h"
-#include "own_sources.h"
+#include "client_sources.h"
 #include "source_links.h"
 #include "sources.h"
 
@@ -228,7 +228,7 @@ static char *print_location(const char *place)
     char *location;
 
     if ((place[0] != '/' && strstr(place, "://") != NULL) ||
-        strcmp(place, OWN_NO_PLACE) == 0) {
+        strcmp(place, CLIENT_NO_PLACE) == 0) {
         return strdup(place);
     }
     return asprintf(&location, "file://%s", place) < 0 ? NULL : location;
@@ -310,13 +310,13 @@ static struct candidate *known(struct candidates *all, struct candidate *c)
 static void translate(const struct symbolicator_request *request,
                       bool is_absent, char **source, char **place)
 {
-    uint32_t own = own_source_find(request, *source);
+    uint32_t own = client_source_find(request, *source);
     char *location;
 
     free(*source);
     *source = own != 0 ? text_of(&request->json, own, "id") : NULL;
     if (own != 0) {
-        location = own_source_location(request, own, *place, is_absent);
+        location = client_source_location(request, own, *place, is_absent);
         free(*place);
         *place = location;
     }
@@ -378,7 +378,7 @@ static bool may_have_code(const char *place)
             return false;
         }
     }
-    return strcmp(place, OWN_NO_PLACE) != 0;
+    return strcmp(place, CLIENT_NO_PLACE) != 0;
 }
 
 /* Has a source a place for source code, which debug files may have in them? */
@@ -407,11 +407,12 @@ static void add_listed(struct candidates *all, uint32_t list, bool for_code)
     for (i = list + 1; i < json->values[list].end;
          i = json->values[i].end, n++) {
         id = text_of(json, i, "id");
-        if (id == NULL || (for_code ? has_source_code(all, id)
-                                    : (all->result->own_asked >> n & 1) != 0)) {
+        if (id == NULL ||
+            (for_code ? has_source_code(all, id)
+                      : (all->result->client_asked >> n & 1) != 0)) {
             free(id);
         } else {
-            add(all, id, strdup(OWN_NO_PLACE));
+            add(all, id, strdup(CLIENT_NO_PLACE));
         }
     }
 }
@@ -435,7 +436,7 @@ static void add_empty(struct candidates *all)
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
             if (is_told(all, store, name) && !has_source_code(all, name)) {
-                add(all, strdup(name), strdup(OWN_NO_PLACE));
+                add(all, strdup(name), strdup(CLIENT_NO_PLACE));
             }
         }
     }
@@ -479,7 +480,7 @@ static void collect_sources(struct candidates *all,
     add_attempts(all, result->source_attempts);
     for (k = i; i < all->count; i++) {
         if (all->list[i].outcome == OUTCOME_NOTFOUND &&
-            strcmp(all->list[i].location, OWN_NO_PLACE) == 0) {
+            strcmp(all->list[i].location, CLIENT_NO_PLACE) == 0) {
             free(all->list[i].source); /* see add_empty() */
             free(all->list[i].location);
         } else {

@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
 #define SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
 
-#include "completed.h"
+#include "native_answer.h"
 
 /*
  * The status of a module that could not be had.  That is what became of it at

@@ -24,7 +24,7 @@ struct jvm_call {
     bool is_counted;
     struct symbolicator_request sources; /* those of the client; borrows JSON */
     struct json_writer tenant;           /* api.tenant */
-    struct own_list *own_sources;        /* or NULL */
+    struct client_list *client_sources;  /* or NULL */
     bool has_none;  /* nothing is looked for: the client named no source */
     size_t *wanted; /* which module of the request each of api.first is */
 };
@@ -132,24 +132,24 @@ static void release(struct api_call *api)
         explicit_bzero(call->tenant.data, call->tenant.size);
     }
     free(call->tenant.data);
-    free(call->own_sources);
+    free(call->client_sources);
     jvm_request_free(&call->request);
     free(call);
 }
 
 /* The client's own sources.  Returns 0, or -1 without memory. */
-static int read_own_sources(struct jvm_call *call)
+static int read_client_sources(struct jvm_call *call)
 {
     const struct json *json = &call->request.json;
 
     if (!symbolicator_has_own(call->config, &call->sources)) {
         return 0;
     }
-    call->own_sources = own_list_read(&call->sources);
-    if (call->own_sources == NULL) {
+    call->client_sources = client_list_read(&call->sources);
+    if (call->client_sources == NULL) {
         return -1;
     }
-    own_list_write(&call->tenant, call->own_sources, &call->sources);
+    client_list_write(&call->tenant, call->client_sources, &call->sources);
     if (call->tenant.has_failed) {
         return -1;
     }
@@ -187,7 +187,7 @@ static int want(struct jvm_call *call)
     first->modules = calloc(request->nmodules + 1, sizeof(*first->modules));
     call->wanted = calloc(request->nmodules + 1, sizeof(*call->wanted));
     if (first->modules == NULL || call->wanted == NULL ||
-        read_own_sources(call) != 0) {
+        read_client_sources(call) != 0) {
         return -1;
     }
     for (i = 0; i < request->nmodules && !call->has_none; i++) {

@@ -6,7 +6,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_MODULE_H
 #define SYMBOLICATED_API_SYMBOLICATOR_MODULE_H
 
-#include "completed.h"
+#include "native_answer.h"
 
 /* Writes the module with an index. */
 void symbolicator_module_write(struct json_writer *w,

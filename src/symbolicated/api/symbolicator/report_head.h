@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_REPORT_HEAD_H
 #define SYMBOLICATED_API_SYMBOLICATOR_REPORT_HEAD_H
 
-#include "completed.h"
+#include "native_answer.h"
 
 /* Writes its members; none, if the request is no crash report. */
 void report_head_write(struct json_writer *w,

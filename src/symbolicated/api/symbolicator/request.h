@@ -95,7 +95,7 @@ struct symbolicator_request {
     size_t nmodules;
     size_t nused;     /* of these */
     uint32_t sources; /* list */
-    const struct own_list *own; /* the same, as it was read; or NULL */
+    const struct client_list *own; /* the same, as it was read; or NULL */
     uint32_t report;  /* members of the answer to a crash report; or 0 */
     uint32_t left_out; /* of the same: a word; or 0 */
     char scope[SYMBOLICATOR_SCOPE_MAX + 1]; /* of the query, as sent */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "own_sources.h"
+#include "client_sources.h"
 
 /* Whether a string is the name of a source of some store. */
 static bool is_source(const struct symbolication_config *config,
@@ -65,7 +65,7 @@ int symbolicator_sources_check(const struct symbolication_config *config,
         return 422;
     }
     if (symbolicator_has_own(config, request)) {
-        return own_sources_check(request, error, error_size);
+        return client_sources_check(request, error, error_size);
     }
     json = &request->json;
     list = symbolicator_source_list(config, request);

@@ -20,7 +20,7 @@
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/percent.h"
-#include "symcached/source/via.h"
+#include "symcached/source/via_header.h"
 #include "proto/header.h"
 
 /* nginx refuses what is older by default */

@@ -1,0 +1,595 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A tenant whose configuration is refused does not start, so the rules here
+ * are those of the configuration, and stricter.
+ */
+#include "client_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/origin.h"
+#include "client_filter.h"
+#include "client_source.h"
+
+#define PATTERNS_MAX 64 /* of all sources; each is a cost for each module */
+#define HEADERS_MAX 32
+#define SECRET_SIZE 4096 /* bytes of a header, a key or a token */
+#define LOGIN_SIZE 2048
+#define URL_SIZE 4096
+#define NAME_SIZE 222 /* of a bucket */
+#define REGION_SIZE 64
+
+#define REGION_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+#define BUCKET_LETTERS REGION_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._"
+
+static const char *const source_types[] = {"http",   "s3",         "gcs",
+                                           "sentry", "filesystem", NULL};
+
+static const struct schema_member source_members[CLIENT_MEMBERS] = {
+    [CLIENT_TYPE] = {"type", SCHEMA_ENUMERATION, SCHEMA_REQUIRED,
+                     source_types},
+    [CLIENT_ID] = {"id", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [CLIENT_URL] = {"url", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_HEADERS] = {"headers", SCHEMA_MAP, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_BUCKET] = {"bucket", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_PREFIX] = {"prefix", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_REGION] = {"region", SCHEMA_ANY, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_PROVIDER] = {"aws_credentials_provider", SCHEMA_STRING,
+                         SCHEMA_OPTIONAL, NULL},
+    [CLIENT_ACCESS_KEY] = {"access_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_SECRET_KEY] = {"secret_key", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_CLIENT_EMAIL] = {"client_email", SCHEMA_STRING, SCHEMA_OPTIONAL,
+                             NULL},
+    [CLIENT_PRIVATE_KEY] = {"private_key", SCHEMA_STRING, SCHEMA_OPTIONAL,
+                            NULL},
+    [CLIENT_BEARER_TOKEN] = {"bearer_token", SCHEMA_STRING, SCHEMA_OPTIONAL,
+                             NULL},
+    [CLIENT_TOKEN] = {"token", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_COOKIES] = {"cookies", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_LAYOUT] = {"layout", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_FILTERS] = {"filters", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_IS_PUBLIC] = {"is_public", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_HAS_INDEX] = {"has_index", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    [CLIENT_INVALID_CERTS] = {"accept_invalid_certs", SCHEMA_BOOL,
+                              SCHEMA_OPTIONAL, NULL},
+};
+
+/* The layouts of Symbolicator, what they are called here, and what they have.
+ */
+static const char *const layout_types[] = {
+    "native",  "symstore",   "symstore_index2", "ssqp",
+    "unified", "debuginfod", "slashsymbols",    NULL};
+#define ALL_FILES ((1u << CLIENT_FILES) - 1)
+#define NO_TEXT (ALL_FILES & ~(1u << CLIENT_BREAKPAD))
+#define WITH_CODE_ID                                                          \
+    (NO_TEXT & ~(1u << CLIENT_PDB | 1u << CLIENT_PORTABLEPDB |                \
+                 1u << CLIENT_SOURCEBUNDLE))
+static const struct {
+    const char *name;
+    unsigned types;
+} layouts[] = {
+    {"native", ALL_FILES},
+    {"symstore", NO_TEXT},
+    {"two_tier", NO_TEXT},
+    {"ssqp", NO_TEXT},
+    {"unified", NO_TEXT},
+    {"debuginfod", 1u << CLIENT_ELF_DEBUG | 1u << CLIENT_ELF_CODE},
+    {"slashsymbols", WITH_CODE_ID},
+};
+
+static const char *const casings[] = {"default", "lowercase", "uppercase",
+                                      NULL};
+
+enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
+
+static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
+    [LAYOUT_TYPE] = {"type", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
+                     layout_types},
+    [LAYOUT_CASING] = {"casing", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, casings},
+};
+
+/* schema_fail() about a member. */
+static bool fail(struct schema_walk *walk, const char *name,
+                 const char *reason)
+{
+    schema_enter(walk, name, 0);
+    return schema_fail(walk, reason);
+}
+
+bool client_source_has(const struct json *json,
+                       const struct client_source *own,
+                       enum client_member member)
+{
+    uint32_t value = own->found[member];
+
+    return value != 0 && json->values[value].size > 0;
+}
+
+static bool has_control(const struct json *json, uint32_t value)
+{
+    const char *p = json_text(json, value), *end;
+
+    for (end = p + json->values[value].size; p < end; p++) {
+        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL, or the error.  "@/" begins the name of a file in the configuration, so
+ * it cannot begin a client's secret. */
+static const char *mistake_of_secret(const struct json *json, uint32_t value)
+{
+    size_t size = json->values[value].size;
+
+    if (size > SECRET_SIZE) {
+        return "is too long";
+    }
+    if (has_control(json, value)) {
+        return "has a control character";
+    }
+    return size >= 2 && memcmp(json_text(json, value), "@/", 2) == 0
+               ? "begins with @/"
+               : NULL;
+}
+
+static bool is_of(const struct json *json, uint32_t value, size_t max,
+                  const char *letters)
+{
+    const char *text = json_text(json, value);
+    size_t i, size = json->values[value].size;
+
+    for (i = 0; i < size; i++) {
+        if (text[i] == '\0' || strchr(letters, text[i]) == NULL) {
+            return false;
+        }
+    }
+    return size > 0 && size <= max;
+}
+
+/* layout -------------------------------------------------------------------
+ */
+
+/* schema_object() of a member, whose name is in the error. */
+static bool read_member(struct schema_walk *walk, const char *name,
+                        uint32_t value, const struct schema_member *members,
+                        size_t n, uint32_t *found)
+{
+    bool is_good;
+
+    schema_enter(walk, name, 0);
+    is_good = schema_object(walk, value, members, n, found);
+    schema_leave(walk);
+    return is_good;
+}
+
+static bool read_layout(struct schema_walk *walk, struct client_source *own)
+{
+    uint32_t found[LAYOUT_MEMBERS] = {0};
+    size_t i = 0;
+
+    if (own->found[CLIENT_LAYOUT] != 0 &&
+        !read_member(walk, "layout", own->found[CLIENT_LAYOUT], layout_members,
+                     LAYOUT_MEMBERS, found)) {
+        return false;
+    }
+    while (found[LAYOUT_TYPE] != 0 &&
+           !json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
+        i++;
+    }
+    own->layout = layouts[i].name;
+    own->filter.types &= layouts[i].types;
+    if (found[LAYOUT_CASING] != 0) {
+        own->casing = json_is(walk->json, found[LAYOUT_CASING], "lowercase")
+                          ? "lower"
+                      : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
+                          ? "upper"
+                          : "default";
+    }
+    return true;
+}
+
+/* places -------------------------------------------------------------------
+ */
+
+static bool has_origin(const char *scheme, size_t scheme_size,
+                       const char *host, size_t host_size)
+{
+    char origin[ORIGIN_MAX], *url = NULL;
+    bool has_one = asprintf(&url, "%.*s%.*s", (int)scheme_size, scheme,
+                            (int)host_size, host) >= 0 &&
+                   origin_print(origin, sizeof(origin), url) == 0;
+
+    free(url);
+    return has_one;
+}
+
+/* The part of a URL after "://", or NULL. */
+static const char *host_of(const char *text, size_t size)
+{
+    if (size > 7 && memcmp(text, "http://", 7) == 0) {
+        return text + 7;
+    }
+    return size > 8 && memcmp(text, "https://", 8) == 0 ? text + 8 : NULL;
+}
+
+/* Takes a URL to pieces.  Returns NULL, or what is wrong.  A query is refused:
+ * it may be a secret, and would be a part of each place that is told. */
+static const char *split_url(const struct json *json, uint32_t value,
+                             struct client_source *own)
+{
+    const char *text = json_text(json, value), *p, *at;
+    const char *host = host_of(text, json->values[value].size);
+    const char *end = text + json->values[value].size;
+    size_t len;
+
+    if (host == NULL) {
+        return "must begin with http:// or https://, and have a host";
+    }
+    for (p = host; p < end; p++) {
+        if ((unsigned char)*p <= ' ' || *p == 0x7F ||
+            memchr("?#\\", *p, 3) != NULL) {
+            return "has a query, a fragment, a blank, a control character or "
+                   "a \\";
+        }
+    }
+    len = (size_t)(end - host);
+    p = memchr(host, '/', len);
+    at = memrchr(host, '@', p != NULL ? (size_t)(p - host) : len);
+    if (at != NULL) {
+        own->login = host;
+        own->login_size = (size_t)(at - host);
+        host = at + 1;
+    }
+    if (host == end || *host == '/' || *host == ':') {
+        return "has no host";
+    }
+    while (end[-1] == '/') {
+        end--;
+    }
+    if (own->login_size > LOGIN_SIZE || json->values[value].size > URL_SIZE) {
+        return "is too long";
+    }
+    own->host = host;
+    own->host_size = (size_t)(end - host);
+    len = (size_t)(host_of(text, json->values[value].size) - text);
+    return has_origin(text, len, host, own->host_size) ? NULL : "is not a URL";
+}
+
+/* types of sources ---------------------------------------------------------
+ */
+
+/* Those of the connection, and those that symcached sends itself. */
+static bool is_reserved(const char *name, size_t size)
+{
+    static const char *const names[] = {"host",
+                                        "connection",
+                                        "content-length",
+                                        "transfer-encoding",
+                                        "te",
+                                        "trailer",
+                                        "upgrade",
+                                        "expect",
+                                        "range",
+                                        "if-range",
+                                        "keep-alive",
+                                        "accept-encoding",
+                                        "proxy-connection",
+                                        "proxy-authorization"};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == size &&
+            strncasecmp(names[i], name, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether headers before one have its name. */
+static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)
+{
+    size_t size = json->values[i].size;
+
+    for (; first < i; first = json->values[first + 1].end) {
+        if (json->values[first].size == size &&
+            strncasecmp(json_text(json, first), json_text(json, i), size) ==
+                0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *mistake_of_header(const struct json *json, uint32_t first,
+                                     uint32_t i)
+{
+    if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
+        return "is not the name of a header";
+    }
+    if (is_reserved(json_text(json, i), json->values[i].size)) {
+        return "has a header that is not allowed here";
+    }
+    if (is_repeated(json, first, i)) {
+        return "has a header twice";
+    }
+    return json->values[i + 1].type == JSON_STRING
+               ? mistake_of_secret(json, i + 1)
+               : "expected a string";
+}
+
+static bool read_headers(struct schema_walk *walk, uint32_t headers)
+{
+    const struct json *json = walk->json;
+    const char *mistake;
+    uint32_t i;
+    size_t n = 0;
+
+    if (headers == 0) {
+        return true;
+    }
+    for (i = headers + 1; i < json->values[headers].end;
+         i = json->values[i + 1].end) {
+        mistake = ++n > HEADERS_MAX ? "has too many"
+                                    : mistake_of_header(json, headers + 1, i);
+        if (mistake != NULL) {
+            return fail(walk, "headers", mistake);
+        }
+    }
+    return true;
+}
+
+static bool read_http(struct schema_walk *walk, struct client_source *own)
+{
+    const struct json *json = walk->json;
+    const char *mistake;
+
+    if (own->found[CLIENT_URL] == 0) {
+        return schema_fail(walk, "missing field `url`");
+    }
+    mistake = split_url(json, own->found[CLIENT_URL], own);
+    if (mistake != NULL) {
+        return fail(walk, "url", mistake);
+    }
+    /* Symbolicator's base ends with it, and ours is above it */
+    if (strcmp(own->layout, "debuginfod") == 0) {
+        if (own->host_size < 9 ||
+            memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
+            return fail(walk, "url",
+                        "must end with /buildid in the layout debuginfod");
+        }
+        own->host_size -= 8;
+    }
+    return read_headers(walk, own->found[CLIENT_HEADERS]);
+}
+
+/* The members that both types of buckets have. */
+static bool read_bucket(struct schema_walk *walk, struct client_source *own)
+{
+    static const struct {
+        enum client_member member;
+        const char *name;
+    } secrets[] = {
+        {CLIENT_ACCESS_KEY, "access_key"},
+        {CLIENT_SECRET_KEY, "secret_key"},
+        {CLIENT_CLIENT_EMAIL, "client_email"},
+        {CLIENT_BEARER_TOKEN, "bearer_token"},
+    };
+    const struct json *json = walk->json;
+    const char *mistake;
+    size_t i;
+
+    if (own->found[CLIENT_BUCKET] == 0) {
+        return schema_fail(walk, "missing field `bucket`");
+    }
+    if (!is_of(json, own->found[CLIENT_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
+        *json_text(json, own->found[CLIENT_BUCKET]) == '.') {
+        return fail(walk, "bucket", "is not the name of a bucket");
+    }
+    if (client_source_has(json, own, CLIENT_PREFIX) &&
+        (has_control(json, own->found[CLIENT_PREFIX]) ||
+         json->values[own->found[CLIENT_PREFIX]].size > 1024)) {
+        return fail(walk, "prefix", "is not a part of a name");
+    }
+    for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+        mistake = client_source_has(json, own, secrets[i].member)
+                      ? mistake_of_secret(json, own->found[secrets[i].member])
+                      : NULL;
+        if (mistake != NULL) {
+            return fail(walk, secrets[i].name, mistake);
+        }
+    }
+    if (strcmp(own->layout, "debuginfod") == 0) {
+        schema_enter(walk, "layout", 0);
+        return fail(walk, "type", "debuginfod is not looked for in buckets");
+    }
+    return true;
+}
+
+/* A name, or a name and the URL of a server that is not Amazon's. */
+static bool read_region(struct schema_walk *walk, struct client_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t value = own->found[CLIENT_REGION];
+    const char *mistake;
+
+    if (value == 0) {
+        return schema_fail(walk, "missing field `region`");
+    }
+    if (json->values[value].type == JSON_ARRAY) {
+        if (json->values[value].size != 2 ||
+            json->values[value + 2].type != JSON_STRING) {
+            return fail(walk, "region", "expected a name and a URL");
+        }
+        own->endpoint = value + 2;
+        value++;
+        mistake = split_url(json, own->endpoint, own);
+        if (mistake == NULL && own->login != NULL) {
+            mistake = "has a user name";
+        }
+        if (mistake != NULL) {
+            return fail(walk, "region", mistake);
+        }
+    }
+    own->region = value;
+    return (json->values[value].type == JSON_STRING &&
+            is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
+           fail(walk, "region", "is not the name of a region");
+}
+
+static bool read_s3(struct schema_walk *walk, struct client_source *own)
+{
+    const struct json *json = walk->json;
+
+    if (own->found[CLIENT_PROVIDER] != 0 &&
+        !json_is(json, own->found[CLIENT_PROVIDER], "static")) {
+        /* they would be this machine's */
+        return fail(walk, "aws_credentials_provider",
+                    "only static is allowed here");
+    }
+    if (!read_bucket(walk, own) || !read_region(walk, own)) {
+        return false;
+    }
+    if (client_source_has(json, own, CLIENT_ACCESS_KEY) !=
+        client_source_has(json, own, CLIENT_SECRET_KEY)) {
+        return schema_fail(walk, "`access_key` and `secret_key` go together");
+    }
+    return !client_source_has(json, own, CLIENT_ACCESS_KEY) ||
+           memchr(json_text(json, own->found[CLIENT_ACCESS_KEY]), ':',
+                  json->values[own->found[CLIENT_ACCESS_KEY]].size) == NULL ||
+           fail(walk, "access_key", "has a colon");
+}
+
+/* Google's private keys come with line ends, or with "\n" in their place. */
+static bool read_gcs(struct schema_walk *walk, struct client_source *own)
+{
+    const struct json *json = walk->json;
+
+    if (!read_bucket(walk, own)) {
+        return false;
+    }
+    if (client_source_has(json, own, CLIENT_PRIVATE_KEY) !=
+        client_source_has(json, own, CLIENT_CLIENT_EMAIL)) {
+        return schema_fail(walk,
+                           "`client_email` and `private_key` go together");
+    }
+    return !client_source_has(json, own, CLIENT_PRIVATE_KEY) ||
+           json->values[own->found[CLIENT_PRIVATE_KEY]].size <= SECRET_SIZE ||
+           fail(walk, "private_key", "is too long");
+}
+
+/* Sentry's own; it has neither layout nor filters. */
+static bool read_sentry(struct schema_walk *walk, struct client_source *own)
+{
+    const struct json *json = walk->json;
+    enum client_member member =
+        own->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
+    const char *mistake;
+
+    own->is_sentry = true;
+    own->layout = "unified"; /* where all types of files have a place */
+    own->casing = "default";
+    own->filter = (struct client_filter){.types = ALL_FILES};
+    if (own->found[CLIENT_URL] == 0) {
+        return schema_fail(walk, "missing field `url`");
+    }
+    if (own->found[member] == 0) {
+        return schema_fail(walk, "missing field `token` or `cookies`");
+    }
+    mistake = split_url(json, own->found[CLIENT_URL], own);
+    if (mistake == NULL && own->login != NULL) {
+        mistake = "has a user name";
+    }
+    if (mistake != NULL) {
+        return fail(walk, "url", mistake);
+    }
+    mistake = mistake_of_secret(json, own->found[member]);
+    return mistake == NULL ||
+           fail(walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);
+}
+
+static bool is_true(const struct json *json, uint32_t value)
+{
+    return value != 0 && json->values[value].type == JSON_TRUE;
+}
+
+bool client_source_is_public(const struct json *json,
+                             const struct client_source *own)
+{
+    return !own->is_sentry && is_true(json, own->found[CLIENT_IS_PUBLIC]);
+}
+
+bool client_source_read(struct schema_walk *walk, uint32_t value,
+                        struct client_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t type;
+
+    memset(own, 0, sizeof(*own));
+    own->casing = "default";
+    if (!schema_object(walk, value, source_members, CLIENT_MEMBERS,
+                       own->found)) {
+        return false;
+    }
+    if (json_is(json, own->found[CLIENT_TYPE], "sentry")) {
+        return read_sentry(walk, own);
+    }
+    if (!client_filter_read(walk, own->found[CLIENT_FILTERS], &own->filter) ||
+        !read_layout(walk, own)) {
+        return false;
+    }
+    if (is_true(json, own->found[CLIENT_INVALID_CERTS])) {
+        return fail(walk, "accept_invalid_certs",
+                    "certificates are always verified here");
+    }
+    type = own->found[CLIENT_TYPE];
+    if (json_is(json, type, "http")) {
+        return read_http(walk, own);
+    }
+    if (json_is(json, type, "s3")) {
+        return read_s3(walk, own);
+    }
+    return json_is(json, type, "gcs")
+               ? read_gcs(walk, own)
+               : fail(walk, "type",
+                      "only http, s3, gcs and sentry are allowed here");
+}
+
+int client_sources_check(const struct symbolicator_request *request,
+                         char *error, size_t error_size)
+{
+    const struct json *json = &request->json;
+    struct schema_walk walk = {
+        .json = json, .error = error, .error_size = error_size};
+    struct client_source own;
+    uint32_t i;
+    size_t n = 0, patterns = 0;
+
+    schema_enter(&walk, "sources", 0);
+    for (i = request->sources + 1; i < json->values[request->sources].end;
+         i = json->values[i].end) {
+        schema_enter(&walk, NULL, n++);
+        if (n > CLIENT_MAX) {
+            schema_fail(&walk, "too many sources");
+            return 422;
+        }
+        if (!client_source_read(&walk, i, &own)) {
+            return 422;
+        }
+        patterns += own.filter.patterns == 0
+                        ? 0
+                        : json->values[own.filter.patterns].size;
+        if (patterns > PATTERNS_MAX) {
+            schema_fail(&walk, "too many path_patterns with those before");
+            return 422;
+        }
+        schema_leave(&walk);
+    }
+    return 0;
+}

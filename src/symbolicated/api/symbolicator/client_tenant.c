@@ -1,0 +1,449 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "client_sources.h"
+
+#include <nettle/base64.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "client_filter.h"
+#include "proto/hints.h"
+#include "client_source.h"
+
+/* The limit for the path_patterns of a request, over all its modules: some
+ * tens of milliseconds, during which the thread answers no other request. */
+#define PATTERN_STEPS ((size_t)1 << 24)
+
+static void write_member(struct json_writer *w, const char *name,
+                         const struct json *json, uint32_t value)
+{
+    json_write_key(w, name);
+    json_write_string(w, json_text(json, value), json->values[value].size);
+}
+
+static void write_url(struct json_writer *w, const char *name,
+                      const struct json *json, uint32_t value,
+                      const struct client_source *own)
+{
+    const char *text = json_text(json, value);
+    size_t scheme = (size_t)(strstr(text, "://") + 3 - text);
+    char *url = NULL;
+
+    if (asprintf(&url, "%.*s%.*s", (int)scheme, text, (int)own->host_size,
+                 own->host) < 0) {
+        w->has_failed = true;
+        return;
+    }
+    json_write_key(w, name);
+    json_write_text(w, url);
+    free(url);
+}
+
+/* Decodes text in place; returns its size then. */
+static size_t decode(char *text, size_t size)
+{
+    char *from, *to = text, *end = text + size;
+    int high, low;
+
+    for (from = text; from < end; from++) {
+        high = *from == '%' && end - from > 2 ? schema_digit(from[1]) : -1;
+        low = high != -1 ? schema_digit(from[2]) : -1;
+        if (low != -1) {
+            *to++ = (char)(high << 4 | low);
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    return (size_t)(to - text);
+}
+
+/* A user name and a password in a URL are sent as HTTP clients do. */
+static void write_login(struct json_writer *w, const struct client_source *own)
+{
+    char *login = strndup(own->login, own->login_size);
+    char *base64 = malloc(BASE64_ENCODE_RAW_LENGTH(own->login_size + 1) + 1);
+    size_t size;
+    char *line = NULL;
+
+    if (login != NULL && base64 != NULL) {
+        size = decode(login, own->login_size);
+        if (memchr(login, ':', size) == NULL) {
+            login[size++] = ':'; /* where the NUL was */
+        }
+        base64_encode_raw(base64, size, (uint8_t *)login);
+        base64[BASE64_ENCODE_RAW_LENGTH(size)] = '\0';
+    }
+    if (login == NULL || base64 == NULL ||
+        asprintf(&line, "Basic %s", base64) < 0) {
+        w->has_failed = true;
+    } else {
+        json_write_key(w, "authorization");
+        json_write_text(w, line);
+    }
+    free(line);
+    free(base64);
+    free(login);
+}
+
+static void write_headers(struct json_writer *w, const struct json *json,
+                          const struct client_source *own)
+{
+    uint32_t headers = own->found[CLIENT_HEADERS], i;
+    bool has_own = false;
+
+    json_write_key(w, "headers");
+    json_write_open(w, '{');
+    for (i = headers + 1; headers != 0 && i < json->values[headers].end;
+         i = json->values[i + 1].end) {
+        has_own = has_own ||
+                  (json->values[i].size == 13 &&
+                   strncasecmp(json_text(json, i), "authorization", 13) == 0);
+        if (json->values[i + 1].size > 0) {
+            json_write_name(w, json_text(json, i), json->values[i].size);
+            json_write_string(w, json_text(json, i + 1),
+                              json->values[i + 1].size);
+        }
+    }
+    if (own->login != NULL && !has_own) {
+        write_login(w, own);
+    }
+    json_write_close(w, '}');
+}
+
+/* Writes a key in one line, "\n" in place of line ends. */
+static void write_key(struct json_writer *w, const struct json *json,
+                      uint32_t value)
+{
+    const char *text = json_text(json, value);
+    size_t i, n = 0, size = json->values[value].size;
+    char *line = malloc(2 * size + 1);
+
+    if (line == NULL) {
+        w->has_failed = true;
+        return;
+    }
+    for (i = 0; i < size; i++) {
+        if (text[i] == '\n') {
+            line[n++] = '\\';
+            line[n++] = 'n';
+        } else if (text[i] != '\r') {
+            line[n++] = text[i];
+        }
+    }
+    json_write_key(w, "private_key");
+    json_write_string(w, line, n);
+    explicit_bzero(line, n);
+    free(line);
+}
+
+static void write_place(struct json_writer *w, const struct json *json,
+                        const struct client_source *own)
+{
+    static const struct {
+        enum client_member member;
+        const char *name;
+    } texts[] = {
+        {CLIENT_BUCKET, "bucket"},
+        {CLIENT_PREFIX, "prefix"},
+        {CLIENT_ACCESS_KEY, "access_key"},
+        {CLIENT_SECRET_KEY, "secret_key"},
+        {CLIENT_CLIENT_EMAIL, "client_email"},
+        {CLIENT_BEARER_TOKEN, "token"},
+    };
+    size_t i;
+
+    if (own->is_sentry) {
+        enum client_member member =
+            own->found[CLIENT_TOKEN] != 0 ? CLIENT_TOKEN : CLIENT_COOKIES;
+
+        write_member(w, "url", json, own->found[CLIENT_URL]);
+        write_member(w, member == CLIENT_TOKEN ? "token" : "cookies", json,
+                     own->found[member]);
+        return;
+    }
+    if (json_is(json, own->found[CLIENT_TYPE], "http")) {
+        write_url(w, "url", json, own->found[CLIENT_URL], own);
+        write_headers(w, json, own);
+        return;
+    }
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (client_source_has(json, own, texts[i].member)) {
+            write_member(w, texts[i].name, json, own->found[texts[i].member]);
+        }
+    }
+    if (own->region != 0) {
+        write_member(w, "region", json, own->region);
+    }
+    if (own->endpoint != 0) {
+        write_url(w, "endpoint", json, own->endpoint, own);
+    }
+    if (client_source_has(json, own, CLIENT_PRIVATE_KEY)) {
+        write_key(w, json, own->found[CLIENT_PRIVATE_KEY]);
+    }
+}
+
+/* The name of a part of a source in its store. */
+static void print_name(char *name, size_t size,
+                       const struct client_source *own, enum client_part part)
+{
+    snprintf(name, size, "%s%s", own->name,
+             part == CLIENT_PART_TEXT ? "-sym" : "");
+}
+
+static void add_to_digest(struct sha256_ctx *digest, const char *text,
+                          size_t size)
+{
+    sha256_update(digest, size, (const uint8_t *)text);
+    sha256_update(digest, 1, (const uint8_t *)"");
+}
+
+/* The beginning of a digest of the place of a source, without its secrets. */
+static uint32_t place_digest(const struct json *json,
+                             const struct client_source *own)
+{
+    const uint32_t members[] = {
+        own->found[CLIENT_TYPE], own->found[CLIENT_BUCKET],
+        own->found[CLIENT_PREFIX], own->region, own->endpoint};
+    struct sha256_ctx digest;
+    uint8_t sum[4];
+    uint32_t value;
+    size_t i;
+
+    sha256_init(&digest);
+    for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        value = members[i];
+        add_to_digest(&digest, value != 0 ? json_text(json, value) : "",
+                      value != 0 ? json->values[value].size : 0);
+    }
+    add_to_digest(&digest, own->host != NULL ? own->host : "", own->host_size);
+    add_to_digest(&digest, own->layout, strlen(own->layout));
+    add_to_digest(&digest, own->casing, strlen(own->casing));
+    sha256_digest(&digest, sizeof(sum), sum);
+    memcpy(&value, sum, sizeof(value));
+    return value;
+}
+
+/* Names the last source of a list.  A public source has a store of its own, so
+ * its name must be the same in every client's list, whatever its place there;
+ * "x" and a number tell sources with the same location apart. */
+static void name_last(const struct json *json, struct client_list *list)
+{
+    struct client_source *own = &list->sources[list->count - 1];
+    size_t i, n = 0;
+    char name[CLIENT_NAME_SIZE];
+
+    if (!own->is_public) {
+        snprintf(own->name, sizeof(own->name), "s%u",
+                 (unsigned)(list->count - 1));
+        return;
+    }
+    snprintf(name, sizeof(name), "p%08x", place_digest(json, own));
+    for (i = 0; i + 1 < list->count; i++) {
+        n += list->sources[i].is_public &&
+             strncmp(list->sources[i].name, name, strlen(name)) == 0;
+    }
+    snprintf(own->name, sizeof(own->name), n > 0 ? "%.9sx%zu" : "%.9s", name,
+             n);
+}
+
+static bool has_part(const struct client_source *own, enum client_part part)
+{
+    unsigned text = own->filter.types & 1u << CLIENT_BREAKPAD;
+
+    if (own->is_sentry) {
+        return part == CLIENT_PART_FILES;
+    }
+    return part == CLIENT_PART_TEXT ? text != 0 : own->filter.types != text;
+}
+
+static void write_part(struct json_writer *w, const struct json *json,
+                       const struct client_source *own, enum client_part part)
+{
+    char name[32];
+
+    print_name(name, sizeof(name), own, part);
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, name);
+    if (own->is_public) {
+        json_write_key(w, "public");
+        json_write_bool(w, true);
+    }
+    write_member(w, "type", json, own->found[CLIENT_TYPE]);
+    if (!own->is_sentry) {
+        json_write_key(w, "layout");
+        json_write_text(w,
+                        part == CLIENT_PART_TEXT ? "breakpad" : own->layout);
+        json_write_key(w, "casing");
+        json_write_text(w, own->casing);
+    }
+    write_place(w, json, own);
+    json_write_close(w, '}');
+}
+
+struct client_list *
+client_list_read(const struct symbolicator_request *request)
+{
+    const struct json *json = &request->json;
+    char error[64];
+    struct schema_walk walk = {
+        .json = json, .error = error, .error_size = sizeof(error)};
+    struct client_list *list = calloc(1, sizeof(*list));
+    struct client_source *own;
+    uint32_t i;
+
+    if (list == NULL) {
+        return NULL;
+    }
+    list->steps = PATTERN_STEPS;
+    for (i = request->sources + 1;
+         i < json->values[request->sources].end && list->count < CLIENT_MAX;
+         i = json->values[i].end) {
+        if (client_source_read(&walk, i, &list->sources[list->count])) {
+            own = &list->sources[list->count++];
+            own->value = i;
+            own->is_public = client_source_is_public(json, own);
+            name_last(json, list);
+        }
+    }
+    return list;
+}
+
+void client_list_write(struct json_writer *w, const struct client_list *list,
+                       const struct symbolicator_request *request)
+{
+    size_t i, written = 0;
+    enum client_part part;
+
+    json_write_open(w, '{');
+    json_write_key(w, "scope");
+    json_write_text(w, request->scope);
+    json_write_key(w, "sources");
+    json_write_open(w, '[');
+    for (i = 0; i < list->count; i++) {
+        for (part = 0; part < CLIENT_PARTS; part++) {
+            if (has_part(&list->sources[i], part)) {
+                write_part(w, &request->json, &list->sources[i], part);
+                written++;
+            }
+        }
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    if (written == 0) {
+        json_write_reset(w);
+    }
+}
+
+uint32_t client_list_asks(struct client_list *list,
+                          const struct symbolicator_request *request,
+                          const struct symbolicator_module *module,
+                          const symcache_key_t *key,
+                          char names[CLIENT_NAMES_SIZE])
+{
+    char name[32];
+    bool are_all = true;
+    size_t i, n = 0;
+    unsigned wish;
+    uint32_t asked = 0;
+    enum client_part part;
+
+    names[0] = '\0';
+    for (i = 0; i < list->count; i++) {
+        for (part = 0; part < CLIENT_PARTS; part++) {
+            if (!has_part(&list->sources[i], part)) {
+                continue;
+            }
+            wish = client_filter_asks(request, module, key, &list->sources[i],
+                                      part, &list->steps);
+            are_all = are_all && (wish & CLIENT_ALL) != 0;
+            if (wish == 0) {
+                continue;
+            }
+            print_name(name, sizeof(name), &list->sources[i], part);
+            n += (size_t)snprintf(
+                names + n, CLIENT_NAMES_SIZE - n, "%s%s%s%s%s%s%s",
+                n > 0 ? "," : "", name, wish & CLIENT_ALL ? "" : ":",
+                (wish & (CLIENT_ALL | CLIENT_DEBUG_FILES)) ==
+                        CLIENT_DEBUG_FILES
+                    ? "d"
+                    : "",
+                (wish & (CLIENT_ALL | CLIENT_KEY)) == CLIENT_KEY ? "k" : "",
+                (wish & (CLIENT_ALL | CLIENT_BUNDLES)) == CLIENT_BUNDLES ? "s"
+                                                                         : "",
+                (wish & (CLIENT_ALL | CLIENT_PROGRAMS)) == CLIENT_PROGRAMS
+                    ? "p"
+                    : "");
+            asked |= (uint32_t)1 << i;
+        }
+    }
+    if (are_all || n > SYMCACHE_HINT_MAX) {
+        names[0] = '\0';
+    }
+    return asked;
+}
+
+/* candidates ---------------------------------------------------------------
+ */
+
+uint32_t client_source_find(const struct symbolicator_request *request,
+                            const char *name)
+{
+    const struct client_list *list = request->own;
+    size_t i, size;
+
+    for (i = 0; list != NULL && i < list->count; i++) {
+        size = strlen(list->sources[i].name);
+        if (strncmp(list->sources[i].name, name, size) == 0 &&
+            (name[size] == '\0' || name[size] == '-')) {
+            return list->sources[i].value;
+        }
+    }
+    return 0;
+}
+
+char *client_source_location(const struct symbolicator_request *request,
+                             uint32_t source, const char *place,
+                             bool is_absent)
+{
+    const struct json *json = &request->json;
+    uint32_t type = json_member(json, source, "type");
+    uint32_t url = json_member(json, source, "url");
+    uint32_t bucket = json_member(json, source, "bucket");
+    const char *host = strstr(place, "://"), *key, *text;
+    char *location = NULL;
+    size_t size;
+
+    /* the list, the whole of a source that has no place for the file, or what
+     * a tenant has downloaded, whose path is no business of clients */
+    if ((type != 0 && json_is(json, type, "sentry") &&
+         strncmp(place, "sentry://", 9) != 0) ||
+        place[0] == '/' ||
+        (is_absent && url != 0 &&
+         strncmp(place, json_text(json, url), strlen(place)) == 0)) {
+        return strdup(CLIENT_NO_PLACE);
+    }
+    if (type == 0 || bucket == 0 || json_is(json, type, "http") ||
+        host == NULL || (key = strchr(host + 3, '/')) == NULL) {
+        return strdup(place);
+    }
+    text = json_text(json, bucket);
+    size = json->values[bucket].size;
+    /* the bucket is a folder, or a part of the host's name */
+    if (strncmp(key + 1, text, size) == 0 && key[1 + size] == '/' &&
+        strncmp(host + 3, text, size) != 0) {
+        key += 1 + size;
+    }
+    if (asprintf(&location, "%s://%.*s%s",
+                 json_is(json, type, "s3") ? "s3" : "gs", (int)size, text,
+                 key) < 0) {
+        return NULL;
+    }
+    location[decode(location, strlen(location))] = '\0';
+    return location;
+}

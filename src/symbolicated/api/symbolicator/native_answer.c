@@ -1,0 +1,693 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "native_answer.h"
+
+#include <string.h>
+
+#include "base/thread.h"
+#include "symbolicated/api/fragments.h"
+#include "frame_source.h"
+#include "module.h"
+#include "report_head.h"
+
+#define METHOD_DEF 0x06 /* the first byte of a method's token */
+#define BLOCK 32        /* frames that are looked up before they are written */
+
+enum frame_status {
+    FRAME_SYMBOLICATED,
+    FRAME_MISSING_SYMBOL,
+    FRAME_UNKNOWN_IMAGE,
+    FRAME_MISSING,
+    FRAME_MALFORMED
+};
+
+static const char *const frame_statuses[] = {
+    [FRAME_SYMBOLICATED] = "symbolicated",
+    [FRAME_MISSING_SYMBOL] = "missing_symbol",
+    [FRAME_UNKNOWN_IMAGE] = "unknown_image",
+    [FRAME_MISSING] = "missing",
+    [FRAME_MALFORMED] = "malformed",
+};
+
+struct answer {
+    const struct symbolication_config *config;
+    const struct symbolicator_request *request;
+    const struct symbolicator_result *results;
+    struct source_links *links;
+    struct json_writer *w;
+    struct source_path path;
+    struct fragments files;     /* filename, abs_path */
+    struct fragments functions; /* symbol, function */
+    struct fragments packages;  /* by the index of the module */
+    size_t begin_at;            /* the members of the frame that is written, */
+    size_t begin_size;          /* which all its functions share */
+    struct chain chain;
+    struct frame_source source; /* of the function that is written */
+    char room[DEMANGLE_ROOM];
+};
+
+/* A frame and what it has become. */
+struct found {
+    const struct symbolicator_frame *frame;
+    size_t index; /* in its stack, callee first */
+    enum frame_status status;
+    const struct symc_reader *reader; /* NULL: a frame of .NET */
+    uint64_t image_addr;
+    uint64_t address;             /* that was looked up, with image_addr */
+    uint32_t location;            /* of the SymCache */
+    struct ppdbcache_place place; /* of a frame of .NET */
+    uint32_t members[FRAME_MEMBERS];
+};
+
+/* A member that goes back as it came, if it was there. */
+static void pass(struct answer *a, const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(a->w, name);
+        json_write_value(a->w, &a->request->json, value);
+    }
+}
+
+static void pass_hex(struct answer *a, const char *name, uint32_t value)
+{
+    uint64_t number;
+
+    if (value != 0 && schema_hex(&a->request->json, value, &number)) {
+        json_write_key(a->w, name);
+        json_write_hex(a->w, number);
+    }
+}
+
+static bool find_ip(const struct answer *a,
+                    const struct symbolicator_stack *stack, uint32_t arch,
+                    uint64_t *ip)
+{
+    uint32_t i;
+    bool is_known;
+    const char *name;
+    const struct json *json;
+
+    json = &a->request->json;
+    name = call_site_ip_register(arch);
+    if (name == NULL || stack->registers == 0) {
+        return false;
+    }
+    is_known = false;
+    for (i = stack->registers + 1; i < json->values[stack->registers].end;
+         i = json->values[i + 1].end) {
+        is_known = (json_is(json, i, name) && schema_hex(json, i + 1, ip)) ||
+                   is_known;
+    }
+    return is_known;
+}
+
+static uint32_t arch_of(const struct symc_reader *reader)
+{
+    return symc_load(reader->data + SYMC_AT_ARCH);
+}
+
+/*
+ * Where the frame's address is looked up.  Returns false when nothing can be
+ * there.
+ */
+static bool find_address(const struct answer *a,
+                         const struct symbolicator_stack *stack,
+                         struct found *found)
+{
+    uint32_t arch;
+    struct call_site site = {0};
+
+    arch = arch_of(found->reader);
+    site.address = found->frame->address;
+    if (found->frame->rel != SYMBOLICATOR_NONE) {
+        site.address += found->image_addr;
+    } else if (found->image_addr == 0) {
+        return false; /* such a module has no absolute addresses */
+    }
+    site.index = found->index;
+    site.wish = found->frame->wish;
+    site.has_wishes = stack->has_wishes;
+    site.signal = a->request->signal;
+    site.has_ip = site.index == 0 && site.signal != 0 &&
+                  find_ip(a, stack, arch, &site.ip);
+    found->address =
+        found->image_addr == 0 ? site.address : call_site_address(&site, arch);
+    return found->address >= found->image_addr;
+}
+
+/* Looks a frame of .NET up: its function_id is the method's row, its address
+ * an IL offset, of both of which 32 bits count. */
+static bool find_place(const struct answer *a,
+                       const struct ppdbcache_reader *ppdb,
+                       struct found *found)
+{
+    uint64_t id;
+    uint32_t method, member = found->members[FRAME_FUNCTION_ID];
+
+    if (member == 0 || !schema_hex(&a->request->json, member, &id)) {
+        return false;
+    }
+    method = (uint32_t)id;
+    if (a->config->symbolicator.tokens && method >> 24 == METHOD_DEF) {
+        method &= 0xFFFFFF;
+    }
+    return ppdbcache_reader_lookup(
+        ppdb, method, (uint32_t)found->frame->address, &found->place);
+}
+
+/* All of a frame but what is at its address.  Returns whether that is to be
+ * looked up. */
+static bool prepare(const struct answer *a,
+                    const struct symbolicator_stack *stack, size_t index,
+                    struct found *found)
+{
+    const struct symbolicator_result *result;
+    const struct symbolicator_frame *frame;
+
+    frame = &a->request->frames[stack->first + index];
+    found->frame = frame;
+    found->index = index;
+    found->status = FRAME_UNKNOWN_IMAGE;
+    if (frame->has_more) {
+        symbolicator_frame_members(a->request, frame, found->members);
+    } else {
+        memset(found->members, 0, sizeof(found->members));
+    }
+    if (frame->module == SYMBOLICATOR_NONE) {
+        return false;
+    }
+    result = &a->results[frame->module];
+    if (result->status != SYMBOLICATOR_FOUND) {
+        found->status = result->status == SYMBOLICATOR_MALFORMED
+                            ? FRAME_MALFORMED
+                            : FRAME_MISSING;
+        return false;
+    }
+    found->status = FRAME_MISSING_SYMBOL;
+    found->reader = result->reader;
+    if (result->ppdb != NULL) {
+        if (find_place(a, result->ppdb, found)) {
+            found->status = FRAME_SYMBOLICATED;
+        }
+        return false;
+    }
+    found->image_addr = a->request->modules[frame->module].image_addr;
+    return find_address(a, stack, found);
+}
+
+/* Looks frames up: count of them, from first on in the order of the answer,
+ * which has all. */
+static void resolve(const struct answer *a,
+                    const struct symbolicator_stack *stack, size_t first,
+                    size_t count, size_t all, struct found *found)
+{
+    size_t i, n, index, of[BLOCK];
+    struct symc_lookup lookups[BLOCK];
+
+    for (i = n = 0; i < count; i++) {
+        index = a->request->is_caller_first ? all - 1 - first - i : first + i;
+        if (prepare(a, stack, index, &found[i])) {
+            lookups[n].reader = found[i].reader;
+            lookups[n].address = found[i].address - found[i].image_addr;
+            of[n++] = i;
+        }
+    }
+    symc_reader_lookup_all(lookups, n);
+    for (i = 0; i < n; i++) {
+        found[of[i]].location = lookups[i].location;
+        if (lookups[i].location != SYMC_NONE) {
+            found[of[i]].status = FRAME_SYMBOLICATED;
+        }
+    }
+    chain_prefetch(lookups, n);
+}
+
+/* Is there a function at the frame's address?  One of .NET has its names from
+ * the client. */
+static bool is_resolved(const struct found *found)
+{
+    return found->status == FRAME_SYMBOLICATED && found->reader != NULL;
+}
+
+/* The file of a frame's module. */
+static void write_package(struct answer *a, const struct found *found)
+{
+    uint32_t package, module = found->frame->module;
+    struct fragment *fragment;
+    struct symc_string name;
+
+    package = a->request->modules[module].code_file;
+    if (found->reader == NULL || package == 0) {
+        pass(a, "package", package);
+        return;
+    }
+    json_write_key(a->w, "package");
+    if (fragments_find(&a->packages, found->reader, module, &fragment)) {
+        fragment_again(fragment, 0, a->w);
+        return;
+    }
+    name.data = json_text(&a->request->json, package);
+    name.size = a->request->json.values[package].size;
+    fragment_write(fragment, 0, a->w, &name);
+}
+
+/* The source code of a frame's module; or NULL. */
+static const struct sourcecache_reader *sources_of(const struct answer *a,
+                                                   const struct found *found)
+{
+    return found->frame->module == SYMBOLICATOR_NONE
+               ? NULL
+               : a->results[found->frame->module].sources;
+}
+
+/* The members up to the package, which all functions of a frame share. */
+static void write_begin(struct answer *a, const struct found *found)
+{
+    const uint32_t *members;
+    bool is_absolute;
+
+    members = found->members;
+    json_write_open(a->w, '{');
+    a->begin_at = a->w->size - 1;
+    json_write_key(a->w, "status");
+    json_write_text(a->w, frame_statuses[found->status]);
+    json_write_key(a->w, "original_index");
+    json_write_number(a->w, found->index);
+    pass(a, "platform", members[FRAME_PLATFORM]);
+    is_absolute = found->frame->rel == SYMBOLICATOR_NONE ||
+                  (is_resolved(found) && found->image_addr != 0);
+    if (!is_absolute) {
+        pass(a, "addr_mode", members[FRAME_ADDR_MODE]);
+    }
+    json_write_key(a->w, "instruction_addr");
+    json_write_hex(a->w, is_resolved(found) ? found->address
+                                            : found->frame->address);
+    pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
+    pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
+    if (found->frame->module == SYMBOLICATOR_NONE) {
+        pass(a, "package", members[FRAME_PACKAGE]);
+    } else {
+        write_package(a, found);
+    }
+    a->begin_size = a->w->size - a->begin_at;
+}
+
+static void write_end(struct answer *a, const struct found *found)
+{
+    uint32_t trust;
+
+    trust = found->members[FRAME_TRUST];
+    if (trust != 0 && !json_is(&a->request->json, trust, "none")) {
+        pass(a, "trust", trust);
+    }
+    json_write_close(a->w, '}');
+}
+
+/*
+ * Where only one of the names was given, and it is a decorated one, its
+ * readable form is the function, and a function that was given the symbol.
+ */
+static void write_names_of_request(struct answer *a, const uint32_t *m)
+{
+    uint32_t name;
+    struct symc_string given, readable;
+
+    name = m[FRAME_SYMBOL] == 0 ? m[FRAME_FUNCTION] : m[FRAME_SYMBOL];
+    if (name != 0 && (m[FRAME_SYMBOL] == 0 || m[FRAME_FUNCTION] == 0)) {
+        given.data = json_text(&a->request->json, name);
+        given.size = a->request->json.values[name].size;
+        if (demangle(&given, SYMC_NONE, a->room, &readable)) {
+            pass(a, "symbol", name);
+            pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
+            json_write_key(a->w, "function");
+            json_write_string(a->w, readable.data, readable.size);
+            return;
+        }
+    }
+    pass(a, "symbol", m[FRAME_SYMBOL]);
+    pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
+    pass(a, "function", m[FRAME_FUNCTION]);
+}
+
+/* The place of a frame of .NET. */
+static void write_place(struct answer *a, const struct ppdbcache_place *place)
+{
+    struct symc_string name = source_path_name(&place->file);
+
+    json_write_key(a->w, "filename");
+    json_write_string(a->w, name.data, name.size);
+    json_write_key(a->w, "abs_path");
+    json_write_string(a->w, place->file.data, place->file.size);
+    json_write_key(a->w, "lineno");
+    json_write_number(a->w, place->line);
+}
+
+/* A frame as it was given, but for the place of one of .NET. */
+static void write_given(struct answer *a, const struct found *found)
+{
+    const uint32_t *m;
+
+    m = found->members;
+    write_begin(a, found);
+    if (found->status == FRAME_SYMBOLICATED) {
+        json_write_key(a->w, "lang");
+        json_write_text(a->w, symc_language_name(found->place.language));
+        write_names_of_request(a, m);
+        write_place(a, &found->place);
+    } else {
+        pass(a, "lang", m[FRAME_LANG]);
+        write_names_of_request(a, m);
+        pass(a, "filename", m[FRAME_FILENAME]);
+        pass(a, "abs_path", m[FRAME_ABS_PATH]);
+        pass(a, "lineno", m[FRAME_LINENO]);
+    }
+    if (found->status == FRAME_SYMBOLICATED) {
+        frame_source_find(&a->source, sources_of(a, found), found->place.file,
+                          found->place.line);
+        frame_source_follow(&a->source, a->links, found->frame->module,
+                            found->place.line);
+    } else {
+        frame_source_find_given(&a->source, sources_of(a, found),
+                                &a->request->json, m);
+    }
+    frame_source_write_given(a->w, &a->source, &a->request->json, m);
+    pass(a, "in_app", m[FRAME_IN_APP]);
+    pass(a, "vars", m[FRAME_VARS]);
+    write_end(a, found);
+}
+
+static void write_symbol(struct answer *a, const struct symc_frame *frame,
+                         uint64_t sym_addr, bool is_last)
+{
+    bool is_known;
+    struct fragment *fragment;
+    struct symc_string readable;
+
+    is_known = fragments_find(&a->functions, a->chain.reader,
+                              frame->location.function, &fragment);
+    json_write_key(a->w, "symbol");
+    if (is_known) {
+        fragment_again(fragment, 0, a->w);
+    } else {
+        fragment_write(fragment, 0, a->w, &frame->function.name);
+        fragment->at[1] = fragment->at[0];
+        fragment->size[1] = fragment->size[0];
+    }
+    if (is_last) {
+        json_write_key(a->w, "sym_addr");
+        json_write_hex(a->w, sym_addr);
+    }
+    json_write_key(a->w, "function");
+    if (!is_known && demangle(&frame->function.name, frame->function.language,
+                              a->room, &readable)) {
+        fragment_write(fragment, 1, a->w, &readable);
+    } else {
+        fragment_again(fragment, 1, a->w);
+    }
+}
+
+static void write_file(struct answer *a, const struct found *found,
+                       uint32_t file)
+{
+    struct fragment *fragment;
+    struct symc_string name;
+    const struct symc_string *path;
+
+    if (fragments_find(&a->files, found->reader, file, &fragment)) {
+        json_write_key(a->w, "filename");
+        fragment_again(fragment, 0, a->w);
+        json_write_key(a->w, "abs_path");
+        fragment_again(fragment, 1, a->w);
+        return;
+    }
+    path = source_path(&a->path, found->reader, file);
+    if (path == NULL) {
+        a->w->has_failed = true;
+        return;
+    }
+    if (path->size == 0) {
+        fragment->reader = NULL;
+        pass(a, "filename", found->members[FRAME_FILENAME]);
+        pass(a, "abs_path", found->members[FRAME_ABS_PATH]);
+        return;
+    }
+    name = source_path_name(path);
+    json_write_key(a->w, "filename");
+    fragment_write(fragment, 0, a->w, &name);
+    json_write_key(a->w, "abs_path");
+    fragment_write(fragment, 1, a->w, path);
+}
+
+/* The source code at a place of a frame. */
+static void write_source(struct answer *a, const struct found *found,
+                         const struct symc_location *location)
+{
+    const struct sourcecache_reader *sources = sources_of(a, found);
+    const struct symc_string *path;
+
+    if (sources == NULL && (a->links == NULL || a->links->config == NULL ||
+                            a->links->config->ndebuginfod == 0)) {
+        return;
+    }
+    path = source_path(&a->path, found->reader, location->file);
+    if (path == NULL) {
+        a->w->has_failed = true;
+        return;
+    }
+    frame_source_find(
+        &a->source, sources,
+        path->size > 0 ? *path
+                       : frame_source_path(&a->request->json, found->members),
+        location->line);
+    if (path->size > 0) {
+        frame_source_follow(&a->source, a->links, found->frame->module,
+                            location->line);
+        frame_source_ask(&a->source, a->links, a->request,
+                         found->frame->module, *path, location->line);
+    }
+    frame_source_write(a->w, &a->source);
+}
+
+/* The function at a level of the chain, after what all share. */
+static void write_function(struct answer *a, const struct found *found,
+                           size_t level)
+{
+    uint32_t language;
+    const struct symc_frame *frame;
+
+    frame = &a->chain.frames[level];
+    language = frame->function.language;
+    if (language != 0 && language != SYMC_NONE) {
+        json_write_key(a->w, "lang");
+        json_write_text(a->w, symc_language_name(language));
+    }
+    write_symbol(a, frame, found->image_addr + frame->function.entry,
+                 level + 1 == a->chain.count &&
+                     frame->function.entry != SYMC_NONE);
+    write_file(a, found, frame->location.file);
+    json_write_key(a->w, "lineno");
+    json_write_number(a->w, frame->location.line);
+    write_source(a, found, &frame->location);
+    write_end(a, found);
+}
+
+/* No more is written, because there is no memory or too much already. */
+static bool is_over(const struct answer *a)
+{
+    return a->w->has_failed || a->w->size > a->config->limits.answer_size;
+}
+
+static void write_frame(struct answer *a, const struct found *found)
+{
+    size_t i;
+
+    if (!is_resolved(found)) {
+        write_given(a, found);
+        return;
+    }
+    chain_at(found->reader, found->location, &a->chain);
+    for (i = 0; i < a->chain.count && !is_over(a); i++) {
+        if (i == 0) {
+            write_begin(a, found);
+        } else {
+            json_write_again(a->w, a->begin_at, a->begin_size);
+        }
+        write_function(a, found,
+                       a->request->is_caller_first ? a->chain.count - 1 - i
+                                                   : i);
+    }
+}
+
+/* Guesses of a stack scanner that lead nowhere are not answered. */
+static bool is_dropped(const struct found *found)
+{
+    return found->frame->trust == API_TRUST_SCAN &&
+           (found->status == FRAME_MISSING_SYMBOL ||
+            found->status == FRAME_UNKNOWN_IMAGE);
+}
+
+static bool is_start(struct answer *a, const struct found *found)
+{
+    uint32_t function;
+    const struct symc_string *name;
+
+    if (!is_resolved(found)) {
+        function = found->members[FRAME_FUNCTION];
+        return function != 0 && json_is(&a->request->json, function, "_start");
+    }
+    chain_at(found->reader, found->location, &a->chain);
+    if (a->chain.count == 0) {
+        return false;
+    }
+    name = &a->chain.frames[a->chain.count - 1].function.name;
+    return name->size == 6 && memcmp(name->data, "_start", 6) == 0;
+}
+
+/* One frame by its index. */
+static void look(const struct answer *a,
+                 const struct symbolicator_stack *stack, size_t index,
+                 struct found *found)
+{
+    resolve(a, stack,
+            a->request->is_caller_first ? stack->count - 1 - index : index, 1,
+            stack->count, found);
+}
+
+/* How many frames of a stack are answered: _start has no caller, so any frame
+ * that an unwinder found after it is wrong. */
+static size_t frames_to_write(struct answer *a,
+                              const struct symbolicator_stack *stack)
+{
+    size_t i;
+    struct found found;
+
+    i = stack->count;
+    if (i < 2 ||
+        a->request->frames[stack->first + i - 1].module != SYMBOLICATOR_NONE) {
+        return stack->count;
+    }
+    for (i = stack->count - 1; i-- > 0;) {
+        look(a, stack, i, &found);
+        if (!is_dropped(&found)) {
+            return is_start(a, &found) ? stack->count - 1 : stack->count;
+        }
+    }
+    return stack->count;
+}
+
+/* Looks some frames up, and then writes them. */
+static void write_block(struct answer *a,
+                        const struct symbolicator_stack *stack, size_t first,
+                        size_t count, size_t all)
+{
+    size_t i;
+    struct found found[BLOCK];
+
+    resolve(a, stack, first, count, all, found);
+    for (i = 0; i < count && !is_over(a); i++) {
+        if (!is_dropped(&found[i])) {
+            write_frame(a, &found[i]);
+        }
+    }
+}
+
+static void write_frames(struct answer *a,
+                         const struct symbolicator_stack *stack)
+{
+    size_t i, count;
+
+    count = frames_to_write(a, stack);
+    json_write_key(a->w, "frames");
+    json_write_open(a->w, '[');
+    for (i = 0; i < count && !is_over(a); i += BLOCK) {
+        write_block(a, stack, i, count - i < BLOCK ? count - i : BLOCK, count);
+    }
+    json_write_close(a->w, ']');
+}
+
+static void write_registers(struct answer *a, uint32_t registers)
+{
+    uint32_t i;
+    uint64_t number;
+    const struct json *json;
+
+    json = &a->request->json;
+    if (registers == 0 || json->values[registers].size == 0) {
+        return;
+    }
+    json_write_key(a->w, "registers");
+    json_write_open(a->w, '{');
+    for (i = registers + 1; i < json->values[registers].end;
+         i = json->values[i + 1].end) {
+        json_write_name(a->w, json_text(json, i), json->values[i].size);
+        schema_hex(json, i + 1, &number);
+        json_write_hex(a->w, number);
+    }
+    json_write_close(a->w, '}');
+}
+
+static void write_stack(struct answer *a,
+                        const struct symbolicator_stack *stack)
+{
+    json_write_open(a->w, '{');
+    pass(a, "thread_id", stack->thread_id);
+    pass(a, "thread_name", stack->thread_name);
+    pass(a, "is_requesting", stack->is_requesting);
+    write_registers(a, stack->registers);
+    write_frames(a, stack);
+    json_write_close(a->w, '}');
+}
+
+static void write_all(struct answer *a)
+{
+    size_t i;
+
+    json_write_open(a->w, '{');
+    json_write_key(a->w, "status");
+    json_write_text(a->w, "completed");
+    if (a->request->has_signal) {
+        json_write_key(a->w, "signal");
+        json_write_number(a->w, a->request->signal);
+    }
+    report_head_write(a->w, a->request, a->results);
+    json_write_key(a->w, "stacktraces");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nstacks; i++) {
+        write_stack(a, &a->request->stacks[i]);
+    }
+    json_write_close(a->w, ']');
+    json_write_key(a->w, "modules");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nmodules; i++) {
+        symbolicator_module_write(a->w, a->config, a->request, i,
+                                  &a->results[i], a->links);
+    }
+    json_write_close(a->w, ']');
+    json_write_close(a->w, '}');
+}
+
+bool symbolicator_answer(const struct symbolication_config *config,
+                         const struct symbolicator_request *request,
+                         const struct symbolicator_result *results,
+                         struct source_links *links, struct json_writer *w)
+{
+    static _Thread_local void *kept;
+    struct answer *a = thread_keep(&kept, sizeof(*a));
+
+    if (a == NULL) {
+        w->has_failed = true;
+        return true;
+    }
+    fragments_begin(&a->files, request->nframes);
+    fragments_begin(&a->functions, request->nframes);
+    fragments_begin(&a->packages, request->nmodules);
+    a->config = config;
+    a->request = request;
+    a->results = results;
+    a->links = links;
+    a->w = w;
+    write_all(a);
+    source_path_free(&a->path);
+    return w->size <= config->limits.answer_size;
+}

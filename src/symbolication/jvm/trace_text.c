@@ -1,0 +1,385 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "trace_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stacktrace.h"
+
+#define SNIFFED 200 /* lines, of which one must be a frame */
+
+#define DESCRIPTOR_MAX 1024 /* bytes; no rule has a longer one */
+
+static struct symc_string slice(const char *begin, const char *end)
+{
+    struct symc_string text = {begin, (size_t)(end - begin)};
+
+    return text;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Of a name of Java or Kotlin, beyond ASCII as well. */
+static bool is_name(char c)
+{
+    return (unsigned char)c >= 0x80 || is_digit(c) || c == '_' || c == '$' ||
+           c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* Does a text begin so?  Then *p is after it. */
+static bool take(const char **p, const char *end, const char *word)
+{
+    size_t size = strlen(word);
+
+    if ((size_t)(end - *p) < size || memcmp(*p, word, size) != 0) {
+        return false;
+    }
+    *p += size;
+    return true;
+}
+
+/*
+ * Skips what Android's log writes in front of a message, in the forms
+ * "11-27 18:00:00.000  123  123 E AndroidRuntime: " and
+ * "E/AndroidRuntime(  123): ".
+ */
+static const char *skip_logcat(const char *p, const char *end)
+{
+    static const char letters[] = "VDIWEFA";
+    const char *colon = memmem(p, (size_t)(end - p), ": ", 2), *at;
+
+    if (colon == NULL) {
+        return p;
+    }
+    if (p[0] != '\0' && strchr(letters, p[0]) != NULL && colon - p > 2 &&
+        p[1] == '/') {
+        return colon + 2;
+    }
+    if (colon - p < 18 || !is_digit(p[0]) || p[2] != '-' || p[5] != ' ') {
+        return p;
+    }
+    for (at = p + 18; at + 2 < end; at++) {
+        if (at[-1] == ' ' && strchr(letters, at[0]) != NULL && at[1] == ' ') {
+            colon = memmem(at, (size_t)(end - at), ": ", 2);
+            return colon != NULL ? colon + 2 : p;
+        }
+    }
+    return p;
+}
+
+/* Reads the number after the last colon in the parentheses, if there is one; a
+ * text that is not a number counts as line 0. */
+static void read_line(struct jvm_line *line, const char *p, const char *end)
+{
+    const char *colon = memrchr(p, ':', (size_t)(end - p));
+    uint64_t n = 0;
+
+    if (colon == NULL) {
+        return;
+    }
+    line->has_line = true;
+    for (p = colon + 1; p < end; p++) {
+        if (!is_digit(*p) || n > UINT32_MAX) {
+            return;
+        }
+        n = n * 10 + (uint64_t)(*p - '0');
+    }
+    line->line = n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* Reads "at a.b.c(File:1)"; in front of the class there may be a loader and a
+ * module, "app//java.base@17/". */
+static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
+                       const char *end)
+{
+    const char *open, *close, *dot, *slash;
+
+    if (!take(&p, end, "at ")) {
+        return false;
+    }
+    open = memchr(p, '(', (size_t)(end - p));
+    close = open != NULL ? memchr(open, ')', (size_t)(end - open)) : NULL;
+    if (close == NULL) {
+        return false;
+    }
+    slash = memrchr(p, '/', (size_t)(open - p));
+    p = slash != NULL ? slash + 1 : p;
+    dot = memrchr(p, '.', (size_t)(open - p));
+    if (dot == NULL || dot == p ||
+        memchr(p, ' ', (size_t)(open - p)) != NULL) {
+        return false;
+    }
+    line->kind = JVM_LINE_FRAME;
+    line->before = slice(begin, p);
+    line->class = slice(p, dot);
+    line->method = slice(dot + 1, open);
+    line->behind = slice(close + 1, end);
+    read_line(line, open + 1, close);
+    return true;
+}
+
+/* Reads the class of an exception, and what may stand in front of it. */
+static void read_exception(struct jvm_line *line, const char *begin,
+                           const char *p, const char *end)
+{
+    static const char *const words[] = {
+        "Caused by: ", "Suppressed: ", "[CIRCULAR REFERENCE:",
+        "Exception in thread \""};
+    const char *from;
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (take(&p, end, words[i]) && i == 3) {
+            from = memmem(p, (size_t)(end - p), "\" ", 2);
+            p = from != NULL ? from + 2 : p;
+        }
+    }
+    for (from = p; p < end && is_name(*p); p++) {
+    }
+    if (p == from || (p < end && *p != ':') || (p + 1 < end && p[1] != ' ')) {
+        return;
+    }
+    line->kind = JVM_LINE_EXCEPTION;
+    line->before = slice(begin, from);
+    line->class = slice(from, p);
+    line->behind = slice(p, end);
+}
+
+void jvm_line_read(struct jvm_line *line, struct symc_string text)
+{
+    const char *begin = text.data, *end = begin + text.size, *p;
+
+    *line = (struct jvm_line){.kind = JVM_LINE_OTHER};
+    if (text.size == 0) {
+        return;
+    }
+    p = skip_blanks(skip_logcat(begin, end), end);
+    if (!read_frame(line, begin, p, end)) {
+        read_exception(line, begin, p, end);
+    }
+}
+
+/* Gets the next line with its end, and its size without that. */
+static bool next_line(const char **at, const char *end,
+                      struct symc_string *whole, size_t *size)
+{
+    const char *lf;
+
+    if (*at == end) {
+        return false;
+    }
+    lf = memchr(*at, '\n', (size_t)(end - *at));
+    *whole = slice(*at, lf != NULL ? lf + 1 : end);
+    *size = whole->size - (lf != NULL);
+    *size -= *size > 0 && whole->data[*size - 1] == '\r';
+    *at += whole->size;
+    return true;
+}
+
+/* Is this in the parentheses of a frame?  .NET has parameters there, with
+ * their types, or nothing. */
+static bool is_place(const struct jvm_line *line)
+{
+    static const char *const words[] = {"Unknown Source", "Native Method"};
+    const char *begin = line->method.data + line->method.size + 1;
+    size_t i, size = (size_t)(line->behind.data - 1 - begin);
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (size >= strlen(words[i]) &&
+            memcmp(begin, words[i], strlen(words[i])) == 0) {
+            return true; /* Android has a number after it */
+        }
+    }
+    return size > 0 && memchr(begin, ' ', size) == NULL;
+}
+
+bool jvm_is_trace(const char *text, size_t size)
+{
+    const char *at = text;
+    struct symc_string whole;
+    struct jvm_line line;
+    size_t n;
+    unsigned i;
+
+    for (i = 0; i < SNIFFED && next_line(&at, text + size, &whole, &n); i++) {
+        jvm_line_read(&line, (struct symc_string){whole.data, n});
+        if (line.kind == JVM_LINE_FRAME && is_place(&line)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* writing -----------------------------------------------------------------*/
+
+struct retrace {
+    struct jvm_mapping mapping;
+    struct jvm_mapped_frames *frames;
+    const struct jvm_output_text *output;
+    uint64_t work;
+    struct symc_string descriptor; /* data is NULL: nothing was thrown */
+    char room[DESCRIPTOR_MAX];
+};
+
+static void put(const struct retrace *r, const char *data, size_t size)
+{
+    if (size > 0) {
+        r->output->write(r->output->context, data, size);
+    }
+}
+
+static void put_text(const struct retrace *r, struct symc_string text)
+{
+    put(r, text.data, text.size);
+}
+
+/* Writes what stands in front of a class, with "<OR> " before "at" if another
+ * frame may be meant instead. */
+static void put_before(const struct retrace *r, struct symc_string before,
+                       bool is_alternative)
+{
+    const char *at = before.data + before.size;
+
+    if (is_alternative) {
+        while (at > before.data && memcmp(at, "at ", 3) != 0) {
+            at--;
+        }
+        put(r, before.data, (size_t)(at - before.data));
+        put(r, "<OR> ", 5);
+        before = slice(at, before.data + before.size);
+    }
+    put_text(r, before);
+}
+
+static void put_frame(const struct retrace *r, const struct jvm_line *line,
+                      const struct jvm_mapped *mapped,
+                      struct symc_string line_end)
+{
+    char number[16];
+    int n = snprintf(number, sizeof(number), ":%u", mapped->line);
+
+    put_before(r, line->before, mapped->is_alternative);
+    put_text(r, mapped->class);
+    put(r, ".", 1);
+    put_text(r, mapped->method);
+    put(r, "(", 1);
+    put_text(r, mapped->file);
+    put_text(r, mapped->extension);
+    if (mapped->has_line && mapped->line > 0) {
+        put(r, number, (size_t)n);
+    }
+    put(r, ")", 1);
+    put_text(r, line->behind);
+    put_text(r, line_end);
+}
+
+static void retrace_frame(struct retrace *r, const struct jvm_line *line,
+                          struct symc_string whole,
+                          struct symc_string line_end)
+{
+    const struct jvm_frame frame = {
+        .class = line->class, .method = line->method, .line = line->line};
+    enum jvm_outcome outcome;
+    size_t i;
+
+    outcome =
+        jvm_remap_frame(&r->mapping, &frame,
+                        r->descriptor.data != NULL ? &r->descriptor : NULL,
+                        &r->work, r->frames);
+    if (outcome == JVM_OUTLINE) {
+        return;
+    }
+    r->descriptor.data = NULL;
+    for (i = 0; outcome == JVM_MAPPED && i < r->frames->count; i++) {
+        put_frame(r, line, &r->frames->list[i], line_end);
+    }
+    if (outcome == JVM_UNKNOWN) {
+        put_text(r, whole);
+    }
+}
+
+/* Notes the descriptor of what was thrown, for rules. */
+static void set_thrown(struct retrace *r, struct symc_string class)
+{
+    size_t i;
+
+    r->descriptor.data = NULL;
+    if (class.size > sizeof(r->room) - 2) {
+        return;
+    }
+    r->room[0] = 'L';
+    for (i = 0; i < class.size; i++) {
+        r->room[i + 1] = class.data[i] == '.' ? '/' : class.data[i];
+    }
+    r->room[class.size + 1] = ';';
+    r->descriptor = (struct symc_string){r->room, class.size + 2};
+}
+
+static void retrace_exception(struct retrace *r, const struct jvm_line *line,
+                              struct symc_string line_end)
+{
+    struct symc_string class = line->class;
+
+    (void)jvm_remap_class(r->mapping.reader, line->class, &class);
+    set_thrown(r, class);
+    put_text(r, line->before);
+    put_text(r, class);
+    put_text(r, line->behind);
+    put_text(r, line_end);
+}
+
+int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
+                size_t size, const struct jvm_output_text *output)
+{
+    struct retrace r = {
+        .mapping = {.reader = reader}, .output = output, .work = JVM_WORK_MAX};
+    const char *at = text;
+    struct symc_string whole, line_end;
+    struct jvm_line line;
+    size_t n;
+
+    r.frames = malloc(sizeof(*r.frames));
+    if (r.frames == NULL) {
+        return -1;
+    }
+    while (next_line(&at, text + size, &whole, &n)) {
+        line_end = slice(whole.data + n, whole.data + whole.size);
+        jvm_line_read(&line, (struct symc_string){whole.data, n});
+        if (line_end.size == 0) { /* of the last line */
+            line_end = (struct symc_string){"\n", 1};
+        }
+        switch (line.kind) {
+        case JVM_LINE_FRAME:
+            retrace_frame(&r, &line, whole, line_end);
+            break;
+        case JVM_LINE_EXCEPTION:
+            retrace_exception(&r, &line, line_end);
+            break;
+        default:
+            r.descriptor.data = NULL;
+            put_text(&r, whole);
+        }
+    }
+    free(r.frames);
+    return 0;
+}

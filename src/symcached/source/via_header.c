@@ -1,0 +1,106 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "via_header.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/hash_table.h"
+
+#define VIA_STEP (VIA_ID + 2)
+#define VIA_SEPARATORS ", \t"
+
+const char *via_self(char id[VIA_ID + 1], const char *store)
+{
+    static uint64_t seed;
+
+    if (seed == 0 && getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+        seed = ((uint64_t)time(NULL) << 32) ^ (uint64_t)getpid();
+    }
+    snprintf(id, VIA_ID + 1, "%016llx",
+             (unsigned long long)table_hash(seed, store, strlen(store)));
+    return id;
+}
+
+/* Returns the next id of the list at *p, or NULL at its end. */
+static const char *next(const char **p, size_t *len)
+{
+    const char *id = *p + strspn(*p, VIA_SEPARATORS);
+
+    *len = strcspn(id, VIA_SEPARATORS);
+    *p = id + *len;
+    return *len > 0 ? id : NULL;
+}
+
+static bool has(const char *list, const char *id, size_t len)
+{
+    const char *other;
+    size_t n;
+
+    while ((other = next(&list, &n)) != NULL) {
+        if (n == len && memcmp(other, id, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool via_loops(const char *list, const char *store)
+{
+    const char *p = list, *id;
+    char self[VIA_ID + 1];
+    size_t len;
+
+    if (strlen(list) >= VIA_MAX) {
+        return true;
+    }
+    while ((id = next(&p, &len)) != NULL) {
+        if (len != VIA_ID || strspn(id, "0123456789abcdef") < VIA_ID) {
+            return true;
+        }
+    }
+    return has(list, via_self(self, store), VIA_ID);
+}
+
+/* Takes the id at p out of a list that via_join() has made. */
+static void drop(char *list, char *p)
+{
+    if (p[VIA_ID] != '\0') {
+        memmove(p, p + VIA_STEP, strlen(p + VIA_STEP) + 1);
+    } else {
+        p[p > list ? VIA_ID - VIA_STEP : 0] = '\0';
+    }
+}
+
+static void add(char *to, const char *id)
+{
+    size_t used = strlen(to), at;
+
+    for (at = 0; at < used; at += VIA_STEP) {
+        if (memcmp(to + at, id, VIA_ID) == 0) {
+            drop(to, to + at);
+            break;
+        }
+    }
+    while ((used = strlen(to)) + VIA_STEP >= VIA_MAX) {
+        drop(to, to);
+    }
+    snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "", VIA_ID,
+             id);
+}
+
+void via_join(char *to, const char *more)
+{
+    const char *id;
+    size_t len;
+
+    while ((id = next(&more, &len)) != NULL) {
+        if (len == VIA_ID) {
+            add(to, id);
+        }
+    }
+}
