@@ -117,7 +117,10 @@ $may{'symcachectl/files'} = "$ctl debuginfo/proguard json symbolication/jvm repo
     . ' debuginfo/msfz debuginfo/pdb debuginfo/pe debuginfo/identity'
     . ' debuginfo/macho debuginfo/symbfile debuginfo/zip json'
     . ' symbolication symcachectl/helper symcachectl/store';
-$may{'symcachectl/files'} .= ' reports/jstrace symbolication/js';
+$may{'symcachectl/files'} .= ' reports/jstrace symbolication/js'
+    . ' symcachectl/files/kinds';
+$may{'symcachectl/files/kinds'} = 'derived symbolication symcachectl/files'
+    . ' symcachectl/terminal';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication reports/profile symbolicated/api"
     . ' symbolicated/files symcachectl/files';

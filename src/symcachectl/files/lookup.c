@@ -9,21 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "addresses.h"
+#include "symcachectl/files/kinds/kinds.h"
 #include "symcachectl/command.h"
-#include "frames.h"
+#include "addresses.h"
 #include "input.h"
-#include "script.h"
 
 #define SHOWN 40 /* bytes of a line that is not an address */
 
 struct lookup {
     struct input input;
-    addresses_parse_fn parse;
+    const struct kind_printer *printer;
     struct output output;
     struct addresses addresses;
-    struct source_path path;
-    int is_json;
+    bool is_json;
     int has_missed;
     int has_found;
 };
@@ -34,70 +32,13 @@ static void note(struct lookup *l, bool is_found)
     l->has_missed = l->has_missed || !is_found;
 }
 
-/* The place of an offset in a method of .NET, whose name is not in the file. */
-static int print_place(struct lookup *l, uint64_t address)
-{
-    struct ppdbcache_place place;
-    bool is_found = ppdbcache_reader_lookup(
-        &l->input.reader.ppdbcache, (uint32_t)(address >> 32),
-        (uint32_t)address, &place);
-
-    note(l, is_found);
-    output_text(&l->output, l->is_json ? "{\"token\": \"" : "");
-    output_hex(&l->output, ADDRESSES_TOKEN + (address >> 32), 1);
-    output_text(&l->output, l->is_json ? "\", \"il\": \"" : "+");
-    output_hex(&l->output, (uint32_t)address, 1);
-    if (!is_found) {
-        output_text(&l->output, l->is_json ? "\", \"file\": null}\n"
-                                           : "\n    not found\n");
-        return 0;
-    }
-    if (l->is_json) {
-        output_text(&l->output, "\", \"language\": \"");
-        output_text(&l->output, symc_language_name(place.language));
-        output_text(&l->output, "\", \"file\": ");
-        output_json(&l->output, &place.file);
-        output_text(&l->output, ", \"line\": ");
-    } else {
-        output_text(&l->output, "\n    ");
-        output_string(&l->output, &place.file);
-        output_text(&l->output, ":");
-    }
-    output_decimal(&l->output, place.line);
-    output_text(&l->output, l->is_json ? "}\n" : "\n");
-    return 0;
-}
-
 static int print(struct lookup *l, uint64_t address)
 {
-    int rc;
-    struct symc_frames frames;
+    int found =
+        l->printer->lookup(&l->output, &l->input.reader, address, l->is_json);
 
-    if (l->input.kind == SYMCACHE_KIND_PPDBCACHE) {
-        return print_place(l, address);
-    }
-    if (l->input.kind == SYMCACHE_KIND_JSCACHE) {
-        note(l, script_print(&l->output, &l->input.reader.jscache, address,
-                             l->is_json != 0));
-        return 0;
-    }
-    symc_reader_lookup(&l->input.reader.symcache, address, &frames);
-    note(l, frames.next != SYMC_NONE);
-    if (l->is_json) {
-        output_text(&l->output, "{\"address\": \"");
-        output_hex(&l->output, address, 1);
-        output_text(&l->output, "\", \"frames\": ");
-        rc = frames_print_json(&l->output, &frames, &l->path);
-        output_text(&l->output, "}\n");
-        return rc;
-    }
-    output_hex(&l->output, address, 1);
-    if (frames.next == SYMC_NONE) {
-        output_text(&l->output, "\n    not found\n");
-        return 0;
-    }
-    output_text(&l->output, "\n    ");
-    return frames_print(&l->output, &frames, &l->path, "    ", UINT32_MAX);
+    note(l, found > 0);
+    return found < 0 ? -1 : 0;
 }
 
 static int no_memory(struct lookup *l, const char *file)
@@ -143,7 +84,7 @@ static int from_stdin(struct lookup *l, const char *file)
         if (l->output.error != 0) {
             return COMMAND_OK; /* output_finish() reports the error */
         }
-        rc = addresses_next(&l->addresses, l->parse, &address);
+        rc = addresses_next(&l->addresses, l->printer->parse, &address);
         if (rc == 0) {
             return COMMAND_OK;
         }
@@ -162,14 +103,8 @@ static int check_addresses(const struct lookup *l, int count, char **texts)
     uint64_t address;
 
     for (i = 0; i < count; i++) {
-        if (l->parse(texts[i], strlen(texts[i]), &address) != 0) {
-            return command_usage("lookup",
-                                 l->input.kind == SYMCACHE_KIND_PPDBCACHE
-                                     ? "no METHOD+IL"
-                                 : l->input.kind == SYMCACHE_KIND_JSCACHE
-                                     ? "no LINE:COLUMN"
-                                     : "no address",
-                                 texts[i]);
+        if (l->printer->parse(texts[i], strlen(texts[i]), &address) != 0) {
+            return command_usage("lookup", l->printer->no_address, texts[i]);
         }
     }
     return COMMAND_OK;
@@ -182,7 +117,7 @@ static int from_arguments(struct lookup *l, const char *file, int count,
     uint64_t address;
 
     for (i = 0; i < count; i++) {
-        if (l->parse(texts[i], strlen(texts[i]), &address) == 0 &&
+        if (l->printer->parse(texts[i], strlen(texts[i]), &address) == 0 &&
             print(l, address) != 0) {
             return no_memory(l, file);
         }
@@ -204,14 +139,14 @@ int lookup_command(int argc, char **argv)
         if (strcmp(argv[i], "--json") != 0) {
             return command_usage("lookup", "unknown option", argv[i]);
         }
-        l.is_json = 1;
+        l.is_json = true;
     }
     if (i == argc) {
         return command_usage("lookup", "no FILE", NULL);
     }
     file = argv[i++];
     if (i < argc && strcmp(argv[i], "--json") == 0) {
-        l.is_json = 1;
+        l.is_json = true;
         i++;
     }
     if (i == argc && strcmp(file, "-") == 0) {
@@ -224,15 +159,10 @@ int lookup_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
-    if (l.input.kind == SYMCACHE_KIND_CFICACHE ||
-        l.input.kind == SYMCACHE_KIND_CODECACHE ||
-        l.input.kind == SYMCACHE_KIND_SOURCECACHE ||
-        l.input.kind == SYMCACHE_KIND_PROGUARDCACHE) {
+    l.printer = kind_printer(l.input.kind);
+    if (l.printer->lookup == NULL) {
         return command_fail(COMMAND_FOREIGN, file, INPUT_HAS_NO_NAMES);
     }
-    l.parse = l.input.kind == SYMCACHE_KIND_PPDBCACHE ? addresses_parse_method
-              : l.input.kind == SYMCACHE_KIND_JSCACHE ? script_parse
-                                                      : addresses_parse;
     if (check_addresses(&l, argc - i, argv + i) != COMMAND_OK) {
         return COMMAND_USAGE;
     }

@@ -1,102 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl verify: checks whether a file is an intact SymCache, PpdbCache,
- * CfiCache, CodeCache, JsCache, SourceCache or ProguardCache.
+ * symcachectl verify: checks whether a file of a derived kind is intact.
  */
 #include <unistd.h>
 
+#include "symcachectl/files/kinds/kinds.h"
 #include "symcachectl/command.h"
 #include "input.h"
-#include "symcachectl/terminal/output.h"
-
-static void print_count(struct output *output, const char *before,
-                        uint32_t count, const char *what)
-{
-    output_text(output, before);
-    output_decimal(output, count);
-    output_text(output, what);
-}
-
-static void print_code(struct output *output,
-                       const struct codecache_reader *code)
-{
-    print_count(output, ": sound: CodeCache, version ", CODECACHE_VERSION, "");
-    print_count(output, ", ", code->num_parts, " parts");
-    print_count(output, ", ", code->num_marks, " marks\n");
-}
-
-static void print_mapping(struct output *output,
-                          const struct proguardcache_reader *mapping)
-{
-    print_count(output, ": sound: ProguardCache, version ",
-                PROGUARDCACHE_VERSION, "");
-    print_count(output, ", ", mapping->counts[PROGUARDCACHE_CLASSES],
-                " classes");
-    print_count(output, ", ", mapping->counts[PROGUARDCACHE_MEMBERS],
-                " members\n");
-}
-
-static void print_sound(struct output *output, const char *file,
-                        const struct input *input)
-{
-    const struct symc_reader *r = &input->reader.symcache;
-    const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
-    const struct cficache_reader *cfi = &input->reader.cficache;
-    const struct jscache_reader *js = &input->reader.jscache;
-    const struct sourcecache_reader *sources = &input->reader.sourcecache;
-
-    output_text(output, file);
-    if (input->kind == SYMCACHE_KIND_JSCACHE) {
-        print_count(output, ": sound: JsCache, version ", JSCACHE_VERSION,
-                    "");
-        print_count(output, ", ", js->num_files, " files");
-        print_count(output, ", ", js->num_positions, " positions");
-        print_count(output, ", ", js->string_bytes, " bytes of strings\n");
-        return;
-    }
-    if (input->kind == SYMCACHE_KIND_CFICACHE) {
-        print_count(output, ": sound: CfiCache, version ", CFICACHE_VERSION,
-                    "");
-        print_count(output, ", ", cfi->num_points[CFICACHE_RULES],
-                    " ranges");
-        print_count(output, ", ", cfi->num_rules, " rules");
-        print_count(output, ", ", cfi->num_wins, " STACK WIN records\n");
-        return;
-    }
-    if (input->kind == SYMCACHE_KIND_CODECACHE) {
-        print_code(output, &input->reader.codecache);
-        return;
-    }
-    if (input->kind == SYMCACHE_KIND_SOURCECACHE) {
-        print_count(output, ": sound: SourceCache, version ",
-                    SOURCECACHE_VERSION, "");
-        print_count(output, ", ", sources->count[SOURCECACHE_ENTRIES],
-                    " files");
-        print_count(output, ", ", sources->count[SOURCECACHE_LINKS],
-                    " links\n");
-        return;
-    }
-    if (input->kind == SYMCACHE_KIND_PROGUARDCACHE) {
-        print_mapping(output, &input->reader.proguardcache);
-        return;
-    }
-    if (input->kind == SYMCACHE_KIND_PPDBCACHE) {
-        print_count(output, ": sound: PpdbCache, version ", PPDBCACHE_VERSION,
-                    "");
-        print_count(output, ", ", ppdb->num_files, " files");
-        print_count(output, ", ", ppdb->num_ranges, " ranges");
-        print_count(output, ", ", ppdb->string_bytes,
-                    " bytes of strings\n");
-        return;
-    }
-    print_count(output, ": sound: version ", r->version, "");
-    print_count(output, ", ", r->num_files, " files");
-    print_count(output, ", ", r->num_functions, " functions");
-    print_count(output, ", ", r->num_locations, " source locations");
-    print_count(output, ", ", r->num_ranges, " ranges");
-    print_count(output, ", ", r->string_bytes, " bytes of strings\n");
-}
 
 int verify_command(int argc, char **argv)
 {
@@ -124,6 +35,8 @@ int verify_command(int argc, char **argv)
         return command_fail(COMMAND_IO, file, error);
     }
     output_init(&output, STDOUT_FILENO);
-    print_sound(&output, file, &input);
+    output_text(&output, file);
+    output_text(&output, ": sound: ");
+    kind_printer(input.kind)->counts(&output, &input.reader);
     return output_finish(&output, COMMAND_OK);
 }

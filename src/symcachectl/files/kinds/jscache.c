@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "script.h"
+#include "kinds.h"
 
 static const struct symc_string unknown = {"?", 1};
 static const struct symc_string anonymous = {"<anonymous>", 11};
@@ -19,7 +19,9 @@ static bool read_number(const char **p, const char *end, uint32_t *number)
     return *p > begin && n > 0 && n <= UINT32_MAX;
 }
 
-int script_parse(const char *text, size_t size, uint64_t *place)
+/* Reads LINE:COLUMN, both from 1, as stack traces have them, into the halves
+ * of a number.  Returns 0, or -1 if it is something else. */
+static int parse(const char *text, size_t size, uint64_t *place)
 {
     uint32_t line, column;
     const char *p = text, *end = text + size;
@@ -102,9 +104,10 @@ static void print_people(struct output *output,
     }
 }
 
-bool script_print(struct output *output, const struct jscache_reader *reader,
+static int lookup(struct output *output, const union derived_reader *all,
                   uint64_t place, bool is_json)
 {
+    const struct jscache_reader *reader = &all->jscache;
     uint32_t line = (uint32_t)(place >> 32), column = (uint32_t)place;
     struct jscache_token token;
     bool is_found =
@@ -132,23 +135,27 @@ bool script_print(struct output *output, const struct jscache_reader *reader,
     return is_found;
 }
 
-static void print_number(struct output *output, const char *what, uint64_t n)
+static void counts(struct output *output, const union derived_reader *reader)
 {
-    output_text(output, what);
-    output_decimal(output, n);
-    output_text(output, "\n");
+    const struct jscache_reader *js = &reader->jscache;
+
+    kind_print_version(output, "JsCache", JSCACHE_VERSION);
+    kind_print_count(output, js->num_files, " files");
+    kind_print_count(output, js->num_positions, " positions");
+    kind_print_count(output, js->string_bytes, " bytes of strings\n");
 }
 
-void script_dump(struct output *output, const struct jscache_reader *reader)
+static int dump(struct output *output, const union derived_reader *all)
 {
+    const struct jscache_reader *reader = &all->jscache;
     uint32_t i;
     struct jscache_file file;
     struct jscache_token token;
 
-    print_number(output, "jscache    ", JSCACHE_VERSION);
-    print_number(output, "files      ", reader->num_files);
-    print_number(output, "positions  ", reader->num_positions);
-    print_number(output, "strings    ", reader->string_bytes);
+    kind_print_number(output, "jscache    ", JSCACHE_VERSION);
+    kind_print_number(output, "files      ", reader->num_files);
+    kind_print_number(output, "positions  ", reader->num_positions);
+    kind_print_number(output, "strings    ", reader->string_bytes);
     output_text(output, "\nfiles\n");
     for (i = 0; jscache_reader_file(reader, i, &file); i++) {
         output_text(output, "  ");
@@ -181,4 +188,13 @@ void script_dump(struct output *output, const struct jscache_reader *reader)
         }
         output_text(output, "\n");
     }
+    return 0;
 }
+
+const struct kind_printer kind_jscache = {
+    .counts = counts,
+    .dump = dump,
+    .lookup = lookup,
+    .parse = parse,
+    .no_address = "no LINE:COLUMN",
+};

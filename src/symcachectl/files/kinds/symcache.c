@@ -1,0 +1,227 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "kinds.h"
+
+#include "symcachectl/files/frames.h"
+
+/* The most frames that are printed for one range.  A hostile file could
+ * have as many chains as bytes, each as long as the file. */
+#define MAX_FRAMES 2048
+
+struct symcache_print {
+    const struct symc_reader *reader;
+    struct output *output;
+    struct source_path *path;
+};
+
+static void counts(struct output *output, const union derived_reader *reader)
+{
+    const struct symc_reader *r = &reader->symcache;
+
+    output_text(output, "version ");
+    output_decimal(output, r->version);
+    kind_print_count(output, r->num_files, " files");
+    kind_print_count(output, r->num_functions, " functions");
+    kind_print_count(output, r->num_locations, " source locations");
+    kind_print_count(output, r->num_ranges, " ranges");
+    kind_print_count(output, r->string_bytes, " bytes of strings\n");
+}
+
+static void print_identity(struct symcache_print *d)
+{
+    kind_print_guid(d->output, d->reader->data + SYMC_AT_GUID);
+    output_text(d->output, d->reader->data[SYMC_AT_KIND] == 0
+                               ? "\n"
+                               : " (PDB 2.0: time stamp)\n");
+    kind_print_number(d->output, "age        ",
+                      symc_load(d->reader->data + SYMC_AT_AGE));
+}
+
+static void print_strings(struct symcache_print *d)
+{
+    size_t at;
+    uint32_t count;
+    const char *fault;
+    struct symc_string string;
+    const uint8_t *section;
+
+    section = d->reader->data + d->reader->strings;
+    count = 0;
+    fault = NULL;
+    for (at = 0; at < d->reader->string_bytes && fault == NULL;) {
+        fault = symc_string_read(section, d->reader->string_bytes, at,
+                                 d->reader->version, &string);
+        if (fault == NULL) {
+            at =
+                (size_t)((const uint8_t *)string.data - section) + string.size;
+            count++;
+        }
+    }
+    output_text(d->output, "strings    ");
+    output_decimal(d->output, count);
+    output_text(d->output, " in ");
+    output_decimal(d->output, d->reader->string_bytes);
+    output_text(d->output, " bytes\n");
+    if (fault != NULL) {
+        output_text(d->output, "           then one at ");
+        output_hex(d->output, d->reader->strings + at, 1);
+        output_text(d->output, " that ");
+        output_text(d->output, fault);
+        output_text(d->output, "\n");
+    }
+}
+
+static void print_header(struct symcache_print *d)
+{
+    const struct symc_reader *r = d->reader;
+
+    kind_print_number(d->output, "version    ", r->version);
+    print_identity(d);
+    output_text(d->output, "arch       ");
+    output_text(d->output, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
+    output_text(d->output, "\n");
+    kind_print_number(d->output, "files      ", r->num_files);
+    kind_print_number(d->output, "functions  ", r->num_functions);
+    kind_print_number(d->output, "locations  ", r->num_locations);
+    kind_print_number(d->output, "ranges     ", r->num_ranges);
+    print_strings(d);
+    if (r->strings + r->string_bytes < r->size) {
+        output_text(d->output, "behind it  ");
+        output_decimal(d->output, r->size - r->strings - r->string_bytes);
+        output_text(d->output, " bytes\n");
+    }
+}
+
+static void print_field(struct symcache_print *d, const char *what,
+                        const struct symc_string *string)
+{
+    if (string->data != NULL) {
+        output_text(d->output, what);
+        output_string(d->output, string);
+        output_text(d->output, "\n");
+    }
+}
+
+static int print_files(struct symcache_print *d)
+{
+    uint32_t i;
+    struct symc_file_parts parts;
+    const struct symc_string *path;
+
+    output_text(d->output, "\nfiles\n");
+    for (i = 0; i < d->reader->num_files; i++) {
+        path = source_path(d->path, d->reader, i);
+        if (path == NULL) {
+            return -1;
+        }
+        output_text(d->output, "  ");
+        output_string(d->output, path);
+        output_text(d->output, "\n");
+        symc_reader_file(d->reader, i, &parts);
+        if (parts.comp_dir.size > 0) {
+            print_field(d, "    compiled in ", &parts.comp_dir);
+        }
+        print_field(d, "    source server name      ", &parts.srcsrv_name);
+        print_field(d, "    source server directory ",
+                    &parts.srcsrv_directory);
+        print_field(d, "    source server revision  ", &parts.srcsrv_revision);
+    }
+    return 0;
+}
+
+static void print_functions(struct symcache_print *d)
+{
+    uint32_t i;
+    struct symc_function_parts function;
+
+    output_text(d->output, "\nfunctions\n");
+    for (i = 0; i < d->reader->num_functions; i++) {
+        symc_reader_function(d->reader, i, &function);
+        output_text(d->output, "  ");
+        if (function.entry == SYMC_NONE) {
+            output_text(d->output, "inlined   ");
+        } else {
+            output_hex(d->output, function.entry, 8);
+        }
+        output_text(d->output, " ");
+        output_text(d->output, function.language == SYMC_NONE
+                                   ? "public"
+                                   : symc_language_name(function.language));
+        output_text(d->output, " ");
+        if (function.name.data == NULL) {
+            output_text(d->output, "?");
+        }
+        output_string(d->output, &function.name);
+        output_text(d->output, "\n");
+    }
+}
+
+static int print_ranges(struct symcache_print *d)
+{
+    uint32_t i;
+    struct symc_frames frames;
+
+    output_text(d->output, "\nranges\n");
+    for (i = 0; i < d->reader->num_ranges && d->output->error == 0; i++) {
+        output_text(d->output, "  ");
+        output_hex(d->output, symc_reader_range(d->reader, i), 8);
+        output_text(d->output, " ");
+        symc_reader_frames(d->reader, symc_reader_range_location(d->reader, i),
+                           &frames);
+        if (frames.next == SYMC_NONE) {
+            output_text(d->output, "-\n");
+        } else if (frames_print(d->output, &frames, d->path, "             ",
+                                MAX_FRAMES) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int dump(struct output *output, const union derived_reader *reader)
+{
+    static struct source_path path;
+    struct symcache_print d = {&reader->symcache, output, &path};
+
+    print_header(&d);
+    if (print_files(&d) != 0) {
+        return -1;
+    }
+    print_functions(&d);
+    return print_ranges(&d);
+}
+
+static int lookup(struct output *output, const union derived_reader *reader,
+                  uint64_t address, bool is_json)
+{
+    static struct source_path path;
+    struct symc_frames frames;
+    int rc = 0;
+    bool is_found;
+
+    symc_reader_lookup(&reader->symcache, address, &frames);
+    is_found = frames.next != SYMC_NONE;
+    if (is_json) {
+        output_text(output, "{\"address\": \"");
+        output_hex(output, address, 1);
+        output_text(output, "\", \"frames\": ");
+        rc = frames_print_json(output, &frames, &path);
+        output_text(output, "}\n");
+        return rc == 0 ? is_found : -1;
+    }
+    output_hex(output, address, 1);
+    output_text(output, is_found ? "\n    " : "\n    not found\n");
+    if (is_found) {
+        rc = frames_print(output, &frames, &path, "    ", UINT32_MAX);
+    }
+    return rc == 0 ? is_found : -1;
+}
+
+const struct kind_printer kind_symcache = {
+    .counts = counts,
+    .dump = dump,
+    .lookup = lookup,
+    .parse = addresses_parse,
+    .no_address = "no address",
+};
