@@ -3,6 +3,7 @@
  */
 #include "original_format.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,69 +81,49 @@ unsigned config_formats_parse(const char *text)
     }
 }
 
+#define BIT(format) (1u << (format))
+#define PROGRAMS    (BIT(FORMAT_PE) | BIT(FORMAT_ELF) | BIT(FORMAT_MACHO))
+#define DEBUG_FILES (PROGRAMS | BIT(FORMAT_PDB))
+
+/* Of which formats the files of a kind are, or are made. */
+static const unsigned formats_of[SYMCACHE_KINDS] = {
+    [SYMCACHE_KIND_SYMCACHE] = DEBUG_FILES | BIT(FORMAT_BREAKPAD) |
+                               BIT(FORMAT_WASM) | BIT(FORMAT_SYMBFILE),
+    [SYMCACHE_KIND_PPDBCACHE] = BIT(FORMAT_PORTABLEPDB),
+    [SYMCACHE_KIND_CFICACHE] = DEBUG_FILES | BIT(FORMAT_BREAKPAD),
+    [SYMCACHE_KIND_BREAKPAD] = DEBUG_FILES,
+    [SYMCACHE_KIND_CODECACHE] = PROGRAMS,
+    [SYMCACHE_KIND_SOURCECACHE] = BIT(FORMAT_SOURCEBUNDLE) |
+                                  BIT(FORMAT_PORTABLEPDB) | BIT(FORMAT_PDB),
+    [SYMCACHE_KIND_PROGUARDCACHE] = BIT(FORMAT_PROGUARD),
+    [SYMCACHE_KIND_JSCACHE] = BIT(FORMAT_ANY),
+    [SYMCACHE_KIND_DEBUGINFO] = BIT(FORMAT_PDB) | BIT(FORMAT_PORTABLEPDB) |
+                                BIT(FORMAT_ELF) | BIT(FORMAT_MACHO),
+    [SYMCACHE_KIND_EXECUTABLE] = PROGRAMS,
+    [SYMCACHE_KIND_SYM] = BIT(FORMAT_BREAKPAD),
+    [SYMCACHE_KIND_SYMBFILE] = BIT(FORMAT_SYMBFILE),
+    [SYMCACHE_KIND_SOURCEBUNDLE] = BIT(FORMAT_SOURCEBUNDLE),
+    [SYMCACHE_KIND_MAPPING] = BIT(FORMAT_PROGUARD),
+    [SYMCACHE_KIND_UUIDMAP] = BIT(FORMAT_UUIDMAP),
+    [SYMCACHE_KIND_BCSYMBOLMAP] = BIT(FORMAT_BCSYMBOLMAP),
+    [SYMCACHE_KIND_IL2CPP] = BIT(FORMAT_IL2CPP),
+    [SYMCACHE_KIND_DWP] = BIT(FORMAT_DWP),
+    [SYMCACHE_KIND_SOURCE] = BIT(FORMAT_ANY),
+    [SYMCACHE_KIND_FILE] = BIT(FORMAT_ANY),
+    [SYMCACHE_KIND_SECTION] = BIT(FORMAT_ANY) | BIT(FORMAT_ELF), /* of one */
+};
+
+static bool is_derived(symcache_kind_e kind)
+{
+    return symcache_kind(kind)->slots[0] != SYMCACHE_KINDS;
+}
+
 unsigned config_format_inputs(symcache_kind_e kind)
 {
-    switch (kind) {
-    case SYMCACHE_KIND_CFICACHE:
-        return FORMATS_ALL &
-               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
-                 1u << FORMAT_SYMBFILE | 1u << FORMAT_SOURCEBUNDLE |
-                 1u << FORMAT_PROGUARD);
-    case SYMCACHE_KIND_SYMCACHE:
-        return FORMATS_ALL &
-               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_SOURCEBUNDLE |
-                 1u << FORMAT_PROGUARD);
-    case SYMCACHE_KIND_BREAKPAD:
-        return FORMATS_ALL &
-               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM |
-                 1u << FORMAT_SYMBFILE | 1u << FORMAT_BREAKPAD |
-                 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PROGUARD);
-    case SYMCACHE_KIND_PPDBCACHE:
-        return 1u << FORMAT_PORTABLEPDB;
-    case SYMCACHE_KIND_CODECACHE:
-        return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
-    case SYMCACHE_KIND_SOURCECACHE:
-        return 1u << FORMAT_SOURCEBUNDLE | 1u << FORMAT_PORTABLEPDB |
-               1u << FORMAT_PDB;
-    case SYMCACHE_KIND_PROGUARDCACHE:
-        return 1u << FORMAT_PROGUARD;
-    case SYMCACHE_KIND_JSCACHE:
-        return 1u << FORMAT_ANY;
-    default:
-        return 0;
-    }
+    return is_derived(kind) ? formats_of[kind] : 0;
 }
 
 unsigned config_format_originals(symcache_kind_e kind)
 {
-    switch (kind) {
-    case SYMCACHE_KIND_DEBUGINFO:
-        return 1u << FORMAT_PDB | 1u << FORMAT_PORTABLEPDB |
-               1u << FORMAT_ELF | 1u << FORMAT_MACHO;
-    case SYMCACHE_KIND_EXECUTABLE:
-        return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
-    case SYMCACHE_KIND_SYM:
-        return 1u << FORMAT_BREAKPAD;
-    case SYMCACHE_KIND_SYMBFILE:
-        return 1u << FORMAT_SYMBFILE;
-    case SYMCACHE_KIND_SOURCEBUNDLE:
-        return 1u << FORMAT_SOURCEBUNDLE;
-    case SYMCACHE_KIND_MAPPING:
-        return 1u << FORMAT_PROGUARD;
-    case SYMCACHE_KIND_UUIDMAP:
-        return 1u << FORMAT_UUIDMAP;
-    case SYMCACHE_KIND_BCSYMBOLMAP:
-        return 1u << FORMAT_BCSYMBOLMAP;
-    case SYMCACHE_KIND_IL2CPP:
-        return 1u << FORMAT_IL2CPP;
-    case SYMCACHE_KIND_DWP:
-        return 1u << FORMAT_DWP;
-    case SYMCACHE_KIND_SOURCE:
-    case SYMCACHE_KIND_FILE:
-        return 1u << FORMAT_ANY;
-    case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */
-        return 1u << FORMAT_ANY | 1u << FORMAT_ELF;
-    default:
-        return 0;
-    }
+    return is_derived(kind) ? 0 : formats_of[kind];
 }
