@@ -64,6 +64,7 @@ struct js_files {
     size_t most;       /* bytes of an answer */
     struct js_want *wants;
     struct table wants_by_key;
+    struct table urls; /* that were wanted */
     struct arena arena; /* of a step; what follows is, too */
     struct table entries;   /* files that were looked for, by URL */
     struct table artifacts; /* by their names */

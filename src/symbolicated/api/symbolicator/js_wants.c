@@ -23,6 +23,17 @@ struct js_want {
     symcache_key_t key;
 };
 
+/* What a URL came to: its name and its id are found once in a call, though
+ * each round asks for it. */
+struct js_url {
+    struct js_want *want;
+    uint64_t since;
+    symcache_kind_e kind;
+    bool is_hourly, is_scraped;
+    size_t size;
+    char text[];
+};
+
 /* A round, which the call has to its end. */
 struct round {
     struct api_round round; /* first */
@@ -91,8 +102,10 @@ static bool set_url(symcache_key_t *key, char plain[SYMCACHE_URL_MAX + 1],
     return true;
 }
 
-struct js_want *js_want_url(struct js_files *files, struct symc_string url,
-                            bool is_hourly, bool is_scraped, uint64_t *since)
+/* *since is set of what is hourly. */
+static struct js_want *want_url(struct js_files *files, symcache_kind_e kind,
+                                struct symc_string url, bool is_hourly,
+                                bool is_scraped, uint64_t *since)
 {
     char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1];
     char time[24] = "";
@@ -106,7 +119,7 @@ struct js_want *js_want_url(struct js_files *files, struct symc_string url,
         *since = hour_of(files, plain);
         snprintf(time, sizeof(time), "%llu", (unsigned long long)*since);
     }
-    key.kind = SYMCACHE_KIND_SOURCE;
+    key.kind = kind;
     url_id(key.build, plain, time, is_scraped);
     if (!symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain)) ||
         (is_hourly &&
@@ -118,20 +131,67 @@ struct js_want *js_want_url(struct js_files *files, struct symc_string url,
     return want(files, &key, hints);
 }
 
+static struct js_url *url_of(const struct js_files *files, uint64_t hash,
+                             const struct js_url *asked,
+                             struct symc_string text)
+{
+    struct js_url *url;
+    size_t at = 0;
+
+    while ((url = (struct js_url *)table_next(&files->urls, hash, &at)) !=
+           NULL) {
+        if (url->kind == asked->kind && url->is_hourly == asked->is_hourly &&
+            url->is_scraped == asked->is_scraped && url->size == text.size &&
+            memcmp(url->text, text.data, text.size) == 0) {
+            break;
+        }
+    }
+    return url;
+}
+
+/* The same; what cannot be wanted is found out anew each time. */
+static struct js_want *want_once(struct js_files *files, symcache_kind_e kind,
+                                 struct symc_string text, bool is_hourly,
+                                 bool is_scraped, uint64_t *since)
+{
+    const struct js_url asked = {NULL,      0,          kind,
+                                 is_hourly, is_scraped, text.size};
+    uint64_t hash = js_hash(files, text);
+    struct js_url *url = url_of(files, hash, &asked, text);
+    struct js_want *want;
+
+    if (url != NULL) {
+        *since = url->since;
+        return url->want;
+    }
+    *since = 0;
+    want = want_url(files, kind, text, is_hourly, is_scraped, since);
+    url = want != NULL ? malloc(sizeof(*url) + text.size) : NULL;
+    if (url != NULL) {
+        *url = asked;
+        url->want = want;
+        url->since = *since;
+        memcpy(url->text, text.data, text.size);
+        if (table_add(&files->urls, hash, (uintptr_t)url) != 0) {
+            free(url);
+        }
+    }
+    return want;
+}
+
+struct js_want *js_want_url(struct js_files *files, struct symc_string url,
+                            bool is_hourly, bool is_scraped, uint64_t *since)
+{
+    return want_once(files, SYMCACHE_KIND_SOURCE, url, is_hourly, is_scraped,
+                     since);
+}
+
 struct js_want *js_want_bundle(struct js_files *files, struct symc_string url)
 {
-    char plain[SYMCACHE_URL_MAX + 1], hints[SYMCACHE_HINTS_MAX + 1];
-    symcache_key_t key;
+    uint64_t since;
 
-    if (!set_url(&key, plain, url)) {
-        return NULL;
-    }
-    key.kind = SYMCACHE_KIND_SOURCECACHE;
-    url_id(key.build, plain, "", false);
-    hints[0] = '\0';
-    return symcache_hint_add(hints, SYMCACHE_HINT_URL, plain, strlen(plain))
-               ? want(files, &key, hints)
-               : NULL;
+    return want_once(files, SYMCACHE_KIND_SOURCECACHE, url, false, false,
+                     &since);
 }
 
 struct js_want *js_want_list(struct js_files *files, const char *name)
@@ -242,7 +302,12 @@ bool js_files_round(struct js_files *files, struct api_call *call)
 void js_wants_free(struct js_files *files)
 {
     struct js_want *want;
+    size_t i;
 
+    for (i = 0; i < files->urls.num_slots; i++) {
+        free((struct js_url *)files->urls.slots[i].value);
+    }
+    table_free(&files->urls);
     while ((want = files->wants) != NULL) {
         files->wants = want->next;
         if (want->module != NULL) {
