@@ -222,31 +222,51 @@ bool jscache_reader_file(const struct jscache_reader *r, uint32_t index,
     return true;
 }
 
-bool jscache_reader_line(const struct jscache_reader *r, uint32_t file,
-                         uint32_t line, struct symc_string *text)
+/* A line of the file at p, of its text. */
+static bool line_at(const struct jscache_reader *r, const uint8_t *p,
+                    struct symc_string file, uint32_t line,
+                    struct symc_string *text)
 {
-    uint32_t first, end, from, to;
-    struct jscache_file f;
-    const uint8_t *p;
+    uint32_t from, to, first = le32(p + 8), end = le32(p + 12);
 
-    if (!jscache_reader_file(r, file, &f) || f.text.data == NULL) {
-        return false;
-    }
-    p = r->data + r->files + (size_t)file * JSCACHE_FILE_SIZE;
-    first = le32(p + 8);
-    end = le32(p + 12);
     if (end > r->num_lines || first > end || line >= end - first) {
         return false;
     }
     p = r->data + r->lines + ((size_t)first + line) * 4;
     from = le32(p);
-    to = line + 1 < end - first ? le32(p + 4) : (uint32_t)f.text.size;
-    if (from >= to || to > f.text.size) {
+    to = line + 1 < end - first ? le32(p + 4) : (uint32_t)file.size;
+    if (from >= to || to > file.size) {
         return false;
     }
-    to -= f.text.data[to - 1] == '\n';
-    to -= to > from && f.text.data[to - 1] == '\r';
-    text->data = f.text.data + from;
+    to -= file.data[to - 1] == '\n';
+    to -= to > from && file.data[to - 1] == '\r';
+    text->data = file.data + from;
     text->size = to - from;
     return true;
+}
+
+unsigned jscache_reader_lines(const struct jscache_reader *r, uint32_t file,
+                              uint32_t line, unsigned count,
+                              struct symc_string *lines)
+{
+    struct symc_string text;
+    const uint8_t *p;
+    unsigned n = 0;
+
+    if (file >= r->num_files) {
+        return 0;
+    }
+    p = r->data + r->files + (size_t)file * JSCACHE_FILE_SIZE;
+    text = string_at(r, le32(p + 4));
+    while (text.data != NULL && n < count && n <= UINT32_MAX - line &&
+           line_at(r, p, text, line + n, &lines[n])) {
+        n++;
+    }
+    return n;
+}
+
+bool jscache_reader_line(const struct jscache_reader *r, uint32_t file,
+                         uint32_t line, struct symc_string *text)
+{
+    return jscache_reader_lines(r, file, line, 1, text) == 1;
 }

@@ -95,4 +95,9 @@ bool jscache_reader_file(const struct jscache_reader *reader, uint32_t index,
 bool jscache_reader_line(const struct jscache_reader *reader, uint32_t file,
                          uint32_t line, struct symc_string *text);
 
+/* The same of up to count lines from a line on.  Returns how many there are. */
+unsigned jscache_reader_lines(const struct jscache_reader *reader,
+                              uint32_t file, uint32_t line, unsigned count,
+                              struct symc_string *lines);
+
 #endif

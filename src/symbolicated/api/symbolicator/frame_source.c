@@ -114,8 +114,8 @@ static void write_list(struct json_writer *w, const char *name,
     json_write_close(w, ']');
 }
 
-static void write_lines(struct json_writer *w,
-                        const struct source_context *context)
+void frame_source_write_lines(struct json_writer *w,
+                              const struct source_context *context)
 {
     write_list(w, "pre_context", context->lines, context->before);
     json_write_key(w, "context_line");
@@ -128,7 +128,7 @@ void frame_source_write(struct json_writer *w,
                         const struct frame_source *found)
 {
     if (found->has_lines) {
-        write_lines(w, &found->context);
+        frame_source_write_lines(w, &found->context);
     }
     if (found->link_size > 0) {
         json_write_key(w, "source_link");

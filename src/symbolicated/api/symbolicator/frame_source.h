@@ -43,6 +43,10 @@ void frame_source_ask(struct frame_source *found, struct source_links *links,
                       const struct symbolicator_request *request,
                       size_t module, struct symc_string path, uint32_t line);
 
+/* Writes lines of which there are more than before the line itself. */
+void frame_source_write_lines(struct json_writer *w,
+                              const struct source_context *context);
+
 /* Writes what is known. */
 void frame_source_write(struct json_writer *w,
                         const struct frame_source *found);

@@ -7,7 +7,15 @@
 #include <string.h>
 
 #include "frame_source.h"
+#include "js_lines.h"
 #include "js_why.h"
+
+/* An answer that is written. */
+struct answer {
+    struct json_writer *w;
+    const struct js_files *files;
+    struct js_lines_cache lines; /* of scripts and of originals */
+};
 
 static void write_member(struct json_writer *w, const char *name,
                          struct symc_string text)
@@ -42,23 +50,65 @@ static void pass_list(struct json_writer *w, const struct json *json,
     }
 }
 
-/* Lines that were found, or else those that the frame came with. */
-static void write_lines(struct json_writer *w, const struct json *json,
-                        const struct js_frame *frame,
-                        const struct js_lines *lines)
+/* Those that a frame came with. */
+static void pass_lines(struct json_writer *w, const struct json *json,
+                       const struct js_frame *frame)
 {
-    struct frame_source source;
-
-    if (lines->has_lines) {
-        source.has_lines = true;
-        source.link_size = 0;
-        source.context = lines->context;
-        frame_source_write(w, &source);
-        return;
-    }
     pass_list(w, json, "pre_context", frame->members[JS_PRE_CONTEXT]);
     pass(w, json, "context_line", frame->members[JS_CONTEXT_LINE]);
     pass_list(w, json, "post_context", frame->members[JS_POST_CONTEXT]);
+}
+
+static uint32_t one_more(uint32_t n)
+{
+    return n < UINT32_MAX ? n + 1 : n;
+}
+
+/* Lines of the original, or else those that the frame came with. */
+static void write_lines(struct answer *answer, const struct js_frame *frame,
+                        const struct js_place *place)
+{
+    const struct jscache_token *token = &place->token;
+    const struct js_lines *lines = NULL;
+    struct source_context context;
+    struct js_lines of_map;
+
+    if (place->has_text) {
+        js_lines_of_map(&of_map, place->module->reader, token->file,
+                        token->line);
+        lines = &of_map;
+    } else if (place->source != NULL &&
+               place->source->state == JS_FILE_FOUND) {
+        lines = js_lines_cached(&answer->lines, place->source->text,
+                                one_more(token->line));
+    }
+    if (lines != NULL &&
+        js_lines_trim(lines, one_more(token->column), &context)) {
+        frame_source_write_lines(answer->w, &context);
+    } else {
+        pass_lines(answer->w, &answer->files->request->json, frame);
+    }
+}
+
+/* The same of the script. */
+static void write_raw_lines(struct answer *answer,
+                            const struct js_frame *frame,
+                            const struct js_place *place)
+{
+    const struct js_file *script =
+        place->module != NULL && answer->files->request->wants_context
+            ? place->module->script
+            : NULL;
+    struct source_context context;
+
+    if (script != NULL && script->state == JS_FILE_FOUND &&
+        js_lines_trim(
+            js_lines_cached(&answer->lines, script->text, frame->line),
+            frame->column, &context)) {
+        frame_source_write_lines(answer->w, &context);
+    } else {
+        pass_lines(answer->w, &answer->files->request->json, frame);
+    }
 }
 
 /* In which bundle, and by what. */
@@ -104,41 +154,33 @@ static void write_origin(struct json_writer *w,
     }
 }
 
-static void write_data(struct json_writer *w, const struct js_place *place)
+static void write_data(struct json_writer *w, const struct js_place *place,
+                       bool is_mapped)
 {
     const struct js_module *module = place->module;
 
     json_write_key(w, "data");
     json_write_open(w, '{');
-    if (place->is_found) {
+    if (is_mapped) {
         write_member(w, "sourcemap", module->map_url);
     }
-    if (place->is_found || place->error == JS_ERROR_MALFORMED) {
+    if (is_mapped || place->error == JS_ERROR_MALFORMED) {
         write_origin(w, module);
         write_text(w, "resolved_with", module->resolved_with);
     }
     json_write_key(w, "symbolicated");
-    json_write_bool(w, place->is_found);
+    json_write_bool(w, is_mapped);
     json_write_close(w, '}');
 }
 
 /* A frame as it came, with the lines of its script. */
-static void write_raw(struct json_writer *w, const struct js_files *files,
-                      const struct js_frame *frame,
+static void write_raw(struct answer *answer, const struct js_frame *frame,
                       const struct js_place *place, bool tells_why)
 {
-    const struct json *json = &files->request->json;
+    const struct json *json = &answer->files->request->json;
     const uint32_t *members = frame->members;
-    struct js_place raw = *place;
+    struct json_writer *w = answer->w;
 
-    raw.is_found = false;
-    memset(&raw.lines, 0, sizeof(raw.lines));
-    if (place->module != NULL && files->request->wants_context &&
-        place->module->script != NULL &&
-        place->module->script->state == JS_FILE_FOUND) {
-        js_lines_read(&raw.lines, place->module->script->text, frame->line,
-                      frame->column);
-    }
     json_write_open(w, '{');
     pass(w, json, "platform", members[JS_PLATFORM]);
     pass(w, json, "function", members[JS_FUNCTION]);
@@ -147,8 +189,8 @@ static void write_raw(struct json_writer *w, const struct js_files *files,
     write_member(w, "abs_path", frame->abs_path);
     pass(w, json, "lineno", members[JS_LINENO]);
     pass(w, json, "colno", members[JS_COLNO]);
-    write_lines(w, json, frame, &raw.lines);
-    write_data(w, &raw);
+    write_raw_lines(answer, frame, place);
+    write_data(w, place, false);
     if (tells_why) {
         js_why_write(w, place);
     }
@@ -158,39 +200,41 @@ static void write_raw(struct json_writer *w, const struct js_files *files,
 static void write_number(struct json_writer *w, const char *name, uint32_t n)
 {
     json_write_key(w, name);
-    json_write_number(w, n < UINT32_MAX ? n + 1 : n);
+    json_write_number(w, one_more(n));
 }
 
-static void write_frame(struct json_writer *w, const struct js_files *files,
-                        const struct js_frame *frame,
+static void write_frame(struct answer *answer, const struct js_frame *frame,
                         const struct js_place *place)
 {
-    const struct json *json = &files->request->json;
+    const struct js_files *files = answer->files;
+    struct json_writer *w = answer->w;
 
     if (!place->is_found) {
-        write_raw(w, files, frame, place, files->tells_why);
+        write_raw(answer, frame, place, files->tells_why);
         return;
     }
     json_write_open(w, '{');
-    pass(w, json, "platform", frame->members[JS_PLATFORM]);
+    pass(w, &files->request->json, "platform", frame->members[JS_PLATFORM]);
     write_member(w, "function", place->function);
     write_member(w, "filename", place->filename);
     write_member(w, "module", place->name_module);
     write_member(w, "abs_path", place->abs_path);
     write_number(w, "lineno", place->token.line);
     write_number(w, "colno", place->token.column);
-    write_lines(w, json, frame, &place->lines);
-    write_data(w, place);
+    write_lines(answer, frame, place);
+    write_data(w, place, true);
     if (files->tells_why) {
         js_why_write(w, place);
     }
     json_write_close(w, '}');
 }
 
-static void write_stacks(struct json_writer *w, const struct js_files *files,
-                         const struct js_place *places, bool is_raw)
+static void write_stacks(struct answer *answer, const struct js_place *places,
+                         bool is_raw)
 {
+    const struct js_files *files = answer->files;
     const struct js_request *request = files->request;
+    struct json_writer *w = answer->w;
     const struct js_stack *stack;
     size_t i, k;
 
@@ -204,9 +248,9 @@ static void write_stacks(struct json_writer *w, const struct js_files *files,
         for (k = stack->first;
              k < stack->first + stack->count && w->size <= files->most; k++) {
             if (is_raw) {
-                write_raw(w, files, &request->frames[k], &places[k], false);
+                write_raw(answer, &request->frames[k], &places[k], false);
             } else {
-                write_frame(w, files, &request->frames[k], &places[k]);
+                write_frame(answer, &request->frames[k], &places[k]);
             }
         }
         json_write_close(w, ']');
@@ -248,7 +292,7 @@ static int compare(const void *a, const void *b)
         n = (int)x->place->error - (int)y->place->error;
     }
     if (n == 0 && x->place->error == JS_ERROR_CONTENT) {
-        n = compare_texts(x->place->missing, y->place->missing);
+        n = compare_texts(x->place->abs_path, y->place->abs_path);
     }
     if (n == 0 && x->place->error == JS_ERROR_LOCATION) {
         n = (x->frame->line > y->frame->line) -
@@ -287,7 +331,7 @@ static void write_error(struct json_writer *w, const struct json *json,
             json_write_number(w, 0);
         }
     } else if (e->place->error == JS_ERROR_CONTENT) {
-        write_member(w, "source", e->place->missing);
+        write_member(w, "source", e->place->abs_path);
         write_member(w, "sourcemap", e->place->module->map_url);
     } else if (e->place->error == JS_ERROR_MALFORMED) {
         write_member(w, "url", e->place->module->map_url);
@@ -385,10 +429,12 @@ static int write_attempts(struct json_writer *w, const struct js_files *files)
 int js_answer_write(struct js_files *files, const struct js_place *places,
                     struct json_writer *w)
 {
+    struct answer answer = {.w = w, .files = files};
+
     json_write_open(w, '{');
     write_text(w, "status", "completed");
-    write_stacks(w, files, places, false);
-    write_stacks(w, files, places, true);
+    write_stacks(&answer, places, false);
+    write_stacks(&answer, places, true);
     if (write_errors(w, files, places) != 0 || write_attempts(w, files) != 0) {
         return -1;
     }

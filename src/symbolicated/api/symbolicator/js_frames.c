@@ -147,112 +147,25 @@ static bool find_script(struct js_files *files, const struct js_script *script,
     }
 }
 
-/* lines -------------------------------------------------------------------- */
-
-/* The next line of a text, which it leaves; false at its end. */
-static bool next_line(struct symc_string *text, struct symc_string *line)
-{
-    const char *end = text->size > 0 ? memchr(text->data, '\n', text->size)
-                                     : NULL;
-
-    if (text->size == 0) {
-        return false;
-    }
-    line->data = text->data;
-    line->size = end != NULL ? (size_t)(end - text->data) : text->size;
-    text->data += line->size + (end != NULL);
-    text->size -= line->size + (end != NULL);
-    if (end != NULL && line->size > 0 &&
-        line->data[line->size - 1] == '\r') {
-        line->size--;
-    }
-    return true;
-}
-
-static void add_line(struct source_context *context, struct symc_string line,
-                     uint32_t column)
-{
-    context->lines[context->count++] = source_line_trim(line, column);
-}
-
-void js_lines_read(struct js_lines *lines, struct symc_string text,
-                   uint32_t line, uint32_t column)
-{
-    struct source_context *context = &lines->context;
-    struct symc_string each;
-    uint32_t i;
-
-    memset(lines, 0, sizeof(*lines));
-    for (i = 1; i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
-                next_line(&text, &each);
-         i++) {
-        if ((uint64_t)i + SOURCE_CONTEXT_LINES < line) {
-            continue;
-        }
-        context->before += i < line;
-        lines->has_lines = lines->has_lines || i == line;
-        add_line(context, each, column);
-    }
-}
-
-/* The same of a file of a map; line from 0. */
-static void read_map_lines(struct js_lines *lines,
-                           const struct jscache_reader *reader, uint32_t file,
-                           uint32_t line, uint32_t column)
-{
-    uint32_t first = line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES
-                                                 : 0;
-    struct symc_string text;
-    uint64_t i;
-
-    memset(lines, 0, sizeof(*lines));
-    if (line == UINT32_MAX ||
-        !jscache_reader_line(reader, file, line, &text)) {
-        return;
-    }
-    lines->has_lines = true;
-    lines->context.before = line - first;
-    for (i = first; i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
-                    jscache_reader_line(reader, file, (uint32_t)i, &text);
-         i++) {
-        add_line(&lines->context, text, column);
-    }
-}
-
 /* frames ------------------------------------------------------------------- */
 
-static uint32_t one_more(uint32_t n)
-{
-    return n < UINT32_MAX ? n + 1 : n;
-}
-
 /* Finds the text of an original file.  Returns false while it is pending. */
-static bool find_lines(struct js_files *files, struct js_place *place,
-                       const struct jscache_file *file,
-                       struct symc_string name)
+static bool find_text(struct js_files *files, struct js_place *place,
+                      const struct jscache_file *file)
 {
-    const struct jscache_reader *reader = place->module->reader;
-    uint32_t column = one_more(place->token.column);
-    const struct js_file *source;
-
     if (!files->request->wants_context) {
         return true;
     }
-    if (file->text.data != NULL) {
-        read_map_lines(&place->lines, reader, place->token.file,
-                       place->token.line, column);
+    place->has_text = file->text.data != NULL;
+    if (place->has_text) {
         return true;
     }
-    source = place->source =
-        js_files_find(files, SOURCECACHE_SOURCE, name, "");
-    if (source->state == JS_FILE_FOUND) {
-        js_lines_read(&place->lines, source->text,
-                      one_more(place->token.line), column);
-    } else if (source->state == JS_FILE_MISSING) {
+    place->source =
+        js_files_find(files, SOURCECACHE_SOURCE, place->abs_path, "");
+    if (place->source->state == JS_FILE_MISSING) {
         place->error = JS_ERROR_CONTENT;
-        place->missing = name;
     }
-    return source->state != JS_FILE_PENDING;
+    return place->source->state != JS_FILE_PENDING;
 }
 
 static struct symc_string fold(struct js_files *files,
@@ -308,7 +221,7 @@ static bool take_token(struct js_files *files, const struct js_frame *frame,
         }
     }
     files->told += place->filename.size + place->abs_path.size;
-    return find_lines(files, place, &file, place->abs_path);
+    return find_text(files, place, &file);
 }
 
 /* Finds what a frame comes from.  *caller is the name of the token of the frame

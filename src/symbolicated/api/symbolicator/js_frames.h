@@ -37,21 +37,14 @@ struct js_module {
     const char *resolved_with;
 };
 
-/* Lines around a place, and whether there are some. */
-struct js_lines {
-    bool has_lines;
-    struct source_context context;
-};
-
 struct js_place {
     const struct js_module *module; /* NULL: line 0 */
     bool is_found;                  /* a token is */
+    bool has_text;                  /* the map has that of its file */
     enum js_error_type error;
     struct jscache_token token;
     struct symc_string function, filename, name_module, abs_path;
-    struct js_lines lines;
     const struct js_file *source; /* whose text was looked for; or NULL */
-    struct symc_string missing; /* the file whose text is not to be had */
 };
 
 /* Resolves all scripts, into modules, and then all frames, into places; it
@@ -59,9 +52,5 @@ struct js_place {
  * while something is pending, or without memory. */
 bool js_frames_find(struct js_files *files, struct js_module *modules,
                     struct js_place *places, bool has_all_lines);
-
-/* The lines of a text around a place, from 1. */
-void js_lines_read(struct js_lines *lines, struct symc_string text,
-                   uint32_t line, uint32_t column);
 
 #endif
