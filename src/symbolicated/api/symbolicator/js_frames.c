@@ -172,8 +172,12 @@ static struct symc_string fold(struct js_files *files,
                                struct symc_string name)
 {
     size_t room = 3 * name.size + 16, size;
-    char *text = take(files, room);
+    char *text;
 
+    if (memchr(name.data, '.', name.size) == NULL) {
+        return name;
+    }
+    text = take(files, room);
     if (text == NULL) {
         return name;
     }
@@ -181,16 +185,83 @@ static struct symc_string fold(struct js_files *files,
     return (struct symc_string){text, size < room ? size : room};
 }
 
+/* An original file as frames name it. */
+struct original {
+    const struct js_module *module; /* whose map has it; NULL: none yet */
+    uint32_t number;
+    bool has_module; /* the frames have members of that name */
+    struct jscache_file file;
+    struct symc_string abs_path; /* these if the file has a name */
+    struct js_names names;
+};
+
+/* Frames on their way from a request to places. */
+struct walk {
+    struct js_files *files;
+    bool has_all_lines;
+    struct original originals[16]; /* those of frames before, by number */
+};
+
+/* Fills an original whose module, number and has_module are set.  Returns false
+ * if the map has no such file, or without memory. */
+static bool read_original(struct js_files *files, struct original *original)
+{
+    struct jscache_file *file = &original->file;
+    size_t room;
+    char *text;
+
+    if (!jscache_reader_file(original->module->reader, original->number,
+                             file)) {
+        return false;
+    }
+    if (file->name.size == 0) {
+        return true;
+    }
+    original->abs_path = join(files, original->module->map_url, file->name);
+    room = file->name.size > original->abs_path.size
+               ? file->name.size
+               : original->abs_path.size;
+    text = take(files, room + 1);
+    if (text == NULL) {
+        return false;
+    }
+    original->names = js_file_names(file->name, original->abs_path,
+                                    original->has_module, text);
+    return true;
+}
+
+/* The original of a place, or NULL.  Many frames are in a few files. */
+static const struct original *original_of(struct walk *walk,
+                                          const struct js_place *place,
+                                          bool has_module)
+{
+    uint32_t number = place->token.file;
+    struct original *original =
+        &walk->originals[number % (sizeof(walk->originals) /
+                                   sizeof(walk->originals[0]))];
+
+    if (original->module == place->module && original->number == number &&
+        original->has_module == has_module) {
+        return original;
+    }
+    *original = (struct original){.module = place->module,
+                                  .number = number,
+                                  .has_module = has_module};
+    if (!read_original(walk->files, original)) {
+        original->module = NULL;
+        return NULL;
+    }
+    return original;
+}
+
 /* Fills a frame from its token.  Returns false while it is pending. */
-static bool take_token(struct js_files *files, const struct js_frame *frame,
+static bool take_token(struct walk *walk, const struct js_frame *frame,
                        struct symc_string caller, struct js_place *place)
 {
     const uint32_t *members = frame->members;
+    struct js_files *files = walk->files;
     const struct js_request *request = files->request;
-    struct jscache_file file = {{NULL, 0}, {NULL, 0}, false};
-    struct js_names names;
-    size_t room;
-    char *text;
+    const struct original *original;
 
     place->function = fold(
         files,
@@ -200,34 +271,25 @@ static bool take_token(struct js_files *files, const struct js_frame *frame,
     place->filename = js_request_text(request, members[JS_FILENAME]);
     place->name_module = js_request_text(request, members[JS_MODULE]);
     place->abs_path = frame->abs_path;
-    if (!jscache_reader_file(place->module->reader, place->token.file,
-                             &file)) {
+    original = original_of(walk, place, members[JS_MODULE] != 0);
+    if (original == NULL) {
         return true;
     }
-    if (file.name.size > 0) {
-        place->abs_path =
-            join(files, place->module->map_url, file.name);
-        room = file.name.size > place->abs_path.size ? file.name.size
-                                                     : place->abs_path.size;
-        text = take(files, room + 1);
-        if (text == NULL) {
-            return false;
-        }
-        names = js_file_names(file.name, place->abs_path,
-                              members[JS_MODULE] != 0, text);
-        place->filename = names.filename;
-        if (names.module.data != NULL) {
-            place->name_module = names.module;
+    if (original->file.name.size > 0) {
+        place->abs_path = original->abs_path;
+        place->filename = original->names.filename;
+        if (original->names.module.data != NULL) {
+            place->name_module = original->names.module;
         }
     }
     files->told += place->filename.size + place->abs_path.size;
-    return find_text(files, place, &file);
+    return find_text(files, place, &original->file);
 }
 
 /* Finds what a frame comes from.  *caller is the name of the token of the frame
  * that called it, and becomes that of its own. */
-static bool find_place(struct js_files *files, const struct js_frame *frame,
-                       const struct js_module *module, bool has_all_lines,
+static bool find_place(struct walk *walk, const struct js_frame *frame,
+                       const struct js_module *module,
                        struct symc_string *caller, struct js_place *place)
 {
     struct symc_string called = *caller;
@@ -246,14 +308,14 @@ static bool find_place(struct js_files *files, const struct js_frame *frame,
     }
     place->is_found = jscache_reader_lookup(
         module->reader, frame->line - 1,
-        frame->column > 0 ? frame->column - 1 : 0, has_all_lines,
+        frame->column > 0 ? frame->column - 1 : 0, walk->has_all_lines,
         &place->token);
     if (!place->is_found) {
         place->error = JS_ERROR_LOCATION;
         return true;
     }
     *caller = place->token.name;
-    return take_token(files, frame, called, place);
+    return take_token(walk, frame, called, place);
 }
 
 /* Each frame has texts of its own: when they are too large for the answer, no
@@ -262,6 +324,7 @@ static bool find_places(struct js_files *files,
                         const struct js_module *modules,
                         struct js_place *places, bool has_all_lines)
 {
+    struct walk walk = {.files = files, .has_all_lines = has_all_lines};
     const struct js_request *request = files->request;
     const struct js_stack *stack;
     struct symc_string caller;
@@ -274,9 +337,9 @@ static bool find_places(struct js_files *files,
         for (k = 0; k < stack->count && files->told <= files->most; k++) {
             at = stack->first +
                  (request->is_caller_first ? k : stack->count - 1 - k);
-            is_known = find_place(files, &request->frames[at],
+            is_known = find_place(&walk, &request->frames[at],
                                   &modules[request->frames[at].script],
-                                  has_all_lines, &caller, &places[at]) &&
+                                  &caller, &places[at]) &&
                        is_known;
         }
     }
