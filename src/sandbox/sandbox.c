@@ -164,6 +164,13 @@ static const int sandbox_calls[] = {
 #endif
 };
 
+/* abort() sends a signal to the process itself. */
+static int allow_abort(scmp_filter_ctx filter)
+{
+    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
 static int allow(scmp_filter_ctx filter)
 {
     size_t i;
@@ -184,18 +191,13 @@ static int allow(scmp_filter_ctx filter)
         return rc;
     }
 
-    rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                          SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (rc != 0) {
-        return rc;
-    }
-
-    /* abort() sends a signal to the process itself */
-    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                            SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 }
 
-/* Descriptors that are sent, and read-only views of their files. */
+/* Descriptors that are sent, and read-only views of their files.  No signal:
+ * the filter is made before the process is, which alone might be sent one, so
+ * that abort() ends in its last resort, an instruction that is forbidden. */
 static int allow_received(scmp_filter_ctx filter)
 {
     int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 0);
@@ -206,7 +208,11 @@ static int allow_received(scmp_filter_ctx filter)
                                       SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE));
 }
 
-/* Returns 0, or an errno. */
+/*
+ * Returns 0, or an errno.  The calls are a tree and no list: the kernel tries
+ * a filter with each call that there is when it is installed, which took an
+ * eighth of the time of a worker's start.
+ */
 static int make_filter(bool receives, scmp_filter_ctx *made)
 {
     scmp_filter_ctx filter;
@@ -220,10 +226,13 @@ static int make_filter(bool receives, scmp_filter_ctx *made)
     /* for all threads */
     rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     if (rc == 0) {
+        rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    }
+    if (rc == 0) {
         rc = allow(filter);
     }
-    if (rc == 0 && receives) {
-        rc = allow_received(filter);
+    if (rc == 0) {
+        rc = receives ? allow_received(filter) : allow_abort(filter);
     }
     if (rc != 0) {
         seccomp_release(filter);

@@ -7,6 +7,8 @@
  *
  *   echo       says all bodies that this process has read
  *   crash      a read of address 0
+ *   abort      ends itself, as a library does that finds its heap damaged
+ *   signal     may it send a signal to the process that it is a copy of?
  *   hang       is silent
  *   lie        says what no worker may
  *   talk       says too much
@@ -27,6 +29,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -48,6 +51,7 @@
 /* the worker --------------------------------------------------------------- */
 
 static char seen[100000];
+static pid_t first; /* the process of which workers are copies */
 
 static void have(void *arg, const struct work_file *file, const uint8_t *data,
                  size_t size)
@@ -86,6 +90,11 @@ static void obey(const struct work_body *body, const char *line)
         work_say(service, malloc(MEMORY) != NULL ? "yes" : "no", 2);
     } else if (strcmp(line, "open") == 0) {
         work_say(service, open("/dev/null", O_RDONLY) >= 0 ? "yes" : "no", 2);
+    } else if (strcmp(line, "signal") == 0) {
+        work_say(service,
+                 syscall(SYS_tgkill, first, first, 0) == 0 ? "yes" : "no", 2);
+    } else if (strcmp(line, "abort") == 0) {
+        abort();
     } else if (strcmp(line, "hang") == 0) {
         for (;;) {
             sleep(1000);
@@ -129,6 +138,10 @@ static int be_worker(void)
     static const struct work_kind kinds[] = {{ECHO, read_echo}};
     char error[200];
 
+    first = getpid();
+    if (sandbox_prepare_receiving() != 0) {
+        return 1;
+    }
     work_fork();
     if (sandbox_enter_receiving(MEMORY, error, sizeof(error)) != 0) {
         fprintf(stderr, "# %s\n", error);
@@ -320,8 +333,8 @@ static void test_refuse(void **state)
 /* One that is lost has none of what it has read when it is replaced. */
 static void test_lost(void **state)
 {
-    static const char *const bodies[] = {"crash", "lie 0", "lie 1", "lie 4",
-                                         "lie 99", "talk"};
+    static const char *const bodies[] = {"crash", "abort",  "lie 0", "lie 1",
+                                         "lie 4", "lie 99", "talk"};
     size_t i;
 
     for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
@@ -405,6 +418,7 @@ static void test_held(void **state)
 static void test_rights(void **state)
 {
     expect("m", "open", WORK_ENDED, "no");
+    expect("m", "signal", WORK_ENDED, "no");
 #ifndef __SANITIZE_ADDRESS__
     expect("m", "memory", WORK_ENDED, "no");
 #endif
