@@ -202,6 +202,8 @@ void work_fork(void)
     size_t n;
     ssize_t got;
 
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+    mallopt(M_TOP_PAD, HEAP_KEPT / 8);
     for (;;) {
         n = 1;
         got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
@@ -234,8 +236,6 @@ void work_serve(const struct work_kind *kinds, size_t n)
     size_t i, size, nfds;
     int fd;
 
-    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
-    mallopt(M_TOP_PAD, HEAP_KEPT / 8);
     for (;;) {
         nfds = 1;
         size = receive(service->begin, &fd, &nfds);
