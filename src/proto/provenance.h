@@ -32,7 +32,7 @@
  * Rises when pdb2symcache writes files of the same versions better than before:
  * files of a lower one are made anew when they are used.
  */
-#define SYMCACHE_BUILDER               3
+#define SYMCACHE_BUILDER               4
 
 /* How much was in the original. */
 typedef enum {

@@ -330,4 +330,36 @@ for ('DW_LANG_C', 'DW_LANG_Go') {
     }
 }
 
+# --- PE: names in DWARF and exports of x64 are those of the source, as nm
+# prints them; the reference takes an underscore off them.
+
+if (system('zstd --version >/dev/null 2>&1') == 0
+        && qx(objdump -i) =~ /^pei-x86-64$/m) {
+    run("zstd -qdf $Bin/../data/convert/pe/mingw-2.dll.zst -o mingw.dll");
+    no warnings 'portable';    # addresses have 64 bits
+    my ($base) = run('objdump -p mingw.dll') =~ /^ImageBase\s+(\w+)/m or die;
+    my %theirs = map { /^(\w+) [Tt] (_\w+)$/ ? (hex($1) - hex($base), $2) : () }
+        split /\n/, run('nm mingw.dll');
+    my %named;
+    for my $option ('', '--like-symbolic') {
+        run("$build/pdb2symcache $option -o mingw.symc mingw.dll");
+        spew("$dir/addresses", join '', map { sprintf "0x%x\n", $_ } sort keys %theirs);
+        my $address;
+        for (split /\n/, run("$build/symcachectl lookup mingw.symc <addresses")) {
+            $address = hex $1 if /^0x(\w+)/;
+            # the last of a chain is the function itself
+            $named{$option}{$address} = $1 if /^\s+(\S+) at/;
+        }
+    }
+    # symbols of the same address have several names, and thunks none here
+    my @known = grep { ($named{''}{$_} // '') eq $theirs{$_} } keys %theirs;
+    cmp_ok scalar @known, '>', 20, 'mingw.dll: ' . @known . ' names with an underscore are those of nm';
+    is_deeply [grep { "_$named{''}{$_}" eq $theirs{$_} } grep { $named{''}{$_} } keys %theirs],
+        [], '... and none lacks it';
+    is_deeply [map { "_$named{'--like-symbolic'}{$_}" } sort @known],
+        [map { $theirs{$_} } sort @known], '... which it does with --like-symbolic';
+    my %all = reverse %theirs;
+    is $named{''}{ $all{_CRT_INIT} // '' }, '_CRT_INIT', '... also one of C';
+}
+
 done_testing;

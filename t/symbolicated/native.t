@@ -100,8 +100,8 @@ my @lookups = (
     ['console', 0x2889, ['second0', '/src/second.cpp', 14]],
     ['macho', 0x2eb, ['_ZL5twicei', '/src/tiny.cpp', 3],
         ['tiny', '/src/tiny.cpp', 7]],
-    ['pe', 0x171a, ['ZN5outer5inner3BoxIiLi4EE6level2Ei', '/src/shapes.h', 22],
-        ['ZN5outer5inner3BoxIiLi4EE6level1Ei', '/src/shapes.h', 18],
+    ['pe', 0x171a, ["${box}IiLi4EE6level2Ei", '/src/shapes.h', 22],
+        ["${box}IiLi4EE6level1Ei", '/src/shapes.h', 18],
         ['entry', '/src/shapes.cpp', 125]],
     # Symbolicator looks up the multiple of 4 below, where the library has line 26
     ['wasm', 0xe93, ['outer::inner::Box<float, 2>::level3(int, int volatile*)',

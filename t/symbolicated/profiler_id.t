@@ -200,7 +200,9 @@ sub by_symcache {
     my ($file, @addresses) = @_;
     my $ctl = $t->program('symcachectl');
     system("'$ctl' convert -o $dir/made.symcache $dir/$file") == 0 or die $file;
-    my $lookup = qx{'$ctl' lookup --json $dir/made.symcache @{[map { sprintf '%x', $_ } @addresses]}};
+    my @hex = map { sprintf '%x', $_ } @addresses;
+    # names are answered as people read them
+    my $lookup = qx{'$ctl' lookup --json $dir/made.symcache @hex | c++filt};
     return map {
         join '; ', map { "$_->{function} " . ($_->{file} // '') . ":$_->{line}" }
             reverse @{ $json->decode($_)->{frames} }
