@@ -302,7 +302,7 @@ my %word = map { $_ => 1 } @words;
 same([keys %word], [map { /`(\w+)`/g } $log =~ /^\| (`.*?`) \| `/mg],
      'words of the log');
 
-same([in_code(qr/(?<![\w%?&])([a-z_]+)=%[.lsuzd]/,
+same([in_code(qr/(?<![\w%?&])([a-z_]+)=(?:%[.lsuzd]|")/,
               qr{src/symbolicated/(?!api|stats)\w*})],
      [map { /`(\w+)`/g } ($symbolication =~ /^## Log\n(.*?)(?=^## |\z)/ms)[0]
       =~ /^\| (`.*?`) \|/mg], 'words of the log of symbolicated');

@@ -18,6 +18,7 @@
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
+#include "decimal.h"
 #include "thread.h"
 #include "utf8.h"
 
@@ -94,13 +95,18 @@ int log_open(const char *file)
 /* lines --------------------------------------------------------------------
  */
 
-/* Copies text; a control character becomes \xNN.  Returns the new length. */
-static size_t append_escaped(char *line, size_t len, size_t size,
-                             const char *text)
+/* Appends a text, which is mended, and whose control characters become \xNN.
+ * Returns the new length. */
+static size_t append(char *line, size_t len, size_t size, char *text, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)text;
+    const unsigned char *p;
 
-    for (; *p != '\0' && len + 5 < size; p++) {
+    if (len + n + 5 <= size && utf8_is_printable(text, n)) {
+        memcpy(line + len, text, n);
+        return len + n;
+    }
+    utf8_mend(text);
+    for (p = (const unsigned char *)text; *p != '\0' && len + 5 < size; p++) {
         if (*p >= ' ' && *p != 0x7f) {
             line[len++] = (char)*p;
         } else {
@@ -126,20 +132,36 @@ static const char *print_time(void)
     return text;
 }
 
-/* Prints what comes before the text.  The journal keeps time and process of a
- * line by itself, and its priority, if the line begins with that. */
+/* Copies a text without its end.  Returns where the copy ends. */
+static char *put_text(char *p, const char *text)
+{
+    size_t n = strlen(text);
+
+    memcpy(p, text, n);
+    return p + n;
+}
+
+/* Prints what comes before the text, and returns its length.  The journal
+ * keeps time and process of a line by itself, and its priority, if the line
+ * begins with that. */
 static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
 {
-    static const char *const names[] = {"emerg", "crit", "error",
-                                        "warn",  "info", "debug"};
+    static const char *const names[] = {" [emerg] ", " [crit] ", " [error] ",
+                                        " [warn] ",  " [info] ", " [debug] "};
     static const int priorities[] = {LOG_CRIT,    LOG_CRIT, LOG_ERR,
                                      LOG_WARNING, LOG_INFO, LOG_DEBUG};
+    char digits[DECIMAL_MAX + 1], *p = line;
 
     if (log_is_journal) {
         return (size_t)snprintf(line, LOG_LINE_MAX, "<%d>", priorities[level]);
     }
-    return (size_t)snprintf(line, LOG_LINE_MAX, "%s [%s] %ld: ", print_time(),
-                            names[level], (long)getpid());
+    digits[DECIMAL_MAX] = '\0';
+    p = put_text(p, print_time());
+    p = put_text(p, names[level]);
+    p = put_text(p, decimal_before(digits + DECIMAL_MAX, (uint64_t)getpid()));
+    *p++ = ':';
+    *p++ = ' ';
+    return (size_t)(p - line);
 }
 
 static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
@@ -149,13 +171,12 @@ static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
     size_t len = print_head(line, level);
 
     vsnprintf(text, sizeof(text), format, args);
-    utf8_mend(text);
-    len = append_escaped(line, len, LOG_LINE_MAX - sizeof(reason), text);
+    len = append(line, len, LOG_LINE_MAX - sizeof(reason), text, strlen(text));
 
     if (errnum != 0) {
         snprintf(reason, sizeof(reason), " (%d: %s)", errnum,
                  strerror(errnum));
-        len = append_escaped(line, len, LOG_LINE_MAX, reason);
+        len = append(line, len, LOG_LINE_MAX, reason, strlen(reason));
     }
     line[len++] = '\n';
     return len;
@@ -307,19 +328,17 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     errno = saved;
 }
 
-size_t log_print(char *buf, size_t size, enum log_level level,
-                 const char *format, ...)
+size_t log_print(char *buf, size_t size, enum log_level level, char *text)
 {
     char line[LOG_LINE_MAX];
-    va_list args;
     size_t len;
 
     if (level > log_limit) {
         return 0;
     }
-    va_start(args, format);
-    len = print_line(line, level, 0, format, args);
-    va_end(args);
+    len = print_head(line, level);
+    len = append(line, len, LOG_LINE_MAX, text, strlen(text));
+    line[len++] = '\n';
     if (len > size) {
         len = size;
         line[len - 1] = '\n';

@@ -51,14 +51,12 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Writes such a line into buf, cut to size, and returns its length, or 0 if the
- * level is not logged.  log_lines() passes lines that were made this way to
- * the thread without waiting for it; while the log is stuck they are kept or
- * lost as above.
+ * Writes such a line into buf, cut to size, and returns its length, or 0 if
+ * the level is not logged; the text is mended in place.  log_lines() passes
+ * lines that were made this way to the thread without waiting for it; while
+ * the log is stuck they are kept or lost as above.
  */
-size_t log_print(char *buf, size_t size, enum log_level level,
-                 const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+size_t log_print(char *buf, size_t size, enum log_level level, char *text);
 void log_lines(const char *lines, size_t len);
 
 #define log_emerg(...) log_write(LOG_LEVEL_EMERG, __VA_ARGS__)

@@ -155,6 +155,34 @@ void utf8_replace_last(char *text, char c)
     text[len] = '\0';
 }
 
+/* Returns whether one of eight bytes is a control character, DEL included, or
+ * none of ASCII.  Only such a byte borrows from the one beside it. */
+static inline bool has_special(uint64_t bytes)
+{
+    const uint64_t ones = HIGH_BITS >> 7;
+
+    return ((bytes | (bytes - ones * ' ') | ((bytes ^ ones * 0x7F) - ones)) &
+            HIGH_BITS) != 0;
+}
+
+bool utf8_is_printable(const char *text, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t i;
+
+    for (i = 0; size - i >= 8; i += 8) {
+        if (has_special(eight(p + i))) {
+            return false;
+        }
+    }
+    for (; i < size; i++) {
+        if (p[i] < ' ' || p[i] >= 0x7F) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void utf8_mend(char *text)
 {
     char *p = text, *end = text + strlen(text);

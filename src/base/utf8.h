@@ -7,6 +7,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,5 +43,8 @@ void utf8_replace_last(char *text, char c);
  * need it, because JSON is UTF-8 and journals hide lines that are not.
  */
 void utf8_mend(char *text);
+
+/* Returns whether a text is ASCII without control characters, as most are. */
+bool utf8_is_printable(const char *text, size_t size);
 
 #endif

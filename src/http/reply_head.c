@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include "base/decimal.h"
 #include "status.h"
 
 struct text {
@@ -39,17 +40,11 @@ static void add_field(struct text *text, const char *name, const char *value)
     end_line(text);
 }
 
-/* Returns where the number's digits begin in 21 bytes. */
-static const char *print_number(char *text, uint64_t number)
+/* Returns where the number's digits begin. */
+static const char *print_number(char text[DECIMAL_MAX + 1], uint64_t number)
 {
-    char *p = text + 20;
-
-    *p = '\0';
-    do {
-        *--p = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return p;
+    text[DECIMAL_MAX] = '\0';
+    return decimal_before(text + DECIMAL_MAX, number);
 }
 
 size_t http_reply_head(char *head, const struct http_reply *reply,
@@ -58,7 +53,7 @@ size_t http_reply_head(char *head, const struct http_reply *reply,
 {
     struct text text = {head, head + HTTP_REPLY_HEAD_MAX, false};
     const char *reason = http_status_text(reply->status);
-    char number[21];
+    char number[DECIMAL_MAX + 1];
     unsigned i;
 
     add(&text, "HTTP/1.1 ", 9);

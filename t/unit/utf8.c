@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,12 +157,33 @@ static void mends(void **state)
     assert_string_equal(text, "a\xC3\xA4? ??\xE2\x82\xAC???");
 }
 
+/* Each byte at each place of a text, by the C library's words for it. */
+static void printable(void **state)
+{
+    char text[19];
+    size_t at, size;
+    int c;
+
+    for (size = 0; size <= sizeof(text); size++) {
+        memset(text, 'x', sizeof(text));
+        assert_true(utf8_is_printable(text, size));
+        for (at = 0; at < size; at++) {
+            for (c = 0; c < 256; c++) {
+                text[at] = (char)c;
+                assert_int_equal(utf8_is_printable(text, size),
+                                 isascii(c) && isprint(c));
+            }
+            text[at] = 'x';
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_characters), cmocka_unit_test(all_pairs),
         cmocka_unit_test(broken),         cmocka_unit_test(pairs),
-        cmocka_unit_test(mends),
+        cmocka_unit_test(mends),          cmocka_unit_test(printable),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -5,7 +5,9 @@
 
 #include <event2/event.h>
 #include <stdio.h>
+#include <string.h>
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/log.h"
 
 #define LINE_MAX_BYTES 256
@@ -78,13 +80,67 @@ static struct record_counts counts_of(const struct record *record,
     return counts;
 }
 
+struct line {
+    char text[LINE_MAX_BYTES + 1];
+    size_t size;
+};
+
+/* What has no room is left out. */
+static inline void add(struct line *line, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n <= LINE_MAX_BYTES - line->size) {
+        memcpy(line->text + line->size, text, n);
+        line->size += n;
+    }
+}
+
+static inline void add_number(struct line *line, const char *name,
+                              uint64_t number)
+{
+    char digits[DECIMAL_MAX + 1];
+
+    digits[DECIMAL_MAX] = '\0';
+    add(line, name);
+    add(line, decimal_before(digits + DECIMAL_MAX, number));
+}
+
+/* Without printf(), which would take a sixth of a small request. */
+static void print_line(struct line *line, const char *what,
+                       const struct api_call *call,
+                       const struct api_reply *reply,
+                       const struct record_counts *counts, uint64_t usec)
+{
+    const size_t *states = counts->states;
+
+    line->size = 0;
+    add(line, what);
+    add(line, " protocol=");
+    add(line, api_protocol_name(reply->protocol));
+    add_number(line, " status=", (uint64_t)reply->status);
+    add_number(line, " frames=", call != NULL ? call->nframes : 0);
+    add_number(line, " modules=", counts->modules);
+    add_number(line, " missing=",
+               states[API_MODULE_MISSING] + states[API_MODULE_UNSUPPORTED] +
+                   states[API_MODULE_MALFORMED]);
+    add_number(
+        line, " failed=", states[API_MODULE_FAILED] + states[API_MODULE_LATE]);
+    add_number(line, " us=", usec);
+    if (call != NULL && call->left_out != NULL) {
+        add(line, " left_out=");
+        add(line, call->left_out);
+    }
+    line->text[line->size] = '\0';
+}
+
 static void add_line(struct request_context *context, const char *what,
                      const struct api_call *call,
                      const struct api_reply *reply,
                      const struct record_counts *counts, uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
-    const char *left_out = call != NULL ? call->left_out : NULL;
+    struct line line;
 
     if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
         record_flush(context);
@@ -92,18 +148,10 @@ static void add_line(struct request_context *context, const char *what,
     if (context->lines_size == 0) {
         event_add(context->flush, &soon);
     }
-    context->lines_size += log_print(
-        context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
-        "%s protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
-        "failed=%zu us=%llu%s%s",
-        what, api_protocol_name(reply->protocol), reply->status,
-        call != NULL ? call->nframes : 0, counts->modules,
-        counts->states[API_MODULE_MISSING] +
-            counts->states[API_MODULE_UNSUPPORTED] +
-            counts->states[API_MODULE_MALFORMED],
-        counts->states[API_MODULE_FAILED] + counts->states[API_MODULE_LATE],
-        (unsigned long long)usec, left_out != NULL ? " left_out=" : "",
-        left_out != NULL ? left_out : "");
+    print_line(&line, what, call, reply, counts, usec);
+    context->lines_size +=
+        log_print(context->lines + context->lines_size, LINE_MAX_BYTES,
+                  LOG_LEVEL_INFO, line.text);
 }
 
 /* The outcome of a crash report. */
