@@ -8,11 +8,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "vector.h"
+
 #define XX  0xf000
 
 /*
  * Values of hexadecimal digits.  Those of other characters are so large that
- * two digits joined exceed a byte.  A hit parses and prints one GUID.
+ * two digits joined exceed a byte.
  */
 
 static const uint16_t  symcache_hex[256] = {
@@ -44,18 +46,6 @@ static const uint16_t  symcache_hex[256] = {
 
 static const char  symcache_hex_upper[] = "0123456789ABCDEF";
 static const char  symcache_hex_lower[] = "0123456789abcdef";
-
-/* The two digits of each byte. */
-
-static const char  symcache_hex_pairs[] =
-    "000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"
-    "202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F"
-    "404142434445464748494A4B4C4D4E4F505152535455565758595A5B5C5D5E5F"
-    "606162636465666768696A6B6C6D6E6F707172737475767778797A7B7C7D7E7F"
-    "808182838485868788898A8B8C8D8E8F909192939495969798999A9B9C9D9E9F"
-    "A0A1A2A3A4A5A6A7A8A9AAABACADAEAFB0B1B2B3B4B5B6B7B8B9BABBBCBDBEBF"
-    "C0C1C2C3C4C5C6C7C8C9CACBCCCDCECFD0D1D2D3D4D5D6D7D8D9DADBDCDDDEDF"
-    "E0E1E2E3E4E5E6E7E8E9EAEBECEDEEEFF0F1F2F3F4F5F6F7F8F9FAFBFCFDFEFF";
 
 /*
  * The bytes of a name as they are stored.  1 is the first byte of a longer
@@ -132,7 +122,7 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 
     u = (const unsigned char *) p;
 
-    i = 0;
+    i = len >= 8 && symcache_vector_name(key->name, p, len) ? len : 0;
 
     while (i < len) {
         c = symcache_name_byte[u[i]];
@@ -185,8 +175,7 @@ symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
 static symcache_status_e
 symcache_guid_plain(const char *p, uint8_t guid[16])
 {
-    return symcache_hex_bytes(p, 16, guid) > 0xff ? SYMCACHE_BAD_ID
-                                                  : SYMCACHE_OK;
+    return symcache_vector_guid_read(p, guid) ? SYMCACHE_OK : SYMCACHE_BAD_ID;
 }
 
 static symcache_status_e
@@ -295,7 +284,7 @@ symcache_hex_number_print(char *p, uint32_t number, const char *digits)
 
     shift = 0;
 
-    while (shift < 28 && (number >> shift) > 0xf) {
+    while (number >> shift > 0xf) {
         shift += 4;
     }
 
@@ -489,19 +478,10 @@ symcache_bytes_print(char *p, const char *prefix, size_t len,
 static char *
 symcache_debug_id_print(char *p, const symcache_key_t *key)
 {
-    size_t  i;
+    symcache_vector_hex_print(p, key->guid);
+    symcache_vector_hex_print(p + 16, key->guid + 8);
 
-    /* four in a row: each hit prints one GUID */
-
-    for (i = 0; i < 16; i += 4) {
-        memcpy(p, symcache_hex_pairs + 2 * (size_t) key->guid[i], 2);
-        memcpy(p + 2, symcache_hex_pairs + 2 * (size_t) key->guid[i + 1], 2);
-        memcpy(p + 4, symcache_hex_pairs + 2 * (size_t) key->guid[i + 2], 2);
-        memcpy(p + 6, symcache_hex_pairs + 2 * (size_t) key->guid[i + 3], 2);
-        p += 8;
-    }
-
-    return symcache_hex_number_print(p, key->age, symcache_hex_upper);
+    return symcache_hex_number_print(p + 32, key->age, symcache_hex_upper);
 }
 
 size_t

@@ -22,7 +22,7 @@
  * debuginfo.
  */
 
-static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
+const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
     { SYMCACHE_KIND_TEXT("symcache"),
       SYMCACHE_DEBUG | SYMCACHE_PE | SYMCACHE_HASH, NULL,
       { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KIND_SYM, SYMCACHE_KIND_EXECUTABLE,
@@ -76,12 +76,6 @@ static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       { SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
       SYMCACHE_HAS_CODE, 1 }
 };
-
-const symcache_kind_t *
-symcache_kind(symcache_kind_e kind)
-{
-    return &symcache_kinds[kind];
-}
 
 int
 symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)

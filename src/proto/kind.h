@@ -113,8 +113,15 @@ typedef struct {
 } symcache_kind_t;
 
 
+/* Others take a row by symcache_kind(). */
+extern const symcache_kind_t  symcache_kinds[];
+
 /* The row of a kind. */
-const symcache_kind_t *symcache_kind(symcache_kind_e kind);
+static inline const symcache_kind_t *
+symcache_kind(symcache_kind_e kind)
+{
+    return &symcache_kinds[kind];
+}
 
 /* Returns 1 and sets *kind, or 0 if no kind has this text. */
 int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);

@@ -49,6 +49,10 @@ symcache_path_end(char *p, int kind, symcache_file_e file)
         p = symcache_path_copy(p, k->text, k->len);
     }
 
+    if (file == SYMCACHE_FILE_PLAIN) {
+        return p;
+    }
+
     end = &symcache_path_ends[file];
 
     return symcache_path_copy(p, end->text, end->len);

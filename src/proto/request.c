@@ -11,79 +11,96 @@
 #define SYMCACHE_PPDB      "ppdb/"
 #define SYMCACHE_PPDB_LEN  5
 
-/* The parts of a path between its slashes: their number, or 0 above 4. */
+/* Takes a slash away at the beginning and at the end of a path. */
 
-static int
-symcache_path_split(const char *p, size_t len, const char *seg[4],
-    size_t seg_len[4])
+static const char *
+symcache_path_trim(const char *p, const char **last)
 {
-    int          n;
-    const char  *last, *slash;
-
-    last = p + len;
-
-    if (p < last && *p == '/') {
+    if (p < *last && *p == '/') {
         p++;
     }
 
-    if (p < last && last[-1] == '/') {
-        last--;
+    if (p < *last && (*last)[-1] == '/') {
+        (*last)--;
     }
 
-    for (n = 0; n < 4; n++) {
-        slash = memchr(p, '/', (size_t) (last - p));
+    return p;
+}
 
-        seg[n] = p;
-        seg_len[n] = (size_t) ((slash ? slash : last) - p);
+/* What follows the version: a name, a GUID and perhaps an age. */
 
-        if (slash == NULL) {
-            return n + 1;
-        }
+static symcache_status_e
+symcache_request_key(const char *p, const char *last, symcache_request_t *req)
+{
+    const char         *slash;
+    symcache_status_e   rc;
 
-        p = slash + 1;
+    slash = memchr(p, '/', (size_t) (last - p));
+    if (slash == NULL) {
+        return SYMCACHE_BAD_PATH;
     }
 
-    return 0;
+    req->name = p;
+
+    rc = symcache_name_parse(p, (size_t) (slash - p), &req->key);
+    if (rc != SYMCACHE_OK) {
+        return rc;
+    }
+
+    p = slash + 1;
+
+    /* nearly always a GUID of 32 digits; no slash among them is a digit */
+
+    slash = last - p > 32 && p[32] == '/'
+            ? p + 32 : memchr(p, '/', (size_t) (last - p));
+
+    rc = symcache_guid_parse(p, (size_t) ((slash ? slash : last) - p),
+                             req->key.guid);
+    if (rc != SYMCACHE_OK) {
+        return rc;
+    }
+
+    if (slash == NULL) {
+        req->key.age = 1;
+        return SYMCACHE_OK;
+    }
+
+    return symcache_age_parse(slash + 1, (size_t) (last - slash) - 1,
+                              &req->key.age);
+}
+
+/* The number of slashes tells best what is wrong with a path. */
+
+static symcache_status_e
+symcache_request_fault(const char *p, const char *last, symcache_status_e rc)
+{
+    int  n;
+
+    n = 0;
+
+    while (p < last) {
+        n += *p++ == '/';
+    }
+
+    return n == 2 || n == 3 ? rc : SYMCACHE_BAD_PATH;
 }
 
 static symcache_status_e
 symcache_request_read(const char *p, size_t len, symcache_request_t *req)
 {
-    int                 n;
-    size_t              seg_len[4];
-    const char         *seg[4];
+    const char         *last, *end;
     symcache_status_e   rc;
 
-    n = symcache_path_split(p, len, seg, seg_len);
+    last = p + len;
+    p = symcache_path_trim(p, &last);
 
-    if (n < 3) {
-        return SYMCACHE_BAD_PATH;
-    }
+    end = p < last && (*p | 0x20) == 'v'
+          ? symcache_version_read(p + 1, last, &req->version) : NULL;
 
-    if (seg_len[0] < 1 || (seg[0][0] | 0x20) != 'v'
-        || !symcache_version_parse(seg[0] + 1, seg_len[0] - 1, &req->version))
-    {
-        return SYMCACHE_BAD_VERSION;
-    }
+    rc = end && end < last && *end == '/'
+         ? symcache_request_key(end + 1, last, req) : SYMCACHE_BAD_VERSION;
 
-    req->name = seg[1];
-
-    rc = symcache_name_parse(seg[1], seg_len[1], &req->key);
-    if (rc != SYMCACHE_OK) {
-        return rc;
-    }
-
-    rc = symcache_guid_parse(seg[2], seg_len[2], req->key.guid);
-    if (rc != SYMCACHE_OK) {
-        return rc;
-    }
-
-    if (n == 3) {
-        req->key.age = 1;
-        return SYMCACHE_OK;
-    }
-
-    return symcache_age_parse(seg[3], seg_len[3], &req->key.age);
+    return rc == SYMCACHE_OK ? rc : symcache_request_fault(p, last, rc);
 }
 
 symcache_status_e

@@ -37,26 +37,57 @@ symcache_version_number(const char *p, const char *last, uint16_t *number)
 }
 
 
-int
-symcache_version_parse(const char *p, size_t len, symcache_version_t *v)
+const char *
+symcache_version_read(const char *p, const char *last, symcache_version_t *v)
 {
-    const char          *last;
-    symcache_version_t   r;
+    unsigned            major, minor, patch;
+    symcache_version_t  r;
 
-    last = p + len;
+    /* nearly all versions have a digit each, and something behind them */
+
+    if (last - p > 5 && p[1] == '.' && p[3] == '.') {
+        major = (unsigned) (p[0] - '0');
+        minor = (unsigned) (p[2] - '0');
+        patch = (unsigned) (p[4] - '0');
+
+        if (major < 10 && minor < 10 && patch < 10
+            && (unsigned) (p[5] - '0') > 9)
+        {
+            v->major = (uint16_t) major;
+            v->minor = (uint16_t) minor;
+            v->patch = (uint16_t) patch;
+
+            return p + 5;
+        }
+    }
 
     p = symcache_version_number(p, last, &r.major);
     if (p == NULL || p == last || *p++ != '.') {
-        return 0;
+        return NULL;
     }
 
     p = symcache_version_number(p, last, &r.minor);
     if (p == NULL || p == last || *p++ != '.') {
-        return 0;
+        return NULL;
     }
 
     p = symcache_version_number(p, last, &r.patch);
-    if (p == NULL || p != last) {
+    if (p == NULL) {
+        return NULL;
+    }
+
+    *v = r;
+
+    return p;
+}
+
+
+int
+symcache_version_parse(const char *p, size_t len, symcache_version_t *v)
+{
+    symcache_version_t  r;
+
+    if (symcache_version_read(p, p + len, &r) != p + len) {
         return 0;
     }
 
@@ -112,33 +143,6 @@ symcache_version_print(char *buf, const symcache_version_t *v)
     *p = '\0';
 
     return (size_t) (p - buf);
-}
-
-
-int
-symcache_version_cmp(const symcache_version_t *a, const symcache_version_t *b)
-{
-    if (a->major != b->major) {
-        return a->major < b->major ? -1 : 1;
-    }
-
-    if (a->minor != b->minor) {
-        return a->minor < b->minor ? -1 : 1;
-    }
-
-    if (a->patch != b->patch) {
-        return a->patch < b->patch ? -1 : 1;
-    }
-
-    return 0;
-}
-
-
-int
-symcache_version_serves(const symcache_version_t *a,
-    const symcache_version_t *b, const symcache_version_t *min)
-{
-    return a->major <= b->major && symcache_version_cmp(a, min) >= 0;
 }
 
 

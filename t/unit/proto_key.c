@@ -3,12 +3,14 @@
  *
  * src/proto/key: names, ids and kinds as they are read and written.
  */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 #include "proto/key.h"
 
@@ -29,6 +31,71 @@ static void name_length(void **state)
                      SYMCACHE_BAD_NAME);
     name[3] = '\0';
     assert_int_equal(symcache_name_parse(name, 10, &key), SYMCACHE_BAD_NAME);
+}
+
+/*
+ * Names and GUIDs are read in parts of 8 and 16 bytes: each byte in each place
+ * of names of all lengths around them.  The text has no byte behind its end, so
+ * a sanitizer sees a load there.
+ */
+static void each_byte_in_each_place(void **state)
+{
+    for (size_t len = 1; len <= 49; len++) {
+        char *name = malloc(len);
+
+        assert_non_null(name);
+        for (size_t at = 0; at < len; at++) {
+            for (int c = 0; c < 256; c++) {
+                symcache_key_t key;
+                int good = c >= 0x20 && c < 0x7f && (at > 0 || c != '.')
+                           && strchr("\"*/:<>?\\|", c) == NULL;
+
+                memset(name, 'N', len);
+                name[at] = (char)c;
+                assert_int_equal(symcache_name_parse(name, len, &key),
+                                 good ? SYMCACHE_OK : SYMCACHE_BAD_NAME);
+                if (!good) {
+                    continue;
+                }
+                assert_int_equal(key.name[at], tolower(c));
+                assert_int_equal(strspn(key.name, "n"),
+                                 tolower(c) == 'n' ? len : at);
+                assert_int_equal(strlen(key.name), len);
+            }
+        }
+        free(name);
+    }
+}
+
+static void each_digit_in_each_place(void **state)
+{
+    char *text = malloc(32), printed[SYMCACHE_ID_TEXT_MAX + 1];
+
+    assert_non_null(text);
+    for (size_t at = 0; at < 32; at++) {
+        for (int c = 0; c < 256; c++) {
+            symcache_key_t key = {.age = 0x1b, .id_type = SYMCACHE_ID_DEBUG};
+            char digit[2] = {(char)c, '\0'};
+
+            memcpy(text, GUID, 32);
+            text[at] = (char)c;
+            if (!isxdigit(c)) {
+                assert_int_equal(symcache_guid_parse(text, 32, key.guid),
+                                 SYMCACHE_BAD_ID);
+                continue;
+            }
+            assert_int_equal(symcache_guid_parse(text, 32, key.guid),
+                             SYMCACHE_OK);
+            assert_int_equal(at % 2 ? key.guid[at / 2] & 0xf
+                                    : key.guid[at / 2] >> 4,
+                             strtol(digit, NULL, 16));
+            assert_int_equal(symcache_id_print(printed, &key), 34);
+            text[at] = (char)toupper(c);
+            assert_memory_equal(printed, text, 32);
+            assert_string_equal(printed + 32, "1B");
+        }
+    }
+    free(text);
 }
 
 /* Age in decimal where hex is meant is the field's recurring bug. */
@@ -283,6 +350,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(debug_id_written),
         cmocka_unit_test(name_length),
+        cmocka_unit_test(each_byte_in_each_place),
+        cmocka_unit_test(each_digit_in_each_place),
         cmocka_unit_test(ids),
         cmocka_unit_test(types_of_ids),
         cmocka_unit_test(texts_of_kinds),
