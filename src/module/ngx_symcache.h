@@ -170,6 +170,7 @@ struct ngx_symcache_ctx_s {
 
     ngx_str_t                  root;      /* no slash at its end, no NUL */
     ngx_str_t                  path;      /* of the file, and a NUL */
+    u_char                    *texts;     /* room for two headers, if path */
 
     ngx_str_t                  reason;    /* why the helper has no file */
     ngx_str_t                  location;  /* where the client gets it */
@@ -184,6 +185,7 @@ struct ngx_symcache_ctx_s {
     ngx_symcache_reply_pt      replied;
     ngx_symcache_helper_t     *helper;
     ngx_symcache_wait_t       *wait;
+    ngx_pool_cleanup_t         cleanup;
 
     /* Small members stand together, as thousands of requests may be held. */
 
@@ -363,8 +365,11 @@ ngx_int_t ngx_symcache_file_open(ngx_symcache_ctx_t *ctx,
 ngx_int_t ngx_symcache_file_open_path(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of, ngx_uint_t fresh);
 
-/* Sets Content-Type with the version, and served_text for the variables. */
-ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
+/*
+ * Sets Content-Type with the version, and served_text for the variables, of a
+ * file that has been opened.
+ */
+void ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
 
 ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
@@ -505,7 +510,7 @@ ngx_int_t ngx_symcache_variables_add(ngx_conf_t *cf);
 ngx_symcache_ctx_t *ngx_symcache_variables_ctx(ngx_http_request_t *r);
 
 /* Keeps the context for ngx_symcache_variables_ctx(). */
-ngx_int_t ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx);
+void ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx);
 
 
 #endif /* _NGX_SYMCACHE_H_INCLUDED_ */

@@ -14,6 +14,18 @@
 
 #define NGX_SYMCACHE_DIR_ENTRIES  4096
 
+/* bytes of an ETag behind the version, and of the quote in front of it */
+
+#define NGX_SYMCACHE_ETAG_END  (sizeof("\"---gz\"") - 1 + 2 * 16)
+
+
+/* all that is needed to send a file is allocated at once */
+
+typedef struct {
+    ngx_buf_t   buf;
+    ngx_file_t  file;
+} ngx_symcache_file_buf_t;
+
 
 static ngx_int_t ngx_symcache_file_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_file_scan(ngx_symcache_ctx_t *ctx,
@@ -120,12 +132,18 @@ ngx_symcache_file_path(ngx_symcache_ctx_t *ctx)
 
     len = ctx->root.len + 1 + symcache_path_max(&ctx->asked.key) + 1;
 
-    p = ngx_pnalloc(ctx->request->pool, len);
+    /* and for Content-Type and ETag, which have the version */
+
+    p = ngx_pnalloc(ctx->request->pool,
+                    len + ngx_max(ctx->conf->type_start.len,
+                                  ngx_symcache_file_ppdb_start.len)
+                    + 2 * SYMCACHE_VERSION_TEXT_MAX + NGX_SYMCACHE_ETAG_END);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     ctx->path.data = p;
+    ctx->texts = p + len;
 
     p = ngx_cpymem(p, ctx->root.data, ctx->root.len);
     *p = '/';
@@ -339,24 +357,23 @@ ngx_int_t
 ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     ngx_open_file_info_t *of)
 {
-    ngx_int_t            rc;
-    ngx_buf_t           *b;
-    ngx_chain_t          out;
-    ngx_http_request_t  *r;
+    ngx_int_t                 rc;
+    ngx_buf_t                *b;
+    ngx_chain_t               out;
+    ngx_http_request_t       *r;
+    ngx_symcache_file_buf_t  *fb;
 
     r = ctx->request;
 
     /* everything is allocated before the header is sent */
 
-    b = ngx_calloc_buf(r->pool);
-    if (b == NULL) {
+    fb = ngx_pcalloc(r->pool, sizeof(ngx_symcache_file_buf_t));
+    if (fb == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    b->file = ngx_pcalloc(r->pool, sizeof(ngx_file_t));
-    if (b->file == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    b = &fb->buf;
+    b->file = &fb->file;
 
     rc = ngx_symcache_file_header(ctx, version, of);
 
@@ -402,8 +419,9 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     r->headers_out.content_length_n = of->size;
     r->headers_out.last_modified_time = of->mtime;
 
-    if (ngx_symcache_file_type(ctx, version) != NGX_OK
-        || ngx_symcache_file_vary(ctx) != NGX_OK
+    ngx_symcache_file_type(ctx, version);
+
+    if (ngx_symcache_file_vary(ctx) != NGX_OK
         || (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID
             && ngx_symcache_debuginfod(ctx, of) != NGX_OK)
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
@@ -433,7 +451,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 }
 
 
-ngx_int_t
+void
 ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 {
     u_char              *p;
@@ -453,7 +471,7 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
         r->headers_out.content_type_len = r->headers_out.content_type.len;
         r->headers_out.content_type_lowcase = NULL;
 
-        return NGX_OK;
+        return;
     }
 
     type = &ctx->conf->type;
@@ -464,10 +482,7 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
         start = &ngx_symcache_file_ppdb_start;
     }
 
-    p = ngx_pnalloc(r->pool, start->len + ctx->served_len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
+    p = ctx->texts;
 
     r->headers_out.content_type.data = p;
 
@@ -483,8 +498,6 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     r->headers_out.content_type_len = type->len;
     r->headers_out.content_type_lowcase = NULL;
-
-    return NGX_OK;
 }
 
 
@@ -516,7 +529,6 @@ static ngx_int_t
 ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 {
     u_char                    *p, *last;
-    size_t                     len;
     ngx_str_t                  value;
     ngx_table_elt_t           *h;
     ngx_http_request_t        *r;
@@ -529,16 +541,14 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
         return NGX_OK;
     }
 
-    len = ctx->served_len + 2 * 16 + sizeof("\"---gz\"") - 1;
+    /* behind Content-Type, and from its end, as numbers are written */
 
-    p = ngx_pnalloc(r->pool, len);
-    if (p == NULL) {
-        return NGX_ERROR;
+    p = ctx->texts + NGX_SYMCACHE_ETAG_END + SYMCACHE_VERSION_TEXT_MAX;
+
+    if (!ctx->conf->symbols) {
+        p += r->headers_out.content_type.len;
     }
 
-    /* written from its end, as numbers are */
-
-    p += len;
     last = p;
 
     *--p = '"';

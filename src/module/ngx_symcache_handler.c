@@ -68,9 +68,7 @@ ngx_symcache_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r, ctx, ngx_symcache_module);
 
-    if (ngx_symcache_variables_keep(ctx) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    ngx_symcache_variables_keep(ctx);
 
     rc = ngx_symcache_request_read(ctx, &text);
 

@@ -153,9 +153,7 @@ ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     /* the target location keeps a type that is set */
 
-    if (ngx_symcache_file_type(ctx, version) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    ngx_symcache_file_type(ctx, version);
 
     return ngx_http_internal_redirect(r, &uri, NULL);
 }
@@ -168,11 +166,12 @@ ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
     ngx_str_t  url;
 
     if (ngx_symcache_answer_path(ctx, ctx->conf->redirect, version, 1, &url)
-        != NGX_OK
-        || ngx_symcache_file_type(ctx, version) != NGX_OK)
+        != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+
+    ngx_symcache_file_type(ctx, version);
 
     return ngx_symcache_answer_location(ctx, &url);
 }

@@ -90,20 +90,20 @@ ngx_symcache_variables_add(ngx_conf_t *cf)
 }
 
 
-ngx_int_t
+void
 ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx)
 {
-    ngx_pool_cleanup_t  *cln;
+    ngx_pool_t  *pool;
 
-    cln = ngx_pool_cleanup_add(ctx->request->pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
+    /* as ngx_pool_cleanup_add() does, without memory of its own */
 
-    cln->handler = ngx_symcache_variables_cleanup;
-    cln->data = ctx;
+    pool = ctx->request->pool;
 
-    return NGX_OK;
+    ctx->cleanup.handler = ngx_symcache_variables_cleanup;
+    ctx->cleanup.data = ctx;
+    ctx->cleanup.next = pool->cleanup;
+
+    pool->cleanup = &ctx->cleanup;
 }
 
 

@@ -208,9 +208,8 @@ static char *authorization(const struct azure *azure, const char *url,
     return line;
 }
 
-static struct curl_slist *sign_key(const void *settings, const char *method,
-                                   const char *url, struct curl_slist *headers,
-                                   char **instead)
+static struct curl_slist *sign_key(const void *settings, const char *url,
+                                   struct curl_slist *headers, char **instead)
 {
     const struct azure *azure = settings;
     time_t now = time(NULL);
@@ -232,9 +231,8 @@ static struct curl_slist *sign_key(const void *settings, const char *method,
                : NULL;
 }
 
-static struct curl_slist *sign_sas(const void *settings, const char *method,
-                                   const char *url, struct curl_slist *headers,
-                                   char **instead)
+static struct curl_slist *sign_sas(const void *settings, const char *url,
+                                   struct curl_slist *headers, char **instead)
 {
     const struct azure *azure = settings;
 
