@@ -15,6 +15,7 @@ use Test::More;
 use Test::ScriptedServer;
 use Test::Sentry;
 use Test::Symcache;
+use Time::HiRes qw(sleep);
 
 my $t = Test::Symcache->new;
 my $json = JSON::PP->new->canonical->utf8;
@@ -194,8 +195,9 @@ $config->{symbolication}{javascript} = { scraping => JSON::PP::true() };
 $s->store('artifacts', []);
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
-    my ($name) = $req->{path} =~ m{^/([\w.-]+)$};
+    my ($late, $name) = $req->{path} =~ m{^/(late/)?([\w.-]+)$};
     return $c->reply(404) if !defined $name || !-e "$data/shop/$name";
+    sleep 1.2 if $late && $name =~ /map$/;
     $c->reply(200, { $name =~ /map$/ ? () : (SourceMap => 'terser.js.map') },
         slurp("$data/shop/$name"));
 });
@@ -240,6 +242,18 @@ for (['off', $url, { enabled => 0 }, 'disabled'],
     is $answer->{scraping_attempts}[0]{reason}, $reason, $name
         or diag explain $answer;
 }
+
+# the digest of a script stays, however long it is there before it is used
+sub late {
+    my $answer = request({ stacktraces => [{ frames => [{
+        abs_path => $web->url . '/late/terser.js', lineno => 1,
+        colno => 224 }] }] }, scope => 'late');
+    return $answer->{stacktraces}[0]{frames}[0]{filename};
+}
+is late(), 'src/money.js', 'a map that takes a second';
+is $t->stop_symbolicated, 0, 'symbolicated stops';
+$t->start_symbolicated;
+is late(), 'src/money.js', 'the same by another process';
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;

@@ -407,7 +407,10 @@ static int rename_input(struct transcode *transcode)
         errno = ENOMEM;
         return -1;
     }
-    if (link(transcode->pdb, pdb) != 0 && symlink(transcode->pdb, pdb) != 0) {
+    /* a hard one changes the ctime, with which the file's digest holds */
+    if ((transcode_is_ours(transcode->transcoder) ||
+         link(transcode->pdb, pdb) != 0) &&
+        symlink(transcode->pdb, pdb) != 0) {
         free(pdb);
         return -1;
     }
