@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 256
+#define FIRST_SLOTS 16 /* there are many tables with few entries */
 #define MULTIPLIER 0x9E3779B97F4A7C15u /* odd, with no pattern in its bits */
 
 void table_free(struct table *table)
