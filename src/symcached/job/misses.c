@@ -6,24 +6,26 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-#include "proto/path.h"
 
 #define MISSES_KEPT 20
-#define MISSES_TEXT 512
+#define MISSES_TEXT 512 /* bytes of a reason, at most */
 
 struct miss {
     time_t time;
     symcache_version_t version;
     const char *outcome; /* a constant */
-    char store[65];
-    char key[SYMCACHE_PATH_MAX + 1];
-    char text[MISSES_TEXT];
+    const char *store;   /* these are in texts */
+    const char *key;
+    const char *text;
+    char texts[];
 };
 
+/* There are as many as tenants, most of which have missed little. */
 struct misses {
     unsigned long long n; /* so far */
-    struct miss ring[MISSES_KEPT];
+    struct miss *ring[MISSES_KEPT];
 };
 
 struct misses *misses_new(void)
@@ -33,6 +35,11 @@ struct misses *misses_new(void)
 
 void misses_free(struct misses *misses)
 {
+    size_t i;
+
+    for (i = 0; misses != NULL && i < MISSES_KEPT; i++) {
+        free(misses->ring[i]);
+    }
     free(misses);
 }
 
@@ -40,14 +47,27 @@ void misses_add(struct misses *misses, const char *store, const char *key,
                 const symcache_version_t *version, const char *outcome,
                 const char *text)
 {
-    struct miss *miss = &misses->ring[misses->n++ % MISSES_KEPT];
+    size_t store_size = strlen(store) + 1, key_size = strlen(key) + 1;
+    size_t text_size = strnlen(text, MISSES_TEXT);
+    struct miss **place = &misses->ring[misses->n % MISSES_KEPT], *miss;
+    char *at;
 
+    miss = malloc(sizeof(*miss) + store_size + key_size + text_size + 1);
+    if (miss == NULL) {
+        return;
+    }
+    at = miss->texts;
     miss->time = time(NULL);
     miss->version = *version;
     miss->outcome = outcome;
-    snprintf(miss->store, sizeof(miss->store), "%s", store);
-    snprintf(miss->key, sizeof(miss->key), "%s", key);
-    snprintf(miss->text, sizeof(miss->text), "%s", text);
+    miss->store = memcpy(at, store, store_size);
+    miss->key = memcpy(at + store_size, key, key_size);
+    at += store_size + key_size;
+    miss->text = memcpy(at, text, text_size);
+    at[text_size] = '\0';
+    free(*place);
+    *place = miss;
+    misses->n++;
 }
 
 cJSON *misses_json(const struct misses *misses)
@@ -58,7 +78,7 @@ cJSON *misses_json(const struct misses *misses)
     unsigned i;
 
     for (i = 1; array != NULL && i <= MISSES_KEPT && i <= misses->n; i++) {
-        miss = &misses->ring[(misses->n - i) % MISSES_KEPT];
+        miss = misses->ring[(misses->n - i) % MISSES_KEPT];
         symcache_version_print(version, &miss->version);
         object = cJSON_CreateObject();
         cJSON_AddNumberToObject(object, "time", (double)miss->time);
