@@ -22,8 +22,14 @@ static const struct timeval pool_idle = {POOL_IDLE_MS / 1000, 0};
  * and a reload makes new ones. */
 #define POOL_CONNECTIONS 4L
 
+/* Pools that are kept without transfers, of all fetchers.  One has 47 KB and
+ * up to five descriptors, and each tenant has a fetcher and pools of its own.
+ */
+#define POOLS_IDLE_MAX 64
+
 struct fetcher_pool {
     LIST_ENTRY(fetcher_pool) entry;
+    TAILQ_ENTRY(fetcher_pool) by_idle; /* while it has no transfers */
     struct fetcher *fetcher;
     CURLM *multi;
     struct event *timer;
@@ -32,6 +38,13 @@ struct fetcher_pool {
     unsigned transfers;
     uint64_t idle; /* clock_ms() when the last one ended */
 };
+
+/* The pools without transfers, of all fetchers; those that had none for the
+ * longest first. */
+static struct {
+    TAILQ_HEAD(, fetcher_pool) list;
+    unsigned n;
+} idle = {TAILQ_HEAD_INITIALIZER(idle.list), 0};
 
 struct fetcher {
     struct event_base *base;
@@ -131,9 +144,25 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
     return 0;
 }
 
+static void become_idle(struct fetcher_pool *pool)
+{
+    pool->idle = clock_ms();
+    TAILQ_INSERT_TAIL(&idle.list, pool, by_idle);
+    idle.n++;
+}
+
+static void become_busy(struct fetcher_pool *pool)
+{
+    TAILQ_REMOVE(&idle.list, pool, by_idle);
+    idle.n--;
+}
+
 static void pool_free(struct fetcher_pool *pool)
 {
     LIST_REMOVE(pool, entry);
+    if (pool->transfers == 0) {
+        become_busy(pool);
+    }
     if (pool->multi != NULL) {
         curl_multi_cleanup(pool->multi);
     }
@@ -154,6 +183,7 @@ static struct fetcher_pool *pool_new(struct fetcher *fetcher,
         return NULL;
     }
     LIST_INSERT_HEAD(&fetcher->pools, pool, entry);
+    become_idle(pool);
     pool->fetcher = fetcher;
     pool->transport = transport;
     pool->credentials = credentials;
@@ -184,6 +214,9 @@ static void on_drop(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    while (idle.n > POOLS_IDLE_MAX) {
+        pool_free(TAILQ_FIRST(&idle.list));
+    }
     for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
         next = LIST_NEXT(pool, entry);
         if (pool->transfers == 0 &&
@@ -280,16 +313,23 @@ int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
     if (pool == NULL || curl_multi_add_handle(pool->multi, easy) != CURLM_OK) {
         return -1;
     }
-    pool->transfers++;
+    if (pool->transfers++ == 0) {
+        become_busy(pool);
+    }
     slot->pool = pool;
     return 0;
 }
 
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy)
 {
+    static const struct timeval at_once;
     struct fetcher_pool *pool = slot->pool;
 
     curl_multi_remove_handle(pool->multi, easy);
-    pool->transfers--;
-    pool->idle = clock_ms();
+    if (--pool->transfers == 0) {
+        become_idle(pool);
+        if (idle.n > POOLS_IDLE_MAX) {
+            evtimer_add(pool->fetcher->dropper, &at_once);
+        }
+    }
 }
