@@ -10,11 +10,18 @@
 #include "js_lines.h"
 #include "js_why.h"
 
+/* What was written of the frames of a script. */
+struct written {
+    const struct js_module *module; /* NULL: nothing yet */
+    size_t at, size;
+};
+
 /* An answer that is written. */
 struct answer {
     struct json_writer *w;
     const struct js_files *files;
     struct js_lines_cache lines; /* of scripts and of originals */
+    struct written data[8];      /* of mapped frames */
 };
 
 static void write_member(struct json_writer *w, const char *name,
@@ -159,7 +166,6 @@ static void write_data(struct json_writer *w, const struct js_place *place,
 {
     const struct js_module *module = place->module;
 
-    json_write_key(w, "data");
     json_write_open(w, '{');
     if (is_mapped) {
         write_member(w, "sourcemap", module->map_url);
@@ -171,6 +177,26 @@ static void write_data(struct json_writer *w, const struct js_place *place,
     json_write_key(w, "symbolicated");
     json_write_bool(w, is_mapped);
     json_write_close(w, '}');
+}
+
+/* The same of a mapped frame: each one of a script has the same. */
+static void write_mapped_data(struct answer *answer,
+                              const struct js_place *place)
+{
+    const struct js_module *module = place->module;
+    struct written *data =
+        &answer->data[(uintptr_t)module / sizeof(*module) %
+                      (sizeof(answer->data) / sizeof(answer->data[0]))];
+    struct json_writer *w = answer->w;
+
+    if (data->module == module) {
+        json_write_again(w, data->at, data->size);
+        return;
+    }
+    data->at = w->size;
+    write_data(w, place, true);
+    data->size = w->size - data->at;
+    data->module = module;
 }
 
 /* A frame as it came, with the lines of its script. */
@@ -190,6 +216,7 @@ static void write_raw(struct answer *answer, const struct js_frame *frame,
     pass(w, json, "lineno", members[JS_LINENO]);
     pass(w, json, "colno", members[JS_COLNO]);
     write_raw_lines(answer, frame, place);
+    json_write_key(w, "data");
     write_data(w, place, false);
     if (tells_why) {
         js_why_write(w, place);
@@ -222,7 +249,8 @@ static void write_frame(struct answer *answer, const struct js_frame *frame,
     write_number(w, "lineno", place->token.line);
     write_number(w, "colno", place->token.column);
     write_lines(answer, frame, place);
-    write_data(w, place, true);
+    json_write_key(w, "data");
+    write_mapped_data(answer, place);
     if (files->tells_why) {
         js_why_write(w, place);
     }
