@@ -143,20 +143,42 @@ static size_t hash_of(struct symc_string text)
     return hash ^ hash >> 15;
 }
 
+static bool is_equal(struct symc_string a, struct symc_string b)
+{
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
 static size_t *slot_of(const struct js_request *request,
                        const struct scripts *scripts, struct symc_string path)
 {
     size_t i = hash_of(path) & scripts->mask;
-    const struct symc_string *other;
 
-    for (; scripts->slots[i] != 0; i = (i + 1) & scripts->mask) {
-        other = &request->scripts[scripts->slots[i] - 1].abs_path;
-        if (other->size == path.size &&
-            memcmp(other->data, path.data, path.size) == 0) {
-            break;
-        }
+    while (scripts->slots[i] != 0 &&
+           !is_equal(request->scripts[scripts->slots[i] - 1].abs_path,
+                     path)) {
+        i = (i + 1) & scripts->mask;
     }
     return &scripts->slots[i];
+}
+
+/* The number of a frame's script, which may be new. */
+static size_t script_of(struct js_request *request,
+                        const struct scripts *scripts,
+                        struct symc_string path)
+{
+    const struct js_frame *before =
+        request->nframes > 0 ? &request->frames[request->nframes - 1] : NULL;
+    size_t *slot;
+
+    if (before != NULL && is_equal(before->abs_path, path)) {
+        return before->script;
+    }
+    slot = slot_of(request, scripts, path);
+    if (*slot == 0) {
+        request->scripts[request->nscripts].abs_path = path;
+        *slot = ++request->nscripts;
+    }
+    return *slot - 1;
 }
 
 static bool read_frame(struct js_request *request, struct schema_walk *walk,
@@ -166,7 +188,6 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
     static const char async[] = "async ";
     const struct json *json = &request->json;
     uint64_t line = 0, column = 0;
-    size_t *slot;
 
     if (!schema_object(walk, value, frame_members, JS_FRAME_MEMBERS,
                        frame->members)) {
@@ -184,12 +205,7 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
         frame->abs_path.data += strlen(async);
         frame->abs_path.size -= strlen(async);
     }
-    slot = slot_of(request, scripts, frame->abs_path);
-    if (*slot == 0) {
-        request->scripts[request->nscripts].abs_path = frame->abs_path;
-        *slot = ++request->nscripts;
-    }
-    frame->script = *slot - 1;
+    frame->script = script_of(request, scripts, frame->abs_path);
     return true;
 }
 
@@ -300,8 +316,8 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
 {
     const struct json *json = &request->json;
     uint32_t i, found[COUNT(module_members)];
-    struct symc_string file, *path;
     size_t n = 0, k;
+    struct symc_string file;
 
     schema_enter(walk, "modules", 0);
     for (i = list + 1; list != 0 && i < json->values[list].end;
@@ -313,9 +329,7 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
         }
         file = js_request_text(request, found[1]);
         for (k = 0; k < request->nscripts; k++) {
-            path = &request->scripts[k].abs_path;
-            if (path->size == file.size &&
-                memcmp(path->data, file.data, file.size) == 0) {
+            if (is_equal(request->scripts[k].abs_path, file)) {
                 print_debug_id(request->scripts[k].debug_id,
                                js_request_text(request, found[2]));
                 break;
