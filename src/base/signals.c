@@ -99,6 +99,16 @@ static void on_byte(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+void signals_delay(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 int signals_start(struct event_base *base, signals_fn fn, void *arg)
 {
     sigset_t set;

@@ -15,6 +15,12 @@ struct event_base;
 typedef void (*signals_fn)(void *arg, int signo);
 
 /*
+ * Delays HUP and USR1 until signals_start().  A daemon whose socket is there
+ * looks as if it could be told to reload, and either would end it.
+ */
+void signals_delay(void);
+
+/*
  * Calls fn in the loop for each TERM, INT, HUP and USR1 from now on.  This must
  * come before other threads are started, so that those inherit the blocked
  * signals.  Some seconds after the first TERM or INT the process ends even if

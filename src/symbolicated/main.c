@@ -386,6 +386,7 @@ static int start(struct daemon *d, struct config *config)
     char error[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN);
+    signals_delay();
     daemon_raise_descriptors();
     daemon_forbid_core();
     metrics_process_start();

@@ -215,6 +215,21 @@ $t->wait_until('a bad file is refused', sub {
 is ask_crash(), $main, 'and the old configuration stays';
 is $t->stop_symbolicated, 0, 'stops';
 
+# a reload as soon as its socket is there, before it has started
+
+delete $config->{symbolication}{limits};
+for my $n (1 .. 5) {
+    $t->write_file('symbolicated.log', '');
+    $t->start_symbolicated($config);
+    kill 'HUP', $t->{symbolicated};
+    $t->wait_until('it reloads', sub {
+        $t->symbolicated_log =~ /reloaded/
+            || !Test::Symcache::alive($t->{symbolicated})
+    });
+    ok Test::Symcache::alive($t->{symbolicated}), "an early reload, $n";
+    is $t->stop_symbolicated, 0, 'and it stops';
+}
+
 # at most so many files at a time
 
 $t->start_symbolicated({ %$config, symbolication => {
