@@ -22,3 +22,11 @@ void supplement_begin_writer(struct symc_writer *writer)
     symc_writer_init(writer);
     writer->transform = current.transform;
 }
+
+void supplement_undecorate(struct symc_writer *writer, uint32_t arch)
+{
+    writer->undecorates = true;
+    if (!current.is_like_symbolic) {
+        writer->kept = arch == SYMC_ARCH_X86 ? "_Z" : "_";
+    }
+}

@@ -77,4 +77,9 @@ const struct supplement *supplement_get(void);
 /* As symc_writer_init(), with the transform of this conversion. */
 void supplement_begin_writer(struct symc_writer *writer);
 
+/* Has the writer take decorations off names of Windows, of a module for arch
+ * (SYMC_ARCH_...).  Only 32-bit x86 puts a "_" before names of C; the reference
+ * takes one off all names, also of C++ as GCC writes them. */
+void supplement_undecorate(struct symc_writer *writer, uint32_t arch);
+
 #endif

@@ -362,4 +362,25 @@ if (system('zstd --version >/dev/null 2>&1') == 0
     is $named{''}{ $all{_CRT_INIT} // '' }, '_CRT_INIT', '... also one of C';
 }
 
+# --- PDB: the same of functions without a type.  The name is in the file as it
+# is; one for x86 has the reference's names, whose underscores are decorations.
+
+if (system('zstd --version >/dev/null 2>&1') == 0) {
+    my $msvc = "$Bin/../data/convert/msvc";
+    run("zstd -qdf $msvc/$_.pdb.zst -o $_.pdb") for qw(attach_amd64 run_code_on_dllmain_x86);
+    my $name = '__scrt_is_nonwritable_in_current_image$filt$0';
+    like slurp("$dir/attach_amd64.pdb"), qr/\0\Q$name\E\0/, "attach_amd64.pdb has $name";
+    for (['', $name], ['--like-symbolic', substr $name, 1]) {
+        my ($option, $expected) = @$_;
+        run("$build/pdb2symcache $option -o pdb.symc attach_amd64.pdb");
+        like run("$build/symcachectl dump pdb.symc"), qr/(?<!\w)\Q$expected\E(?!\w)/,
+            "... it is $expected with \"$option\"";
+    }
+    my @made = map {
+        run("$build/pdb2symcache $_ -o pdb.symc run_code_on_dllmain_x86.pdb");
+        slurp("$dir/pdb.symc");
+    } '', '--like-symbolic';
+    ok $made[0] eq $made[1], 'a PDB for x86 has the names of the reference';
+}
+
 done_testing;

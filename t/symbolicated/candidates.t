@@ -58,7 +58,7 @@ sub configuration {
         stores => { $name => { root => $t->path($name),
             sources => [map { $_->{id} } @sources],
             transcoders => [{ version => '9.0.0', command =>
-                [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
+                [$t->program('pdb2symcache'), '--like-symbolic', '-pdb', '{pdb}'] }] } },
         sources => { map { $_->{id} => { type => 'http', internal => $true,
             url => $_->{url} =~ s{/$}{}r, layout => $_->{layout}{type},
             casing => $_->{layout}{casing} // 'default',

@@ -58,7 +58,7 @@ if ($winpty) {
 $t->start_symcached({
     stores => { default => { root => $t->path('made'), sources => ['local'],
         transcoders => [{ version => '9.0.0', inputs => ['pdb', 'pe'], command =>
-            [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
+            [$t->program('pdb2symcache'), '--like-symbolic', '-pdb', '{pdb}'] }] } },
     sources => { local => { type => 'filesystem', forms => ['packed', 'plain'],
                             path => $t->path('symstore') } },
 });

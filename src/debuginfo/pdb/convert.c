@@ -157,6 +157,7 @@ static int read_all(struct convert *c, struct failure *failure)
     if (prepare(c, failure) != 0 || prepare_id_functions(c, failure) != 0) {
         return -1;
     }
+    supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));
     for (i = 0; i < c->dbi.num_modules; i++) {
         if (read_module(c, &c->dbi.modules[i], failure) != 0) {
             return -1;
@@ -226,7 +227,6 @@ static int convert(const uint8_t *data, size_t size,
     }
     memset(result, 0, sizeof(*result));
     supplement_begin_writer(&c->writer);
-    c->writer.undecorates = true;
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
         rc = pdb_open_failed(status, text, failure);

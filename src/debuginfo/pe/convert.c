@@ -35,11 +35,7 @@ static int convert_image(const struct pe_image *image,
             image, dwarf_section_title((enum dwarf_section_name)i));
     }
     symbol_list_init(&symbols, &object, image->size);
-    /* names in DWARF are those of the source; the reference takes a "_" off
-     * them all the same, which only 32-bit x86 puts before names of C */
-    symbols.writer.undecorates = supplement_get()->is_like_symbolic ||
-                                 identity.arch == SYMC_ARCH_X86;
-    symbols.writer.keeps_mangled = !supplement_get()->is_like_symbolic;
+    supplement_undecorate(&symbols.writer, identity.arch);
     if (pe_exports_read(image, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
         return -1;

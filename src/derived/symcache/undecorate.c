@@ -9,7 +9,8 @@
  *   f@@16       vectorcall       f
  *
  * On x64 only vectorcall decorates C names.  The reference strips the other
- * decorations there, too, and so does this.
+ * decorations there, too, and so does this; names that begin with "_" there do
+ * not come here unless its output is wanted.
  */
 
 #include "undecorate.h"

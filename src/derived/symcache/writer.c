@@ -459,8 +459,9 @@ void symc_writer_expect(const struct symc_writer *w, struct symc_name *name)
         w->transform->text(w->transform->arg, &name->data, &name->size);
     }
     size = name->size;
-    if (w->undecorates && !(w->keeps_mangled && size > 2 &&
-                            memcmp(name->data, "_Z", 2) == 0)) {
+    if (w->undecorates &&
+        (w->kept == NULL || size < strlen(w->kept) ||
+         memcmp(name->data, w->kept, strlen(w->kept)) != 0)) {
         symc_undecorate(&name->data, &size);
         name->size = (uint32_t)size;
     }

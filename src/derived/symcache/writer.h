@@ -107,7 +107,7 @@ struct symc_transform {
 struct symc_writer {
     const struct symc_transform *transform; /* or NULL */
     bool undecorates; /* names have the decorations of Windows linkers */
-    bool keeps_mangled; /* but names that begin with "_Z", of C++, stay */
+    const char *kept; /* but names that begin so stay as they are, or NULL */
     struct symc_strings strings;
     struct symc_set files;
     struct symc_set functions;

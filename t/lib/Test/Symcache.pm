@@ -346,14 +346,14 @@ sub symbolicated_metric {
     return $r->{body} =~ /^\Q$name\E (\S+)$/m ? $1 : undef;
 }
 
-# Puts the SymCaches of PDBs into a store, as the built-in converter makes
-# them.
+# Puts the SymCaches of PDBs into a store, with the names of the reference, so
+# that answers can be compared with those of other servers.
 sub fill_store {
     my ($self, $store, @pdbs) = @_;
     local $ENV{_NT_SYMCACHE_PATH} = $self->path($store);
     make_path($self->path($store));
     for my $pdb (@pdbs) {
-        system("$build/pdb2symcache", '-pdb', $pdb) == 0
+        system("$build/pdb2symcache", '--like-symbolic', '-pdb', $pdb) == 0
             or die "pdb2symcache $pdb: $?";
     }
 }
