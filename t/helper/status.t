@@ -52,7 +52,7 @@ delete $first->{not_ready};
 is_deeply $first, {
     state => 'answered', config_stale => '',
     jobs => { draining => JSON::PP::false, queue => 10000, map { $_ => 0 }
-        qw(total queued downloading transcoding waiters missing inquiries) },
+        qw(total queued downloading transcoding waiters missing inquiries builds) },
     running => [], misses => [], symbolicated => [], tiers => [],
     tenants => [],
     sources => [{ name => 'upstream', type => 'http',
@@ -150,7 +150,8 @@ is_deeply $job, { store => 'default', key => "crash.pdb/$key",
     upgrade => JSON::PP::false() }, 'a job that runs';
 is_deeply $status->{jobs}, { total => 1, queued => 0, downloading => 0,
     queue => 7,
-    transcoding => 1, waiters => 0, missing => 0, inquiries => 0, draining => JSON::PP::false() },
+    transcoding => 1, waiters => 0, missing => 0, inquiries => 0,
+    builds => 0, draining => JSON::PP::false() },
     'is counted';
 $t->write_file('gate', '');
 $t->wait_until('its end', sub { !@{ status()->{running} } });

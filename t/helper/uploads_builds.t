@@ -177,6 +177,23 @@ like $t->helper_log, qr{clean uploads product=p branch=nightly build=1 removed},
     'the log names each build';
 $t->wait_until('they are counted', sub { $t->http("$dir/a.sock", 'GET', '/metrics')->{body}
     =~ m{^symcached_uploads_builds_removed_total 4$}m });
+sub gauge {
+    my ($name) = @_;
+    return $t->http("$dir/a.sock", 'GET', '/metrics')->{body} =~ /^\Q$name\E (\d+)$/m ? $1 : 'none';
+}
+my $left = grep { -f } map { glob "$_/.builds/*/*/*" } $root, "$root/.try";
+$t->wait_until('those that stay are counted', sub { gauge('symcached_uploads_builds{rule="yes"}') == 7 });
+is gauge('symcached_uploads_builds{rule="no"}'), $left - 7, 'without a rule: all others';
+is $t->helper_json('/v1/status')->{jobs}{builds}, $left, 'the status has all';
+is gauge('symcached_uploads_builds_unread'), 0, 'all lists are read';
+rename "$root/.try/.builds", "$dir/builds" or die $!;
+symlink '.builds', "$root/.try/.builds" or die $!;    # it leads to itself
+$t->wait_until('lists that cannot be read are counted',
+    sub { gauge('symcached_uploads_builds_unread') == 1 });
+like $t->helper_log, qr{the lists of builds in "[^"]*/\.try/\.builds" cannot be read: no build is removed},
+    'and logged';
+unlink "$root/.try/.builds" or die $!;
+rename "$dir/builds", "$root/.try/.builds" or die $!;
 is $t->helper('GET', "/v1/breakpad/default/app32/${\ id(32)}?version=1.0.0&wait=5")
     ->{status}, 404, 'a removed file is not found';
 

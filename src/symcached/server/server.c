@@ -350,6 +350,8 @@ static void page_status(struct server *s, struct url_path *t,
 
     cJSON_AddNumberToObject(status.jobs, "inquiries",
                             metadata_running(s->metadata));
+    cJSON_AddNumberToObject(status.jobs, "builds",
+                            (double)uploads_builds(s->uploads));
     reply_json(req, status_json(&status));
 }
 

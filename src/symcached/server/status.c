@@ -17,7 +17,7 @@ struct fields {
 static const struct fields jobs_fields = {
     {NULL},
     {"total", "queued", "queue", "downloading", "transcoding", "waiters",
-     "missing", "inquiries", "draining", NULL}};
+     "missing", "inquiries", "builds", "draining", NULL}};
 
 static const struct fields disks_fields = {
     {"store", "path", "failure", NULL},

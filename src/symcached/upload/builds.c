@@ -191,6 +191,16 @@ void builds_free(struct builds *builds)
     free(builds);
 }
 
+void builds_count(const struct builds *builds, size_t *kept, size_t *open)
+{
+    size_t i;
+
+    for (i = 0; i < builds->lists.n; i++) {
+        *kept += builds->fates[i] == BUILDS_KEPT;
+        *open += builds->fates[i] == BUILDS_OPEN;
+    }
+}
+
 enum builds_fate builds_judge(const struct builds *builds, const char *path)
 {
     const struct file *file = find(builds, path);

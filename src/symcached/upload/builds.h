@@ -31,6 +31,9 @@ struct builds *builds_read(const char *root,
                            const struct uploads_config *config, time_t now);
 void builds_free(struct builds *builds); /* NULL is allowed */
 
+/* Adds the builds that a rule keeps, and those that no rule names. */
+void builds_count(const struct builds *builds, size_t *kept, size_t *open);
+
 /* What becomes of a file, by its path below the root. */
 enum builds_fate builds_judge(const struct builds *builds, const char *path);
 

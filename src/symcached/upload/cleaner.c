@@ -44,6 +44,7 @@ struct cleaner {
     uint64_t passed;   /* when the last one ended, or 0 */
     uint64_t indexed;  /* when the last one began that compared the index with
                           all files, or 0 */
+    size_t builds;     /* that the last pass has left */
 };
 
 /* The thread's own. */
@@ -55,6 +56,8 @@ struct pass {
     bool indexes; /* see struct retention_rules */
     struct builds *builds[2]; /* of try builds: the second one; or NULL */
     size_t nbuilds;           /* that have gone */
+    size_t kept, open;        /* of those that stay: by a rule, without one */
+    unsigned unread;          /* roots whose lists cannot be read */
     time_t begun;
 };
 
@@ -72,18 +75,36 @@ struct removing {
     time_t begun;
 };
 
-/* Lists are read only if a rule says how long builds are kept. */
-static struct builds *read_builds(const struct pass *pass, const char *root)
+/* No rule says how long builds are kept: they are only counted. */
+static void count_builds(struct pass *pass, const char *root)
 {
-    struct builds *builds = NULL;
+    struct build_lists lists;
 
-    if (pass->config->uploads.nkeep > 0) {
-        builds = builds_read(root, &pass->config->uploads, pass->begun);
-        if (builds == NULL) {
-            log_error(errno, "clean: the lists of builds in \"%s/"
-                             BUILD_LIST_FOLDER "\" cannot be read: no build "
-                             "is removed", root);
-        }
+    if (build_lists_read(root, &lists) != 0) {
+        pass->unread++;
+        return;
+    }
+    pass->open += lists.n;
+    build_lists_clear(&lists);
+}
+
+/* Lists are read only if a rule says how long builds are kept. */
+static struct builds *read_builds(struct pass *pass, const char *root)
+{
+    struct builds *builds;
+
+    if (pass->config->uploads.nkeep == 0) {
+        count_builds(pass, root);
+        return NULL;
+    }
+    builds = builds_read(root, &pass->config->uploads, pass->begun);
+    if (builds != NULL) {
+        builds_count(builds, &pass->kept, &pass->open);
+    } else {
+        log_error(errno, "clean: the lists of builds in \"%s/"
+                         BUILD_LIST_FOLDER "\" cannot be read: no build "
+                         "is removed", root);
+        pass->unread++;
     }
     return builds;
 }
@@ -278,11 +299,27 @@ static bool remove_found(struct pass *pass)
     return true;
 }
 
+static void show_builds(const struct pass *pass)
+{
+    const char *help = "Builds of uploads, by whether a rule of uploads.keep "
+                       "names them.";
+
+    metrics_show("symcached_uploads_builds", "rule=\"yes\"", help,
+                 (double)pass->kept);
+    metrics_show("symcached_uploads_builds", "rule=\"no\"", help,
+                 (double)pass->open);
+    metrics_show("symcached_uploads_builds_unread", "",
+                 "Folders whose lists of builds the last pass could not read.",
+                 pass->unread);
+}
+
 static void on_done(void *arg, bool late)
 {
     struct pass *pass = arg;
 
     pass->cleaner->task = NULL;
+    pass->cleaner->builds = pass->kept + pass->open;
+    show_builds(pass);
     metrics_add(METRIC_UPLOADS_BUILDS_REMOVED, pass->nbuilds);
     if (!remove_found(pass)) {
         end_pass(pass->cleaner, pass->sum.files, pass->sum.bytes);
@@ -379,4 +416,9 @@ void cleaner_free(struct cleaner *cleaner)
     }
     event_free(cleaner->timer);
     free(cleaner);
+}
+
+size_t cleaner_builds(const struct cleaner *cleaner)
+{
+    return cleaner->builds;
 }

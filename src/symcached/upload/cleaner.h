@@ -8,6 +8,8 @@
 #ifndef SYMCACHED_UPLOAD_CLEANER_H
 #define SYMCACHED_UPLOAD_CLEANER_H
 
+#include <stddef.h>
+
 struct cleaner;
 struct event_base;
 struct removals;
@@ -17,6 +19,9 @@ struct scheduler;
 struct cleaner *cleaner_new(struct event_base *base,
                             struct scheduler *scheduler,
                             struct removals *removals);
+
+/* How many builds with labels the last pass has left; 0 before the first. */
+size_t cleaner_builds(const struct cleaner *cleaner);
 
 /* NULL is allowed. */
 void cleaner_free(struct cleaner *cleaner);

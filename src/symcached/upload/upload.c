@@ -496,6 +496,11 @@ void uploads_stop(struct uploads *uploads)
     bundle_listing_stop(uploads);
 }
 
+size_t uploads_builds(const struct uploads *uploads)
+{
+    return cleaner_builds(uploads->cleaner);
+}
+
 void uploads_free(struct uploads *uploads)
 {
     if (uploads == NULL) {

@@ -113,6 +113,9 @@ void uploads_list_changed(struct uploads *uploads, const char *list,
 /* Unix time after which a file that is there is of no use; 0 = never. */
 time_t upload_expires(const char *path);
 
+/* Builds with labels, as of the last pass of cleaning. */
+size_t uploads_builds(const struct uploads *uploads);
+
 /* How files are removed again. */
 struct removals *uploads_removals(const struct uploads *uploads);
 
