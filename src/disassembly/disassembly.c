@@ -270,7 +270,9 @@ static uint32_t length_of(struct run *r)
 
     if (order->has_whole_function && find_function(r, r->start)) {
         size = chain_function_size(&r->chain);
-        end = (uint64_t)chain_entry(&r->chain) + size;
+        /* the address of a Thumb function is odd */
+        end = (uint64_t)(chain_entry(&r->chain) & ~(r->processor->step - 1)) +
+              size;
         if (size > 0 && end > r->start && end - r->start > length) {
             length = end - r->start;
         }

@@ -91,6 +91,14 @@ my $prog = $t->path('prog');
 system('cc', '-O1', '-g', '-Wl,--build-id', '-o', $prog, $source) == 0 or die 'cc';
 add_program('prog', $prog, 1);
 
+# The image of a PDB, also where symstore has it: by the code id.
+my $image = slurp($t->path('firefox.exe'));
+my $at = unpack 'V', substr $image, 0x3c, 4;
+my $code_id = sprintf '%08X%x', unpack('V', substr $image, $at + 8, 4),
+    unpack('V', substr $image, $at + 80, 4);
+make_path($t->path("images/firefox.exe/$code_id"));
+spew($t->path("images/firefox.exe/$code_id/firefox.exe"), $image);
+
 # Object files need no linker; their one section of code is at address 0.
 my $has_llvm = system('command -v clang llvm-objdump >/dev/null 2>&1') == 0;
 my $bare = $t->write_file('bare.c', <<'C');
@@ -128,12 +136,49 @@ for (['i386', 'i386-linux-gnu', '-fno-pic'], ['aarch64', 'aarch64-linux-gnu'],
     add_program("$name.o", $file);
 }
 
+# CustomElf::GetMappable() of Firefox for Android, as samply lists it.
+if ($has_llvm) {
+    my $assembly = $t->write_file('mozglue.s', <<'S');
+        .syntax unified
+        .thumb
+        nop             @ an id is made of the first bytes
+        .org    0x51fd0
+        .type   _ZNK9CustomElf11GetMappableEv, %function
+_ZNK9CustomElf11GetMappableEv:
+        push    {r4, r6, r7, lr}
+        add     r7, sp, #8
+        mov     r4, r0
+        ldr     r0, [r0, #0x14]
+        cbz     r0, 1f
+        ldr     r1, [r0]
+        ldr     r1, [r1, #0xc]
+        blx     r1
+        cmp     r0, #1
+        bne     2f
+        ldr     r0, [r4, #0x14]
+        pop     {r4, r6, r7, pc}
+1:      movs    r0, #0
+        pop     {r4, r6, r7, pc}
+2:      ldr     r0, [r4, #0xc]
+        pop.w   {r4, r6, r7, lr}
+        b.w     3f
+        .size   _ZNK9CustomElf11GetMappableEv, . - _ZNK9CustomElf11GetMappableEv
+        .org    0x53480
+3:      bx      lr
+S
+    my $file = $t->path('libmozglue.so');
+    system('clang', '--target=armv7a-linux-gnueabihf', '-c', '-o', $file, $assembly) == 0
+        or die 'clang';
+    add_program('libmozglue.so', $file);
+}
+
 my $config = { stores => { default => { root => $t->path('store'),
-        sources => ['local'], transcoders => [{ version => '9.0.0',
+        sources => ['local', 'images'], transcoders => [{ version => '9.0.0',
             inputs => ['elf', 'pe', 'macho'],
             command => ['pdb2symcache', '-pdb', '{pdb}'] }] } },
     sources => { local => { type => 'filesystem', layout => 'unified',
-        path => $t->path('symbols') } },
+            path => $t->path('symbols') },
+        images => { type => 'filesystem', path => $t->path('images') } },
     symbolication => { mozilla => { code => $true, code_size => '4k' } } };
 local $ENV{PATH} = $t->program('') . ":$ENV{PATH}";
 $t->start_symcached($config);
@@ -193,6 +238,19 @@ sub plain {
     is_deeply [map { "$_->[0] " . plain($_->[1]) } @{ $ours->{instructions} }], \@theirs,
         'the same instructions';
     is answer('libmozglue.dylib', 0x973f, 4)->{startAddress}, '0x973c', 'which begin at 4 bytes';
+}
+
+SKIP: {
+    skip 'clang is needed to assemble code of 32-bit ARM', 2 if !$has_llvm;
+    # Its targets are 2 bytes short: "cbz" leads to "movs" and "bne" to "ldr".
+    my $branch = sub { $_[0] =~ s/^(cbz \w+, |bne |b\.w ).*/$1/r };
+    my $samply = $json->decode(slurp("$data/asm/asm_arm.json"));
+    my $ours = answer('libmozglue.so', 0x51fd1, 8, continueUntilFunctionEnd => $true);
+    is "$ours->{startAddress} $ours->{size} $ours->{arch} @{ $ours->{syntax} }",
+        '0x51fd0 0x26 arm ARM', 'samply, Thumb: the function that the odd address is of';
+    is_deeply [map { "$_->[0] " . $branch->(plain($_->[1])) } @{ $ours->{instructions} }],
+        [map { "$_->[0] " . $branch->(plain($_->[1])) } @{ $samply->{instructions} }],
+        'the same instructions';
 }
 
 # --- a program: names, ends of functions, and what objdump says
@@ -306,6 +364,12 @@ my $whole = outcome(ask(debugName => 'prog', debugId => $ids{prog}, codeId => $b
 like $whole, qr/^200 [1-9]\d*$/, 'by name and debug id';
 is outcome(ask(name => 'prog', codeId => $builds{prog}, startAddress => $start, size => $size)), $whole,
     'by name and build id';
+is outcome(ask(name => 'firefox.exe', codeId => $code_id, startAddress => '0x17a20', size => '0x3a')),
+    '200 ' . @{ answer('firefox.pdb', 0x17a20, 0x3a)->{instructions} },
+    'an image by name and code id, without its PDB\'s';
+is outcome(ask(name => 'firefox.exe', codeId => $code_id =~ tr/0-9/1-90/r, startAddress => '0x17a20', size => '0x3a')),
+    outcome(ask(name => 'other.exe', codeId => $code_id, startAddress => '0x17a20', size => '0x3a')),
+    'but not by another one';
 is outcome(ask(name => 'libmozglue.dylib', codeId => '4C4C44F955553144A1E167ACCB9D173C',
         startAddress => '0x973c', size => '0x4')), '200 1', 'by name and UUID';
 
