@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -46,6 +47,7 @@ struct daemon {
     int *spawners; /* a socket for each thread that needs workers */
     unsigned nspawners;
     int spool;     /* the folder of large bodies, open; -1: there is none */
+    char spool_path[PATH_MAX];
     struct reporter *reporter;
     struct config_watch *watch;
     struct event *trim;
@@ -193,11 +195,15 @@ static void on_roots(evutil_socket_t fd, short what, void *arg)
 {
     struct daemon *d = arg;
 
+    if (d->spool != -1) {
+        settings_check_folder(d->spool, d->spool_path);
+    }
     if (settings_root_is_lost() && !d->stopping) {
         d->stopping = true;
         service_stopping();
-        log_emerg(0, "the folder of a store is another one than at the start: "
-                     "this needs a restart, stopping");
+        log_emerg(0,
+                  "the folder of a store, of tenants or of bodies is another "
+                  "one than at the start: this needs a restart, stopping");
         event_base_loopbreak(d->base);
     }
 }
@@ -413,6 +419,10 @@ static int start(struct daemon *d, struct config *config)
         lock(d, error, sizeof(error)) != 0 ||
         use_spool(d->spool, config, error, sizeof(error)) != 0) {
         goto failed;
+    }
+    if (d->spool != -1) {
+        snprintf(d->spool_path, sizeof(d->spool_path), "%s",
+                 config->symbolication.spool);
     }
     if (sigbus_start() != 0 || signals_start(d->base, on_signal, d) != 0) {
         snprintf(error, sizeof(error), "%s", strerror(errno));

@@ -130,16 +130,24 @@ size_t settings_roots(const int **roots)
     return open_roots.n;
 }
 
-void settings_check_root(int root)
+void settings_check_folder(int fd, const char *path)
 {
     struct stat opened, now;
+
+    if (fstat(fd, &opened) == 0 && stat(path, &now) == 0 &&
+        S_ISDIR(now.st_mode) &&
+        (now.st_dev != opened.st_dev || now.st_ino != opened.st_ino)) {
+        atomic_store(&root_is_lost, true);
+    }
+}
+
+void settings_check_root(int root)
+{
     size_t i;
 
     for (i = 0; i < open_roots.n; i++) {
-        if (open_roots.fds[i] == root && fstat(root, &opened) == 0 &&
-            stat(open_roots.paths[i], &now) == 0 && S_ISDIR(now.st_mode) &&
-            (now.st_dev != opened.st_dev || now.st_ino != opened.st_ino)) {
-            atomic_store(&root_is_lost, true);
+        if (open_roots.fds[i] == root) {
+            settings_check_folder(root, open_roots.paths[i]);
         }
     }
 }

@@ -42,6 +42,9 @@ size_t settings_roots(const int **roots);
  */
 void settings_check_root(int root);
 
+/* The same of a folder that is none of these. */
+void settings_check_folder(int fd, const char *path);
+
 /* Whether one was found so. */
 bool settings_root_is_lost(void);
 

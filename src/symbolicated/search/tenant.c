@@ -154,6 +154,7 @@ struct tenant *tenant_open(const struct settings *settings,
         json_read(&json, text, (size_t)size, TENANT_ANSWER_MAX / 2, &error) ==
             0 ||
         !read_stores(tenant, settings, &json)) {
+        settings_check_root(settings->tenants);
         tenant_unref(tenant);
         tenant = NULL;
     }

@@ -25,6 +25,8 @@
 
 #define RESTART_SECONDS 1
 
+#define LOOK_SECONDS 2 /* between looks for its socket */
+
 /* How long the process may take to stop: its answers have three. */
 #define STOP_SECONDS 5
 
@@ -60,6 +62,8 @@ struct guest_helper {
     struct event *reported; /* there is a message */
     struct event *restart;
     struct event *late; /* it stops and has not ended; or NULL */
+    struct event *look; /* is its socket there? */
+    bool has_told;      /* that it cannot be made */
     void (*done)(void *arg);
     void *arg;
     struct guests_counts counts; /* of this process */
@@ -241,9 +245,74 @@ static void on_restart(evutil_socket_t fd, short what, void *arg)
 {
     struct guest_helper *helper = arg;
 
-    if (start(helper) != 0) {
+    if (helper->listener.fd == -1) { /* on_look() makes it */
+        restart_later(helper);
+    } else if (start(helper) != 0) {
         log_crit(errno, "the helper of clients' sources cannot be started");
         restart_later(helper);
+    }
+}
+
+/* its socket ---------------------------------------------------------------
+ */
+
+/* Makes the folder of tenants and the socket in it.  Returns 0, or -1 with a
+ * sentence in error. */
+static int listen_in_root(struct guest_helper *helper, char *error,
+                          size_t size)
+{
+    char address[PATH_MAX];
+
+    snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET, helper->root);
+    if (workdir_make_path(helper->root) != 0) {
+        snprintf(error, size, "\"%s\" cannot be used: %s", helper->root,
+                 strerror(errno));
+        return -1;
+    }
+    return listener_open(&helper->listener, address, SOCKET_MODE, error, size);
+}
+
+/* Is the socket gone, or was it not made anew? */
+static bool lacks_socket(const struct guest_helper *helper)
+{
+    return helper->listener.fd == -1 ||
+           (helper->listener.path != NULL &&
+            access(helper->listener.path, F_OK) != 0 && errno == ENOENT);
+}
+
+/* Somebody has removed the socket, with the folder of tenants or what is in
+ * it, as an operator may who needs room.  Nobody reaches the process then, and
+ * it knows nothing of the new folder. */
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct guest_helper *helper = arg;
+    char error[1024];
+
+    if (helper->done != NULL || !lacks_socket(helper)) {
+        return;
+    }
+    if (helper->listener.fd != -1) {
+        log_warn(0,
+                 "somebody has removed %s/" GUEST_SOCKET ": the folder is "
+                 "made ready again, and the helper of clients' sources is "
+                 "started again",
+                 helper->root);
+        free(helper->listener.path); /* another one may get its inode */
+        helper->listener.path = NULL;
+        close(helper->listener.fd);
+        helper->listener.fd = -1;
+    }
+    if (listen_in_root(helper, error, sizeof(error)) != 0) {
+        helper->listener.fd = -1;
+        if (!helper->has_told) {
+            log_error(0, "clients' sources cannot be used: %s", error);
+        }
+        helper->has_told = true;
+        return;
+    }
+    helper->has_told = false;
+    if (helper->child != NULL) {
+        kill(child_pid(helper->child), SIGTERM);
     }
 }
 
@@ -301,8 +370,8 @@ struct guest_helper *guest_helper_new(struct event_base *base,
 {
     const struct tenants_config *tenants =
         &config->symbolication.symbolicator.tenants;
+    static const struct timeval often = {.tv_sec = LOOK_SECONDS};
     struct guest_helper *helper = calloc(1, sizeof(*helper));
-    char address[PATH_MAX];
 
     snprintf(error, size, "out of memory");
     if (helper == NULL) {
@@ -315,20 +384,15 @@ struct guest_helper *guest_helper_new(struct event_base *base,
     helper->report = helper->config = helper->listener.fd = -1;
     helper->restart = evtimer_new(base, on_restart, helper);
     helper->late = evtimer_new(base, on_late, helper);
+    helper->look = event_new(base, -1, EV_PERSIST, on_look, helper);
     write_arguments(helper, tenants);
-    snprintf(address, sizeof(address), "unix:%s/" GUEST_SOCKET, tenants->root);
     if (helper->restart == NULL || helper->late == NULL ||
-        helper->root == NULL) {
-        goto failed;
-    }
-    if (workdir_make_path(tenants->root) != 0) {
-        snprintf(error, size, "\"%s\" cannot be used: %s", tenants->root,
-                 strerror(errno));
+        helper->look == NULL || helper->root == NULL ||
+        event_add(helper->look, &often) != 0) {
         goto failed;
     }
     helper->config = write_config(config, error, size);
-    if (helper->config == -1 || listener_open(&helper->listener, address,
-                                              SOCKET_MODE, error, size) != 0) {
+    if (helper->config == -1 || listen_in_root(helper, error, size) != 0) {
         goto failed;
     }
     if (start(helper) != 0) {
@@ -387,6 +451,9 @@ void guest_helper_free(struct guest_helper *helper)
     }
     if (helper->late != NULL) {
         event_free(helper->late);
+    }
+    if (helper->look != NULL) {
+        event_free(helper->look);
     }
     free(helper->log);
     free(helper->root);

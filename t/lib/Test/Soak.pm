@@ -422,7 +422,7 @@ sub wait_for_guests {
 sub allow_logs {
     my ($self, $t) = @_;
     $t->allow_log(qr/not valid JSON; the old configuration stays/);
-    $t->allow_log(qr/the folder of a store is another one/);
+    $t->allow_log(qr/is another one than at the start/);
     $t->allow_log(qr/cannot open .* of store .*: start symcached first/)
         if $self->{store_removed};
     # of workers that were killed, and by those that were to end in peace
