@@ -68,7 +68,7 @@ my %may = (    # room => rooms that it may include from
     'symbolication/js' => 'base derived/jscache derived/symcache',
     disassembly => 'json symbolication derived/codecache derived/symcache',
     debuginfo => 'base proto derived/cficache derived/codecache derived/symcache',
-    'debuginfo/auxiliary' => 'base debuginfo derived/symcache json',
+    'debuginfo/auxiliary' => 'base proto debuginfo derived/symcache json',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',

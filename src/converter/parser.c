@@ -400,7 +400,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     struct symc_sink sink;
     const struct conversion *c = job->conversion;
     bool failed;
-    size_t scratch;
+    size_t scratch, n;
 
     sink.write = write_all;
     sink.context = &output;
@@ -417,7 +417,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     }
     failed = failed || enter_sandbox(c, &input, scratch, &failure) != 0;
     if (!failed) { /* a bad map keeps nothing else from being read */
-        (void)transform_take(&supplement, note, sizeof(note));
+        transform_take(&supplement, note, sizeof(note));
         supplement_set(&supplement);
     }
     if (failed || convert(c, &input, &sink, &result, &failure) != 0) {
@@ -425,8 +425,10 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
                 failure.text);
         return failure.code;
     }
-    if (result.note[0] == '\0') {
-        memcpy(result.note, note, sizeof(note));
+    if (note[0] != '\0') {
+        n = strlen(result.note);
+        snprintf(result.note + n, sizeof(result.note) - n, "%s%s",
+                 n > 0 ? "; " : "", note);
     }
     transform_note(&supplement, result.note, sizeof(result.note));
     return write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE

@@ -25,6 +25,12 @@
 #define HIDDEN_NOTE "names are hidden, and there is no UUID map"
 #define SYMBOL_MAP_NOTE "names are hidden, and missing is the BCSymbolMap "
 
+/* Notes of such files that are there: why they are of no use, or what is odd
+ * about them.  Each ends with the note, or with "; ". */
+#define UUID_MAP_SAYS "the UUID map "
+#define SYMBOL_MAP_SAYS "the symbol map "
+#define LINE_MAPPING_SAYS "the line mapping "
+
 /* The note of lines of C++ that was made of C#. */
 #define IL2CPP_NOTE "lines are those of C++ that il2cpp has made of C#"
 

@@ -55,7 +55,11 @@ ok $whole ne $no_names, 'and names';
 sub unified { my ($of, $what) = @_; return lc(substr($of, 0, 2) . '/' . substr($of, 2)) . "/$what" }
 sub put {
     my ($folder, @what) = @_;
-    $t->write_file("$folder/" . unified($_ eq 'bcsymbolmap' ? $original : $id, $_), $file{$_}) for @what;
+    put_as($folder, $_, $file{$_}) for @what;
+}
+sub put_as {
+    my ($folder, $what, $data) = @_;
+    $t->write_file("$folder/" . unified($what eq 'bcsymbolmap' ? $original : $id, $what), $data);
 }
 
 my $server = Test::ScriptedServer->new(log => "$dir/server.log", script => sub {
@@ -71,6 +75,7 @@ my %config = (cache => { retry_misses_after => '1s', retry_errors_after => '1s' 
 $config{sources} = {
     folder => { type => 'filesystem', layout => 'unified', path => $t->path('folder') },
     server => { type => 'http', layout => 'unified', url => $server->url, internal => JSON::PP::true },
+    map { $_ => { type => 'filesystem', layout => 'unified', path => $t->path($_) } } 'maps', 'plist', 'other',
 };
 $config{stores}{$_} = { root => $t->path("stores/$_"), sources => [$_], transcoders => [
     { version => '9.0.0', inputs => ['macho'], command => ['pdb2symcache', '-pdb', '{pdb}'] }] }
@@ -97,4 +102,33 @@ unlink "$dir/broken" or die $!;
 $t->wait_until('names', sub { lookup('server') eq $whole });
 pass 'it is answered later: names, too';
 
+# Files that cannot be read: what they are for is missing, and the log says why.
+put('maps', 'debuginfo', 'uuidmap');
+put_as('maps', 'bcsymbolmap', "$map\n\xff\xfe");
+put_as('maps', 'il2cpp', $lines =~ s/:3/:"3"/r);
+ok lookup('maps') eq expected(), 'neither map can be read: no names, no lines' or diag $t->helper_log;
+my $key = qr{\Qmaps/arm64/${id}0\E\S*};
+like $t->helper_log, qr/job $key: the symbol map is not UTF-8 \("maps" has it\)/, '... the log says why of the map';
+like $t->helper_log, qr/job $key: the line mapping has a line that is no number of 32 bits \("maps" has it\)/,
+    '... and of the lines';
+
+put('plist', 'debuginfo', 'il2cpp', 'bcsymbolmap');
+put_as('plist', 'uuidmap', $plist =~ s/DBGOriginal/DBG/r);
+ok lookup('plist') eq $no_names, 'nothing leads from the UUID map to the symbol map';
+like $t->helper_log, qr{job \Qplist/arm64/${id}0\E\S*: the UUID map of the dSYM is not to be had: plist: \S+uuidmap unusable \(has no DBGOriginalUUID\)},
+    '... the log says why';
+
+# The id in a line mapping tells files apart, and does not keep one from being
+# used: symbolic-il2cpp 13.9.0, LineMapping::parse(), passes over it.
+put('other', 'debuginfo', 'uuidmap', 'bcsymbolmap');
+my $else = '11111111-2222-3333-4444-555555555555';
+put_as('other', 'il2cpp', $lines =~ s/\Q@{[dashed($id)]}/$else/r);
+ok lookup('other') eq $whole, 'a line mapping that names another module is used';
+like $t->helper_log,
+    qr{job \Qother/arm64/${id}0\E\S*: the line mapping is used, but names the module $else \("other" has it\)},
+    '... and the log tells';
+my @told = $t->helper_log =~ /.* has it\)/g;
+is scalar(@told), 3, 'each is told of once' or diag join "\n", @told;
+
+$t->finish;
 done_testing;

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "line_mapping.h"
+#include "proto/key.h"
 #include "symbol_map.h"
 #include "uuid_map.h"
 
@@ -78,41 +79,68 @@ replace_line(void *arg, const struct symc_source *source, uint32_t *line)
 
 static struct files files; /* of the one conversion */
 
+/* Appends a sentence to a note: what a file is, and what is said of it. */
+static void add(char *note, size_t size, const char *what, const char *said)
+{
+    size_t n = strlen(note);
+
+    snprintf(note + n, size - n, "%s%s%.200s", n > 0 ? "; " : "", what, said);
+}
+
 void transform_note(const struct supplement *s, char *note, size_t size)
 {
     const struct supplement_file *map = &s->uuid_map;
     uint8_t uuid[16];
     char why[160];
-    size_t n = strlen(note), i;
+    size_t n, i;
 
     if (s->is_like_symbolic) {
         return;
     }
     if (files.has_hidden && s->symbol_map.data == NULL) {
-        n += (size_t)snprintf(note + n, size - n, "%s", n > 0 ? "; " : "");
-        if (map->data == NULL ||
-            uuid_map_read(map->data, map->size, uuid, why, sizeof(why)) != 0) {
-            snprintf(note + n, size - n, "%s%s%.100s", HIDDEN_NOTE,
-                     map->data == NULL ? "" : ": it ",
-                     map->data == NULL ? "" : why);
+        if (map->data == NULL) {
+            add(note, size, HIDDEN_NOTE, "");
+        } else if (uuid_map_read(map->data, map->size, uuid, why,
+                                 sizeof(why)) != 0) {
+            add(note, size, UUID_MAP_SAYS, why);
         } else {
+            add(note, size, "", "");
+            n = strlen(note);
             n += (size_t)snprintf(note + n, size - n, SYMBOL_MAP_NOTE);
             for (i = 0; i < sizeof(uuid) && n + 3 <= size; i++) {
                 n += (size_t)snprintf(note + n, size - n, "%02x", uuid[i]);
             }
         }
-        n = strlen(note);
     }
     if (files.has_il2cpp && s->line_mapping.data == NULL) {
-        snprintf(note + n, size - n, "%s%s", n > 0 ? "; " : "", IL2CPP_NOTE);
+        add(note, size, IL2CPP_NOTE, "");
     }
 }
 
-bool transform_take(struct supplement *s, char *error, size_t size)
+/* One that names another module is used all the same, as the "symbolic"
+ * library does: its id is there to tell the files of architectures apart. */
+static void tell_of_id(const struct supplement *s, char *note, size_t size)
+{
+    uint8_t guid[16];
+    uint32_t age;
+    size_t length;
+    const char *id =
+        line_mapping_id(s->line_mapping.data, s->line_mapping.size, &length);
+    char said[160];
+
+    if (id != NULL && s->wanted_id != NULL &&
+        symcache_debug_id_read(id, length, guid, &age) &&
+        memcmp(guid, s->wanted_id, sizeof(guid)) != 0) {
+        snprintf(said, sizeof(said), "is used, but names the module %.*s",
+                 (int)length, id);
+        add(note, size, LINE_MAPPING_SAYS, said);
+    }
+}
+
+void transform_take(struct supplement *s, char *note, size_t size)
 {
     static struct symc_transform transform;
     char why[160];
-    bool is_good = true;
 
     if (!s->is_like_symbolic) {
         transform.text = replace_text;
@@ -123,8 +151,7 @@ bool transform_take(struct supplement *s, char *error, size_t size)
                             s->symbol_map.size, why, sizeof(why)) == 0) {
             transform.text = replace_text;
         } else {
-            snprintf(error, size, "the symbol map %s", why);
-            is_good = false;
+            add(note, size, SYMBOL_MAP_SAYS, why);
         }
     }
     if (s->line_mapping.data != NULL) {
@@ -132,12 +159,11 @@ bool transform_take(struct supplement *s, char *error, size_t size)
             s->line_mapping.data, s->line_mapping.size, why, sizeof(why));
         if (files.lines != NULL) {
             transform.line = replace_line;
+            tell_of_id(s, note, size);
         } else {
-            snprintf(error, size, "the line mapping %s", why);
-            is_good = false;
+            add(note, size, LINE_MAPPING_SAYS, why);
         }
     }
     transform.arg = &files;
     s->transform = &transform;
-    return is_good;
 }

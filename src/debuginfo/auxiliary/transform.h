@@ -12,10 +12,10 @@
 
 /*
  * Reads the symbol map and the line mapping of a conversion, and sets its
- * transform, until the process ends.  Returns false with a sentence in error
- * if one of them cannot be read; the other one counts.
+ * transform, until the process ends.  Adds to a note why one of them cannot be
+ * read; the other one counts.
  */
-bool transform_take(struct supplement *supplement, char *error, size_t size);
+void transform_take(struct supplement *supplement, char *note, size_t size);
 
 /* Adds to a note what is missing of the names and lines that were written, as
  * supplement.h has it. */

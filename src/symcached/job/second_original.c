@@ -178,6 +178,37 @@ static const struct {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
+/* Files of which the converter says something, and how that begins. */
+static const struct {
+    enum second second;
+    const char *says;
+} said_of[] = {
+    {SECOND_UUID_MAP, UUID_MAP_SAYS},
+    {SECOND_SYMBOL_MAP, SYMBOL_MAP_SAYS},
+    {SECOND_LINE_MAPPING, LINE_MAPPING_SAYS},
+};
+
+/* The names or lines for which somebody has put such a file into a source are
+ * not there, and nothing else tells why. */
+static void tell_of_seconds(struct job *job, const char *output)
+{
+    struct provenance from;
+    const char *path, *said;
+    size_t i;
+
+    for (i = 0; i < sizeof(said_of) / sizeof(said_of[0]); i++) {
+        path = job->original.seconds[said_of[i].second];
+        said = path != NULL ? strstr(output, said_of[i].says) : NULL;
+        if (said != NULL &&
+            !(job->original.told_seconds & 1u << said_of[i].second)) {
+            job->original.told_seconds |= 1u << said_of[i].second;
+            log_warn(0, "job %s: %.*s (\"%s\" has it)", job_id(job),
+                     (int)strcspn(said, ";\n"), said,
+                     provenance_read(path, &from) ? from.source : path);
+        }
+    }
+}
+
 /* Notes that what is made for the job's key depends on an upload, which drops
  * it when it comes. */
 static void note_user(const struct job *job, const symcache_key_t *key)
@@ -346,8 +377,11 @@ bool job_wants_second(struct job *job, const struct transcode_result *result)
 {
     symcache_key_t key;
 
-    if (job_is_unverified(job) || !transcode_is_ours(job_transcoder(job)) ||
-        !find_next(job, result->tail, &key)) {
+    if (job_is_unverified(job) || !transcode_is_ours(job_transcoder(job))) {
+        return false;
+    }
+    tell_of_seconds(job, result->tail);
+    if (!find_next(job, result->tail, &key)) {
         return false;
     }
     job->run.made.version = result->version;
