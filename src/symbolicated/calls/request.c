@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/zeroed.h"
 #include "body.h"
 #include "reply.h"
 #include "running_request.h"
@@ -617,17 +618,16 @@ static void describe(struct request *r)
 /* Without its body: protocols refuse one that is too long in their words. */
 static bool is_refused(struct request *r)
 {
-    if (r->http->state == HTTP_BODY_NO_ROOM) {
-        r->reply.body->has_failed = true;
-        return true;
-    }
-    return false;
+    bool has_no_room = r->http->state == HTTP_BODY_NO_ROOM;
+
+    r->reply.body->has_failed = has_no_room;
+    return has_no_room;
 }
 
 void request_start(struct request_context *context, struct http_request *http)
 {
     static const struct http_reply no_memory = {.status = 503};
-    struct request *r = calloc(1, sizeof(*r));
+    struct request *r = zeroed_alloc(1, sizeof(*r));
 
     if (r == NULL) {
         http_reply(http, &no_memory);

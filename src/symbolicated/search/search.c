@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/task.h"
+#include "base/zeroed.h"
 #include "reachability.h"
 #include "search_state.h"
 
@@ -244,7 +245,7 @@ static void looks_fill(struct looks *looks)
 /* One thread for all that is to be looked at now.  Returns 0, or -1. */
 static int looks_start(struct search *search)
 {
-    struct looks *looks = calloc(
+    struct looks *looks = zeroed_alloc(
         1, sizeof(*looks) + search->to_look * sizeof(looks->items[0]));
 
     if (looks == NULL) {
@@ -371,7 +372,7 @@ static void question_fill(struct question *question, struct batch_key *keys,
 /* Returns 0, or -1 without memory or descriptors. */
 static int question_start(struct search *search, size_t *at)
 {
-    struct question *question = calloc(1, sizeof(*question));
+    struct question *question = zeroed_alloc(1, sizeof(*question));
     struct batch_key keys[BATCH_KEYS_MAX];
 
     if (question == NULL) {
@@ -587,7 +588,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
                           void *arg)
 {
     struct api_round *round = call->round;
-    struct search *search = calloc(
+    struct search *search = zeroed_alloc(
         1, sizeof(*search) + round->nmodules * sizeof(search->seeks[0]));
     size_t i;
 

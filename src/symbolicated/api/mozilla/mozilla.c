@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/zeroed.h"
 #include "symbolicated/api/request_limit.h"
 
 static request_count running;
@@ -359,11 +360,11 @@ static int compare(const void *a, const void *b)
 static int make_groups(struct mozilla_call *call)
 {
     struct mozilla_entry **sorted =
-        calloc(call->nentries + 1, sizeof(sorted[0]));
+        zeroed_alloc(call->nentries + 1, sizeof(sorted[0]));
     struct mozilla_group *group = NULL;
     uint32_t i;
 
-    call->groups = calloc(call->nentries + 1, sizeof(call->groups[0]));
+    call->groups = zeroed_alloc(call->nentries + 1, sizeof(call->groups[0]));
     if (sorted == NULL || call->groups == NULL) {
         free(sorted);
         return -1;
@@ -427,7 +428,7 @@ static int make_modules(struct mozilla_call *call)
         n += call->groups[i].used;
     }
     call->base.first.modules =
-        calloc(n + 1, sizeof(call->base.first.modules[0]));
+        zeroed_alloc(n + 1, sizeof(call->base.first.modules[0]));
     if (call->base.first.modules == NULL) {
         return -1;
     }
@@ -453,7 +454,7 @@ static int make_room(struct mozilla_call *call)
 {
     size_t count = call->request->json->count;
 
-    call->entries = calloc(count / 3 + 1, sizeof(call->entries[0]));
+    call->entries = zeroed_alloc(count / 3 + 1, sizeof(call->entries[0]));
     call->frames = malloc((count / 3 + 1) * sizeof(call->frames[0]));
     call->stacks = malloc((count + 1) * sizeof(call->stacks[0]));
     return call->entries != NULL && call->frames != NULL &&
@@ -578,7 +579,7 @@ struct api_call *mozilla_begin(const struct api_request *request,
     if (mozilla_service(request, "POST", reply)) {
         return NULL;
     }
-    call = calloc(1, sizeof(*call));
+    call = zeroed_alloc(1, sizeof(*call));
     if (call == NULL) {
         reply->body->has_failed = true;
         return NULL;

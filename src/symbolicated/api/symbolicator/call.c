@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/zeroed.h"
 #include "candidates.h"
 #include "key.h"
 #include "short_answer.h"
@@ -111,8 +112,8 @@ static int want_images(struct symbolicator_call *call)
         }
         if (call->images.modules == NULL) {
             call->images.modules =
-                calloc(first->nmodules - i, sizeof(first->modules[0]));
-            call->imaged = calloc(first->nmodules - i, sizeof(size_t));
+                zeroed_alloc(first->nmodules - i, sizeof(first->modules[0]));
+            call->imaged = zeroed_alloc(first->nmodules - i, sizeof(size_t));
             if (call->images.modules == NULL || call->imaged == NULL) {
                 return -1;
             }
@@ -240,8 +241,9 @@ static int want_sources(struct symbolicator_call *call)
     if (!request->wants_context || call->has_none) {
         return 0;
     }
-    round->modules = calloc(request->nused + 1, sizeof(round->modules[0]));
-    call->sourced = calloc(request->nused + 1, sizeof(call->sourced[0]));
+    round->modules =
+        zeroed_alloc(request->nused + 1, sizeof(round->modules[0]));
+    call->sourced = zeroed_alloc(request->nused + 1, sizeof(call->sourced[0]));
     if (round->modules == NULL || call->sourced == NULL) {
         return -1;
     }
@@ -434,11 +436,12 @@ int symbolicator_call_want(struct symbolicator_call *call)
     const struct symbolicator_request *request;
 
     request = &call->request;
-    call->results = calloc(request->nmodules + 1, sizeof(call->results[0]));
+    call->results =
+        zeroed_alloc(request->nmodules + 1, sizeof(call->results[0]));
     files = request->nused * (call->wants_cfi ? 3 : 1);
-    call->wanted = calloc(files + 1, sizeof(call->wanted[0]));
+    call->wanted = zeroed_alloc(files + 1, sizeof(call->wanted[0]));
     call->api.first.modules =
-        calloc(files + 1, sizeof(call->api.first.modules[0]));
+        zeroed_alloc(files + 1, sizeof(call->api.first.modules[0]));
     if (call->results == NULL || call->wanted == NULL ||
         call->api.first.modules == NULL || read_client_sources(call) != 0) {
         return -1;
@@ -472,7 +475,7 @@ symbolicator_call_new(const struct symbolication_config *config)
 {
     struct symbolicator_call *call;
 
-    call = calloc(1, sizeof(*call));
+    call = zeroed_alloc(1, sizeof(*call));
     if (call != NULL) {
         call->config = config;
         call->api.wait = SYMBOLICATOR_LIMIT_MS;

@@ -9,6 +9,7 @@
 
 #include "symbolicated/api/api.h"
 #include "base/array.h"
+#include "base/zeroed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -332,7 +333,7 @@ static int parse_stacks(struct symbolicator_request *request,
     if (list == 0) {
         return 0;
     }
-    request->stacks = calloc((size_t)request->json.values[list].size + 1,
+    request->stacks = zeroed_alloc((size_t)request->json.values[list].size + 1,
                              sizeof(request->stacks[0]));
     if (request->stacks == NULL) {
         return 500;
@@ -447,7 +448,7 @@ static int parse_modules(struct symbolicator_request *request,
     if (list == 0) {
         return 0;
     }
-    request->modules = calloc((size_t)request->json.values[list].size + 1,
+    request->modules = zeroed_alloc((size_t)request->json.values[list].size + 1,
                               sizeof(request->modules[0]));
     if (request->modules == NULL) {
         return 500;
@@ -476,7 +477,7 @@ static int find_owners(struct symbolicator_request *request)
     const struct image *found;
     struct symbolicator_frame *frame;
 
-    images = calloc(request->nmodules + 1, sizeof(*images));
+    images = zeroed_alloc(request->nmodules + 1, sizeof(*images));
     if (images == NULL) {
         return 500;
     }
