@@ -29,7 +29,7 @@ static bool fail(struct reader *r, const char *reason)
     return false;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_some(struct reader *r)
 {
     for (; r->p < r->end; r->p++) {
         if (*r->p == '\n') {
@@ -41,33 +41,54 @@ static void skip_blanks(struct reader *r)
     }
 }
 
+/* Most values have one blank before them, or none. */
+static inline void skip_blanks(struct reader *r)
+{
+    if (r->p < r->end && *r->p == ' ') {
+        r->p++;
+    }
+    if (r->p < r->end && (unsigned char)*r->p <= ' ') {
+        skip_some(r);
+    }
+}
+
 static int peek(const struct reader *r)
 {
     return r->p < r->end ? (unsigned char)*r->p : -1;
 }
 
-static struct json_value *add(struct reader *r, enum json_type type,
-                              const char *at, size_t size)
+/* Room for one more value at least. */
+static __attribute__((noinline, cold)) bool grow(struct reader *r)
 {
     size_t room;
+    struct json *json;
+    struct json_value *values;
+
+    json = r->json;
+    if (json->count >= r->most) {
+        return fail(r, "too many values");
+    }
+    /* at first as much as a thread's own cache of malloc() has */
+    room = json->room == 0 ? 64 : 2 * json->room;
+    room = room < r->most ? room : r->most;
+    values = realloc(json->values, room * sizeof(*values));
+    if (values == NULL) {
+        return fail(r, "out of memory");
+    }
+    json->values = values;
+    json->room = room;
+    return true;
+}
+
+static inline struct json_value *add(struct reader *r, enum json_type type,
+                                     const char *at, size_t size)
+{
     struct json *json;
     struct json_value *value;
 
     json = r->json;
-    if (json->count == json->room) {
-        if (json->count >= r->most) {
-            fail(r, "too many values");
-            return NULL;
-        }
-        room = json->room == 0 ? 256 : 2 * json->room;
-        room = room < r->most ? room : r->most;
-        value = realloc(json->values, room * sizeof(*value));
-        if (value == NULL) {
-            fail(r, "out of memory");
-            return NULL;
-        }
-        json->values = value;
-        json->room = room;
+    if (json->count == json->room && !grow(r)) {
+        return NULL;
     }
     value = &json->values[json->count++];
     value->at = (uint32_t)(at - r->begin);
@@ -406,26 +427,20 @@ void json_free(struct json *json)
     memset(json, 0, sizeof(*json));
 }
 
-bool json_is(const struct json *json, uint32_t value, const char *text)
-{
-    const struct json_value *v;
-
-    v = &json->values[value];
-    return v->type == JSON_STRING && v->size == strlen(text) &&
-           memcmp(json->text + v->at, text, v->size) == 0;
-}
-
 uint32_t json_member(const struct json *json, uint32_t object,
                      const char *name)
 {
-    uint32_t i;
+    uint32_t i, end;
+    size_t size;
 
     if (json->values[object].type != JSON_OBJECT) {
         return 0;
     }
-    for (i = object + 1; i < json->values[object].end;
-         i = json->values[i + 1].end) {
-        if (json_is(json, i, name)) {
+    size = strlen(name);
+    end = json->values[object].end;
+    for (i = object + 1; i < end; i = json->values[i + 1].end) {
+        if (json->values[i].size == size &&
+            memcmp(json_text(json, i), name, size) == 0) {
             return i + 1;
         }
     }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define JSON_DEPTH_MAX 127 /* arrays and objects inside each other */
 
@@ -84,8 +85,16 @@ static inline const char *json_text(const struct json *json, uint32_t value)
     return json->text + json->values[value].at;
 }
 
-/* Whether a string is this text. */
-bool json_is(const struct json *json, uint32_t value, const char *text);
+/* Whether a string is this text.  Compilers know the sizes of most of them. */
+static inline bool json_is(const struct json *json, uint32_t value,
+                           const char *text)
+{
+    const struct json_value *v;
+
+    v = &json->values[value];
+    return v->type == JSON_STRING && v->size == strlen(text) &&
+           memcmp(json->text + v->at, text, v->size) == 0;
+}
 
 /* The value of an object's member; 0: it has none, or is no object. */
 uint32_t json_member(const struct json *json, uint32_t object,
