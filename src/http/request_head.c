@@ -21,6 +21,15 @@ static bool is_token(unsigned char c)
     return (set[c / 32] >> c % 32 & 1) != 0;
 }
 
+/* Returns where a name or method ends. */
+static char *skip_token(char *p)
+{
+    while (is_token((unsigned char)*p)) {
+        p++;
+    }
+    return p;
+}
+
 /* nginx forwards its input unchanged, including bytes beyond ASCII. */
 static bool is_target(unsigned char c)
 {
@@ -30,6 +39,27 @@ static bool is_target(unsigned char c)
 static bool is_value(unsigned char c)
 {
     return (c >= ' ' && c != 0x7F) || c == '\t';
+}
+
+/* Returns where a value ends, in a head that ends at end. */
+static char *skip_value(char *p, const char *end)
+{
+    const uint64_t ones = 0x0101010101010101, tops = ones << 7;
+    uint64_t x, y;
+
+    for (; end - p >= 8; p += 8) {
+        memcpy(&x, p, 8);
+        y = x ^ ones * 0x7F;
+        /* a control character or DEL; only these borrow from their neighbours
+         */
+        if (((((x - ones * ' ') & ~x) | ((y - ones) & ~y)) & tops) != 0) {
+            break;
+        }
+    }
+    while (is_value((unsigned char)*p)) {
+        p++;
+    }
+    return p;
 }
 
 int http_head_find_end(const char *data, size_t size, uint32_t *seen)
@@ -84,11 +114,8 @@ static int parse_line(char *data, char *end, struct http_head *head,
                       struct framing *framing)
 {
     static const char version[] = " HTTP/";
-    char *p = data, *target, *query;
+    char *p = skip_token(data), *target, *query;
 
-    while (is_token((unsigned char)*p)) {
-        p++;
-    }
     if (p == data || *p != ' ') {
         return 400;
     }
@@ -201,22 +228,20 @@ static int heed(const char *name, const char *value, struct http_head *head,
  * Reads the field at *from, which moves on to the next one, and writes its
  * name and value as two strings to *to.  Returns 0, or a status.
  */
-static int parse_field(char **from, char **to, struct http_head *head,
-                       struct framing *framing)
+static int parse_field(char **from, char **to, const char *head_end,
+                       struct http_head *head, struct framing *framing)
 {
-    char *p = *from, *name = *to, *out = *to, *value, *begin, *end;
+    char *p = skip_token(*from), *name = *to, *out, *value, *begin, *end;
 
-    while (is_token((unsigned char)*p)) {
-        *out++ = *p++;
-    }
-    if (out == name || *p != ':') {
+    if (p == *from || *p != ':') {
         return 400; /* a blank: folded, or before the colon */
     }
-    begin = p + 1;
-    begin += strspn(begin, " \t");
-    for (p = begin; is_value((unsigned char)*p);) {
-        p++;
+    memmove(name, *from, (size_t)(p - *from));
+    out = name + (p - *from);
+    for (begin = p + 1; *begin == ' ' || *begin == '\t';) {
+        begin++;
     }
+    p = skip_value(begin, head_end);
     if (p[0] != '\r' || p[1] != '\n') {
         return 400;
     }
@@ -245,7 +270,7 @@ int http_head_parse(char *data, size_t size, struct http_head *head)
     from += 2;
     head->fields = (uint32_t)(from - data);
     for (to = from; status == 0 && from < end;) {
-        status = parse_field(&from, &to, head, &framing);
+        status = parse_field(&from, &to, end, head, &framing);
     }
     if (status != 0) {
         return status;
@@ -266,7 +291,7 @@ const char *http_head_find(const char *data, const struct http_head *head,
     bool is_it;
 
     for (p = data + head->fields; *p != '\0'; p += strlen(p) + 1) {
-        is_it = strcasecmp(p, name) == 0;
+        is_it = (*p | 0x20) == (*name | 0x20) && strcasecmp(p, name) == 0;
         p += strlen(p) + 1;
         if (is_it) {
             return p;
