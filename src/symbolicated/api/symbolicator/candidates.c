@@ -25,7 +25,7 @@ struct candidate {
     char *source;
     char *location;
     enum outcome outcome;
-    char details[512];
+    char *details;  /* or NULL */
     bool is_chosen; /* the answer is from what was there */
     bool is_unwind; /* stacks were walked with what was there */
     bool is_source; /* source code was looked for there, and nothing else */
@@ -115,45 +115,51 @@ static char *text_of(const struct json *json, uint32_t attempt,
 
 static enum outcome outcome_of(const struct json *json, uint32_t attempt)
 {
+    uint32_t outcome = json_member(json, attempt, "outcome");
     uint64_t status;
 
-    if (is_member(json, attempt, "outcome", "found")) {
+    if (outcome != 0 && json_is(json, outcome, "found")) {
         return OUTCOME_OK;
     }
-    if (is_member(json, attempt, "outcome", "not found")) {
+    if (outcome != 0 && json_is(json, outcome, "not found")) {
         return OUTCOME_NOTFOUND;
     }
-    if (is_member(json, attempt, "outcome", "unusable")) {
+    if (outcome != 0 && json_is(json, outcome, "unusable")) {
         return OUTCOME_MALFORMED;
     }
     status = number_of(json, attempt, "status");
     return status == 401 || status == 403 ? OUTCOME_NOPERM : OUTCOME_ERROR;
 }
 
-static void print_details(struct candidate *c, const struct json *json,
+/* Returns false without memory. */
+static bool print_details(struct candidate *c, const struct json *json,
                           uint32_t attempt)
 {
-    char *detail;
+    char *detail, text[512];
     uint64_t status, errnum;
 
+    if (c->outcome != OUTCOME_NOPERM && c->outcome != OUTCOME_ERROR) {
+        return true;
+    }
     status = number_of(json, attempt, "status");
     errnum = number_of(json, attempt, "errno");
     if (c->outcome == OUTCOME_NOPERM) {
-        snprintf(c->details, sizeof(c->details), "%u %s", (unsigned)status,
+        snprintf(text, sizeof(text), "%u %s", (unsigned)status,
                  phrase(status));
-    } else if (c->outcome == OUTCOME_ERROR && status >= 300) {
-        snprintf(c->details, sizeof(c->details), "download failed: %u %s",
+    } else if (status >= 300) {
+        snprintf(text, sizeof(text), "download failed: %u %s",
                  (unsigned)status, phrase(status));
-    } else if (c->outcome == OUTCOME_ERROR && errnum != 0) {
-        snprintf(c->details, sizeof(c->details),
-                 "download failed: %s (os error %d)", strerror((int)errnum),
-                 (int)errnum);
-    } else if (c->outcome == OUTCOME_ERROR) {
+    } else if (errnum != 0) {
+        snprintf(text, sizeof(text), "download failed: %s (os error %d)",
+                 strerror((int)errnum), (int)errnum);
+    } else {
         detail = text_of(json, attempt, "detail");
-        snprintf(c->details, sizeof(c->details), "download failed: %s",
+        snprintf(text, sizeof(text), "download failed: %s",
                  detail != NULL ? detail : "");
         free(detail);
     }
+    c->details = strdup(text);
+    return c->details != NULL;
 }
 
 enum symbolicator_status
@@ -205,6 +211,13 @@ static struct candidate *add(struct candidates *all, char *source,
     return c;
 }
 
+static void clear(struct candidate *c)
+{
+    free(c->source);
+    free(c->location);
+    free(c->details);
+}
+
 /* Whether a source is one of the store's, and one that the client wants. */
 static bool is_told(const struct candidates *all,
                     const struct store_config *store, const char *source)
@@ -225,13 +238,20 @@ static bool is_told(const struct candidates *all,
 /* "file://" and a path, or a URL, to be freed; NULL without memory. */
 static char *print_location(const char *place)
 {
+    static const char scheme[] = "file://";
+    size_t n = sizeof(scheme) - 1, size = strlen(place) + 1;
     char *location;
 
     if ((place[0] != '/' && strstr(place, "://") != NULL) ||
         strcmp(place, CLIENT_NO_PLACE) == 0) {
         return strdup(place);
     }
-    return asprintf(&location, "file://%s", place) < 0 ? NULL : location;
+    location = malloc(n + size);
+    if (location != NULL) {
+        memcpy(location, scheme, n);
+        memcpy(location + n, place, size);
+    }
+    return location;
 }
 
 /*
@@ -286,7 +306,7 @@ static void add_other_form(struct candidates *all, const struct json *json,
     if (other != NULL) {
         c = other - 1; /* the list may have moved */
         other->outcome = c->outcome;
-        memcpy(other->details, c->details, sizeof(c->details));
+        other->details = c->details != NULL ? strdup(c->details) : NULL;
     }
 }
 
@@ -356,12 +376,13 @@ static void add_attempt(struct candidates *all, const struct json *json,
         all->good = (size_t)(other - all->list) + 1;
     }
     if (other != c) {
-        free(c->source);
-        free(c->location);
+        clear(c);
         all->count--;
         return;
     }
-    print_details(c, json, attempt);
+    if (!print_details(c, json, attempt)) {
+        all->has_failed = true;
+    }
     add_other_form(all, json, attempt);
 }
 
@@ -481,8 +502,7 @@ static void collect_sources(struct candidates *all,
     for (k = i; i < all->count; i++) {
         if (all->list[i].outcome == OUTCOME_NOTFOUND &&
             strcmp(all->list[i].location, CLIENT_NO_PLACE) == 0) {
-            free(all->list[i].source); /* see add_empty() */
-            free(all->list[i].location);
+            clear(&all->list[i]); /* see add_empty() */
         } else {
             all->list[k] = all->list[i];
             all->list[k++].is_source = true;
@@ -593,7 +613,7 @@ static void write_status(struct json_writer *w, const struct candidate *c)
     json_write_open(w, '{');
     json_write_key(w, "status");
     json_write_text(w, statuses[c->outcome]);
-    if (c->details[0] != '\0') {
+    if (c->details != NULL) {
         json_write_key(w, "details");
         json_write_text(w, c->details);
     }
@@ -710,8 +730,7 @@ void symbolicator_candidates_write(
     }
     write_all(w, &all, result);
     for (i = 0; i < all.count; i++) {
-        free(all.list[i].source);
-        free(all.list[i].location);
+        clear(&all.list[i]);
     }
     free(all.list);
 }
