@@ -59,16 +59,20 @@ static bool is_list(const struct json *json, uint32_t value, uint32_t size)
            json->values[value].size == size;
 }
 
-/* A string of these characters and those of more only. */
-static bool has_only(const char *text, size_t size, const char *more)
+/* What names and ids are made of: bits of the characters of ASCII.  Letters,
+ * digits and "_.+{}@<> ~-"; hexadecimal digits. */
+static const uint32_t of_names[8] = {0, 0x53FF6801, 0x87FFFFFF, 0x6FFFFFFE};
+static const uint32_t of_ids[8] = {0, 0x03FF0000, 0x0000007E, 0x0000007E};
+
+/* A string of these characters only. */
+static bool has_only(const char *text, size_t size, const uint32_t set[8])
 {
     size_t i;
+    unsigned char c;
 
     for (i = 0; i < size; i++) {
-        if (!((text[i] >= '0' && text[i] <= '9') ||
-              (text[i] >= 'a' && text[i] <= 'f') ||
-              (text[i] >= 'A' && text[i] <= 'F') ||
-              (text[i] != '\0' && strchr(more, text[i]) != NULL))) {
+        c = (unsigned char)text[i];
+        if ((set[c / 32] >> c % 32 & 1) == 0) {
             return false;
         }
     }
@@ -80,9 +84,6 @@ static bool ends_line(const char *text, size_t size)
 {
     return size > 0 && text[size - 1] == '\n';
 }
-
-#define NAME_CHARACTERS                                                       \
-    "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ_.+{}@<> ~-"
 
 /* Returns NULL, or what is wrong with the entry. */
 static const char *read_entry(struct mozilla_call *call, uint32_t value)
@@ -101,7 +102,7 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     e->name = json_text(json, name);
     e->name_size = json->values[name].size;
     name_line = ends_line(e->name, e->name_size);
-    bad_name = !has_only(e->name, e->name_size - name_line, NAME_CHARACTERS);
+    bad_name = !has_only(e->name, e->name_size - name_line, of_names);
     if ((bad_name && !call->config->mozilla.lenient) ||
         e->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
@@ -112,7 +113,7 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     e->id = json_text(json, id);
     e->id_size = json->values[id].size;
     id_line = ends_line(e->id, e->id_size);
-    bad_id = !has_only(e->id, e->id_size - id_line, "");
+    bad_id = !has_only(e->id, e->id_size - id_line, of_ids);
     if (bad_id && !call->config->mozilla.lenient) {
         return "has an invalid debug_id";
     }
@@ -190,12 +191,11 @@ static const char *read_frame(struct mozilla_call *call,
     if (!is_list(json, value, 2)) {
         return "is not a list of two items";
     }
-    if (!is_integer(json, value + 1)) {
-        return "has an invalid module_index";
-    }
     if (!read_integer(json, value + 1, &index, &minus_one) ||
         (!minus_one && index >= job->entries)) {
-        return "has a module_index that isn't in modules";
+        return is_integer(json, value + 1)
+                   ? "has a module_index that isn't in modules"
+                   : "has an invalid module_index";
     }
     frame->entry = minus_one ? MOZILLA_NONE : job->entry + (uint32_t)index;
     if (!read_integer(json, value + 2, &frame->offset, &frame->minus_one)) {

@@ -81,6 +81,7 @@ static void write_debug_id(struct json_writer *w,
     static const char digits[] = "0123456789abcdef";
     char text[64];
     size_t i, n = 0;
+    int shift;
 
     for (i = 0; i < sizeof(module->guid); i++) {
         if (i >= 4 && i <= 10 && i % 2 == 0) {
@@ -89,12 +90,16 @@ static void write_debug_id(struct json_writer *w,
         text[n++] = digits[module->guid[i] >> 4];
         text[n++] = digits[module->guid[i] & 15];
     }
-    text[n] = '\0';
     if (module->age != 0) {
-        snprintf(text + n, sizeof(text) - n, "-%x", module->age);
+        text[n++] = '-';
+        for (shift = 28; module->age >> shift == 0; shift -= 4) {
+        }
+        for (; shift >= 0; shift -= 4) {
+            text[n++] = digits[module->age >> shift & 15];
+        }
     }
     json_write_key(w, "debug_id");
-    json_write_text(w, text);
+    json_write_string(w, text, n);
 }
 
 static void write_pdb20_id(struct json_writer *w,

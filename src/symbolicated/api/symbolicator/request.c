@@ -334,7 +334,7 @@ static int parse_stacks(struct symbolicator_request *request,
         return 0;
     }
     request->stacks = zeroed_alloc((size_t)request->json.values[list].size + 1,
-                             sizeof(request->stacks[0]));
+                                   sizeof(request->stacks[0]));
     if (request->stacks == NULL) {
         return 500;
     }
@@ -448,8 +448,9 @@ static int parse_modules(struct symbolicator_request *request,
     if (list == 0) {
         return 0;
     }
-    request->modules = zeroed_alloc((size_t)request->json.values[list].size + 1,
-                              sizeof(request->modules[0]));
+    request->modules =
+        zeroed_alloc((size_t)request->json.values[list].size + 1,
+                     sizeof(request->modules[0]));
     if (request->modules == NULL) {
         return 500;
     }
@@ -626,6 +627,7 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
     struct schema_walk walk = {0};
     struct json_error json_error;
     size_t most = VALUES_FRAME * limits->frames;
+    int status;
 
     most = most > VALUES_MAX ? most : VALUES_MAX;
     memset(request, 0, sizeof(*request));
@@ -633,13 +635,16 @@ int symbolicator_parse(struct symbolicator_request *request, char *body,
     walk.is_bare = limits->takes_report; /* its parts are of several texts */
     walk.error = error;
     walk.error_size = error_size;
-    snprintf(error, error_size, "out of memory");
     if (json_read(&request->json, body, size, most, &json_error) == 0) {
         snprintf(error, error_size, "%s at line %u column %zu",
                  json_error.reason, json_error.line, json_error.column);
         return 400;
     }
-    return parse_body(request, &walk, limits);
+    status = parse_body(request, &walk, limits);
+    if (status == 500) {
+        snprintf(error, error_size, "out of memory");
+    }
+    return status;
 }
 
 void symbolicator_free(struct symbolicator_request *request)

@@ -21,6 +21,7 @@
 #include "sources.h"
 
 #define REQUESTS "/requests/"
+#define PLAIN "/symbolicate"
 #define ANY "/symbolicate-any"
 #define JVM "/symbolicate-jvm"
 #define JS "/symbolicate-js"
@@ -281,15 +282,30 @@ bool symbolicator_takes_form(const struct symbolication_config *config,
     return form_of(config, path) < FORMS;
 }
 
+typedef struct api_call *begin_fn(const struct api_request *request,
+                                  struct api_reply *reply);
+
+/* What begins the call of a path that is posted to; NULL: the path is another
+ * one. */
+static begin_fn *begin_of(const struct symbolication_config *config,
+                          const char *path)
+{
+    return strcmp(path, PLAIN) == 0        ? post
+           : form_of(config, path) < FORMS ? post_form
+           : strcmp(path, ANY) == 0        ? post_any
+           : strcmp(path, JVM) == 0        ? post_jvm
+           : strcmp(path, JS) == 0         ? post_js
+                                           : NULL;
+}
+
 bool symbolicator_owns(const struct symbolication_config *config,
                        const char *path)
 {
-    return form_of(config, path) < FORMS ||
+    return strcmp(path, PLAIN) == 0 || form_of(config, path) < FORMS ||
            (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
                                        config->symbolicator.apple.enabled)) ||
            (strcmp(path, JVM) == 0 && config->symbolicator.jvm.enabled) ||
            (strcmp(path, JS) == 0 && config->symbolicator.js.enabled) ||
-           strcmp(path, "/symbolicate") == 0 ||
            strcmp(path, "/healthcheck") == 0 ||
            strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
 }
@@ -297,34 +313,25 @@ bool symbolicator_owns(const struct symbolication_config *config,
 struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply)
 {
-    bool is_post, is_form = form_of(request->config, request->path) < FORMS;
-    bool is_any = strcmp(request->path, ANY) == 0;
-    bool is_jvm = strcmp(request->path, JVM) == 0;
-    bool is_js = strcmp(request->path, JS) == 0;
+    begin_fn *begin = begin_of(request->config, request->path);
     struct api_call *call;
     uint64_t wait;
 
-    if (strcmp(request->path, "/healthcheck") == 0) {
+    if (begin == NULL && strcmp(request->path, "/healthcheck") == 0) {
         if (is_method(request, "GET,HEAD", reply)) {
             answer_text(reply, 200, "ok");
         }
         return NULL;
     }
     api_reply_header(reply, "Cache-Control", "no-store");
-    is_post = is_form || is_any || is_jvm || is_js ||
-              strcmp(request->path, "/symbolicate") == 0;
-    if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
+    if (!is_method(request, begin != NULL ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
         return NULL;
     }
-    if (!is_post) {
+    if (begin == NULL) {
         return poll_begin(request->path + strlen(REQUESTS), wait, reply);
     }
-    call = (is_form  ? post_form
-            : is_any ? post_any
-            : is_jvm ? post_jvm
-            : is_js  ? post_js
-                     : post)(request, reply);
+    call = begin(request, reply);
     if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
         call->patience = wait;
         call->answer_pending = answer_pending;
