@@ -118,11 +118,30 @@ static bool is_known(struct attempts_question *q)
     return add(&q->module->attempts, store_of(q), text, absence.size) != NULL;
 }
 
+/* Remembers the attempts of an answer with an absence: they are read in each
+ * request, and most of the page is about other things. */
+static void remember(const struct attempts_question *q,
+                     const struct api_attempts *attempts)
+{
+    struct attempts_queue *queue = q->queue;
+    struct json_writer w = {0};
+
+    json_write_open(&w, '{');
+    json_write_key(&w, "attempts");
+    json_write_value(&w, attempts->json, attempts->list);
+    json_write_close(&w, '}');
+    if (!w.has_failed && w.size <= MODULE_ATTEMPTS_MAX) {
+        module_cache_add_attempts(queue->cache, queue->roots[q->store],
+                                  &q->module->key, q->absence, w.data,
+                                  w.size);
+    }
+    free(w.data);
+}
+
 /* Reads an answer, and remembers it if the store had no file before it was
  * asked for.  A job that runs still has places before it. */
 static void take(struct attempts_question *q, struct evbuffer *page)
 {
-    struct attempts_queue *queue = q->queue;
     size_t size = page != NULL ? evbuffer_get_length(page) : 0;
     char *text = size > 0 ? malloc(size) : NULL;
     const struct api_attempts *attempts;
@@ -131,11 +150,9 @@ static void take(struct attempts_question *q, struct evbuffer *page)
         evbuffer_copyout(page, text, size);
     }
     attempts = add(&q->module->attempts, store_of(q), text, size);
-    if (attempts != NULL && q->absence != 0 && size <= MODULE_ATTEMPTS_MAX &&
+    if (attempts != NULL && q->absence != 0 &&
         json_member(attempts->json, 0, "job") == 0) {
-        module_cache_add_attempts(queue->cache, queue->roots[q->store],
-                                  &q->module->key, q->absence,
-                                  (char *)evbuffer_pullup(page, -1), size);
+        remember(q, attempts);
     }
 }
 
