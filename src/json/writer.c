@@ -286,28 +286,39 @@ void json_write_number(struct json_writer *w, uint64_t number)
     put_end(w, p + 20 - at);
 }
 
+/* Writes the eight digits of a number. */
+static inline void put_hex8(char *out, uint32_t number)
+{
+    const uint64_t ones = 0x0101010101010101;
+    uint64_t x = number;
+
+    x = (x | x << 16) & 0x0000FFFF0000FFFF;
+    x = (x | x << 8) & 0x00FF00FF00FF00FF;
+    x = (x | x << 4) & 0x0F0F0F0F0F0F0F0F;
+    /* a letter where 6 more go beyond 15 */
+    x += '0' * ones + ((x + 6 * ones) >> 4 & ones) * ('a' - '0' - 10);
+    x = htobe64(x);
+    memcpy(out, &x, 8);
+}
+
 void json_write_hex(struct json_writer *w, uint64_t number)
 {
-    char *p, text[32];
-    size_t at;
+    size_t zeros;
+    char *p;
 
-    /* of 16 digits at most; more is copied, as above */
+    /* of 16 digits at most; more is written, which costs less than to count */
     p = put_begin(w, 20);
     if (p == NULL) {
         return;
     }
-    memset(text + 16, 0, 16);
-    for (at = 16; number >= 16; number >>= 8) {
-        at -= 2;
-        text[at] = digits[number >> 4 & 15];
-        text[at + 1] = digits[number & 15];
-    }
-    if (number > 0 || at == 16) {
-        text[--at] = digits[number];
-    }
+    zeros = (size_t)__builtin_clzll(number | 1) / 4;
+    number <<= 4 * zeros;
     memcpy(p, "\"0x", 3);
-    memcpy(p + 3, text + at, 16);
-    p += 3 + 16 - at;
+    put_hex8(p + 3, (uint32_t)(number >> 32));
+    if (zeros < 8) {
+        put_hex8(p + 11, (uint32_t)number);
+    }
+    p += 3 + 16 - zeros;
     *p++ = '"';
     put_end(w, p);
 }
@@ -321,6 +332,12 @@ void json_write_raw(struct json_writer *w, const char *data, size_t size)
         memcpy(p, data, size);
         put_end(w, p + size);
     }
+}
+
+void json_write_begun(struct json_writer *w, const char *text, size_t size)
+{
+    json_write_raw(w, text, size);
+    w->has_member = false;
 }
 
 void json_write_again(struct json_writer *w, size_t at, size_t size)

@@ -90,6 +90,10 @@ void json_write_bool(struct json_writer *w, bool value);
 void json_write_value(struct json_writer *w, const struct json *json,
                       uint32_t value);
 
+/* The beginning of a value up to where another one stands in it, such as an
+ * object's up to the colon of a member: as it is to be written. */
+void json_write_begun(struct json_writer *w, const char *text, size_t size);
+
 /* A value that was written before: size bytes from at. */
 void json_write_again(struct json_writer *w, size_t at, size_t size);
 

@@ -39,15 +39,22 @@ void source_path_free(struct source_path *path)
 
 struct symc_string source_path_name(const struct symc_string *path)
 {
-    size_t at;
+    const char *begin, *slash;
+    size_t size;
     struct symc_string name;
 
-    for (at = path->size; at > 0; at--) {
-        if (path->data[at - 1] == '/' || path->data[at - 1] == '\\') {
-            break;
-        }
+    begin = path->data;
+    size = path->size;
+    slash = size > 0 ? memrchr(begin, '\\', size) : NULL;
+    if (slash != NULL) {
+        begin = slash + 1;
+        size = path->size - (size_t)(begin - path->data);
     }
-    name.data = path->data + at;
-    name.size = path->size - at;
+    slash = size > 0 ? memrchr(begin, '/', size) : NULL;
+    if (slash != NULL) {
+        begin = slash + 1;
+    }
+    name.data = begin;
+    name.size = path->size - (size_t)(begin - path->data);
     return name;
 }

@@ -351,9 +351,10 @@ static void separators(void **state)
     struct json_writer w = {0};
     static const char *const expected[] = {
         "{\"a\":[1,\"0x0\",true],\"b\":{},\"c\":\"0xffffffffffffffff\","
-        "\"d\":18446744073709551615}",
+        "\"d\":18446744073709551615,\"e\":{\"f\":[1,2]}}",
         "{\"a\": [1, \"0x0\", true], \"b\": {}, "
-        "\"c\": \"0xffffffffffffffff\", \"d\": 18446744073709551615}"};
+        "\"c\": \"0xffffffffffffffff\", \"d\": 18446744073709551615, "
+        "\"e\": {\"f\":[1, 2]}}"};
 
     (void)state;
     for (i = 0; i < 2; i++) {
@@ -373,6 +374,12 @@ static void separators(void **state)
         json_write_hex(&w, UINT64_MAX);
         json_write_key(&w, "d");
         json_write_number(&w, UINT64_MAX);
+        json_write_key(&w, "e");
+        json_write_begun(&w, "{\"f\":[", 6);
+        json_write_number(&w, 1);
+        json_write_number(&w, 2);
+        json_write_close(&w, ']');
+        json_write_close(&w, '}');
         json_write_close(&w, '}');
         assert_false(w.has_failed);
         assert_int_equal(w.size, strlen(expected[i]));

@@ -22,12 +22,14 @@ enum frame_status {
     FRAME_MALFORMED
 };
 
-static const char *const frame_statuses[] = {
-    [FRAME_SYMBOLICATED] = "symbolicated",
-    [FRAME_MISSING_SYMBOL] = "missing_symbol",
-    [FRAME_UNKNOWN_IMAGE] = "unknown_image",
-    [FRAME_MISSING] = "missing",
-    [FRAME_MALFORMED] = "malformed",
+/* How frames begin. */
+#define BEGIN(status) "{\"status\":\"" status "\",\"original_index\":"
+static const char *const frame_begins[] = {
+    [FRAME_SYMBOLICATED] = BEGIN("symbolicated"),
+    [FRAME_MISSING_SYMBOL] = BEGIN("missing_symbol"),
+    [FRAME_UNKNOWN_IMAGE] = BEGIN("unknown_image"),
+    [FRAME_MISSING] = BEGIN("missing"),
+    [FRAME_MALFORMED] = BEGIN("malformed"),
 };
 
 struct answer {
@@ -264,15 +266,14 @@ static const struct sourcecache_reader *sources_of(const struct answer *a,
 /* The members up to the package, which all functions of a frame share. */
 static void write_begin(struct answer *a, const struct found *found)
 {
+    const char *begin = frame_begins[found->status];
+    size_t size = strlen(begin);
     const uint32_t *members;
     bool is_absolute;
 
     members = found->members;
-    json_write_open(a->w, '{');
-    a->begin_at = a->w->size - 1;
-    json_write_key(a->w, "status");
-    json_write_text(a->w, frame_statuses[found->status]);
-    json_write_key(a->w, "original_index");
+    json_write_begun(a->w, begin, size);
+    a->begin_at = a->w->size - size;
     json_write_number(a->w, found->index);
     pass(a, "platform", members[FRAME_PLATFORM]);
     is_absolute = found->frame->rel == SYMBOLICATOR_NONE ||

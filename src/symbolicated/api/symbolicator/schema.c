@@ -53,19 +53,24 @@ bool schema_fail_member(struct schema_walk *walk, const char *name,
 
 static bool read_hex(const char *p, size_t size, uint64_t *number)
 {
-    int digit;
+    int digit, all;
     uint64_t n;
     const char *end;
 
-    for (n = 0, end = p + size; p < end; p++) {
+    end = p + size;
+    while (end - p > 16 && *p == '0') {
+        p++;
+    }
+    if (end - p > 16) {
+        return false;
+    }
+    for (n = 0, all = 0; p < end; p++) {
         digit = schema_digit(*p);
-        if (digit < 0 || n >> 60 != 0) {
-            return false;
-        }
+        all |= digit; /* negative, if one is none */
         n = n << 4 | (uint64_t)digit;
     }
     *number = n;
-    return true;
+    return all >= 0;
 }
 
 bool schema_decimal(const char *p, size_t size, uint64_t *number)
