@@ -229,6 +229,38 @@ static bool has_path(const struct source_config *source,
                : config_patterns_match(&source->paths, path, true);
 }
 
+/* Has it files that are packed and named so?  Uploads are kept unpacked. */
+static bool has_packed(const struct source_config *source,
+                       const symcache_key_t *key)
+{
+    bool packed = source->nforms == 0;
+    size_t i;
+
+    for (i = 0; i < source->nforms; i++) {
+        packed |= source->forms[i] == FORM_PACKED;
+    }
+    return packed && !config_source_is_uploads(source) &&
+           (key->kind == SYMCACHE_KIND_SYMGZIP
+                ? source->layout == LAYOUT_BREAKPAD
+                : has_paths(source->layout));
+}
+
+static bool has_mapping(const struct source_config *source,
+                        const symcache_key_t *key)
+{
+    return key->id_type == SYMCACHE_ID_DEBUG &&
+           (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
+}
+
+/* May a source that lists its files have one of the kind? */
+static bool has_listed(const symcache_key_t *key)
+{
+    return key->id_type != SYMCACHE_ID_HASH &&
+           key->kind != SYMCACHE_KIND_SOURCE &&
+           key->kind != SYMCACHE_KIND_SECTION &&
+           !symcache_kind_is_packed((symcache_kind_e)key->kind);
+}
+
 static bool has_auxiliary(const struct source_config *source,
                           const symcache_key_t *key)
 {
@@ -253,12 +285,13 @@ bool config_source_has_key(const struct source_config *source,
         return symcache_key_is_bundle(key);
     }
     if (source->type != NULL && source->type->has_list) {
-        return key->id_type != SYMCACHE_ID_HASH &&
-               key->kind != SYMCACHE_KIND_SOURCE &&
-               key->kind != SYMCACHE_KIND_SECTION;
+        return has_listed(key);
     }
     if (key->kind == SYMCACHE_KIND_FILE) {
         return has_path(source, key);
+    }
+    if (symcache_kind_is_packed((symcache_kind_e)key->kind)) {
+        return has_packed(source, key);
     }
     if (layout == LAYOUT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH &&
@@ -273,8 +306,7 @@ bool config_source_has_key(const struct source_config *source,
     }
     if (key->kind == SYMCACHE_KIND_MAPPING ||
         key->kind == SYMCACHE_KIND_PROGUARDCACHE) {
-        return key->id_type == SYMCACHE_ID_DEBUG &&
-               (config_source_formats(source) & 1u << FORMAT_PROGUARD) != 0;
+        return has_mapping(source, key);
     }
     if (symcache_kind_is_auxiliary((symcache_kind_e)key->kind)) {
         return has_auxiliary(source, key);

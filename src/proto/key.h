@@ -117,6 +117,9 @@ int symcache_key_is_url(const symcache_key_t *key);
  */
 int symcache_key_is_bundle(const symcache_key_t *key);
 
+/* The kind of what is in a packed file; of other keys, their own. */
+symcache_kind_e symcache_key_unpacked(const symcache_key_t *key);
+
 /*
  * Returns 1 if the file of a key lies among the downloads: that of an original,
  * or one that is served as such.  A file at a URL, of which nothing is made,

@@ -74,7 +74,13 @@ const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
       SYMCACHE_NO_SLOTS, 0, 0 },
     { SYMCACHE_KIND_TEXT("codecache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL,
       { SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS },
-      SYMCACHE_HAS_CODE, 1 }
+      SYMCACHE_HAS_CODE, 1 },
+    { SYMCACHE_KIND_TEXT("cabinet"), SYMCACHE_DEBUG | SYMCACHE_PE, ".cabinet",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("gzip"), SYMCACHE_DEBUG | SYMCACHE_PE, ".gzip",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("symgzip"), SYMCACHE_DEBUG, ".symgzip",
+      SYMCACHE_NO_SLOTS, 0, 0 }
 };
 
 int
@@ -160,6 +166,28 @@ symcache_kind_is_auxiliary(symcache_kind_e kind)
 {
     return kind == SYMCACHE_KIND_UUIDMAP || kind == SYMCACHE_KIND_BCSYMBOLMAP
            || kind == SYMCACHE_KIND_IL2CPP || kind == SYMCACHE_KIND_DWP;
+}
+
+int
+symcache_kind_is_packed(symcache_kind_e kind)
+{
+    return kind == SYMCACHE_KIND_CABINET || kind == SYMCACHE_KIND_GZIP
+           || kind == SYMCACHE_KIND_SYMGZIP;
+}
+
+symcache_kind_e
+symcache_key_unpacked(const symcache_key_t *key)
+{
+    if (!symcache_kind_is_packed((symcache_kind_e) key->kind)) {
+        return (symcache_kind_e) key->kind;
+    }
+
+    if (key->kind == SYMCACHE_KIND_SYMGZIP) {
+        return SYMCACHE_KIND_SYM;
+    }
+
+    return key->id_type == SYMCACHE_ID_DEBUG ? SYMCACHE_KIND_DEBUGINFO
+                                             : SYMCACHE_KIND_EXECUTABLE;
 }
 
 int

@@ -70,6 +70,10 @@ typedef enum {
                                     all that is known (symbol_path.h) */
     SYMCACHE_KIND_CODECACHE,     /* "codecache": the machine code of a program
                                     */
+    SYMCACHE_KIND_CABINET,       /* "cabinet": crash.pd_, app.ex_, as a source
+                                    has it */
+    SYMCACHE_KIND_GZIP,          /* "gzip": crash.pdb.gz, app.exe.gz */
+    SYMCACHE_KIND_SYMGZIP,       /* "symgzip": crash.sym.gz */
     SYMCACHE_KINDS
 } symcache_kind_e;
 
@@ -143,6 +147,9 @@ int symcache_kind_is_original(symcache_kind_e kind);
  * what these are.  The name in their keys is the text of the kind.
  */
 int symcache_kind_is_auxiliary(symcache_kind_e kind);
+
+/* Returns 1 if files of this kind are packed, and kept as a source has them. */
+int symcache_kind_is_packed(symcache_kind_e kind);
 
 /* Returns 1 if files of this kind are debug information, or made of it. */
 int symcache_kind_is_debuginfo(symcache_kind_e kind);

@@ -271,6 +271,66 @@ symcache_symbol_is_sym(const symcache_part_t *name,
            && symcache_part_begins(file, &stem);
 }
 
+/* crash.pd_ of crash.pdb: one character of UTF-8 is replaced */
+
+static int
+symcache_symbol_is_cabinet(const symcache_part_t *name,
+    const symcache_part_t *file)
+{
+    size_t           i;
+    symcache_part_t  stem;
+
+    if (file->len < 2 || file->data[file->len - 1] != '_'
+        || name->len < file->len)
+    {
+        return 0;
+    }
+
+    stem.data = file->data;
+    stem.len = file->len - 1;
+
+    for (i = file->len; i < name->len; i++) {
+        if (((unsigned char) name->data[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+
+    return ((unsigned char) name->data[stem.len] & 0xc0) != 0x80
+           && symcache_part_begins(name, &stem);
+}
+
+/* Sets the kind of a packed file, or returns 0. */
+
+static int
+symcache_symbol_packed(const symcache_part_t *name, const symcache_part_t *file,
+    symcache_key_t *key)
+{
+    symcache_part_t  inner;
+
+    inner = *file;
+
+    if (symcache_symbol_is_cabinet(name, file)) {
+        key->kind = SYMCACHE_KIND_CABINET;
+        return 1;
+    }
+
+    if (!symcache_part_ends(file, ".gz")) {
+        return 0;
+    }
+
+    inner.len -= 3;
+
+    if (symcache_part_equal(&inner, name)) {
+        key->kind = SYMCACHE_KIND_GZIP;
+        return 1;
+    }
+
+    key->kind = SYMCACHE_KIND_SYMGZIP;
+
+    return key->id_type == SYMCACHE_ID_DEBUG
+           && symcache_symbol_is_sym(name, &inner);
+}
+
 /* "<name>/<id>/<file>" */
 
 static int
@@ -307,8 +367,15 @@ symcache_symbol_store(const symcache_part_t *parts, symcache_request_t *req)
 
     key->kind = SYMCACHE_KIND_SYM;
 
-    return key->id_type == SYMCACHE_ID_DEBUG
-           && symcache_symbol_is_sym(&parts[0], &parts[2]);
+    if (key->id_type == SYMCACHE_ID_DEBUG
+        && symcache_symbol_is_sym(&parts[0], &parts[2]))
+    {
+        return 1;
+    }
+
+    return symcache_symbol_packed(&parts[0], &parts[2], key)
+           && (key->id_type == SYMCACHE_ID_DEBUG
+               || !symcache_part_ends(&parts[0], ".pdb"));
 }
 
 /* "buildid/<hex>/debuginfo" */

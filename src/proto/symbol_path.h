@@ -7,7 +7,11 @@
  *   <name>/<GUID><age>/<name>               debuginfo: a PDB
  *   <name>/<GUID><age>/msfz0/<name>         debuginfo: a PDB, compressed
  *   <name>/<GUID><age>/<stem>.sym           sym: Breakpad's text
+ *   <name>/<GUID><age>/<stem>.sym.gz        symgzip: the same, packed
  *   <name>/<time stamp><size>/<name>        executable: a PE image
+ *   <name>/<either id>/<nam>_               cabinet: a PDB or an image, packed;
+ *                                           the last letter is replaced
+ *   <name>/<either id>/<name>.gz            gzip: the same
  *   <name>/elf-buildid-<hex>/<name>         executable: ELF
  *   <name>/mach-uuid-<hex>/<name>           executable: Mach-O
  *   _.debug/elf-buildid-sym-<hex>/_.debug   debuginfo: ELF
@@ -37,8 +41,8 @@
 
 
 typedef enum {
-    SYMCACHE_SYMBOL_NONE = 0,    /* a packed file, file.ptr, index2.txt, or
-                                    nothing that is known: there is none */
+    SYMCACHE_SYMBOL_NONE = 0,    /* file.ptr, index2.txt, or nothing that is
+                                    known: there is none */
     SYMCACHE_SYMBOL_STORE,       /* plain, in one tier */
     SYMCACHE_SYMBOL_TWO_TIER,    /* plain, in two tiers: clients ask for it
                                     when they have asked in one tier */

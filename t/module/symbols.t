@@ -164,7 +164,7 @@ is h($r, 'Location'), 'https://store.example.org/originals/%252etext/buildid-'
 # --- 404 at once, and nobody is asked
 
 my $s = helper_says(202);
-for my $path ("app.pdb/${guid}1/app.pd_", "app.pdb/${guid}1/file.ptr",
+for my $path ("app.pdb/${guid}1/app.p__", "app.pdb/${guid}1/file.ptr",
               "app.pdb/${guid}1A/file.ptr", 'file.ptr', 'index2.txt',
               'pingme.txt', '000Admin/lastid.txt', 'a%20b+c', '',
               "ap/app.pdb/${guid}1/app.pdb", "ap/app.pdb/${guid}1/file.ptr",
@@ -210,6 +210,9 @@ asks_for('a symsrv of another version', "/sym/dt.pdb/${guid}1/dt.pdb",
          "${ts}6.3.9600.17298");
 asks_for('symsrv has 30', "/sym/ws.pdb/${guid}1/ws.pdb",
          "/v1/debuginfo/default/ws.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
+         "${ts}10.0.0.0");
+asks_for('a packed PDB', "/sym/Pk.pdb/${guid}1/Pk.pd_",
+         "/v1/cabinet/default/Pk.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
          "${ts}10.0.0.0");
 asks_for('as everybody who is not known', "/sym/unknown.pdb/${guid}1/unknown.pdb",
          "/v1/debuginfo/default/unknown.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",

@@ -223,7 +223,8 @@ static void texts_of_kinds(void **state)
                                   "symbfile", "jscache", "msfz", "uuidmap",
                                   "bcsymbolmap", "il2cpp", "dwp",
                                   "sourcecache", "breakpad", "mapping",
-                                  "proguardcache", "file", "codecache"};
+                                  "proguardcache", "file", "codecache",
+                                  "cabinet", "gzip", "symgzip"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

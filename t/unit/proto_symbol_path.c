@@ -23,14 +23,67 @@
 #define BUILD "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 #define UUID "93ac61ec5a8eb1396f9fbd350e3169a5"
 
+struct row {
+    const char *path;
+    symcache_symbol_e form;
+    const char *key;  /* as symcache_key_print() has it */
+    const char *file; /* among the downloads */
+};
+
+static void check(const struct row *rows, size_t n)
+{
+    char key[SYMCACHE_KEY_TEXT_MAX + 1], file[SYMCACHE_PATH_MAX + 1];
+    symcache_request_t req;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        print_message("# %s\n", rows[i].path);
+        memset(&req, 0, sizeof(req));
+        assert_int_equal(
+            symcache_symbol_parse(rows[i].path, strlen(rows[i].path), &req),
+            rows[i].form);
+        symcache_key_print(key, &req.key);
+        assert_string_equal(key, rows[i].key);
+        assert_int_equal(symcache_path_original(file, &req.key),
+                         strlen(rows[i].file));
+        assert_string_equal(file, rows[i].file);
+        assert_int_equal(req.version.major, 1);
+    }
+}
+
+/* The last letter is replaced, or ".gz" follows. */
+static void packed(void **state)
+{
+    static const struct row rows[] = {
+        {"Crash.pdb/" GUID "1/CRASH.PD_", SYMCACHE_SYMBOL_STORE,
+         "cabinet:crash.pdb/" GUID "1",
+         "crash.pdb/" GUID "1/crash.pdb.cabinet"},
+        {"cr/crash.pdb/" GUID "1/crash.pd_", SYMCACHE_SYMBOL_TWO_TIER,
+         "cabinet:crash.pdb/" GUID "1",
+         "crash.pdb/" GUID "1/crash.pdb.cabinet"},
+        {"foo\xc3\xa9/" GUID "1/foo_", SYMCACHE_SYMBOL_STORE,
+         "cabinet:foo\xc3\xa9/" GUID "1",
+         "foo\xc3\xa9/" GUID "1/foo\xc3\xa9.cabinet"},
+        {"a.exe/00d9f64e6c000/a.ex_", SYMCACHE_SYMBOL_STORE,
+         "cabinet:a.exe/00D9F64E6c000", "a.exe/00D9F64E6c000/a.exe.cabinet"},
+        {"a.exe/00d9f64e6c000/a.exe.GZ", SYMCACHE_SYMBOL_STORE,
+         "gzip:a.exe/00D9F64E6c000", "a.exe/00D9F64E6c000/a.exe.gzip"},
+        {"crash.pdb/" GUID "1/crash.pdb.gz", SYMCACHE_SYMBOL_STORE,
+         "gzip:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb.gzip"},
+        {"crash.pdb/" GUID "1/crash.sym.gz", SYMCACHE_SYMBOL_STORE,
+         "symgzip:crash.pdb/" GUID "1",
+         "crash.pdb/" GUID "1/crash.pdb.symgzip"},
+        {"libc.so.6/" GUID "0/libc.so.6.sym.gz", SYMCACHE_SYMBOL_STORE,
+         "symgzip:libc.so.6/" GUID "0",
+         "libc.so.6/" GUID "0/libc.so.6.symgzip"},
+    };
+
+    check(rows, N(rows));
+}
+
 static void asked(void **state)
 {
-    static const struct {
-        const char *path;
-        symcache_symbol_e form;
-        const char *key;  /* as symcache_key_print() has it */
-        const char *file; /* among the downloads */
-    } rows[] = {
+    static const struct row rows[] = {
         /* PDBs, as TraceEvent, dotnet-symbol and symsrv spell them */
         {"/crash.pdb/" GUID "1a/crash.pdb", SYMCACHE_SYMBOL_STORE,
          "debuginfo:crash.pdb/" GUID "1A", "crash.pdb/" GUID "1A/crash.pdb"},
@@ -104,7 +157,8 @@ static void asked(void **state)
          "debuginfo:_/buildid-" BUILD, "_/buildid-" BUILD "/_"},
         {"buildid/93AC61EC/executable", SYMCACHE_SYMBOL_BUILD_ID,
          "executable:_/buildid-93ac61ec", "_/buildid-93ac61ec/_.executable"},
-        {"//buildid/93AC61EC//Source//usr/src/A%_.c/", SYMCACHE_SYMBOL_BUILD_ID,
+        {"//buildid/93AC61EC//Source//usr/src/A%_.c/",
+         SYMCACHE_SYMBOL_BUILD_ID,
          "source:%2fusr%2fsrc%2f%41%25_.c/buildid-93ac61ec",
          "%2fusr%2fsrc%2f%41%25_.c/buildid-93ac61ec/"
          "%2fusr%2fsrc%2f%41%25_.c.source"},
@@ -115,26 +169,10 @@ static void asked(void **state)
          "section:%2etext.a%2a%ff/buildid-93ac61ec",
          "%2etext.a%2a%ff/buildid-93ac61ec/%2etext.a%2a%ff.section"},
         {"buildid/93AC61EC/section/_", SYMCACHE_SYMBOL_BUILD_ID,
-         "section:%5f/buildid-93ac61ec",
-         "%5f/buildid-93ac61ec/%5f.section"},
+         "section:%5f/buildid-93ac61ec", "%5f/buildid-93ac61ec/%5f.section"},
     };
-    char key[SYMCACHE_KEY_TEXT_MAX + 1], file[SYMCACHE_PATH_MAX + 1];
-    symcache_request_t req;
-    size_t i;
 
-    for (i = 0; i < N(rows); i++) {
-        print_message("# %s\n", rows[i].path);
-        memset(&req, 0, sizeof(req));
-        assert_int_equal(
-            symcache_symbol_parse(rows[i].path, strlen(rows[i].path), &req),
-            rows[i].form);
-        symcache_key_print(key, &req.key);
-        assert_string_equal(key, rows[i].key);
-        assert_int_equal(symcache_path_original(file, &req.key),
-                         strlen(rows[i].file));
-        assert_string_equal(file, rows[i].file);
-        assert_int_equal(req.version.major, 1);
-    }
+    check(rows, N(rows));
 }
 
 static symcache_kind_e unescaped(char *buf, const char *name)
@@ -176,12 +214,17 @@ static void names_of_paths(void **state)
 static void refused(void **state)
 {
     static const char *const rows[] = {
-        /* the other forms, of which there is none as long as plain is served */
-        "crash.pdb/" GUID "1/crash.pd_",
+        /* the other forms, and those of files that are not packed */
         "crash.pdb/" GUID "1/file.ptr",
         "cr/crash.pdb/" GUID "1/file.ptr",
-        "cr/crash.pdb/" GUID "1/crash.pd_",
-        "crash.pdb/" GUID "1/crash.sym.gz",
+        "crash.pdb/" GUID "1/crash.p__", "crash.pdb/" GUID "1/other.pd_",
+        "crash.pdb/" GUID "1/_", "crash.pdb/" GUID "1/crash.pd__",
+        "crash.pdb/" GUID "1/crash.gz", "crash.pdb/" GUID "1/.gz",
+        "crash.pdb/" GUID "1/msfz0/crash.pd_",
+        "crash.pdb/3B7D8475121000/crash.pd_", "a.exe/00d9f64e6c000/a.sym.gz",
+        "foo\xc3\xa9/" GUID "1/foo\xc3_", "foo\xa9\xa9/" GUID "1/foo_",
+        "buildid/" BUILD "/debuginf_", "buildid/" BUILD "/executable.gz",
+        "libcoreclr.so/elf-buildid-" BUILD "/libcoreclr.so.gz",
         "_.debug/elf-buildid-sym-" BUILD "/_.debu_",
         "index2.txt", "pingme.txt", "000Admin/lastid.txt", "file.ptr",
         "cr/file.ptr", "crash.pdb/" GUID "1/refs.ptr",
@@ -307,10 +350,9 @@ static void cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asked),
+        cmocka_unit_test(asked),          cmocka_unit_test(packed),
         cmocka_unit_test(names_of_paths), cmocka_unit_test(refused),
-        cmocka_unit_test(names_of_files),
-        cmocka_unit_test(cut),
+        cmocka_unit_test(names_of_files), cmocka_unit_test(cut),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -45,6 +45,8 @@
 struct unpack_job {
     symcache_key_t key;
     unsigned formats; /* that are wanted */
+    bool is_packed;   /* wanted as it lies, */
+    enum body_kind packing; /* packed so */
     const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
     uint64_t max;
     struct limited_writer writer; /* to the output, as it begins */
@@ -256,6 +258,59 @@ static char failed(const struct unpack_job *job, enum body_status status,
     return status == BODY_UNREADABLE ? 'B' : 'U';
 }
 
+/* Returns 0, or -1 with detail. */
+static int empty_out(char *detail, size_t size)
+{
+    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+        ftruncate(UNPACK_OUT_FD, 0) != 0) {
+        snprintf(detail, size, "write: %s", strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* Puts the packed body in fd, whose content was found to be right, in the
+ * place of that.  Returns the letter, or that of a failure. */
+static char keep_packed(const struct unpack_job *job, int fd, char letter,
+                        char *detail, size_t size)
+{
+    struct limited_writer writer = job->writer;
+    enum body_status status;
+
+    if (empty_out(detail, size) != 0) {
+        return 'M';
+    }
+    status = body_copy(fd, &writer, detail, size);
+    if (status != BODY_OK) {
+        return failed(job, status, &writer, fd, false);
+    }
+    if (fdatasync(UNPACK_OUT_FD) != 0 && errno != EINVAL) {
+        snprintf(detail, size, "fdatasync: %s", strerror(errno));
+        return 'M';
+    }
+    snprintf(detail, size, "%" PRIu64 " bytes", writer.written);
+    return letter;
+}
+
+/* Is the body what is wanted as it lies?  Otherwise detail says why not: a
+ * cabinet of a set is of no use without the others, which have other names. */
+static bool is_wanted_packed(const struct unpack_job *job, enum body_kind kind,
+                             int fd, const char *what, char *detail,
+                             size_t size)
+{
+    char next[CABINET_NAME];
+
+    if (kind != job->packing) {
+        snprintf(detail, size, "%s, which is not packed so", what);
+        return false;
+    }
+    if (kind == BODY_CABINET && cabinet_next(fd, next)) {
+        snprintf(detail, size, "a cabinet of several");
+        return false;
+    }
+    return true;
+}
+
 /* Unpacks the body in fd to the output, which must be an original file
  * then. */
 static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
@@ -264,8 +319,13 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
     struct limited_writer writer = job->writer;
     enum body_status status;
     uint8_t head[BODY_HEAD];
+    char letter;
     ssize_t n;
 
+    if (job->is_packed &&
+        !is_wanted_packed(job, kind, fd, what, detail, size)) {
+        return 'N';
+    }
     status = body_unpack(kind, fd, job->beside, &writer, detail, size);
     if (status != BODY_OK) {
         return failed(job, status, &writer, fd, true);
@@ -283,18 +343,10 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
     }
     job->growing = -1; /* it was unpacked to its end */
 
-    return finish(job, UNPACK_OUT_FD, detail, size);
-}
-
-/* Returns 0, or -1 with detail. */
-static int empty_out(char *detail, size_t size)
-{
-    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
-        ftruncate(UNPACK_OUT_FD, 0) != 0) {
-        snprintf(detail, size, "write: %s", strerror(errno));
-        return -1;
-    }
-    return 0;
+    letter = finish(job, UNPACK_OUT_FD, detail, size);
+    return job->is_packed && unpack_found(letter)
+               ? keep_packed(job, fd, letter, detail, size)
+               : letter;
 }
 
 /* A portable PDB inside an image is only used for a PpdbCache: clients do not
@@ -379,6 +431,10 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     if (kind < BODY_ORIGINAL) {
         return unpack_packed(job, kind, fd, what, detail, size);
     }
+    if (job->is_packed) {
+        snprintf(detail, size, "%s, which is not packed", what);
+        return 'N';
+    }
     if (job->received) {
         return finish(job, fd, detail, size);
     }
@@ -401,7 +457,7 @@ static char unpack_here(const struct unpack_job *job,
     uint64_t offset, length;
     char letter;
 
-    if (file->map == NULL) {
+    if (file->map == NULL || job->is_packed) {
         return 0;
     }
     kind = body_sniff(file->map,
@@ -691,6 +747,15 @@ static bool read_key(symcache_key_t *key, const char *id, const char *name)
     return true;
 }
 
+/* What is in a packed file is looked for by the key that it has by itself. */
+static void want_packed(struct unpack_job *job)
+{
+    job->is_packed = symcache_kind_is_packed((symcache_kind_e)job->key.kind);
+    job->packing =
+        job->key.kind == SYMCACHE_KIND_CABINET ? BODY_CABINET : BODY_GZIP;
+    job->key.kind = (uint8_t)symcache_key_unpacked(&job->key);
+}
+
 int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
@@ -703,6 +768,7 @@ int unpack_main(int argc, char **argv)
         return 2;
     }
 
+    want_packed(&job);
     job.max = strtoull(argv[3], &end, 10);
     job.writer.keep = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
     job.writer.lent = *end == ':' ? strtoull(end + 1, &end, 10) : 0;

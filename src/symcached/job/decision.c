@@ -95,6 +95,24 @@ static bool is_outdated(const struct store_config *store,
     return is_newer;
 }
 
+/* Where no source has a file, in any of its forms, none has it packed; but
+ * gzip is no form of other files than Breakpad's. */
+static bool find_unpacked(struct decision *d, struct negcache *negcache,
+                          const struct store_config *store,
+                          const struct config *config,
+                          const symcache_key_t *key, const char *name,
+                          const char *hints)
+{
+    symcache_key_t unpacked;
+
+    symcache_key_copy(&unpacked, key);
+    unpacked.kind = (uint8_t)symcache_key_unpacked(key);
+    return unpacked.kind != key->kind && key->kind != SYMCACHE_KIND_GZIP &&
+           negcache_find(negcache, store, &config->cache, &unpacked, name,
+                         hints, &order_original.version, &d->entry) &&
+           d->entry.reason == NEGCACHE_NOTFOUND;
+}
+
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
@@ -134,8 +152,9 @@ void decision_make(struct decision *d, struct negcache *negcache,
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        negcache_find(negcache, store, &config->cache, key, name, hints, made,
-                      &d->entry) &&
+        (negcache_find(negcache, store, &config->cache, key, name, hints, made,
+                       &d->entry) ||
+         find_unpacked(d, negcache, store, config, key, name, hints)) &&
         (best != NULL || !negcache_rules[d->entry.reason].needs_file) &&
         !is_outdated(store, config, key, hints, &d->entry)) {
         /* no newer version can be made now: decide by what is on disk */

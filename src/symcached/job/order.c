@@ -112,6 +112,10 @@ static unsigned formats_of(const struct source_config *source,
     if (key->kind == SYMCACHE_KIND_FILE) {
         return config_source_has_key(source, key) ? 1u << FORMAT_ANY : 0;
     }
+    if (symcache_kind_is_packed((symcache_kind_e)key->kind) &&
+        !config_source_has_key(source, key)) {
+        return 0;
+    }
     if (key->kind == SYMCACHE_KIND_SYMCACHE &&
         key->id_type == SYMCACHE_ID_HASH &&
         !(formats & 1u << FORMAT_SYMBFILE)) {

@@ -318,32 +318,45 @@ static const char *build_id_end(symcache_kind_e kind)
                                             : ".debug";
 }
 
+#define FILE_MAX (SYMCACHE_NAME_MAX + sizeof(".symbfile"))
+
+/* Writes the last part of a path. */
+static void file_name(char file[FILE_MAX], const struct layout_walk *walk,
+                      const char *name, unsigned form)
+{
+    symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
+
+    snprintf(file, FILE_MAX, "%s%s", name,
+             walk->key->id_type == SYMCACHE_ID_HASH &&
+                     kind != SYMCACHE_KIND_FILE
+                 ? ".symbfile"
+             : kind == SYMCACHE_KIND_GZIP ? ".gz"
+                                          : "");
+    if (kind == SYMCACHE_KIND_SOURCEBUNDLE) {
+        snprintf(file, FILE_MAX, "%.*s%s", stem_size(name), name,
+                 bundle_end(walk->key));
+    }
+    if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
+        snprintf(file, FILE_MAX, LAYOUT_ANY "_");
+    } else if (form == FORM_PACKED &&
+               walk->source->layout != LAYOUT_BREAKPAD &&
+               kind != SYMCACHE_KIND_GZIP) {
+        layout_pack(file);
+    }
+}
+
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
 static void layout_path(char *path, const struct layout_walk *walk,
                         const char *name, const char *id, unsigned form)
 {
-    char file[SYMCACHE_NAME_MAX + 1];
+    char file[FILE_MAX];
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
     symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
     const char *word = unified_word(walk->key);
 
-    snprintf(file, sizeof(file), "%s%s", name,
-             walk->key->id_type == SYMCACHE_ID_HASH &&
-                     kind != SYMCACHE_KIND_FILE
-                 ? ".symbfile"
-                 : "");
-    if (kind == SYMCACHE_KIND_SOURCEBUNDLE) {
-        snprintf(file, sizeof(file), "%.*s%s", stem_size(name), name,
-                 bundle_end(walk->key));
-    }
-    if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
-        snprintf(file, sizeof(file), LAYOUT_ANY "_");
-    } else if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
-        layout_pack(file);
-    }
-
+    file_name(file, walk, name, form);
     switch (layout) {
     case LAYOUT_UNIFIED:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/%s", id, id + 2, word);
@@ -422,6 +435,9 @@ static bool has_form(const struct layout_walk *walk, enum layout_form form)
     }
     if (walk->key->kind == SYMCACHE_KIND_FILE) {
         return form != FORM_PACKED; /* nothing tells what is unpacked */
+    }
+    if (symcache_kind_is_packed((symcache_kind_e)walk->key->kind)) {
+        return form == FORM_PACKED;
     }
     return config_layout_has_form(walk->source->layout, form) &&
            (form == FORM_PLAIN || walk->source->layout != LAYOUT_NATIVE ||

@@ -307,7 +307,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.takes_msfz =
         (lookup->formats & config_source_formats(source) & 1u << FORMAT_PDB) !=
             0 &&
-        lookup->key.id_type == SYMCACHE_ID_DEBUG;
+        lookup->key.id_type == SYMCACHE_ID_DEBUG &&
+        !symcache_kind_is_packed((symcache_kind_e)lookup->key.kind);
     request.limits = &lookup->config->limits;
     request.cache = &lookup->config->cache;
     request.fd = lookup->part_fd;
