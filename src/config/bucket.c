@@ -27,15 +27,18 @@
         key, read, offsetof(struct bucket_config, member), 0, 0, flags        \
     }
 
-#define BOTH                                                                  \
+#define PLACE                                                                 \
     KEY("bucket", config_string, name, CONFIG_REQUIRED),                      \
         KEY("endpoint", config_url, endpoint, 0),                             \
-        KEY("prefix", config_url_path, prefix, 0),                            \
-        KEY("access_key", config_secret, access_key, CONFIG_SECRET),          \
+        KEY("prefix", config_url_path, prefix, 0)
+
+#define SIGNING                                                               \
+    KEY("access_key", config_secret, access_key, CONFIG_SECRET),              \
         KEY("secret_key", config_secret, secret_key, CONFIG_SECRET)
 
 const struct config_field config_s3_keys[CONFIG_S3_KEYS] = {
-    BOTH,
+    PLACE,
+    SIGNING,
     KEY("region", config_string, region, CONFIG_REQUIRED),
     KEY("path_style", config_bool, path_style, 0),
     KEY("session_token", config_secret, session_token, CONFIG_SECRET),
@@ -43,11 +46,12 @@ const struct config_field config_s3_keys[CONFIG_S3_KEYS] = {
 };
 
 const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
-    BOTH,
-    KEY("region", config_string, region, 0),
-    KEY("token", config_secret, token, CONFIG_SECRET),
+    PLACE,
     KEY("client_email", config_string, client_email, 0),
     KEY("private_key", config_private_key, private_key, CONFIG_SECRET),
+    SIGNING,
+    KEY("region", config_string, region, 0),
+    KEY("token", config_secret, token, CONFIG_SECRET),
     KEY("denied_is_absent", config_bool, denied_is_absent, 0),
 };
 

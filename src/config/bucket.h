@@ -37,9 +37,11 @@ struct bucket_config {
 #define BUCKET_BODY_EMPTY                                                     \
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-/* The keys; the last one is for sources only. */
+/* The keys; the last one is for sources only, and tiers in Google's storage
+ * have the first ones. */
 #define CONFIG_S3_KEYS 9
 #define CONFIG_GCS_KEYS 10
+#define CONFIG_GCS_TIER_KEYS 5
 extern const struct config_field config_s3_keys[CONFIG_S3_KEYS];
 extern const struct config_field config_gcs_keys[CONFIG_GCS_KEYS];
 

@@ -76,12 +76,13 @@ enum transport_auth {
 struct curl_slist;
 
 /*
- * Signs a GET request for url that is about to be sent with the given headers,
- * each "Name: value".  Returns the headers, to which some may have been added.
+ * Signs a request for url that is about to be sent with the given headers, each
+ * "Name: value".  Returns the headers, to which some may have been added.
  * When out of memory, frees them and returns NULL.  If another URL must be
  * asked instead, stores it in *instead, and the caller frees it.
  */
 typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
+                                                const char *method,
                                                 const char *url,
                                                 struct curl_slist *headers,
                                                 char **instead);
@@ -116,7 +117,7 @@ struct transport_config {
     char *password; /* basic; secret */
     char *token;    /* bearer; secret */
     transport_sign_fn sign;
-    const void *sign_settings; /* of the source's type; owned by the source */
+    const void *sign_settings; /* of the source or the tier, which owns them */
     char *sigv4;    /* provider, region and service, as libcurl wants them */
     char *written[TRANSPORT_WRITTEN]; /* how the file has user, password and
                                          session token of a bucket */
@@ -133,7 +134,7 @@ struct transport_config {
                               next number, in this configuration or another */
 };
 
-enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };
+enum tier_kind { TIER_S3, TIER_GCS, TIER_FILESYSTEM, TIER_SYMCACHE };
 
 /*
  * Storage shared by several machines, asked after the disk of each, see
@@ -142,14 +143,14 @@ enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };
 struct tier_config {
     char *name;
     enum tier_kind kind;
-    struct bucket_config bucket; /* s3 */
-    char *url;  /* s3, symcache: without a slash at its end */
+    struct bucket_config bucket; /* s3, gcs */
+    char *url;  /* s3, gcs, symcache: without a slash at its end */
     char *path; /* filesystem */
     struct transport_config transport;
     char *generation;    /* the first part of each name */
     unsigned lifetime;   /* seconds; 0: objects are never refreshed */
     uint64_t max_object; /* bytes of a file that is stored or taken */
-    uint64_t part_size;  /* s3: what is larger is stored in such parts */
+    uint64_t part_size;  /* s3, gcs: what is larger is stored in such parts */
     char *mac_key;       /* secret, or NULL */
     char *written;       /* how the file has it, as JSON; may have secrets */
     bool read_only;

@@ -12,6 +12,7 @@
 
 struct lookup;
 struct source_config;
+struct transport_config;
 
 /* Keys that several types share; they fill a struct source_config. */
 enum source_keys {
@@ -47,6 +48,14 @@ struct source_type {
      */
     int (*check)(struct config_reader *r, const cJSON *item,
                  struct source_config *source);
+
+    /*
+     * For tiers of the same name: has requests signed by the settings that are
+     * at `settings`, which must live as long as the transport.  NULL: there are
+     * no such tiers.  Returns 0, or -1 with error set.
+     */
+    int (*sign)(struct config_reader *r, const cJSON *item,
+                const void *settings, struct transport_config *transport);
 
     /* Takes the first step of a lookup; see symcached/source/lookup_steps.h. */
     void (*begin)(struct lookup *lookup);

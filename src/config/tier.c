@@ -11,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define PARTS 5
+#define PARTS 6
 
 #define DAY (24u * 60 * 60)
 #define MIB (1024ull * 1024)
@@ -60,14 +60,17 @@ static const struct config_field url_keys[] = {
     KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
 };
 
-static const struct config_field object_store_keys[] = {
+static const struct config_field bucket_keys[] = {
     {"part_size", config_size, OF(part_size), 5 * MIB, CONFIG_TIER_OBJECT_MAX,
      0},
+};
+static const struct config_field redirect_keys[] = {
     {"redirect", config_duration, OF(redirect), 60, DAY / 2, 0},
     KEY("redirect_endpoint", config_url, OF(redirect_endpoint), 0),
 };
 
-static const char *const kind_names[] = {"s3", "filesystem", "symcache"};
+static const char *const kind_names[] = {"s3", "gcs", "filesystem",
+                                         "symcache"};
 
 const char *config_tier_kind(enum tier_kind kind)
 {
@@ -88,12 +91,20 @@ static size_t parts_of(struct tier_config *tier, struct config_part *parts)
     if (tier->kind != TIER_FILESYSTEM) {
         parts[n++] = (struct config_part){http_keys, COUNT(http_keys), tier};
     }
+    if (tier->kind == TIER_S3 || tier->kind == TIER_GCS) {
+        parts[n++] =
+            (struct config_part){bucket_keys, COUNT(bucket_keys), tier};
+    }
     switch (tier->kind) {
     case TIER_S3:
         parts[n++] = (struct config_part){config_s3_keys, CONFIG_S3_KEYS - 1,
                                           &tier->bucket};
-        parts[n++] = (struct config_part){object_store_keys,
-                                          COUNT(object_store_keys), tier};
+        parts[n++] = (struct config_part){redirect_keys,
+                                          COUNT(redirect_keys), tier};
+        break;
+    case TIER_GCS:
+        parts[n++] = (struct config_part){config_gcs_keys,
+                                          CONFIG_GCS_TIER_KEYS, &tier->bucket};
         break;
     case TIER_FILESYSTEM:
         parts[n++] = (struct config_part){path_keys, COUNT(path_keys), tier};
@@ -132,6 +143,18 @@ static int check_redirect(struct config_reader *r, const cJSON *item,
                          &tier->redirect_url);
 }
 
+/* Requests are signed as those of the source of the same type. */
+static int check_gcs(struct config_reader *r, const cJSON *item,
+                     struct tier_config *tier)
+{
+    const struct source_type *type = source_type_find(r->types, "gcs");
+
+    return config_gcs_check(r, item, &tier->bucket, &tier->url,
+                            &tier->transport) == 0
+               ? type->sign(r, item, &tier->bucket, &tier->transport)
+               : -1;
+}
+
 static int check(struct config_reader *r, const cJSON *item,
                  struct tier_config *tier)
 {
@@ -164,6 +187,9 @@ static int check(struct config_reader *r, const cJSON *item,
     if (tier->kind == TIER_S3 &&
         config_s3_check(r, item, &tier->bucket, true, &tier->url,
                         &tier->transport) != 0) {
+        return -1;
+    }
+    if (tier->kind == TIER_GCS && check_gcs(r, item, tier) != 0) {
         return -1;
     }
     return config_transport_check(r, item, &tier->transport);
@@ -262,7 +288,11 @@ int config_store_tier(struct config_reader *r, const cJSON *item,
 
 void config_tier_clear(struct tier_config *tier)
 {
-    config_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
+    if (tier->kind == TIER_GCS) {
+        config_clear(config_gcs_keys, CONFIG_GCS_TIER_KEYS, &tier->bucket);
+    } else {
+        config_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
+    }
     config_transport_clear(&tier->transport);
     secret_free(tier->mac_key);
     secret_free(tier->written);

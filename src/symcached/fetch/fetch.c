@@ -283,7 +283,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
     fetch->headers = list;
 
     return list != NULL &&
-                   transport_apply(transport, fetch->easy, url,
+                   transport_apply(transport, fetch->easy, "GET", url,
                                    &fetch->headers, credentials,
                                    fetch->tries > 1) == CURLE_OK
                ? 0

@@ -3,6 +3,7 @@
  */
 #include "response.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -38,8 +39,11 @@ static void fetch_response_digest(const char *line, size_t len,
 static void fetch_response_meta(struct fetch_response *answer, const char *line,
                                 size_t len)
 {
-    static const char start[] = "x-amz-meta-symcache-";
-    const size_t n = sizeof(start) - 1, used = strlen(answer->meta);
+    static const char *const starts[] = {"x-amz-meta-symcache-",
+                                         "x-goog-meta-symcache-"};
+    bool is_google = len > 2 && tolower((unsigned char)line[2]) == 'g';
+    const char *start = starts[is_google];
+    const size_t n = strlen(start), used = strlen(answer->meta);
     const char *colon = memchr(line, ':', len);
     char name[32], value[256];
 

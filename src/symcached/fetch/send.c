@@ -155,8 +155,9 @@ static int address(struct send *send, const struct send_request *request)
     list = transport_headers(transport->headers, transport->nheaders, list);
     send->headers = list;
     return list != NULL &&
-                   transport_apply(transport, send->easy, request->url,
-                                   &send->headers, true, false) == CURLE_OK
+                   transport_apply(transport, send->easy, request->method,
+                                   request->url, &send->headers, true,
+                                   false) == CURLE_OK
                ? 0
                : -1;
 }

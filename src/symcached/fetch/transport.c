@@ -151,15 +151,15 @@ static long transport_version(enum transport_http http, const char *url)
 }
 
 static CURLcode set_request(const struct transport_config *transport,
-                            CURL *easy, const char *url,
+                            CURL *easy, const char *method, const char *url,
                             struct curl_slist **headers, bool credentials)
 {
     CURLcode rc = CURLE_OK;
     char *instead = NULL;
 
     if (credentials && transport->auth == TRANSPORT_SIGN) {
-        *headers = transport->sign(transport->sign_settings, url, *headers,
-                                   &instead);
+        *headers = transport->sign(transport->sign_settings, method, url,
+                                   *headers, &instead);
         if (*headers == NULL) {
             return CURLE_OUT_OF_MEMORY;
         }
@@ -171,8 +171,9 @@ static CURLcode set_request(const struct transport_config *transport,
 }
 
 CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
-                         const char *url, struct curl_slist **headers,
-                         bool credentials, bool again)
+                         const char *method, const char *url,
+                         struct curl_slist **headers, bool credentials,
+                         bool again)
 {
     const char *agent = transport->user_agent, *proxy = transport->proxy;
     long version = transport_version(transport->http, url);
@@ -197,7 +198,7 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
         rc = set_auth(transport, easy, credentials);
     }
     if (rc == CURLE_OK) {
-        rc = set_request(transport, easy, url, headers, credentials);
+        rc = set_request(transport, easy, method, url, headers, credentials);
     }
     return rc;
 }

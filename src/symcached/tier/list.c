@@ -60,6 +60,7 @@ int tier_list(struct tiers *tiers, const struct tier_config *tier,
 {
     switch (tier->kind) {
     case TIER_S3:
+    case TIER_GCS:
         return tier_list_s3(tiers, tier, fn, arg, error, size);
     case TIER_FILESYSTEM:
         return list_folder(tier, fn, arg, error, size);

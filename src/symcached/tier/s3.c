@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A bucket of S3.  A conditional PUT saves bytes where a store knows it, and
+ * A bucket of S3, or of Google's storage by its XML API, which has other names
+ * for headers.  A conditional PUT saves bytes where a store knows it, and
  * nothing more: others ignore the condition, and the last writer wins.
  */
 #include "s3.h"
@@ -450,9 +451,9 @@ static int put(struct tier_call *call)
     s3_headers_add_type(&headers, call);
     s3_headers_add_body(&headers, call, call->body_sha256);
     if (!call->replace) {
-        s3_headers_add(&headers, "If-None-Match", "*");
+        s3_headers_add_absent(&headers, call);
     }
-    s3_headers_add_meta(&headers, call->lines);
+    s3_headers_add_meta(&headers, call);
     return send_request(call, "PUT", &headers, call->fd, call->size,
                         on_stored);
 }
@@ -494,10 +495,9 @@ static int copy(struct tier_call *call)
     snprintf(from, sizeof(from), "/%s%.700s/%s", bucket->name,
              bucket->prefix != NULL ? bucket->prefix : "", name);
     s3_headers_add_type(&headers, call);
-    s3_headers_add(&headers, "x-amz-copy-source", from);
-    s3_headers_add(&headers, "x-amz-metadata-directive", "REPLACE");
+    s3_headers_add_copy(&headers, call, from);
     s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
-    s3_headers_add_meta(&headers, call->lines);
+    s3_headers_add_meta(&headers, call);
     return send_request(call, "PUT", &headers, -1, 0, on_copied);
 }
 

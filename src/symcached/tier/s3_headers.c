@@ -6,7 +6,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#define META "x-amz-meta-symcache-"
+/* The names that vendors have for the same.  Google's are those of its XML
+ * API. */
+struct vendor {
+    char *meta; /* the beginning of the names of metadata */
+    char *copy_source;
+    char *copy_directive;
+    char *absent; /* the condition that there is no object, */
+    char *absent_value;
+};
+
+static const struct vendor amazon = {
+    "x-amz-meta-symcache-", "x-amz-copy-source", "x-amz-metadata-directive",
+    "If-None-Match", "*"};
+static const struct vendor google = {
+    "x-goog-meta-symcache-", "x-goog-copy-source", "x-goog-metadata-directive",
+    "x-goog-if-generation-match", "0"};
+
+static const struct vendor *vendor_of(const struct tier_call *call)
+{
+    return call->config->kind == TIER_GCS ? &google : &amazon;
+}
 
 void s3_headers_add(struct s3_headers *headers, char *name, char *value)
 {
@@ -37,6 +57,23 @@ static char *add_text(struct s3_headers *headers, size_t *used,
     return p;
 }
 
+void s3_headers_add_absent(struct s3_headers *headers,
+                           const struct tier_call *call)
+{
+    const struct vendor *vendor = vendor_of(call);
+
+    s3_headers_add(headers, vendor->absent, vendor->absent_value);
+}
+
+void s3_headers_add_copy(struct s3_headers *headers,
+                         const struct tier_call *call, char *from)
+{
+    const struct vendor *vendor = vendor_of(call);
+
+    s3_headers_add(headers, vendor->copy_source, from);
+    s3_headers_add(headers, vendor->copy_directive, "REPLACE");
+}
+
 void s3_headers_add_type(struct s3_headers *headers,
                          const struct tier_call *call)
 {
@@ -50,8 +87,10 @@ void s3_headers_add_type(struct s3_headers *headers,
     s3_headers_add(headers, "Content-Type", headers->type);
 }
 
-void s3_headers_add_meta(struct s3_headers *headers, const char *lines)
+void s3_headers_add_meta(struct s3_headers *headers,
+                         const struct tier_call *call)
 {
+    const char *meta = vendor_of(call)->meta, *lines = call->lines;
     const char *colon, *end;
     size_t used = 0;
     char *name;
@@ -62,7 +101,7 @@ void s3_headers_add_meta(struct s3_headers *headers, const char *lines)
         if (colon == NULL || *end == '\0' || end - colon < 2) {
             return;
         }
-        name = add_text(headers, &used, META, lines, (size_t)(colon - lines));
+        name = add_text(headers, &used, meta, lines, (size_t)(colon - lines));
         s3_headers_add(headers, name,
                        add_text(headers, &used, "", colon + 2,
                                 (size_t)(end - colon - 2)));

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Headers of a request to a bucket of S3, other than those of its signature.
+ * Headers of a request to a bucket of S3 or of Google's storage, other than
+ * those of its signature.
  */
 #ifndef SYMCACHED_TIER_S3_HEADERS_H
 #define SYMCACHED_TIER_S3_HEADERS_H
@@ -26,11 +27,20 @@ void s3_headers_add(struct s3_headers *headers, char *name, char *value);
 void s3_headers_add_body(struct s3_headers *headers,
                          const struct tier_call *call, const char *sha256);
 
+/* The condition that there is no object yet. */
+void s3_headers_add_absent(struct s3_headers *headers,
+                           const struct tier_call *call);
+
+/* That the body of the object, and nothing else, is that of another one. */
+void s3_headers_add_copy(struct s3_headers *headers,
+                         const struct tier_call *call, char *from);
+
 /* The type of the call's object. */
 void s3_headers_add_type(struct s3_headers *headers,
                          const struct tier_call *call);
 
-/* The metadata of an object, lines of "<name>: <value>".  At most once. */
-void s3_headers_add_meta(struct s3_headers *headers, const char *lines);
+/* The call's metadata, lines of "<name>: <value>".  At most once. */
+void s3_headers_add_meta(struct s3_headers *headers,
+                         const struct tier_call *call);
 
 #endif

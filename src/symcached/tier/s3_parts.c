@@ -151,8 +151,10 @@ static int send_about(struct parts *parts, const char *method, int fd,
 
     snprintf(query, sizeof(query), "?uploadId=%s", parts->id);
     s3_headers_add_body(&headers, parts->call, sha256);
-    if (size > 0 && !parts->call->replace) {
-        s3_headers_add(&headers, "If-None-Match", "*");
+    /* Google knows no condition for an upload in parts */
+    if (size > 0 && !parts->call->replace &&
+        parts->call->config->kind == TIER_S3) {
+        s3_headers_add_absent(&headers, parts->call);
     }
     parts->send = tier_s3_send(parts->call, &send, done, parts);
     return parts->send != NULL ? 0 : -1;
@@ -313,7 +315,7 @@ int tier_s3_put_parts(struct tier_call *call)
         call->config->part_size > least ? call->config->part_size : least;
     parts->list = open_memstream(&parts->text, &parts->text_size);
     s3_headers_add_type(&headers, call);
-    s3_headers_add_meta(&headers, call->lines);
+    s3_headers_add_meta(&headers, call);
     s3_headers_add_body(&headers, call, BUCKET_BODY_EMPTY);
     call->renewals = call->config->transport.renewals;
     if (parts->list != NULL) {

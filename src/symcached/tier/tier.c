@@ -34,6 +34,7 @@ const struct tier_type *tier_type_of(const struct tier_config *config)
 {
     switch (config->kind) {
     case TIER_S3:
+    case TIER_GCS:
         return &tier_s3;
     case TIER_FILESYSTEM:
         return &tier_filesystem;

@@ -313,6 +313,21 @@ static void rule_json(const char *id, const char *prefix, unsigned days)
     print_json(object);
 }
 
+/* As "gcloud storage buckets update --lifecycle-file" takes it. */
+static void rule_google(const char *prefix, unsigned days)
+{
+    cJSON *object = cJSON_CreateObject(), *rule = cJSON_CreateObject(), *item;
+
+    item = cJSON_AddObjectToObject(rule, "action");
+    cJSON_AddStringToObject(item, "type", "Delete");
+    item = cJSON_AddObjectToObject(rule, "condition");
+    cJSON_AddNumberToObject(item, "age", days);
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(item, "matchesPrefix"),
+                         cJSON_CreateString(prefix));
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(object, "rule"), rule);
+    print_json(object);
+}
+
 static void print_xml(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -324,16 +339,18 @@ static void print_xml(const char *text)
     }
 }
 
-/* Both forms are those of Amazon's PutBucketLifecycleConfiguration. */
+/* Both forms for S3 are those of Amazon's PutBucketLifecycleConfiguration. */
 static int print_rule(const struct run *run)
 {
     char prefix[PREFIX_MAX], id[80];
     size_t n;
     unsigned days = (run->tier->lifetime + DAY - 1) / DAY;
+    bool is_google = run->tier->kind == TIER_GCS;
+    bool is_bucket = is_google || run->tier->kind == TIER_S3;
 
-    if (run->tier->kind != TIER_S3 || days == 0) {
+    if (!is_bucket || days == 0) {
         fprintf(stderr, "symcached: tier \"%s\" %s\n", run->tier->name,
-                run->tier->kind != TIER_S3
+                !is_bucket
                     ? "is not a bucket, and rules are for buckets: see clean"
                     : "has no \"lifetime\", which a rule is made of");
         return EXIT_WRONG_CONFIG;
@@ -343,6 +360,10 @@ static int print_rule(const struct run *run)
     snprintf(prefix + n, sizeof(prefix) - n, "%.64s/",
              run->tier->generation);
     snprintf(id, sizeof(id), "symcache-%.64s", run->tier->generation);
+    if (is_google) {
+        rule_google(prefix, days);
+        return EXIT_DONE;
+    }
     if (run->is_json) {
         rule_json(id, prefix, days);
         return EXIT_DONE;

@@ -91,7 +91,7 @@ sub put {
     my ($self, $c, $path, $h, $body) = @_;
     return copy($self, $c, $path, $h) if $h->{'x-amz-copy-source'};
     return refuse($c, 400, 'XAmzContentSHA256Mismatch')
-        if sha256_hex($body) ne $h->{'x-amz-content-sha256'};
+        if sha256_hex($body) ne ($h->{'x-amz-content-sha256'} // sha256_hex($body));
     return refuse($c, 412, 'PreconditionFailed')
         if ($h->{'if-none-match'} // '') eq '*' && -e file($self, $path);
     return $c->reply(200, { ETag => save($self, $path, $h, $body) }, '');
@@ -123,7 +123,7 @@ sub put_part {
     return refuse($c, 404, 'NoSuchUpload')
         if !-e parts_file($self, $q->{uploadId}, 'head');
     return refuse($c, 400, 'XAmzContentSHA256Mismatch')
-        if sha256_hex($body) ne $h->{'x-amz-content-sha256'};
+        if sha256_hex($body) ne ($h->{'x-amz-content-sha256'} // sha256_hex($body));
     my $mode = $self->{t}->read_file('mode') // '';
     return refuse($c, 500, 'InternalError')
         if $mode eq "part $q->{partNumber}";
@@ -217,7 +217,9 @@ sub answer {
     }
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
-    my $wrong = exists $req->{query}{'X-Amz-Signature'}
+    my $vendor = $self->{check}{vendor};
+    my $wrong = $self->{check}{wrong} ? $self->{check}{wrong}->($req)
+        : exists $req->{query}{'X-Amz-Signature'}
         ? Test::SigV4::check_query($req, %{ $self->{check} })
         : Test::SigV4::check($req, payload => 1, %{ $self->{check} });
     if ($wrong) {
@@ -250,6 +252,8 @@ sub answer {
     my $head = $method eq 'HEAD';
     my ($headers, $bytes, $etag) = load($self, $path)
         or return $head ? $c->reply(404, {}, '') : refuse($c, 404, 'NoSuchKey');
+    $headers = { map { (s/^x-amz-/x-$vendor-/r => $headers->{$_}) } keys %$headers }
+        if $vendor;
     $headers = { %$headers, ETag => $etag, 'Content-Length' => length $bytes,
         'Last-Modified' => POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT',
             gmtime((stat file($self, $path))[9])) };

@@ -208,8 +208,9 @@ static char *authorization(const struct azure *azure, const char *url,
     return line;
 }
 
-static struct curl_slist *sign_key(const void *settings, const char *url,
-                                   struct curl_slist *headers, char **instead)
+static struct curl_slist *sign_key(const void *settings, const char *method,
+                                   const char *url, struct curl_slist *headers,
+                                   char **instead)
 {
     const struct azure *azure = settings;
     time_t now = time(NULL);
@@ -231,8 +232,9 @@ static struct curl_slist *sign_key(const void *settings, const char *url,
                : NULL;
 }
 
-static struct curl_slist *sign_sas(const void *settings, const char *url,
-                                   struct curl_slist *headers, char **instead)
+static struct curl_slist *sign_sas(const void *settings, const char *method,
+                                   const char *url, struct curl_slist *headers,
+                                   char **instead)
 {
     const struct azure *azure = settings;
 

@@ -23,16 +23,17 @@ static int check_s3(struct config_reader *r, const cJSON *item,
                            &source->transport);
 }
 
-static struct curl_slist *sign_gcs(const void *settings, const char *url,
-                                   struct curl_slist *headers, char **instead)
+static struct curl_slist *sign_gcs(const void *settings, const char *method,
+                                   const char *url, struct curl_slist *headers,
+                                   char **instead)
 {
     const struct bucket_config *bucket = settings;
 
-    if (strchr(url, '?') != NULL) {
-        return headers; /* a redirect: our own requests have no query */
+    if (strstr(url, "X-Goog-Signature=") != NULL) {
+        return headers; /* a redirect to what is signed already */
     }
-    *instead = gcs_sign(bucket->client_email, bucket->private_key, url,
-                        time(NULL));
+    *instead = gcs_sign(bucket->client_email, bucket->private_key, method, url,
+                        headers, time(NULL));
     if (*instead == NULL) {
         curl_slist_free_all(headers);
         return NULL;
@@ -40,23 +41,33 @@ static struct curl_slist *sign_gcs(const void *settings, const char *url,
     return headers;
 }
 
+static int use_private_key(struct config_reader *r, const cJSON *item,
+                           const void *settings,
+                           struct transport_config *transport)
+{
+    const struct bucket_config *bucket = settings;
+
+    if (bucket->private_key == NULL) {
+        return 0;
+    }
+    if (!gcs_sign_is_key(bucket->private_key)) {
+        return config_error(r, item,
+                            "\"private_key\" is not an RSA key in PEM "
+                            "without a password");
+    }
+    transport->auth = TRANSPORT_SIGN;
+    transport->sign = sign_gcs;
+    transport->sign_settings = bucket;
+    return 0;
+}
+
 static int check_gcs(struct config_reader *r, const cJSON *item,
                      struct source_config *source)
 {
-    const struct bucket_config *bucket = source->settings;
-
-    if (bucket->private_key != NULL) {
-        if (!gcs_sign_is_key(bucket->private_key)) {
-            return config_error(r, item,
-                                "\"private_key\" is not an RSA key in PEM "
-                                "without a password");
-        }
-        source->transport.auth = TRANSPORT_SIGN;
-        source->transport.sign = sign_gcs;
-        source->transport.sign_settings = bucket;
-    }
-    return config_gcs_check(r, item, source->settings, &source->url,
-                            &source->transport);
+    return use_private_key(r, item, source->settings, &source->transport) == 0
+               ? config_gcs_check(r, item, source->settings, &source->url,
+                                  &source->transport)
+               : -1;
 }
 
 /* Keys that are read again; a reload may have come before they are. */
@@ -191,5 +202,6 @@ const struct source_type source_gcs = {
     .settings_size = sizeof(struct bucket_config),
     .place = "endpoint",
     .check = check_gcs,
+    .sign = use_private_key,
     .begin = begin,
 };

@@ -3,17 +3,21 @@
  */
 #include "gcs_sign.h"
 
+#include <ctype.h>
+#include <curl/curl.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/percent.h"
 
 #define EXPIRES 900 /* seconds */
 #define SCOPE "auto/storage/goog4_request"
 #define SIGNATURE_MAX 1024 /* bytes: 8192 bits */
+#define HEADERS_MAX 32
 
 /* A key with a password has how often that is to be hashed, billions of times
  * if it likes, and OpenSSL would ask for the password at the terminal. */
@@ -94,8 +98,78 @@ static int sign(char *hex, const char *pem, const char *text)
     return rc;
 }
 
-/* The query without the signature, to be freed; NULL without memory. */
-static char *make_query(const char *email, const char *time)
+/* The headers of Google's among those of a request, in order, and what is
+ * signed of them. */
+struct signed_headers {
+    const char *lines[HEADERS_MAX];
+    size_t n;
+    char *names; /* with a separator before each, encoded: "%3Bx-goog-..." */
+    char *text;  /* lines "<name>:<value>" */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcasecmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void free_headers(struct signed_headers *headers)
+{
+    free(headers->names);
+    free(headers->text);
+}
+
+static void print_header(FILE *names, FILE *text, const char *line)
+{
+    size_t i, n = strcspn(line, ":;"); /* "Name;" has no value */
+
+    fputs("%3B", names);
+    for (i = 0; i < n; i++) {
+        fputc(tolower((unsigned char)line[i]), names);
+        fputc(tolower((unsigned char)line[i]), text);
+    }
+    line += n + (line[n] != '\0');
+    fprintf(text, ":%s\n", line + strspn(line, " "));
+}
+
+/* Returns 0, or -1 without memory or with too many.  Then nothing is to be
+ * freed. */
+static int read_headers(struct signed_headers *headers,
+                        const struct curl_slist *list)
+{
+    size_t names_size, text_size, i;
+    FILE *names, *text;
+    int rc;
+
+    headers->n = 0;
+    for (; list != NULL; list = list->next) {
+        if (strncasecmp(list->data, "x-goog-", 7) != 0) {
+            continue;
+        }
+        if (headers->n == HEADERS_MAX) {
+            return -1;
+        }
+        headers->lines[headers->n++] = list->data;
+    }
+    qsort(headers->lines, headers->n, sizeof(headers->lines[0]), by_name);
+    headers->names = headers->text = NULL;
+    names = open_memstream(&headers->names, &names_size);
+    text = open_memstream(&headers->text, &text_size);
+    for (i = 0; i < headers->n && names != NULL && text != NULL; i++) {
+        print_header(names, text, headers->lines[i]);
+    }
+    rc = names != NULL && fclose(names) == 0 ? 0 : -1;
+    rc = text != NULL && fclose(text) == 0 ? rc : -1;
+    if (rc != 0) {
+        free_headers(headers);
+    }
+    return rc;
+}
+
+/* The query without the signature, to be freed; NULL without memory.  own: what
+ * the URL has, whose names come after "X-Goog-" in the order that they are
+ * signed in. */
+static char *make_query(const char *email, const char *time,
+                        const struct signed_headers *headers, const char *own)
 {
     char *account = malloc(3 * strlen(email) + 1), *query = NULL;
 
@@ -105,8 +179,9 @@ static char *make_query(const char *email, const char *time)
                      "X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Credential="
                      "%s%%2F%.8s%%2Fauto%%2Fstorage%%2Fgoog4_request"
                      "&X-Goog-Date=%s&X-Goog-Expires=%d"
-                     "&X-Goog-SignedHeaders=host",
-                     account, time, time, EXPIRES) < 0) {
+                     "&X-Goog-SignedHeaders=host%s%s%s",
+                     account, time, time, EXPIRES, headers->names,
+                     own[0] != '\0' ? "&" : "", own) < 0) {
             query = NULL;
         }
     }
@@ -114,18 +189,51 @@ static char *make_query(const char *email, const char *time)
     return query;
 }
 
+/* The request as it is signed, to be freed; NULL without memory. */
+static char *canonical_request(const char *method, const char *url,
+                               const char *query,
+                               const struct signed_headers *headers)
+{
+    const char *host = strstr(url, "://") + 3;
+    size_t len = strcspn(host, "/?"), path = strcspn(host + len, "?"), i;
+    char *request;
+    size_t size;
+    FILE *out = open_memstream(&request, &size);
+
+    if (out == NULL) {
+        return NULL;
+    }
+    fprintf(out, "%s\n%.*s\n%s\nhost:%.*s\n%s\nhost", method,
+            path > 0 ? (int)path : 1, path > 0 ? host + len : "/", query,
+            (int)len, host, headers->text);
+    for (i = 0; headers->names[i] != '\0'; i++) {
+        if (headers->names[i] == '%') {
+            fputc(';', out);
+            i += 2;
+        } else {
+            fputc(headers->names[i], out);
+        }
+    }
+    fputs("\nUNSIGNED-PAYLOAD", out);
+    if (fclose(out) != 0) {
+        free(request);
+        return NULL;
+    }
+    return request;
+}
+
 /* The text that is signed, to be freed; NULL without memory. */
-static char *string_to_sign(const char *url, const char *query,
+static char *string_to_sign(const char *method, const char *url,
+                            const char *query,
+                            const struct signed_headers *headers,
                             const char *time)
 {
-    const char *host = strstr(url, "://") + 3, *path = strchr(host, '/');
+    char *request = canonical_request(method, url, query, headers);
     unsigned char sum[EVP_MAX_MD_SIZE];
-    char hex[2 * EVP_MAX_MD_SIZE + 1], *request, *text = NULL;
+    char hex[2 * EVP_MAX_MD_SIZE + 1], *text = NULL;
     unsigned size;
 
-    if (asprintf(&request, "GET\n%s\n%s\nhost:%.*s\n\nhost\nUNSIGNED-PAYLOAD",
-                 path != NULL ? path : "/", query,
-                 (int)strcspn(host, "/"), host) < 0) {
+    if (request == NULL) {
         return NULL;
     }
     if (EVP_Digest(request, strlen(request), sum, &size, EVP_sha256(), NULL) ==
@@ -140,23 +248,30 @@ static char *string_to_sign(const char *url, const char *query,
     return text;
 }
 
-char *gcs_sign(const char *email, const char *key, const char *url, time_t now)
+char *gcs_sign(const char *email, const char *key, const char *method,
+               const char *url, const struct curl_slist *list, time_t now)
 {
     char time[32], hex[2 * SIGNATURE_MAX + 1], *query, *text = NULL;
     char *signed_url = NULL;
+    size_t len = strcspn(url, "?");
+    struct signed_headers headers;
     struct tm tm;
 
+    if (read_headers(&headers, list) != 0) {
+        return NULL;
+    }
     strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-    query = make_query(email, time);
+    query = make_query(email, time, &headers, url + len + (url[len] == '?'));
     if (query != NULL) {
-        text = string_to_sign(url, query, time);
+        text = string_to_sign(method, url, query, &headers, time);
     }
     if (text != NULL && sign(hex, key, text) == 0 &&
-        asprintf(&signed_url, "%s?%s&X-Goog-Signature=%s", url, query, hex) <
-            0) {
+        asprintf(&signed_url, "%.*s?%s&X-Goog-Signature=%s", (int)len, url,
+                 query, hex) < 0) {
         signed_url = NULL;
     }
     free(text);
     free(query);
+    free_headers(&headers);
     return signed_url;
 }
