@@ -33,6 +33,10 @@ CFLAGS  ?= -O2 -g
 HARDEN   = -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LDHARDEN = -Wl,-z,relro,-z,now
 
+# A worker is a fork of its program.  Each mapping costs it time, and each
+# library is five of them.
+LINK_symbolicated-worker = $(if $(SAN),,-static-pie)
+
 # every miss waits for the converter; this makes it a tenth faster
 HOT      = -O3 -flto=auto -ffat-lto-objects
 
@@ -134,7 +138,7 @@ $(foreach p,$(PARTS),$(eval $(call part,$(p))))
 define program
 $(B)/$(1): $(B)/obj/src/$(ROOM_$(1))/main.o $(B)/lib$(ROOM_$(1)).a \
            $(USES_$(1):%=$(B)/lib%.a)
-	$(CC) $$(CFLAGS) $$(OPT) $$(SANFLAGS) -pie $$(LDHARDEN) $$(LDFLAGS) -o $$@ $$^ \
+	$(CC) $$(CFLAGS) $$(OPT) $$(SANFLAGS) $$(or $$(LINK_$(1)),-pie) $$(LDHARDEN) $$(LDFLAGS) -o $$@ $$^ \
 	    $$(LIBS_$(1)) -lpthread
 endef
 

@@ -48,6 +48,12 @@ for my $program (@{ $depends{ngx_symcache} }) {
     is_deeply \@missing, [], "$program: what it needs";
 }
 
+for my $library (qw(c capstone pcre2 seccomp z zstd)) {
+    ok grep({ $library eq "z" ? /^zlib/ : /^lib$library/ }
+            @{ $depends{'symbolicated-worker'} }),
+        "symbolicated-worker: lib$library, linked in or loaded";
+}
+
 # they are loaded when they are needed, so readelf does not know them
 for my $library (qw(curl capstone isal lzma minizip nettle z zstd)) {
     ok grep({ $library eq "z" ? /^zlib/ : /^lib$library/ } @{ $depends{symcachectl} }),

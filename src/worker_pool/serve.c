@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "relocated.h"
 #include "spawner.h"
 
 /* Memory that stays with a worker between bodies: giving it back and taking it
@@ -204,6 +205,7 @@ void work_fork(void)
 
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_TOP_PAD, HEAP_KEPT / 8);
+    relocated_share();
     for (;;) {
         n = 1;
         got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
