@@ -1,16 +1,18 @@
 #!/usr/bin/env perl
 
-# symcachectl retrace beside ProGuard's own retrace: the mappings of five
-# libraries, which ProGuard makes here, and ten traces by each, of frames that
-# chance takes from the mapping.  R8's retrace cannot be had in a package.
+# symcachectl retrace beside ProGuard's own retrace and R8's: the mappings of five
+# libraries, which ProGuard and R8 make here, and ten traces by each, of frames
+# that chance takes from the mapping.  R8 is in no package: R8_JAR is its class
+# path.  With R8's mappings nothing may differ.
 #
-# One difference is by intent, as R8 and Symbolicator do it: where a method
-# name has lines of its own in a class, ProGuard also prints methods of that
-# name that have none.
+# One difference to ProGuard is by intent, as R8 and Symbolicator do it: where a
+# method name has lines of its own in a class, ProGuard also prints methods of
+# that name that have none.
 
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
@@ -32,20 +34,38 @@ sub output {
     return scalar <$p> // '';
 }
 
+sub run_java {
+    return 1 if system('sh', '-c', '"$@" >' . $log . ' 2>&1', 'sh', 'java', '-cp', @_) == 0;
+    diag($t->read_file('log'));
+    return 0;
+}
+
 # Only with the classes of one library can ProGuard inline: it reads no JDK
 # that is as new as its users'.
 sub shrink {
     my ($library) = @_;
     my $mapping = $t->path("$library.txt");
     my @optimize = $library eq 'commons-cli' ? () : ('-dontoptimize');
-    return $mapping if system('sh', '-c', '"$@" >' . $log . ' 2>&1', 'sh',
-        'java', '-cp', "$java/proguard.jar", 'proguard.ProGuard', '-injars',
+    return $mapping if run_java("$java/proguard.jar", 'proguard.ProGuard', '-injars',
         "$java/$library.jar(!META-INF/versions/**,!module-info.class)",
         '-outjars', $t->path("$library.jar"), '-dontshrink', @optimize,
         '-dontpreverify', '-ignorewarnings', '-dontwarn', '**', '-dontnote',
         '**', '-forceprocessing', '-keepattributes',
-        'SourceFile,LineNumberTable', '-printmapping', $mapping) == 0;
-    diag($t->read_file('log'));
+        'SourceFile,LineNumberTable', '-printmapping', $mapping);
+    return;
+}
+
+# R8 inlines, makes lambdas classes, and notes which frames a caller throws away.
+sub shrink_by_r8 {
+    my ($library) = @_;
+    my $mapping = $t->path("$library.txt");
+    $t->write_file('rules', "-keepattributes SourceFile,LineNumberTable\n-dontwarn **\n"
+        . "-ignorewarnings\n-keep,allowobfuscation,allowoptimization class ** "
+        . "{ public protected *; }\n");
+    return $mapping if run_java($ENV{R8_JAR}, 'com.android.tools.r8.R8', '--release',
+        '--min-api', 21, '--lib', abs_path('/usr/bin/java') =~ s{/bin/java$}{}r,
+        '--pg-conf', $t->path('rules'), '--pg-map-output', $mapping, '--output',
+        $t->path("$library.zip"), "$java/$library.jar");
     return;
 }
 
@@ -71,8 +91,9 @@ sub make_trace {
     my ($methods, $classes) = @_;
     my $any = sub { $_[0][int rand @{ $_[0] }] };
     my $text = '';
-    for my $head ('Exception in thread "main" %s: text', 'Caused by: %s') {
-        $text .= sprintf "$head\n", $any->($classes);
+    for my $head ('Exception in thread "main" %s: some text', 'Caused by: %s') {
+        $text .= sprintf "$head\n", rand() < 0.3 ? 'java.lang.NullPointerException'
+            : $any->($classes);
         for (1 .. 8) {
             my ($class, $from, $to, $name) = @{ $any->($methods) };
             $text .= sprintf "\tat %s.%s(SourceFile:%d)\n", $class, $name,
@@ -101,6 +122,21 @@ for my $library (qw(commons-cli commons-io commons-lang3 guice guava)) {
     }
 }
 note "$same of 50 are the same without that difference";
+
+SKIP: {
+    skip 'R8_JAR, the class path of R8, is not set', 1 if !$ENV{R8_JAR};
+    for my $library (qw(commons-cli commons-io commons-lang3 guice guava)) {
+        my $mapping = shrink_by_r8($library);
+        ok $mapping, "$library: R8 makes a mapping" or next;
+        my ($methods, $classes) = read_mapping("$library.txt");
+        my $traces = join '', map { "trace $_\n" . make_trace($methods, $classes) } 1 .. 10;
+        $t->write_file('trace', $traces);
+        my @want = split /^(?=trace \d)/m, output('java', '-cp', $ENV{R8_JAR},
+            'com.android.tools.r8.retrace.Retrace', $mapping, $t->path('trace'));
+        my @got = split /^(?=trace \d)/m, output($ctl, 'retrace', $mapping, $t->path('trace'));
+        is $got[$_], $want[$_], "$library by R8: trace " . ($_ + 1) for 0 .. 9;
+    }
+}
 
 $t->finish;
 done_testing;

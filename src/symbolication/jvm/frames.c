@@ -21,6 +21,7 @@ struct remap {
     struct proguardcache_slice slice; /* of members or parameters */
     uint32_t line;
     uint64_t skip; /* frames that rules still remove */
+    bool is_retrace;
     struct jvm_mapped_frames *out;
 };
 
@@ -140,20 +141,44 @@ static bool add(struct remap *r, const struct jvm_mapped *mapped)
     return true;
 }
 
-/* Adds a member with a file that is made up. */
+/* Has a member without lines of the program a range nevertheless, "0:0:"?
+ * Those of one method then called each other. */
+static bool is_inline(const struct proguardcache_member *m)
+{
+    return is_base(m) && is_set(m->lines[0]);
+}
+
+/* Sets the file that the mapping names, or one that is made up. */
+static void set_file(const struct remap *r, struct symc_string file,
+                     struct jvm_mapped *out)
+{
+    const struct symc_string synthetic = {SYNTHETIC_CLASS,
+                                          sizeof(SYNTHETIC_CLASS) - 1};
+
+    if (file.data == NULL) {
+        make_file(r, out->class, out);
+    } else if (is_same(file, synthetic)) {
+        out->file = before_dollar(last_part(out->class));
+    } else {
+        out->file = file;
+    }
+}
+
+/* Adds a member of which the line is not known by a range; it has the file of
+ * the mapping only as retrace prints it. */
 static bool add_plain(struct remap *r, struct proguardcache_member *m,
                       bool has_a_line, uint32_t line)
 {
     struct jvm_mapped mapped = {
         .has_line = has_a_line,
         .line = line,
-        .is_alternative = r->out->count > 0,
+        .is_alternative = r->out->count > 0 && !is_inline(m),
         .is_synthesized = (m->flags & PROGUARDCACHE_SYNTHESIZED) != 0};
 
     proguardcache_reader_names(r->reader, m);
     mapped.class = m->class.data != NULL ? m->class : r->class.original;
     mapped.method = m->name;
-    make_file(r, mapped.class, &mapped);
+    set_file(r, r->is_retrace ? m->file : absent, &mapped);
     return add(r, &mapped);
 }
 
@@ -173,7 +198,7 @@ static void add_class_only(struct remap *r)
                                 .has_line = true,
                                 .line = r->line};
 
-    make_file(r, mapped.class, &mapped);
+    set_file(r, r->is_retrace ? r->class.file : absent, &mapped);
     add(r, &mapped);
 }
 
@@ -223,20 +248,54 @@ static void look_at_base(const struct remap *r, struct base_members *base)
     }
 }
 
-/* Compares by the name of the method, and keeps the order of equal ones. */
-static int compare_names(const void *a, const void *b)
+static int compare_texts(const struct symc_string *s,
+                         const struct symc_string *t)
 {
-    const struct jvm_mapped *x = a, *y = b;
-    const struct symc_string *s = &x->method, *t = &y->method;
     int c = memcmp(s->data, t->data, s->size < t->size ? s->size : t->size);
 
     if (c == 0 && s->size != t->size) {
         c = s->size < t->size ? -1 : 1;
     }
+    return c;
+}
+
+/* Compares by the name of the method, and keeps the order of equal ones. */
+static int compare_names(const void *a, const void *b)
+{
+    const struct jvm_mapped *x = a, *y = b;
+    int c = compare_texts(&x->method, &y->method);
+
     if (c == 0) {
         c = x->place < y->place ? -1 : 1;
     }
     return c;
+}
+
+/* Compares by class and method, as R8's retrace sorts alternatives. */
+static int compare_alternatives(const void *a, const void *b)
+{
+    const struct jvm_mapped *x = a, *y = b;
+    int c = compare_texts(&x->class, &y->class);
+
+    return c != 0 ? c : compare_names(a, b);
+}
+
+/* Sorts frames of which each may be meant. */
+static void sort_alternatives(struct jvm_mapped_frames *frames)
+{
+    size_t i, others = 0;
+
+    for (i = 0; i < frames->count; i++) {
+        others += !frames->list[i].is_alternative;
+    }
+    if (others > 1) {
+        return;
+    }
+    qsort(frames->list, frames->count, sizeof(*frames->list),
+          compare_alternatives);
+    for (i = 0; i < frames->count; i++) {
+        frames->list[i].is_alternative = i > 0;
+    }
 }
 
 static void drop_first(struct jvm_mapped_frames *out, uint64_t n)
@@ -351,8 +410,6 @@ static bool add_ranged(struct remap *r, struct proguardcache_member *m)
         .has_line = true,
         .line = or_zero(m->originals[0]),
         .is_synthesized = (m->flags & PROGUARDCACHE_SYNTHESIZED) != 0};
-    const struct symc_string synthetic = {SYNTHETIC_CLASS,
-                                          sizeof(SYNTHETIC_CLASS) - 1};
 
     proguardcache_reader_names(r->reader, m);
     mapped.class = m->class.data != NULL ? m->class : r->class.original;
@@ -360,13 +417,7 @@ static bool add_ranged(struct remap *r, struct proguardcache_member *m)
     if (is_set(m->originals[1]) && m->originals[1] != mapped.line) {
         mapped.line += r->line - or_zero(m->lines[0]);
     }
-    if (m->file.data == NULL) {
-        make_file(r, mapped.class, &mapped);
-    } else if (is_same(m->file, synthetic)) {
-        mapped.file = before_dollar(last_part(mapped.class));
-    } else {
-        mapped.file = m->file;
-    }
+    set_file(r, m->file, &mapped);
     return add(r, &mapped);
 }
 
@@ -494,6 +545,7 @@ enum jvm_outcome jvm_remap_frame(struct jvm_mapping *mapping,
     struct remap r = {.reader = mapping->reader,
                       .frame = frame,
                       .line = frame->line,
+                      .is_retrace = mapping->is_retrace,
                       .out = frames};
     const bool had_outline = mapping->has_outline;
     bool is_known, fits;
@@ -526,6 +578,9 @@ enum jvm_outcome jvm_remap_frame(struct jvm_mapping *mapping,
         map_without_line(&r);
     } else {
         map_line(&r);
+    }
+    if (mapping->is_retrace) {
+        sort_alternatives(frames);
     }
     if (frames->count > 0) {
         return JVM_MAPPED;

@@ -50,6 +50,9 @@ struct jvm_mapped_frames {
 /* A mapping, and what it carries from frame to frame of one trace. */
 struct jvm_mapping {
     const struct proguardcache_reader *reader;
+    bool is_retrace;  /* frames are those of R8's retrace: ones without a line
+                       * have the mapping's file too, and alternatives are
+                       * sorted */
     bool has_outline;  /* the frame before was one of an outline, */
     uint32_t position; /* at this line */
 };

@@ -272,13 +272,13 @@ static void put_before(const struct retrace *r, struct symc_string before,
 }
 
 static void put_frame(const struct retrace *r, const struct jvm_line *line,
-                      const struct jvm_mapped *mapped,
+                      const struct jvm_mapped *mapped, bool is_alternative,
                       struct symc_string line_end)
 {
     char number[16];
     int n = snprintf(number, sizeof(number), ":%u", mapped->line);
 
-    put_before(r, line->before, mapped->is_alternative);
+    put_before(r, line->before, is_alternative);
     put_text(r, mapped->class);
     put(r, ".", 1);
     put_text(r, mapped->method);
@@ -293,13 +293,23 @@ static void put_frame(const struct retrace *r, const struct jvm_line *line,
     put_text(r, line_end);
 }
 
+/* Did the compiler make the outermost of the methods that may be meant?  R8's
+ * retrace leaves these out. */
+static bool is_hidden(const struct jvm_mapped_frames *frames, size_t i)
+{
+    return frames->list[i].is_synthesized &&
+           (i + 1 == frames->count || frames->list[i + 1].is_alternative);
+}
+
 static void retrace_frame(struct retrace *r, const struct jvm_line *line,
                           struct symc_string whole,
                           struct symc_string line_end)
 {
     const struct jvm_frame frame = {
         .class = line->class, .method = line->method, .line = line->line};
+    const struct jvm_mapped_frames *frames = r->frames;
     enum jvm_outcome outcome;
+    bool is_alternative = false;
     size_t i;
 
     outcome =
@@ -310,8 +320,13 @@ static void retrace_frame(struct retrace *r, const struct jvm_line *line,
         return;
     }
     r->descriptor.data = NULL;
-    for (i = 0; outcome == JVM_MAPPED && i < r->frames->count; i++) {
-        put_frame(r, line, &r->frames->list[i], line_end);
+    for (i = 0; outcome == JVM_MAPPED && i < frames->count; i++) {
+        if (!is_hidden(frames, i)) {
+            put_frame(r, line, &frames->list[i],
+                      is_alternative && frames->list[i].is_alternative,
+                      line_end);
+            is_alternative = true;
+        }
     }
     if (outcome == JVM_UNKNOWN) {
         put_text(r, whole);
@@ -351,8 +366,9 @@ static void retrace_exception(struct retrace *r, const struct jvm_line *line,
 int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
                 size_t size, const struct jvm_output_text *output)
 {
-    struct retrace r = {
-        .mapping = {.reader = reader}, .output = output, .work = JVM_WORK_MAX};
+    struct retrace r = {.mapping = {.reader = reader, .is_retrace = true},
+                        .output = output,
+                        .work = JVM_WORK_MAX};
     const char *at = text;
     struct symc_string whole, line_end;
     struct jvm_line line;
