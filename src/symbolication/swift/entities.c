@@ -25,6 +25,20 @@ swift_ref swift_extension(struct swift *s)
 
 /* names -------------------------------------------------------------------- */
 
+/* What the importer of C makes beside a declaration: its name is private, and
+ * the letter is the reason. */
+static swift_ref related(struct swift *s, char letter)
+{
+    swift_ref name = swift_pop_kind(s, SWIFT_IDENTIFIER), ref;
+
+    if (name == 0) {
+        return swift_fail(s);
+    }
+    ref = swift_make(s, SWIFT_RELATED, 1, name);
+    swift_at(s, ref)->number = (uint32_t)(unsigned char)letter;
+    return ref;
+}
+
 swift_ref swift_local(struct swift *s)
 {
     swift_ref first, ref;
@@ -40,6 +54,10 @@ swift_ref swift_local(struct swift *s)
         first = swift_pop_kind(s, SWIFT_IDENTIFIER);
         return first != 0 ? swift_make(s, SWIFT_PRIVATE, 2, first, 0)
                           : swift_fail(s);
+    }
+    if (s->p < s->end &&
+        ((*s->p >= 'a' && *s->p <= 'j') || (*s->p >= 'A' && *s->p <= 'J'))) {
+        return related(s, swift_next(s));
     }
     number = swift_index(s);
     ref = swift_make(s, SWIFT_LOCAL, 1, swift_pop_name(s));
@@ -335,6 +353,9 @@ static void read_specialized(struct swift *s)
         c = swift_next(s);
         if (c == 's') {
             swift_next(s);
+        } else if (c == 'k') {
+            while (swift_pop_kind(s, SWIFT_TYPE) != 0) {
+            }
         } else if (c != 'f' && c != 'g' && c != 'i' && c != 'd') {
             s->has_failed = true;
         }
@@ -380,9 +401,90 @@ static swift_ref protocol_witness(struct swift *s)
                : swift_fail(s);
 }
 
+/* From one lowered type to another one. */
+static swift_ref reabstraction(struct swift *s, const char *text)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE), to, from, ref;
+
+    to = swift_pop_type(s);
+    from = swift_pop_type(s);
+    ref = swift_make(s, SWIFT_THUNK, 3, signature, from, to);
+    swift_at(s, ref)->text = text;
+    return ref;
+}
+
+/* The accessor of a key path: of an entity, with types. */
+static swift_ref key_path(struct swift *s, const char *text)
+{
+    swift_ref types[8], ref;
+    bool is_serialized = swift_skip(s, 'q');
+    size_t n = 0;
+
+    swift_pop_kind(s, SWIFT_SIGNATURE);
+    while (n < 7 && (ref = swift_pop_kind(s, SWIFT_TYPE)) != 0) {
+        types[n++] = ref;
+    }
+    types[n++] = swift_pop(s);
+    if (!swift_is_entity(s, types[n - 1])) {
+        return swift_fail(s);
+    }
+    ref = swift_make_list(s, SWIFT_KEY_PATH, types, n);
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->flags = is_serialized;
+    return ref;
+}
+
+/* The letters of a method that is bridged to Objective-C, for an attribute. */
+static swift_ref bridged(struct swift *s)
+{
+    const char *from = s->p;
+    swift_ref ref;
+    char c;
+
+    do {
+        c = swift_next(s);
+    } while (c == 'a' || c == 'b' || c == 'g' || c == 'm' || c == 'n' ||
+             c == 'o' || c == 'p');
+    if (c != '_') {
+        return swift_fail(s);
+    }
+    ref = attribute(s, "outlined bridged method (");
+    swift_at(s, ref)->behind = from;
+    swift_at(s, ref)->size = (uint16_t)(s->p - 1 - from);
+    return ref;
+}
+
+static swift_ref back_deployment(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'b':
+        return attribute(s, "back deployment thunk for ");
+    case 'B':
+        return attribute(s, "back deployment fallback for ");
+    case 'S':
+        return attribute(s, "#_hasSymbol query for ");
+    default:
+        return swift_fail(s);
+    }
+}
+
 swift_ref swift_thunk(struct swift *s)
 {
     switch (swift_next(s)) {
+    case 'R':
+        return reabstraction(s, "reabstraction thunk helper ");
+    case 'r':
+        return reabstraction(s, "reabstraction thunk ");
+    case 'K':
+        return key_path(s, "key path getter for ");
+    case 'k':
+        return key_path(s, "key path setter for ");
+    case 'e':
+        return bridged(s);
+    case 'i':
+        return specialization(s, "inlined generic function");
+    case 'w':
+        return back_deployment(s);
     case 'A': return attribute(s, "partial apply forwarder for ");
     case 'a': return attribute(s, "partial apply ObjC forwarder for ");
     case 'B':

@@ -105,6 +105,7 @@ swift_ref swift_pop_name(struct swift *s)
     case SWIFT_OPERATOR:
     case SWIFT_PRIVATE:
     case SWIFT_LOCAL:
+    case SWIFT_RELATED:
         return swift_pop(s);
     default:
         return swift_fail(s);

@@ -22,51 +22,70 @@ enum swift_kind {
     SWIFT_NONE,
     SWIFT_IDENTIFIER,
     SWIFT_MODULE,
-    SWIFT_OPERATOR, /* text and number: 'i', 'p' or 'P' */
-    SWIFT_PRIVATE,  /* discriminator, name or NONE */
-    SWIFT_LOCAL,    /* name; number */
-    SWIFT_NOMINAL,  /* context, name; number: the letter of its kind */
+    SWIFT_OPERATOR,  /* text and number: 'i', 'p' or 'P' */
+    SWIFT_PRIVATE,   /* discriminator, name or NONE */
+    SWIFT_LOCAL,     /* name; number */
+    SWIFT_NOMINAL,   /* context, name; number: the letter of its kind */
     SWIFT_EXTENSION, /* module, type, signature or NONE */
-    SWIFT_FUNCTION, /* context, name, labels, type */
-    SWIFT_VARIABLE, /* the same */
+    SWIFT_FUNCTION,  /* context, name, labels, type */
+    SWIFT_VARIABLE,  /* the same */
     SWIFT_SUBSCRIPT, /* context, NONE, labels, type */
-    SWIFT_INIT,     /* context, private name or NONE, labels, type; text */
-    SWIFT_MEMBER,   /* context; text, such as "deinit" */
-    SWIFT_ACCESSOR, /* of what it is; text */
-    SWIFT_CLOSURE,  /* context, type; number, text */
+    SWIFT_INIT,      /* context, private name or NONE, labels, type; text */
+    SWIFT_MEMBER,    /* context; text, such as "deinit" */
+    SWIFT_ACCESSOR,  /* of what it is; text */
+    SWIFT_CLOSURE,   /* context, type; number, text */
     SWIFT_DEFAULT_ARGUMENT, /* context; number */
-    SWIFT_STATIC,   /* what is static */
-    SWIFT_TYPE,     /* the type itself */
+    SWIFT_STATIC,           /* what is static */
+    SWIFT_TYPE,             /* the type itself */
     SWIFT_FUNCTION_TYPE, /* parameters, result, actor or NONE; text, flags */
-    SWIFT_TUPLE,    /* elements */
-    SWIFT_ELEMENT,  /* type, name or NONE; number: it is variadic */
-    SWIFT_BOUND,    /* nominal type, a list for each level, outermost first */
+    SWIFT_TUPLE,         /* elements */
+    SWIFT_ELEMENT,       /* type, name or NONE; number: it is variadic */
+    SWIFT_BOUND, /* nominal type, a list for each level, outermost first */
     SWIFT_LIST,
-    SWIFT_AROUND,   /* type; text and text after it, such as ".Type" */
-    SWIFT_PROTOCOLS, /* protocols */
-    SWIFT_PARAMETER, /* number: depth << 16 | index */
-    SWIFT_ASSOCIATED, /* type, name, protocol or NONE */
-    SWIFT_BUILTIN,  /* text */
-    SWIFT_SIGNATURE, /* requirements; counts are in SWIFT_COUNT */
-    SWIFT_COUNT,    /* number */
+    SWIFT_AROUND,      /* type; text and text after it, such as ".Type" */
+    SWIFT_PROTOCOLS,   /* protocols */
+    SWIFT_CONSTRAINED, /* protocols, requirements */
+    SWIFT_PARAMETER,   /* number: depth << 16 | index */
+    SWIFT_ASSOCIATED,  /* type, name, protocol or NONE */
+    SWIFT_BUILTIN,     /* text */
+    SWIFT_SIGNATURE,   /* requirements; counts are in SWIFT_COUNT */
+    SWIFT_COUNT,       /* number */
     SWIFT_REQUIREMENT, /* type, other type; text between them */
-    SWIFT_GENERIC,  /* signature, type */
+    SWIFT_GENERIC,     /* signature, type */
     SWIFT_CONFORMANCE, /* signature or NONE, type, protocol, module */
-    SWIFT_WITNESS,  /* entity, conformance */
-    SWIFT_FOR,      /* of what it is; text in front */
-    SWIFT_ATTRIBUTE, /* text in front of the name; children are in <> */
+    SWIFT_WITNESS,     /* entity, conformance */
+    SWIFT_FOR,         /* of what it is; text in front */
+    SWIFT_ATTRIBUTE,   /* text in front of the name; children are in <> */
     SWIFT_EMPTY_LIST,
     SWIFT_FIRST,
     SWIFT_VARIADIC,
-    SWIFT_THROWS,   /* type or NONE */
+    SWIFT_THROWS, /* type or NONE */
     SWIFT_ASYNC,
     SWIFT_SENDABLE,
-    SWIFT_ACTOR     /* type */
+    SWIFT_ACTOR,        /* type */
+    SWIFT_LOWERED,      /* ATTRIBUTES, signature, substituted signature and its
+                         * arguments, each or NONE, and parts in their order */
+    SWIFT_ATTRIBUTES,   /* text: letters of the name */
+    SWIFT_LOWERED_PART, /* type; text, text in front of it, flags */
+    SWIFT_THUNK,  /* signature or NONE, type, type that is asked for; text */
+    SWIFT_OPAQUE, /* entity or OPAQUE_RESULT; number */
+    SWIFT_OPAQUE_RESULT,      /* entity */
+    SWIFT_RELATED,            /* name; number: a letter */
+    SWIFT_KEY_PATH,           /* entity, types; text */
+    SWIFT_PROOF,              /* of a conformance */
+    SWIFT_PROTOCOL_REFERENCE, /* protocol */
+    SWIFT_RETROACTIVE,
+    SWIFT_ISOLATED_ANY,
+    SWIFT_SENDING_RESULT
 };
 
 #define SWIFT_IS_ASYNC 1u
 #define SWIFT_IS_THROWING 2u
 #define SWIFT_IS_SENDABLE 4u
+#define SWIFT_IS_SENDING 8u
+#define SWIFT_IS_ISOLATED_ANY 16u
+#define SWIFT_IS_RESULT 32u
+#define SWIFT_IS_NO_DERIVATIVE 64u
 
 struct swift_node {
     uint8_t kind;
@@ -138,7 +157,15 @@ bool swift_skip(struct swift *s, char c);
 bool swift_natural(struct swift *s, uint32_t *number);
 uint32_t swift_index(struct swift *s); /* or fails */
 
-/* Operators; each returns a node to be pushed (types.c, entities.c). */
+/* Lists of types, one for each level of a generic type; or fails. */
+swift_ref swift_pop_arguments(struct swift *s);
+
+/* Operators; each returns a node to be pushed (types.c, lowered_type.c,
+ * conformance.c, entities.c). */
+
+swift_ref swift_lowered_type(struct swift *s);          /* I */
+swift_ref swift_conformance_reference(struct swift *s); /* H */
+swift_ref swift_retroactive(struct swift *s);           /* g */
 
 swift_ref swift_identifier(struct swift *s);
 swift_ref swift_standard(struct swift *s);   /* S */

@@ -317,6 +317,8 @@ static swift_ref read_type(struct swift *s, char c)
     case 'A': return read_shared(s);
     case 'B': return swift_builtin(s);
     case 'G': return swift_bound(s);
+    case 'I':
+        return swift_lowered_type(s);
     case 'Q': return swift_associated(s);
     case 'R': return swift_requirement(s);
     case 'S': return swift_standard(s);
@@ -351,6 +353,8 @@ static swift_ref read_operator(struct swift *s, char c)
     case 'D': return swift_pop_type(s);
     case 'E': return swift_extension(s);
     case 'F': return swift_function(s);
+    case 'H':
+        return swift_conformance_reference(s);
     case 'K': return swift_make(s, SWIFT_THROWS, 0);
     case 'L': return swift_local(s);
     case 'M': return swift_metadata(s);
@@ -362,6 +366,8 @@ static swift_ref read_operator(struct swift *s, char c)
     case 'Z': return static_entity(s);
     case 'd': return swift_make(s, SWIFT_VARIADIC, 0);
     case 'f': return swift_member(s);
+    case 'g':
+        return swift_retroactive(s);
     case 'i': return swift_subscript(s);
     case 'o': return swift_operator(s);
     case 's': return swift_make_text(s, SWIFT_MODULE, "Swift", 0);

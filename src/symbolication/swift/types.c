@@ -6,10 +6,15 @@
 /* A function's type is what is after its annotations, which are on top. */
 swift_ref swift_function_type(struct swift *s, const char *text)
 {
+    unsigned flags =
+        swift_pop_kind(s, SWIFT_SENDING_RESULT) != 0 ? SWIFT_IS_SENDING : 0;
     swift_ref actor = swift_pop_kind(s, SWIFT_ACTOR), ref, params, result;
-    unsigned flags = 0;
+    swift_ref error;
 
-    flags |= swift_pop_kind(s, SWIFT_THROWS) != 0 ? SWIFT_IS_THROWING : 0;
+    flags |=
+        swift_pop_kind(s, SWIFT_ISOLATED_ANY) != 0 ? SWIFT_IS_ISOLATED_ANY : 0;
+    error = swift_pop_kind(s, SWIFT_THROWS);
+    flags |= error != 0 ? SWIFT_IS_THROWING : 0;
     flags |= swift_pop_kind(s, SWIFT_SENDABLE) != 0 ? SWIFT_IS_SENDABLE : 0;
     flags |= swift_pop_kind(s, SWIFT_ASYNC) != 0 ? SWIFT_IS_ASYNC : 0;
     params = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0
@@ -18,7 +23,8 @@ swift_ref swift_function_type(struct swift *s, const char *text)
     result = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0
                  ? swift_type(s, swift_make(s, SWIFT_TUPLE, 0))
                  : swift_pop_type(s);
-    ref = swift_make(s, SWIFT_FUNCTION_TYPE, 3, params, result, actor);
+    ref = swift_make(s, SWIFT_FUNCTION_TYPE, 4, params, result, actor,
+                     swift_kid(s, error, 0));
     swift_at(s, ref)->text = text;
     swift_at(s, ref)->flags = (uint8_t)flags;
     return swift_type(s, ref);
@@ -63,12 +69,16 @@ static size_t count_levels(struct swift *s, swift_ref ref)
     return n;
 }
 
-swift_ref swift_bound(struct swift *s)
+/* Types for each level, the innermost first; the first level has an empty
+ * list, the others "_".  Proofs of conformances are on top. */
+static size_t pop_levels(struct swift *s, swift_ref *parts, size_t room)
 {
-    swift_ref types[SWIFT_STACK], parts[16], type;
+    swift_ref types[SWIFT_STACK], type;
     bool is_last = false;
     size_t n, num_parts = 0;
 
+    while (swift_pop_kind(s, SWIFT_RETROACTIVE) != 0) {
+    }
     while (!is_last && !s->has_failed) {
         for (n = 0; n < SWIFT_STACK; n++) {
             type = swift_pop_kind(s, SWIFT_TYPE);
@@ -77,15 +87,32 @@ swift_ref swift_bound(struct swift *s)
             }
             types[n] = type;
         }
-        if (num_parts == 15) {
-            return swift_fail(s);
+        if (num_parts == room) {
+            s->has_failed = true;
+            break;
         }
         parts[num_parts++] = swift_make_list(s, SWIFT_LIST, types, n);
         is_last = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0;
         if (!is_last && swift_pop_kind(s, SWIFT_FIRST) == 0) {
-            return swift_fail(s);
+            s->has_failed = true;
         }
     }
+    return num_parts;
+}
+
+swift_ref swift_pop_arguments(struct swift *s)
+{
+    swift_ref parts[15];
+    size_t n = pop_levels(s, parts, 15);
+
+    return swift_make_list(s, SWIFT_LIST, parts, n);
+}
+
+swift_ref swift_bound(struct swift *s)
+{
+    swift_ref parts[16];
+    size_t num_parts = pop_levels(s, parts, 15);
+
     parts[num_parts] = pop_nominal(s);
     if (num_parts > count_levels(s, parts[num_parts])) {
         return swift_fail(s);
@@ -178,6 +205,47 @@ static swift_ref around(struct swift *s, const char *text, const char *behind)
     return swift_type(s, ref);
 }
 
+/* A protocol with what is asked of its types, each but the first with "_"
+ * behind it, in the order of the text. */
+static swift_ref constrained(struct swift *s)
+{
+    swift_ref list[64], ref;
+    bool is_first = false;
+    size_t n = 0;
+
+    while (!is_first && n < 63) {
+        is_first = swift_pop_kind(s, SWIFT_FIRST) != 0;
+        ref = swift_pop_kind(s, SWIFT_REQUIREMENT);
+        if (ref == 0) {
+            return swift_fail(s);
+        }
+        list[n++] = ref;
+    }
+    list[n++] = swift_pop_type(s);
+    return is_first
+               ? swift_type(s, swift_make_list(s, SWIFT_CONSTRAINED, list, n))
+               : swift_fail(s);
+}
+
+static void pop_type_list(struct swift *s)
+{
+    bool is_first = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0;
+
+    while (!is_first && !s->has_failed) {
+        is_first = swift_pop_kind(s, SWIFT_FIRST) != 0;
+        swift_pop_type(s);
+    }
+}
+
+/* What a closure captured, of which nothing is written. */
+static swift_ref box(struct swift *s)
+{
+    swift_pop_kind(s, SWIFT_SIGNATURE);
+    pop_type_list(s);
+    pop_type_list(s);
+    return swift_type(s, swift_make_text(s, SWIFT_BUILTIN, "{ ... }", 0));
+}
+
 swift_ref swift_special(struct swift *s)
 {
     switch (swift_next(s)) {
@@ -194,6 +262,10 @@ swift_ref swift_special(struct swift *s)
     case 'o': return around(s, "unowned ", NULL);
     case 'u': return around(s, "unowned(unsafe) ", NULL);
     case 'w': return around(s, "weak ", NULL);
+    case 'P':
+        return constrained(s);
+    case 'X':
+        return box(s);
     case 'p': return around(s, "", ".Type");
     case 'c': {
         swift_ref superclass = swift_pop_type(s);
@@ -215,7 +287,13 @@ swift_ref swift_annotation(struct swift *s)
     case 'b': return swift_make(s, SWIFT_SENDABLE, 0);
     case 'c': return swift_make(s, SWIFT_ACTOR, 1, swift_pop_type(s));
     case 'K': return swift_make(s, SWIFT_THROWS, 1, swift_pop_type(s));
+    case 'A':
+        return swift_make(s, SWIFT_ISOLATED_ANY, 0);
+    case 'T':
+        return swift_make(s, SWIFT_SENDING_RESULT, 0);
     case 'i': return around(s, "isolated ", NULL);
+    case 't':
+        return around(s, "_const ", NULL);
     case 'u': return around(s, "sending ", NULL);
     default: return swift_fail(s);
     }
@@ -230,6 +308,9 @@ static swift_ref parameter(struct swift *s)
 
     if (swift_skip(s, 'z')) {
         return ref;
+    }
+    if (swift_skip(s, 's')) {
+        return swift_make_text(s, SWIFT_BUILTIN, "Self", 0);
     }
     if (swift_skip(s, 'd')) {
         depth = swift_index(s) + 1;
@@ -287,6 +368,22 @@ static swift_ref compound(struct swift *s, swift_ref base)
     return is_first ? base : swift_fail(s);
 }
 
+/* The type that an entity returns without telling which. */
+static swift_ref opaque(struct swift *s)
+{
+    uint32_t number = swift_index(s);
+    swift_ref result, ref;
+
+    swift_pop_arguments(s);
+    result = swift_pop_kind(s, SWIFT_OPAQUE_RESULT);
+    if (result == 0) {
+        return swift_fail(s);
+    }
+    ref = swift_make(s, SWIFT_OPAQUE, 1, result);
+    swift_at(s, ref)->number = number;
+    return swift_share(s, swift_type(s, ref));
+}
+
 swift_ref swift_associated(struct swift *s)
 {
     char c = swift_next(s);
@@ -306,6 +403,10 @@ swift_ref swift_associated(struct swift *s)
             s, compound(s, swift_type(s, swift_make(s, SWIFT_PARAMETER, 0))));
     case 'r':
         return swift_type(s, swift_make_text(s, SWIFT_BUILTIN, "some", 0));
+    case 'O':
+        return swift_make(s, SWIFT_OPAQUE_RESULT, 1, swift_pop_context(s));
+    case 'o':
+        return opaque(s);
     default:
         return swift_fail(s);
     }
