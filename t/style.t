@@ -281,6 +281,8 @@ my %long = (
         'one process, from its arguments to its last line',
     'src/symbolicated/api/symbolicator/candidates.c' =>
         'one list of places, whose entries each source of them completes',
+    't/unit/layout.c' =>
+        'the places of each layout, and every rule of a walk through them',
     't/unit/negcache.c' =>
         'one clock and one store, and every rule of what is known of a key',
     'src/symbolicated/search/search.c' =>

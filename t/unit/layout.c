@@ -608,6 +608,93 @@ static void test_a_miss_asks_for_everything_always(void **state)
                      6);
 }
 
+static void add_all(struct layout_walk *walk,
+                    char places[][LAYOUT_PATH_MAX + 1], size_t *n)
+{
+    struct layout_place place;
+
+    while (layout_next(walk, &place)) {
+        if (place.form == FORM_INDEX) {
+            layout_index(walk, false);
+        }
+        assert_true(*n < 64);
+        memcpy(places[(*n)++], place.path, sizeof(place.path));
+    }
+}
+
+/* Of each set of spellings: what it leaves out, and nothing else, is given by
+ * the others of it, and it tells whether that is anything. */
+static void test_two_walks_give_all_places_once(void **state)
+{
+    static char places[64][LAYOUT_PATH_MAX + 1];
+    const struct layout_memory memory = {0};
+    const struct walk_case *c = walk_cases;
+    size_t cases = sizeof(walk_cases) / sizeof(walk_cases[0]);
+    size_t i, k, n, first, found;
+    struct layout_walk walk;
+    symcache_key_t key;
+    unsigned set;
+    bool left_out;
+
+    (void)state;
+    for (; cases > 0; cases--, c++) {
+        for (set = 1; set < 2 * LAYOUT_SET_TWO_TIER; set++) {
+            n = 0;
+            key_of(&key, c->name, c->id);
+            layout_begin(&walk, &c->source, &key, c->name, &memory);
+            left_out = layout_limit(&walk, set);
+            add_all(&walk, places, &n);
+            first = n;
+            layout_begin(&walk, &c->source, &key, c->name, &memory);
+            assert_false(layout_limit(&walk, set | LAYOUT_SET_OTHERS));
+            add_all(&walk, places, &n);
+            assert_int_equal(left_out, n > first);
+
+            for (i = 0; i < n; i++) {
+                for (k = 0; k < i; k++) {
+                    assert_string_not_equal(places[i], places[k]);
+                }
+            }
+            for (i = 0; c->paths[i] != NULL; i++) {
+                for (k = 0, found = 0; k < n; k++) {
+                    found += strcmp(places[k], c->paths[i]) == 0;
+                }
+                assert_int_equal(found, 1);
+            }
+            if (c->source.layout != LAYOUT_SYMSTORE) {
+                assert_int_equal(n, i);
+            }
+        }
+    }
+}
+
+static void test_what_has_worked_is_a_set(void **state)
+{
+    struct layout_memory memory = {0};
+    char trace[LAYOUT_PATH_MAX + 1];
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+
+    (void)state;
+    assert_int_equal(layout_answered(&memory), 0);
+    ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/file.ptr", ABSENT,
+        trace);
+    ask(&memory, "Crash.pdb", "Crash.pdb/" CRASH "/Crash.pdb", ABSENT, trace);
+
+    /* the last one, the other one, and nothing else */
+    key_of(&key, "Late.pdb", CRASH);
+    layout_begin(&walk, &symstore, &key, "Late.pdb", &memory);
+    assert_true(layout_limit(&walk, layout_answered(&memory)));
+    assert_true(layout_next(&walk, &place));
+    assert_string_equal(place.path, "Late.pdb/" CRASH "/Late.pdb");
+    assert_true(layout_next(&walk, &place) && layout_next(&walk, &place));
+    assert_true(layout_next(&walk, &place));
+    assert_string_equal(place.path, "late.pdb/" CRASH_LOWER "/late.pdb");
+    assert_true(layout_next(&walk, &place) && layout_next(&walk, &place));
+    assert_false(layout_next(&walk, &place));
+}
+
 static void test_places_without_regard_to_case(void **state)
 {
     static const char *const expected[] = {
@@ -691,6 +778,8 @@ int main(void)
         cmocka_unit_test(test_a_hit_costs_nothing_more),
         cmocka_unit_test(test_what_worked_last_comes_first),
         cmocka_unit_test(test_a_miss_asks_for_everything_always),
+        cmocka_unit_test(test_two_walks_give_all_places_once),
+        cmocka_unit_test(test_what_has_worked_is_a_set),
         cmocka_unit_test(test_places_without_regard_to_case),
         cmocka_unit_test(test_forms_of_places),
         cmocka_unit_test(test_longest_path_fits),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include "proto/path.h"
 #include "symcached/job/order.h"
+#include "symcached/source/layout.h"
 
 static char *command[] = {"x", "{pdb}", NULL};
 static struct transcoder_config made[] = {
@@ -168,6 +169,31 @@ static int make_root(void **state)
                : -1;
 }
 
+/* Spellings that were left out: at the end, once, unless a source failed. */
+static void asks_for_what_is_left_at_the_end(void **state)
+{
+    struct order order;
+
+    order_begin(&order, &store, &key, &made[0]);
+    assert_int_equal(order_variants(&order, &sources[0], 5), 5);
+    assert_int_equal(order_variants(&order, &sources[3], 0), 0);
+    assert_string_equal(order_next(&order)->name, "pdb1");
+    order_left_out(&order, &sources[0]);
+    order_absent(&order, &sources[0]);
+    assert_string_equal(rest(&order), "box3 pdb2 pdb1");
+    assert_true(order.is_last);
+    assert_int_equal(order_variants(&order, &sources[0], 7),
+                     5 | LAYOUT_SET_OTHERS);
+    assert_string_equal(rest(&order), "");
+
+    order_rewind(&order);
+    assert_false(order.is_last);
+    assert_string_equal(order_next(&order)->name, "pdb1");
+    order_left_out(&order, &sources[0]);
+    order.is_unsure = true;
+    assert_string_equal(rest(&order), "box3 pdb2");
+}
+
 static int remove_root(void **state)
 {
     char path[1024], relative[SYMCACHE_PATH_MAX + 1];
@@ -188,6 +214,7 @@ int main(void)
         cmocka_unit_test(leaves_pdbs_out),
         cmocka_unit_test(leaves_out_what_no_transcoder_takes),
         cmocka_unit_test(betters_what_is_held),
+        cmocka_unit_test(asks_for_what_is_left_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

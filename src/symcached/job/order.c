@@ -3,7 +3,10 @@
  */
 #include "order.h"
 
+#include <string.h>
+
 #include "inputs.h"
+#include "symcached/source/layout.h"
 #include "source_member.h"
 #include "symcached/store/store.h"
 
@@ -58,6 +61,10 @@ void order_rewind(struct order *order)
     }
     order->not_newer = false;
     order->absent = 0;
+    order->left_out = 0;
+    memset(order->variants, 0, sizeof(order->variants));
+    order->is_last = false;
+    order->is_unsure = false;
     order->pass = 0;
     order->next = 0;
 }
@@ -197,18 +204,44 @@ bool order_has_way(const struct store_config *store,
     return false;
 }
 
+static size_t source_at(const struct order *order,
+                        const struct source_config *source)
+{
+    size_t i = 0;
+
+    while (i < order->store->nsources && order->store->sources[i] != source) {
+        i++;
+    }
+    return i;
+}
+
 /* The bit of a source in order->absent, or 0: there are 64. */
 static uint64_t source_bit(const struct order *order,
                            const struct source_config *source)
 {
-    size_t i;
+    size_t i = source_at(order, source);
 
-    for (i = 0; i < order->store->nsources && i < 64; i++) {
-        if (order->store->sources[i] == source) {
-            return (uint64_t)1 << i;
-        }
+    return i < order->store->nsources && i < 64 ? (uint64_t)1 << i : 0;
+}
+
+unsigned order_variants(struct order *order,
+                         const struct source_config *source, unsigned had)
+{
+    size_t i = source_at(order, source);
+
+    if (i >= ORDER_VARIANTS) {
+        return 0;
     }
-    return 0;
+    if (order->is_last) {
+        return order->variants[i] | LAYOUT_SET_OTHERS;
+    }
+    order->variants[i] = (uint8_t)had;
+    return had;
+}
+
+void order_left_out(struct order *order, const struct source_config *source)
+{
+    order->left_out |= source_bit(order, source);
 }
 
 void order_absent(struct order *order, const struct source_config *source)
@@ -223,7 +256,8 @@ static bool takes(struct order *order, const struct source_config *source)
     const symcache_version_t *offer = offered(order, source);
     int cmp;
 
-    if (order->absent & source_bit(order, source)) {
+    if (order->is_last ? !(order->left_out & source_bit(order, source))
+                       : (order->absent & source_bit(order, source)) != 0) {
         return false;
     }
     if (offer == NULL || !serves(offer, order->target) ||
@@ -255,10 +289,18 @@ const struct source_config *order_next(struct order *order)
         while (order->next < order->end) {
             source = order->store->sources[order->next++];
             if (takes(order, source)) {
+                if (order->is_last) {
+                    order->left_out &= ~source_bit(order, source);
+                }
                 return source;
             }
         }
         order->next = 0;
     }
-    return NULL;
+    if (order->left_out == 0 || order->is_last || order->is_unsure) {
+        return NULL;
+    }
+    order->is_last = true;
+    order->pass = 0;
+    return order_next(order);
 }

@@ -70,7 +70,7 @@ static const struct source_config *next_source(const struct job *job)
     const struct source_config *source = order_next(&order);
 
     return source == NULL || config_source_is_ready_made(source, &job->key) ||
-                   job->section != NULL ||
+                   job->section != NULL || order.is_last ||
                    source_busy(job->scheduler->sources, job->config, source) ||
                    !scheduler_has_slot(job->scheduler)
                ? NULL
@@ -93,7 +93,7 @@ static void begin(struct job *job, const struct source_config *source)
     prefetch->lookup =
         source_lookup(job->scheduler->sources, job->config, source, &job->key,
                       job->name, job_hints(job), job->order.formats,
-                      job_ids(job, 0), 0, file, NULL, &end_only, job);
+                      job_ask_ids(job, source), 0, file, NULL, &end_only, job);
     if (prefetch->lookup == NULL) {
         async_unlink_add(prefetch->work);
         free(prefetch->work);

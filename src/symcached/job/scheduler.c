@@ -106,7 +106,8 @@ static void look_at_hosts(struct scheduler *scheduler)
 }
 
 /* One in so many download slots goes to a job whose key was absent the last
- * time, if such a job waits.  All other jobs go first. */
+ * time, or has not been found where files are, if such a job waits.  All other
+ * jobs go first. */
 #define AGAIN_EACH 8
 
 /* Has jobs of a queue ask their sources, as long as there are slots, but no
@@ -165,8 +166,8 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
 static struct job_queue *source_queue(struct scheduler *scheduler,
                                       const struct job *job)
 {
-    return job->was_absent ? &scheduler->wait_source_again
-                           : &scheduler->wait_source;
+    return job->waits_behind ? &scheduler->wait_source_again
+                             : &scheduler->wait_source;
 }
 
 /* Takes the job from its queue, or its slot from it. */
@@ -216,6 +217,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
     leave(scheduler, job, from);
     switch (to) {
     case JOB_WAITS_SOURCE:
+        job->waits_behind = job->was_absent || job->is_unlikely;
         if (from == JOB_WAITS_HOST) {
             TAILQ_INSERT_HEAD(source_queue(scheduler, job), job, queue);
         } else {

@@ -43,7 +43,8 @@ struct scheduler {
     LIST_HEAD(, job) all;
     TAILQ_HEAD(job_queue, job) wait_source; /* JOB_WAITS_SOURCE */
     struct job_queue wait_source_again; /* the same, of keys that were absent
-                                           until a moment ago */
+                                           until a moment ago, or are not where
+                                           their sources have files */
     unsigned asked; /* jobs that got a slot since one of these */
     struct job_queue wait_host;             /* JOB_WAITS_HOST */
     bool host_freed;                        /* look at wait_host again */

@@ -30,7 +30,8 @@ struct job *sibling_find(const struct scheduler *scheduler,
 static bool has_own(const struct store_config *store, const symcache_key_t *key,
                     const char *hints)
 {
-    struct source_ids ids = {0, true, source_first_ids(key)};
+    struct source_ids ids = {.programs = true,
+                             .among = source_first_ids(key)};
     size_t i;
 
     if (ids.among == 0) {

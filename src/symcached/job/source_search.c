@@ -376,6 +376,7 @@ static bool is_done(struct job *job, enum source_outcome outcome)
     } else if (outcome == SOURCE_MALFORMED) {
         job->findings |= FINDING_UNREADABLE;
     } else if (outcome != SOURCE_NOT_FOUND) {
+        job->order.is_unsure |= outcome != SOURCE_UNUSABLE;
         /* even an unusable answer does not prove that the file is absent */
         job->findings |= FINDING_UNSURE;
     } else if (job->symcache.not_newer) {
@@ -384,6 +385,13 @@ static bool is_done(struct job *job, enum source_outcome outcome)
         order_absent(&job->order, job->source);
     }
     return true;
+}
+
+static void on_left_out(void *arg)
+{
+    struct job *job = arg;
+
+    order_left_out(&job->order, job->source);
 }
 
 static void on_source_done(void *arg, enum source_outcome outcome)
@@ -426,7 +434,21 @@ void job_pass_over(struct job *job)
 }
 
 static const struct source_callbacks source_callbacks = {
-    on_attempt, on_source_done, job_take_unverified};
+    on_attempt, on_left_out, on_source_done, job_take_unverified};
+
+struct source_ids job_ask_ids(struct job *job,
+                              const struct source_config *source)
+{
+    struct source_ids ids = job_ids(job, job->source == source ? job->id_at
+                                                               : 0);
+
+    if (job->section == NULL && ids.first == 0) {
+        ids.variants = order_variants(
+            &job->order, source,
+            source_variants(job->scheduler->sources, source));
+    }
+    return ids;
+}
 
 /* May a file that debuggers ask for be used where it lies?  A source file or a
  * section has nothing in it that tells what it is. */
@@ -482,7 +504,7 @@ static struct lookup *begin_lookup(struct job *job)
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source, &key,
                          section_wants_file(job) ? key.name : job->name,
-                         job_hints(job), formats, job_ids(job, job->id_at),
+                         job_hints(job), formats, job_ask_ids(job, source),
                          job->original.unchanged, file, symcache,
                          &source_callbacks, job);
 }
@@ -499,6 +521,21 @@ bool job_may_ask(struct job *job)
            !source_busy(job->scheduler->sources, job->config, job->source);
 }
 
+/* What no source has ever had is asked for after jobs with a better chance:
+ * returns true if the job gives its slot back, and waits for another. */
+static bool yields(struct job *job)
+{
+    bool was_unlikely = job->is_unlikely;
+
+    job->is_unlikely = job->order.is_last && job->source != NULL;
+    if (!job->is_unlikely || was_unlikely || job->state != JOB_IN_SOURCE) {
+        return false;
+    }
+    job_leave_sources(job);
+    job_set_state(job, JOB_WAITS_SOURCE);
+    return true;
+}
+
 void job_ask_source(struct job *job)
 {
     if (job_is_unverified(job)) {
@@ -509,6 +546,10 @@ void job_ask_source(struct job *job)
         /* others may use the slot meanwhile */
         job_leave_sources(job);
         job_set_state(job, JOB_WAITS_SOURCE);
+        return;
+    }
+
+    if (yields(job)) {
         return;
     }
 

@@ -195,6 +195,8 @@ struct job {
     enum job_reach reach;
     unsigned findings; /* so far */
     bool was_absent;   /* all sources said so the last time */
+    bool is_unlikely;  /* what is left to ask no source has ever had */
+    bool waits_behind; /* in the queue of those, while it waits for a slot */
     bool is_beyond;    /* it has asked for files of its sibling */
     unsigned nwaiters; /* with a client */
     char *text; /* says what went wrong, see job_say(); or NULL */
@@ -260,10 +262,11 @@ static inline struct source_ids job_ids(const struct job *job, unsigned first)
 {
     unsigned own = source_first_ids(&job->key);
 
-    return (struct source_ids){first, job->purpose != JOB_FOR_DEBUG_FILE,
-                               job->reach == JOB_ASKS_ALL    ? ~0u
-                               : job->reach == JOB_ASKS_REST ? ~own
-                                                             : own};
+    return (struct source_ids){.first = first,
+                               .programs = job->purpose != JOB_FOR_DEBUG_FILE,
+                               .among = job->reach == JOB_ASKS_ALL    ? ~0u
+                                        : job->reach == JOB_ASKS_REST ? ~own
+                                                                      : own};
 }
 
 /* state.c --------------------------------------------------------------- */
@@ -349,6 +352,10 @@ void job_pass_over(struct job *job);
 
 /* Is a file being received, or is there one already? */
 bool job_is_decided(const struct job *job);
+
+/* By which ids, and in which spellings, a source is asked next. */
+struct source_ids job_ask_ids(struct job *job,
+                              const struct source_config *source);
 
 /* Stops asking sources, for now or for good, and counts the time it took. */
 void job_leave_sources(struct job *job);

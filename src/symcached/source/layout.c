@@ -465,6 +465,40 @@ static void order(struct layout_walk *walk, const struct layout_memory *memory)
     }
 }
 
+/* Puts the variants of a set before the others.  Returns how many they are. */
+static unsigned put_first(struct layout_walk *walk, unsigned set)
+{
+    unsigned before[LAYOUT_VARIANTS], i, n = 0, first;
+
+    memcpy(before, walk->variants, sizeof(before));
+    for (i = 0; i < LAYOUT_VARIANTS; i++) {
+        if (set & 1u << before[i]) {
+            walk->variants[n++] = before[i];
+        }
+    }
+    first = n;
+    for (i = 0; i < LAYOUT_VARIANTS; i++) {
+        if (!(set & 1u << before[i])) {
+            walk->variants[n++] = before[i];
+        }
+    }
+    return first;
+}
+
+/* The variant that worked last, then others that have worked, then the rest. */
+static void sort_variants(struct layout_walk *walk,
+                          const struct layout_memory *memory)
+{
+    unsigned i;
+
+    for (i = 0; i < LAYOUT_VARIANTS; i++) {
+        walk->variants[i] = i;
+    }
+    walk->nvariants = LAYOUT_VARIANTS;
+    put_first(walk, memory->answered);
+    put_first(walk, 1u << memory->variant);
+}
+
 void layout_begin(struct layout_walk *walk, const struct source_config *source,
                   const symcache_key_t *key, const char *name,
                   const struct layout_memory *memory)
@@ -473,7 +507,7 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->source = source;
     walk->key = key;
     walk->name = name;
-    walk->first_variant = memory->variant;
+    sort_variants(walk, memory);
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
     if (config_source_has_key(source, key)) {
@@ -482,10 +516,12 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->tier_sure = source->layout != LAYOUT_SYMSTORE || walk->nforms == 0;
 }
 
-/* The nth of 0, 1, 2, ... when the number `first` is moved to the front. */
-static unsigned nth(unsigned n, unsigned first)
+unsigned layout_answered(const struct layout_memory *memory)
 {
-    return n == 0 ? first : n <= first ? n - 1 : n;
+    if (!memory->had_any) {
+        return 0;
+    }
+    return memory->answered | (memory->two_tier ? LAYOUT_SET_TWO_TIER : 0);
 }
 
 /* Has this form been given in a spelling that comes to the same path? */
@@ -496,7 +532,7 @@ static bool given(const struct layout_walk *walk, unsigned rank,
     unsigned i;
 
     for (i = 0; i < rank; i++) {
-        layout_print(walk, nth(i, walk->first_variant), walk->form, earlier);
+        layout_print(walk, walk->variants[i], walk->form, earlier);
         if (strcmp(earlier, path) == 0) {
             return true;
         }
@@ -508,9 +544,9 @@ static bool next_file(struct layout_walk *walk, struct layout_place *place)
 {
     unsigned rank;
 
-    while (walk->step < LAYOUT_VARIANTS * walk->nforms) {
+    while (walk->step < walk->nvariants * walk->nforms) {
         rank = walk->step / walk->nforms;
-        walk->variant = nth(rank, walk->first_variant);
+        walk->variant = walk->variants[rank];
         walk->form = walk->forms[walk->step % walk->nforms];
         walk->step++;
 
@@ -545,6 +581,30 @@ bool layout_next(struct layout_walk *walk, struct layout_place *place)
     return next_file(walk, place);
 }
 
+bool layout_limit(struct layout_walk *walk, unsigned set)
+{
+    struct layout_place place;
+    struct layout_walk others;
+    unsigned n;
+
+    if (set == 0) {
+        return false;
+    }
+    n = put_first(walk, set);
+    if (walk->source->layout == LAYOUT_SYMSTORE) {
+        walk->two_tier = (set & LAYOUT_SET_TWO_TIER) != 0;
+    }
+    others = *walk;
+    others.step = n * walk->nforms;
+    if (set & LAYOUT_SET_OTHERS) {
+        *walk = others;
+        return false;
+    }
+    walk->nvariants = n;
+    walk->tier_sure = true;
+    return layout_next(&others, &place);
+}
+
 void layout_want_index(struct layout_walk *walk)
 {
     walk->wants_index = true;
@@ -560,6 +620,7 @@ void layout_index(struct layout_walk *walk, bool present)
 void layout_hit(const struct layout_walk *walk, struct layout_memory *memory)
 {
     memory->variant = walk->variant;
+    memory->answered |= 1u << walk->variant;
     memory->form = walk->form;
     memory->two_tier = walk->two_tier;
     memory->had_any = true;

@@ -48,10 +48,19 @@ struct layout_place {
  */
 struct layout_memory {
     unsigned variant;
+    unsigned answered; /* a set of variants that have ever led to one */
     unsigned form;
     bool two_tier;
     bool had_any;
 };
+
+/*
+ * Which spellings a walk gives: 0 for all, or a set of variants, and
+ * LAYOUT_SET_TWO_TIER if in two tiers.  With LAYOUT_SET_OTHERS it gives what
+ * the walk of the same set without it does not.
+ */
+#define LAYOUT_SET_TWO_TIER (1u << LAYOUT_VARIANTS)
+#define LAYOUT_SET_OTHERS   (2u << LAYOUT_VARIANTS)
 
 struct layout_walk {
     const struct source_config *source;
@@ -59,7 +68,8 @@ struct layout_walk {
     const char *name;
     enum layout_form forms[LAYOUT_FORMS]; /* in order */
     unsigned nforms;
-    unsigned first_variant;
+    unsigned variants[LAYOUT_VARIANTS]; /* in order */
+    unsigned nvariants; /* so many of them are given, the first ones */
     unsigned step;
     unsigned variant; /* of the place given last */
     enum layout_form form;
@@ -77,6 +87,14 @@ struct layout_walk {
 void layout_begin(struct layout_walk *walk, const struct source_config *source,
                   const symcache_key_t *key, const char *name,
                   const struct layout_memory *memory);
+
+/* The set of spellings that have led to a file, in the number of tiers that the
+ * last one had; 0 if none has. */
+unsigned layout_answered(const struct layout_memory *memory);
+
+/* Limits a walk that has just begun to a set of spellings.  Returns true if
+ * that leaves out places, which the same set with LAYOUT_SET_OTHERS has. */
+bool layout_limit(struct layout_walk *walk, unsigned set);
 
 /* Gives the next place to ask; false: there is none left. */
 bool layout_next(struct layout_walk *walk, struct layout_place *place);

@@ -406,6 +406,8 @@ bool lookup_take_ids(struct lookup *lookup, const symcache_key_t *debug_id,
 void lookup_end(struct lookup *lookup)
 {
     void (*done)(void *, enum source_outcome) = lookup->callbacks.done;
+    void (*left_out)(void *) =
+        lookup->leaves_out ? lookup->callbacks.left_out : NULL;
     enum source_outcome outcome = lookup->outcome;
     void *arg = lookup->arg;
 
@@ -432,6 +434,9 @@ void lookup_end(struct lookup *lookup)
 
     /* first, so that nothing of ours is in use when done is called */
     lookup_free(lookup);
+    if (left_out != NULL && outcome != SOURCE_FOUND) {
+        left_out(arg);
+    }
     done(arg, outcome);
 }
 
@@ -547,6 +552,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->formats = formats;
     lookup->id_at = lookup->first_id = ids.first;
     lookup->ids = wanted_ids(source, hints, ids);
+    lookup->variants = ids.variants;
     lookup->is_named = original_id_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);

@@ -55,11 +55,15 @@ struct source_ids {
     unsigned first; /* 0, or one more than that of an original that is bad */
     bool programs;  /* or only debug files */
     unsigned among; /* a set, see source_first_ids() */
+    unsigned variants; /* a set, see layout.h */
 };
 
 struct source_callbacks {
     /* once for every place, before done */
     void (*attempt)(void *arg, const struct source_attempt *attempt);
+    /* or NULL: places were left out, in spellings that were not wanted and may
+     * be asked for; before done, if that says that there is no file */
+    void (*left_out)(void *arg);
     /* exactly once, never from inside source_lookup() */
     void (*done)(void *arg, enum source_outcome outcome);
     /*
@@ -101,6 +105,11 @@ source_lookup(struct sources *sources, const struct config *config,
               struct source_ids ids, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
+
+/* The spellings in which a source has answered, a set of layout.h; 0: in none,
+ * or it has no others. */
+unsigned source_variants(struct sources *sources,
+                          const struct source_config *source);
 
 /* The slot of what is found by an id, if it is of this format. */
 symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,

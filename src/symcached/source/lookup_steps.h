@@ -95,6 +95,8 @@ struct lookup {
     bool has_index_id; /* the code id is one of the index of uploads */
     bool by_index;    /* it is looked for by what the index has */
     unsigned ids;     /* that are wanted, a set */
+    unsigned variants; /* likewise, of layout.h; or 0: all */
+    bool leaves_out;    /* places in other spellings */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */

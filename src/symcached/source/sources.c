@@ -141,6 +141,14 @@ struct source_memory *sources_memory(struct sources *sources,
     return memory;
 }
 
+unsigned source_variants(struct sources *sources,
+                          const struct source_config *source)
+{
+    struct source_memory *memory = sources_memory(sources, source);
+
+    return memory != NULL ? layout_answered(&memory->layout) : 0;
+}
+
 bool source_busy(const struct sources *sources, const struct config *config,
                  const struct source_config *source)
 {

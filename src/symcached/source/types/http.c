@@ -373,6 +373,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
     lookup->found = http_found;
     layout_begin(&http->walk, lookup->source, &lookup->at, lookup->name,
                  &http->memory->layout);
+    lookup->leaves_out |= layout_limit(&http->walk, lookup->variants);
     http_next(lookup);
 }
 
