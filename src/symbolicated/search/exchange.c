@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include "reachability.h"
 
 #define HEAD_MAX 16384
@@ -79,13 +80,27 @@ static void fail_connect(struct exchange *exchange, int error)
     end(exchange, EXCHANGE_NOBODY);
 }
 
-/* Takes the head of the answer out.  Returns 1, 0 if it has not come wholly
- * yet, or -1 if this is no good answer. */
+/* Is all of a body there, with this head before it?  Without a length, which
+ * symcached writes so, it ends with the connection. */
+static bool is_whole(struct evbuffer *in, size_t head)
+{
+    static const char name[] = "\r\nContent-Length: ";
+    const char *text = (const char *)evbuffer_pullup(in, (ssize_t)head);
+    const char *found =
+        text != NULL ? memmem(text, head, name, strlen(name)) : NULL;
+
+    return found != NULL &&
+           evbuffer_get_length(in) - head >=
+               strtoull(found + strlen(name), NULL, 10);
+}
+
+/* Takes the head of the answer out.  Returns 1, 2 if the whole answer is there,
+ * 0 if the head has not come wholly yet, or -1 if this is no good answer. */
 static int read_head(struct evbuffer *in)
 {
     struct evbuffer_ptr end_of_head = evbuffer_search(in, "\r\n\r\n", 4, NULL);
     char line[16] = "";
-    int status = 0;
+    int status = 0, rc;
 
     if (end_of_head.pos == -1) {
         return evbuffer_get_length(in) < HEAD_MAX ? 0 : -1;
@@ -94,8 +109,9 @@ static int read_head(struct evbuffer *in)
     if (sscanf(line, "HTTP/1.%*1[01] %3d", &status) != 1 || status != 200) {
         return -1;
     }
+    rc = is_whole(in, (size_t)end_of_head.pos + 4) ? 2 : 1;
     evbuffer_drain(in, (size_t)end_of_head.pos + 4);
-    return 1;
+    return rc;
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
@@ -104,11 +120,11 @@ static void on_read(struct bufferevent *bev, void *arg)
     struct exchange *exchange = arg;
     int rc = exchange->has_head ? 1 : read_head(in);
 
-    exchange->has_head = rc == 1;
+    exchange->has_head = rc > 0;
     if (rc == 1) {
         exchange->fn(exchange->arg, EXCHANGE_BODY, in);
-    } else if (rc == -1) {
-        end(exchange, EXCHANGE_FAILED);
+    } else if (rc != 0) {
+        end(exchange, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
     }
 }
 
@@ -143,11 +159,11 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static int send_request(struct exchange *exchange,
-                        const struct exchange_address *address,
-                        const char *line, struct evbuffer *body)
+/* Returns less than 0 without memory. */
+static int print_request(struct evbuffer *out,
+                         const struct exchange_address *address,
+                         const char *line, struct evbuffer *body)
 {
-    struct evbuffer *out = bufferevent_get_output(exchange->bev);
     int rc;
 
     rc = evbuffer_add_printf(out,
@@ -164,6 +180,67 @@ static int send_request(struct exchange *exchange,
     return rc >= 0 && body != NULL ? evbuffer_add_buffer(out, body) : rc;
 }
 
+/*
+ * A Unix socket is connected at once, or not at all, so the request is sent
+ * at once.  Returns the socket, or -1 with exchange->error if that is not 0.
+ */
+static int connect_now(struct exchange *exchange,
+                       const struct exchange_address *address,
+                       struct evbuffer *out)
+{
+    int fd = address->address.ss_family == AF_UNIX
+                 ? socket(AF_UNIX,
+                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
+                 : -1;
+
+    if (fd == -1) {
+        return -1;
+    }
+    if (connect(fd, (const struct sockaddr *)&address->address,
+                address->size) != 0) {
+        exchange->error = errno;
+        close(fd);
+        return -1;
+    }
+    exchange->is_connected = true;
+    note_reach(exchange, 0);
+    (void)evbuffer_write(out, fd); /* the rest waits until it is writable */
+    return fd;
+}
+
+/* Returns 0, or -1 without memory or descriptors. */
+static int begin(struct exchange *exchange, struct event_base *base,
+                 const struct exchange_address *address, struct evbuffer *out)
+{
+    int fd = connect_now(exchange, address, out);
+
+    exchange->bev = bufferevent_socket_new(
+        base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    if (exchange->bev == NULL) {
+        if (fd != -1) {
+            close(fd);
+        }
+        return -1;
+    }
+    bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);
+    if ((evbuffer_get_length(out) > 0 &&
+         bufferevent_write_buffer(exchange->bev, out) != 0) ||
+        bufferevent_enable(exchange->bev, EV_READ) != 0) { /* and writes */
+        return -1;
+    }
+    if (fd == -1 && exchange->error == 0 &&
+        bufferevent_socket_connect(exchange->bev,
+                                   (const struct sockaddr *)&address->address,
+                                   (int)address->size) != 0) {
+        exchange->error = errno;
+    }
+    if (exchange->error != 0) {
+        bufferevent_trigger_event(exchange->bev, BEV_EVENT_ERROR,
+                                  BEV_OPT_DEFER_CALLBACKS);
+    }
+    return 0;
+}
+
 struct exchange *exchange_start(struct event_base *base,
                                 const struct exchange_address *address,
                                 const char *line, struct evbuffer *body,
@@ -171,31 +248,26 @@ struct exchange *exchange_start(struct event_base *base,
 {
     struct timeval limit = {.tv_sec = (time_t)seconds};
     struct exchange *exchange = calloc(1, sizeof(*exchange));
+    struct evbuffer *out = evbuffer_new();
+    bool has_begun = false;
 
-    if (exchange == NULL) {
-        return NULL;
+    if (exchange != NULL) {
+        exchange->family =
+            address->is_tenant ? AF_UNSPEC : address->address.ss_family;
+        exchange->fn = fn;
+        exchange->arg = arg;
+        evtimer_assign(&exchange->limit, base, on_limit, exchange);
+        has_begun = out != NULL &&
+                    print_request(out, address, line, body) >= 0 &&
+                    evtimer_add(&exchange->limit, &limit) == 0 &&
+                    begin(exchange, base, address, out) == 0;
     }
-    exchange->family =
-        address->is_tenant ? AF_UNSPEC : address->address.ss_family;
-    exchange->fn = fn;
-    exchange->arg = arg;
-    evtimer_assign(&exchange->limit, base, on_limit, exchange);
-    exchange->bev = bufferevent_socket_new(
-        base, -1, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (exchange->bev == NULL ||
-        send_request(exchange, address, line, body) < 0 ||
-        evtimer_add(&exchange->limit, &limit) != 0) {
+    if (!has_begun) {
         exchange_free(exchange);
-        return NULL;
+        exchange = NULL;
     }
-    bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);
-    bufferevent_enable(exchange->bev, EV_READ | EV_WRITE);
-    if (bufferevent_socket_connect(exchange->bev,
-                                   (const struct sockaddr *)&address->address,
-                                   (int)address->size) != 0) {
-        exchange->error = errno;
-        bufferevent_trigger_event(exchange->bev, BEV_EVENT_ERROR,
-                                  BEV_OPT_DEFER_CALLBACKS);
+    if (out != NULL) {
+        evbuffer_free(out);
     }
     return exchange;
 }
