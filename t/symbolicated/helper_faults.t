@@ -43,6 +43,7 @@ $t->start_symbolicated($config);
 is_deeply found($crash), { $crash => 0 }, 'nobody listens';
 
 my $head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+sub length_of { $head =~ s/(?=\r\n\r\n)/\r\nContent-Length: $_[0]/r }
 my %say = (
     nothing => sub { $_[0]->close },
     'nothing, and resets' => sub { $_[0]->reset },
@@ -61,6 +62,13 @@ my %say = (
     'a status that is none' => sub { $_[0]->send($head . "0 999 1000 x\n") },
     'that it is there' => sub { $_[0]->send($head . "0 200 0\n") },
     'that it is on its way' => sub { $_[0]->send($head . "0 202 1\n") },
+    'a length of nothing' => sub { $_[0]->send(length_of(0)) },
+    'a length that is too small' => sub { $_[0]->send(length_of(3)
+        . "0 200 0\n") },
+    'a length that is too large' => sub { $_[0]->send(length_of(1e9)
+        . "0 200 0\n") },
+    'a length that is none' => sub { $_[0]->send(length_of('-x')
+        . "0 200 0\n") },
     'bytes, slowly' => sub { $_[0]->send_bytewise($head . 'x' x 10_000, 0.01) },
 );
 my $script = sub {
