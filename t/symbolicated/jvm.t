@@ -96,6 +96,18 @@ sub expected {
 
 is_deeply answer($_), expected($_), $_->{name} for @cases;
 
+# Frames that the compiler made go where a line is known, and count for nothing.
+my $made = put('proguard', "a.B -> c:\n    void f():1:600 -> d\n"
+    . "    # {\"id\":\"com.android.tools.r8.synthesized\"}\n    void g():7:7 -> d\n");
+my $of = sub {
+    return answer({ name => 'made by the compiler', modules => [$made],
+        request => { stacktraces => [{ frames => [
+            { function => 'd', module => 'c', index => 0, @_ }] }] } })
+        ->{stacktraces}[0]{frames};
+};
+is_deeply [map { "$_->{function}:$_->{lineno}" } @{ $of->(lineno => 5) }], ['g:7'],
+    'more frames that are dropped than one may become';
+
 # --- errors
 
 my ($case) = @cases;

@@ -22,6 +22,7 @@ struct remap {
     uint32_t line;
     uint64_t skip; /* frames that rules still remove */
     bool is_retrace;
+    bool has_dropped; /* frames that the compiler made */
     struct jvm_mapped_frames *out;
 };
 
@@ -129,6 +130,10 @@ static bool add(struct remap *r, const struct jvm_mapped *mapped)
 
     if (r->skip > 0) {
         r->skip--;
+        return true;
+    }
+    if (mapped->is_synthesized && r->frame->without_synthesized) {
+        r->has_dropped = true;
         return true;
     }
     if (out->count == JVM_FRAMES_MAX) {
@@ -582,7 +587,7 @@ enum jvm_outcome jvm_remap_frame(struct jvm_mapping *mapping,
     if (mapping->is_retrace) {
         sort_alternatives(frames);
     }
-    if (frames->count > 0) {
+    if (frames->count > 0 || r.has_dropped) {
         return JVM_MAPPED;
     }
     return fits ? JVM_CLEARED : JVM_UNKNOWN;

@@ -25,6 +25,7 @@ struct jvm_frame {
     struct symc_string method;
     struct symc_string parameters; /* types in Java's form, with commas */
     uint32_t line;                 /* 0: it is not known */
+    bool without_synthesized;      /* what the compiler made is not wanted */
 };
 
 /* A frame of the original program.  Its file is two texts. */

@@ -134,10 +134,8 @@ static int add(struct jvm_traces *t, const struct jvm_output *output)
     return 0;
 }
 
-/* Adds the frames that one came to.  What the compiler made only counts where
- * the line is not known. */
-static int add_mapped(struct jvm_traces *t, const struct jvm_input *input,
-                      struct jvm_output *output)
+/* Adds the frames that one came to. */
+static int add_mapped(struct jvm_traces *t, struct jvm_output *output)
 {
     size_t i;
 
@@ -145,8 +143,7 @@ static int add_mapped(struct jvm_traces *t, const struct jvm_input *input,
     output->is_mapped = true;
     for (i = 0; i < t->mapped->count; i++) {
         output->frame = t->mapped->list[i];
-        if ((!input->has_line || !output->frame.is_synthesized) &&
-            add(t, output) != 0) {
+        if (add(t, output) != 0) {
             return -1;
         }
     }
@@ -159,7 +156,10 @@ static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
     struct jvm_output output = {.input = index};
     struct jvm_frame frame = {.class = input->module,
                               .method = input->function,
-                              .line = input->has_line ? input->line : 0};
+                              .line = input->has_line ? input->line : 0,
+                              /* what the compiler made only counts where the
+                               * line is not known */
+                              .without_synthesized = input->has_line};
     enum jvm_outcome outcome;
     char *p;
 
@@ -190,7 +190,7 @@ static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
     case JVM_CLEARED:
         return 0;
     case JVM_MAPPED:
-        return add_mapped(t, input, &output);
+        return add_mapped(t, &output);
     default:
         return add(t, &output);
     }
