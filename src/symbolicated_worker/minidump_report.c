@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CODE_FILE_MAX 4096 /* bytes */
+
 static void write_text(struct json_writer *w, const char *name,
                        const char *text)
 {
@@ -37,6 +39,22 @@ static bool has_id_of_first(const struct minidump *dump, size_t i)
     return strcmp(dump->modules[i].debug_id, dump->modules[0].debug_id) == 0;
 }
 
+/* symbolicated refuses a request with a longer name; one that a dump has is
+ * cut, where a character begins. */
+static void write_code_file(struct json_writer *w, const char *file)
+{
+    size_t size = strlen(file);
+
+    if (size > CODE_FILE_MAX) {
+        size = CODE_FILE_MAX;
+        while (size > 0 && ((unsigned char)file[size] & 0xc0) == 0x80) {
+            size--;
+        }
+    }
+    json_write_key(w, "code_file");
+    json_write_string(w, file, size);
+}
+
 static void write_module(struct report *report, size_t i)
 {
     const struct minidump_module *module = &report->dump.modules[i];
@@ -46,7 +64,7 @@ static void write_module(struct report *report, size_t i)
     write_text(w, "type", type_of(&report->dump));
     write_text(w, "code_id", module->code_id);
     if (module->code_file[0] != '\0') {
-        write_text(w, "code_file", module->code_file);
+        write_code_file(w, module->code_file);
     }
     if (module->has_debug_id) {
         write_text(w, "debug_id", module->debug_id);

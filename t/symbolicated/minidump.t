@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use Encode ();
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Basename qw(basename);
@@ -94,6 +95,28 @@ for my $case (grep { -e "$cases/$_/answer.json" } @cases) {
         $differs{$case}->($answer) if $differs{$case};
     }
     is_deeply $got, $wanted, $case;
+}
+
+# --- a module with a long path, which a request may not have: it is cut
+
+sub with_name {
+    my ($name) = @_;
+    my $dump = slurp("$cases/amd64-cfi-operators/dump.dmp");
+    my ($n, $at) = unpack 'x8 V V', $dump;
+    my ($list) = map { $_->[2] } grep { $_->[0] == 4 }
+        map { [unpack 'V V V', substr $dump, $at + 12 * $_, 12] } 0 .. $n - 1;
+    substr $dump, $list + 4 + 20, 4, pack 'V', length $dump;
+    my $text = Encode::encode('UTF-16LE', $name);
+    return $dump . pack('V', length $text) . $text . "\0\0";
+}
+
+for (['C:\\' . 'a' x 4093, 'C:\\' . 'a' x 4093, '4,096 bytes'],
+     ['C:\\' . 'a' x 9000 . '\\b.exe', 'C:\\' . 'a' x 4093, '9,009 bytes'],
+     ['C:\\' . "\x{20ac}" x 4000, 'C:\\' . "\x{20ac}" x 1364, 'not within a character']) {
+    my ($name, $want, $what) = @$_;
+    my $r = send_form('', ['sources', '[]'], ['upload_file_minidump', with_name($name)]);
+    is "$r->{status} $r->{answer}{status}", '200 completed', "a module's path: $what";
+    is $r->{answer}{modules}[0]{code_file}, $want, '... in the answer';
 }
 
 # --- what is counted of a dump
