@@ -204,6 +204,11 @@ static const char help[] =
     "without\n"
     "        any of them without names.  --schema socorro prints the JSON of\n"
     "        minidump-stackwalk.\n"
+    "retrace  prints a stack trace of a program that ProGuard or R8 has "
+    "shrunk with\n"
+    "        its original names, by the MAPPING of the build, or the one that "
+    "the trace\n"
+    "        names of a folder of them.\n"
     "\n"
     "A server that takes uploads (docs/uploads.md):\n"
     "upload  sends debug files and images to URL, where their content says "
@@ -275,6 +280,73 @@ static const char help[] =
     "not a whole one, or not a symbfile that can be read; 130 interrupted "
     "(warm,\nimport)\n";
 
+/* Does a line of the usage name a command, perhaps among others, "a|b"? */
+static bool is_usage_of(const char *line, const char *name)
+{
+    const size_t size = strlen(name);
+    const char *p = line + strlen("usage: symcachectl ");
+
+    for (;; p++) {
+        if (strncmp(p, name, size) == 0 && strchr(" |\n", p[size]) != NULL) {
+            return true;
+        }
+        p += strcspn(p, " |\n");
+        if (*p != '|') {
+            return false;
+        }
+    }
+}
+
+static bool is_section_of(const char *line, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(line, name, size) == 0 && line[size] == ' ';
+}
+
+/* Prints what the summary says of one command: its lines of the usage, and the
+ * section that begins with its name. */
+static void print_help_of(const char *name)
+{
+    const char *line, *end = NULL;
+    bool is_usage = true, is_shown = false, is_first = true;
+
+    for (line = help; *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
+        if (end == line) {
+            is_usage = is_shown = false;
+        } else if (is_usage && strncmp(line + 7, "symcachectl ", 12) == 0) {
+            is_shown = is_usage_of(line, name);
+            if (is_shown) {
+                printf("%s%.*s\n", is_first ? "usage: " : "       ",
+                       (int)(end - line - 7), line + 7);
+                is_first = false;
+            }
+            continue;
+        } else if (!is_usage && *line != ' ') {
+            is_shown = is_section_of(line, name);
+            fputs(is_shown ? "\n" : "", stdout);
+        }
+        if (is_shown) {
+            printf("%.*s\n", (int)(end - line), line);
+        }
+    }
+    puts("\nsymcachectl(1) has all options and exit codes.");
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    int i;
+
+    for (i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 ||
+            (i == 2 && strcmp(argv[i], "-h") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     size_t i;
@@ -283,10 +355,9 @@ static int run(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) != 0) {
             continue;
         }
-        if (argc > 2 &&
-            (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0)) {
-            fputs(help, stdout);
-            return COMMAND_OK;
+        if (asks_help(argc, argv)) {
+            print_help_of(commands[i].name);
+            return command_finish(COMMAND_OK);
         }
         if (commands[i].run != minidump_command) {
             on_demand_load(); /* their sandboxes may need it */

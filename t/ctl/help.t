@@ -1,0 +1,47 @@
+#!/usr/bin/env perl
+
+# symcachectl COMMAND --help: the usage of this command and what it does, from
+# the summary that symcachectl --help prints.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = $t->program('symcachectl');
+
+sub run {
+    my $err = $t->path('err');
+    my $out = qx("$ctl" @_ 2>"$err" </dev/null);
+    return ($? >> 8, $out, $t->read_file('err'));
+}
+
+my ($code, $all, $err) = run('--help');
+is "$code$err", '0', 'the summary';
+my ($usage) = $all =~ /\A(.*?)\n\n/s;
+my %of = map { $_ => 1 } map { split /\|/ } $usage =~ /^(?:usage: |       )symcachectl (\S+)/mg;
+my @commands = sort grep { !/^-/ } keys %of;
+cmp_ok @commands, '>', 20, @commands . ' commands';
+for my $command (@commands) {
+    ($code, my $out, $err) = run($command, '--help');
+    is "$code$err", '0', "$command --help";
+    like $out, qr/\Ausage: symcachectl (?:\w+\|)*\Q$command\E\b/, '... its usage';
+    my @names = $out =~ /^(?:usage: |       )symcachectl (\S+)/mg;
+    is_deeply [grep { !grep { $_ eq $command } split /\|/ } @names], [],
+        '... and of no other';
+    like $out, qr/^\Q$command\E /m, '... and what it does';
+    for my $line (split /\n/, $out) {
+        next if $line eq '' || $line =~ /^symcachectl\(1\)/;
+        ok index($all, $line =~ s/^usage: //r) >= 0, 'from the summary' or diag $line;
+    }
+}
+($code, my $out) = run('retrace', '--quiet', '--help');
+is "$code$out", '0' . (run('retrace', '-h'))[1], 'behind another option, and -h';
+is((run('retrace', '--', '--help'))[0], 3, 'a file of this name');
+
+$t->finish;
+done_testing;
