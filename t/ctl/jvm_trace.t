@@ -59,13 +59,13 @@ my $named = "io.sentry.proguard-uuids: $uuid\n";
 
 my ($out, $err);
 ($code, $out, $err) = run($trace, 'symbolicate', '-');
-is "$code $out", "0 $trace", 'no mapping: the trace as it is';
+is "$code $out", "1 $trace", 'no mapping: the trace as it is';
 like $err, qr/nothing names a mapping/, '... and that is told';
 is((run($trace . $named, 'symbolicate', '--socket',
     'unix:' . $t->path('none'), '-'))[0], 3, 'a server that is not there');
 ($code, $out, $err) = run($trace, 'symbolicate', '--root', $t->dir,
     '--mapping', $uuid, '-');
-is "$code $out", "0 $trace", 'a store without the mapping: the same';
+is "$code $out", "1 $trace", 'a store without the mapping: the same';
 like $err, qr/mapping $uuid: missing/, '... and which is missing';
 
 # --- a store, and a server
@@ -78,6 +78,12 @@ my @root = ('--root', $t->path('store'));
 ($code, $out, $err) = run($trace, 'symbolicate', @root, '--mapping', $uuid, '-');
 is "$code $err", '0 ', 'by the UUID of an option';
 is $out, $want, '... as by the mapping';
+($code, $out) = run("at x.y(X:1)\n", 'symbolicate', @root, '--mapping', $uuid, '-');
+is "$code $out", "1 at x.y(X:1)\n", 'no frame is of the mapping';
+($code) = run("at x.y(X:1)\n", 'symbolicate', '--json', @root, '--mapping', $uuid, '-');
+is $code, 1, '... in JSON too';
+($code) = run("at d.a(X:1)\n", 'symbolicate', '--json', @root, '--mapping', $uuid, '-');
+is $code, 0, '... and one is';
 is((run($trace . $named, 'symbolicate', @root, '-'))[1], $want . $named,
     'by the UUID in the trace');
 is((run("at d.a(X:1)", 'symbolicate', @root, '--mapping', $uuid, '-'))[1],

@@ -21,6 +21,7 @@
 static struct symc_string trace;
 static const char *mapping; /* its UUID */
 static bool is_json;
+static size_t num_named; /* frames that the mapping knows */
 
 bool jvm_trace_is_uuid(const char *text)
 {
@@ -225,6 +226,7 @@ static const cJSON *print_frames(const cJSON *frame, unsigned number,
             put(whole); /* it is not in the mapping */
             continue;
         }
+        num_named++;
         put(line->before);
         printable_put_field(stdout, frame, "module");
         putchar('.');
@@ -253,6 +255,19 @@ static void print_exception(const cJSON *exception,
     put_end(line, whole);
 }
 
+static void count_named(const cJSON *answer)
+{
+    const cJSON *stack, *frame;
+
+    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        {
+            num_named += get(frame, "filename") != NULL;
+        }
+    }
+}
+
 static void print_answer(const cJSON *answer)
 {
     const cJSON *stack = NULL, *frame = NULL, *error;
@@ -261,6 +276,7 @@ static void print_answer(const cJSON *answer)
     unsigned number;
 
     if (is_json) {
+        count_named(answer);
         printable_json(stdout, answer);
         return;
     }
@@ -299,7 +315,7 @@ int jvm_trace_show(struct settings *settings, const char *uuid,
         fprintf(stderr, "symcachectl: nothing names a mapping (--mapping): "
                         "the trace is printed as it is\n");
         put(trace);
-        return command_finish(COMMAND_OK);
+        return command_finish(COMMAND_NOT_FOUND);
     }
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* an answer of a server is printed as ours is */
@@ -307,5 +323,5 @@ int jvm_trace_show(struct settings *settings, const char *uuid,
     code = report_names(settings, "/symbolicate-jvm", file, request,
                         "the trace is printed as it is", print_answer);
     free(request);
-    return code;
+    return code == COMMAND_OK && num_named == 0 ? COMMAND_NOT_FOUND : code;
 }

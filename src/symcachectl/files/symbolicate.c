@@ -176,8 +176,8 @@ static int judge(const cJSON *answer)
             }
         }
     }
-    if (named == frames || (named > 0 && trace.text != NULL)) {
-        return COMMAND_OK; /* other lines of a text stay as they are */
+    if (named == frames) {
+        return COMMAND_OK;
     }
     return named == 0 ? COMMAND_NOT_FOUND : COMMAND_INCOMPLETE;
 }
