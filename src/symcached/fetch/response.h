@@ -43,9 +43,8 @@ struct fetch_response {
     char digest[SYMCACHE_DIGEST_TEXT + 1];
     char content_digest[SYMCACHE_DIGEST_TEXT + 1];
     bool verified;   /* the body has that digest */
-    /* lines x-amz-meta-symcache-<name>: <value>, or x-goog-..., as "<name>:
-     * <value>
-", see object.h of the tiers */
+    /* lines x-amz-meta-symcache-<name>: <value>, or x-goog-..., as
+     * "<name>: <value>\n", see object.h of the tiers */
     char meta[FETCH_RESPONSE_META];
     char reason[64]; /* X-Symcache-Reason */
     char source_map[FETCH_RESPONSE_SOURCE_MAP]; /* SourceMap or X-SourceMap;
