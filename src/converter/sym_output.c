@@ -49,6 +49,7 @@ struct frame_list {
 
 struct sym {
     struct symc_reader reader;
+    bool has_no_file; /* calls from an unknown place need a file all the same */
     struct memory out;
     bool has_failed; /* out of memory */
     bool *is_inlined; /* by function: somewhere */
@@ -203,6 +204,9 @@ static int put_files(struct sym *s)
         print(s, "FILE %" PRIu32 " ", i);
         put_rest(s, path);
     }
+    if (s->has_no_file) {
+        print(s, "FILE %" PRIu32 " ?\n", i);
+    }
     return 0;
 }
 
@@ -241,6 +245,7 @@ static void mark_inlined(struct sym *s)
             if (list.at[k].function < s->reader.num_functions) {
                 s->is_inlined[list.at[k].function] = true;
             }
+            s->has_no_file |= list.at[k - 1].file >= s->reader.num_files;
         }
     }
 }
@@ -358,7 +363,8 @@ static int put_function(struct sym *s)
               "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
               " %" PRIx32 " %" PRIx32 "\n",
               call->depth, call->line,
-              call->file < s->reader.num_files ? call->file : 0,
+              call->file < s->reader.num_files ? call->file
+                                               : s->reader.num_files,
               call->function, call->start, call->end - call->start);
     }
     for (line = s->lines; line != s->lines + s->num_lines; line++) {

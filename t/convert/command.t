@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 
-# The forms of pdb2symcache's command line give one and the same file: the
-# plain one of people, and that of transcoders.
+# The forms of pdb2symcache's command line give one and the same file, which is
+# the reference's with --like-symbolic: the plain one of people, and that of
+# transcoders.
 
 use strict;
 use warnings;
@@ -38,7 +39,7 @@ sub run {
         %ENV = (%ENV, %$env);
         open STDOUT, '>', 'stdout' or die;
         open STDERR, '>', 'stderr' or die;
-        exec $program, @args;
+        exec $program, '--like-symbolic', @args;
         exit 127;
     }
     waitpid $pid, 0;

@@ -59,9 +59,13 @@ for my $file ("$data/pdb/crash.pdb", glob("$data/convert/elf/{gcc-5,clang-4,"
     my @some = map { sprintf '%#x', hex($all[rand @all]) + int rand 3 } 1 .. 400;
     my ($wanted, $got) = map { frames("$work/$_.symcache", \@some) } 'a', 'b';
     s/^    \Kauto //m for @$wanted; # a return type, which dump_syms leaves out
-    # a PUBLIC record does not say where its symbol ends
+    # a PUBLIC record does not say where its symbol ends, and of a function that
+    # has lines, if only those of inlined calls, the rest is not found
+    my $is_lineless = slurp("$work/x.sym") =~ /^FILE \d+ \?$/m
+        ? qr/\A0x\w+\n    .* at \?:0\n\z/ : qr/\A(?!)/;
     my @other = grep { $wanted->[$_] !~ /not found/
-        && $wanted->[$_] ne ($got->[$_] // '') } 0 .. $#$wanted;
+        && $wanted->[$_] ne ($got->[$_] // '')
+        && !($wanted->[$_] =~ $is_lineless && $got->[$_] =~ /not found/) } 0 .. $#$wanted;
     is scalar @other, 0, "$name: " . @some . ' addresses'
         or diag map { $wanted->[$_], $got->[$_] } grep { defined } @other[0 .. 2];
 }

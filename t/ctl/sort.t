@@ -146,7 +146,7 @@ for (qw(out zstd1)) {
         path => "$dir/$_" };
     $config->{stores}{$_} = { %{ $config->{stores}{default} }, root => "$dir/store-$_",
         sources => [$_], transcoders => [{ version => '9.0.0',
-        command => ['pdb2symcache', '-pdb', '{pdb}'],
+        command => ['pdb2symcache', '--like-symbolic', '-pdb', '{pdb}'],
         inputs => ['pdb', 'elf', 'macho', 'pe', 'wasm'] },
         map { { makes => $_->[0], version => $_->[1], command => ['pdb2symcache', '{pdb}'] } }
             ['sourcecache', '1.0.0'], ['ppdbcache', '1.0.0']] };

@@ -52,7 +52,8 @@ $t->wait_until('the second of the last change is over', sub {
 my $config = $t->default_config('http://127.0.0.1:1', gated => 1,
                                 limits => { transcodes => 1 });
 my $gated = $config->{stores}{default}{transcoders}[0];
-my $ours = [@{ $gated->{command} }[3 .. 5]];
+my ($program, @arguments) = @{ $gated->{command} }[3 .. 5];
+my $ours = [$program, '--like-symbolic', @arguments];
 $config->{sources} = {
     sym => { type => 'filesystem', path => $t->path('sym'),
              layout => 'symstore' },

@@ -110,7 +110,8 @@ my $config = { sources => \%source, stores => {
         $source . $program->[0] => {
             root => $t->path($source . $program->[0]), sources => [$source],
             transcoders => [{ version => '9.0.0', profile => 'none',
-                              command => [$program->[1], '-pdb', '{pdb}'] }],
+                              command => [$program->[1],
+                                  '--like-symbolic', '-pdb', '{pdb}'] }],
         }
     } map { my $s = $_; map { [$s, $_] } ['', $plain], ['_old', $old],
                                          ['_slow', $slow] } keys %source } };

@@ -107,7 +107,10 @@ $config->{stores}{both} = {
     } } 'pdb', 'breakpad'],
 };
 $config->{stores}{only} = { %{ $config->{stores}{pdbs} },
-    root => $t->path('only'), sources => ['pdb'] };
+    root => $t->path('only'), sources => ['pdb'],
+    transcoders => [map { my $t = $_; +{ %$t, command =>
+        [map { $_ eq '-pdb' ? ('--like-symbolic', $_) : $_ } @{ $t->{command} }] } }
+        @{ $config->{stores}{pdbs}{transcoders} }] };
 $t->start_symcached($config);
 $t->start_nginx($t->default_locations);
 

@@ -158,6 +158,7 @@ static int read_all(struct convert *c, struct failure *failure)
         return -1;
     }
     supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));
+    c->writer.has_calls_without_lines = !supplement_get()->is_like_symbolic;
     for (i = 0; i < c->dbi.num_modules; i++) {
         if (read_module(c, &c->dbi.modules[i], failure) != 0) {
             return -1;

@@ -28,6 +28,7 @@ void symc_writer_init(struct symc_writer *w)
     w->functions.width = 4;
     w->functions.hint = 2; /* the entry; hint_or is 0, the name */
     w->functions.shift = 4;
+    w->lineless.width = 2;
     w->calls.width = 4;
     w->calls.hint = 3; /* the caller, or else the function */
     w->calls.hint_or = 2;
@@ -40,6 +41,7 @@ void symc_writer_free(struct symc_writer *w)
     symc_set_free(&w->files);
     symc_set_free(&w->functions);
     symc_set_free(&w->calls);
+    symc_set_free(&w->lineless);
     symc_ranges_free(&w->ranges);
     free(w->symbols);
     free(w->inlined);
@@ -276,6 +278,35 @@ static struct symc_source *other_source(const struct symc_writer *w,
     return other != NULL ? other : source;
 }
 
+/* A function without lines, of which only inlined calls have some: they are
+ * called from no known place in it.  Of functions that the linker has folded
+ * into one the first gives the name, and so it gives the calls. */
+static int add_calls_only(struct symc_writer *w, const struct symc_function *f,
+                          uint32_t function, size_t inl)
+{
+    struct symc_location location = {.file = SYMC_NONE,
+                                     .function = function,
+                                     .inlined_into = SYMC_NONE};
+    uint64_t end = f->address + f->size;
+    size_t known = w->lineless.count;
+    uint32_t cur;
+
+    if (!w->has_calls_without_lines || f->is_inline) {
+        return 0;
+    }
+    if (symc_set_insert(&w->lineless, (uint32_t[]){(uint32_t)f->address, 0},
+                        &cur) != 0) {
+        return -1;
+    }
+    if (w->lineless.count == known || inl == w->num_inlined) {
+        return 0;
+    }
+    return add_line(w, (uint32_t)f->address,
+                    end < f->address || end > UINT32_MAX ? UINT32_MAX
+                                                         : (uint32_t)end,
+                    &location, &inl, w->num_inlined, &cur);
+}
+
 static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
                      const struct symc_function *f, uint32_t function,
                      const struct calls *calls, size_t inl)
@@ -288,7 +319,7 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
 
     last_inl = w->num_inlined;
     if (f->num_lines == 0) {
-        return 0;
+        return add_calls_only(w, f, function, inl);
     }
     lines = tree->lines + f->first_line;
     line_bounds(&lines[0], &start, &end);

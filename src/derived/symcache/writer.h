@@ -108,10 +108,13 @@ struct symc_writer {
     const struct symc_transform *transform; /* or NULL */
     bool undecorates; /* names have the decorations of Windows linkers */
     const char *kept; /* but names that begin so stay as they are, or NULL */
+    bool has_calls_without_lines; /* inlined into a function without lines are
+                                     taken, too; the reference drops them */
     struct symc_strings strings;
     struct symc_set files;
     struct symc_set functions;
     struct symc_set calls; /* call locations */
+    struct symc_set lineless; /* addresses of functions without lines */
     struct symc_ranges ranges;
     struct symc_symbol *symbols;
     size_t num_symbols;

@@ -283,6 +283,7 @@ static int prepare(struct symc_writer *w, struct finish *f)
     symc_set_forget(&w->files);
     symc_set_forget(&w->functions);
     symc_set_forget(&w->calls);
+    symc_set_free(&w->lineless);
     if (w->has_end && !w->is_open &&
         symc_ranges_gap(&w->ranges, w->last_end) != 0) {
         return -1;
