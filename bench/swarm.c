@@ -1,11 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * swarm PORT CONNECTIONS hold|trace PATHS
+ * swarm PORT CONNECTIONS hold|trace|share PATHS
  *
  * Many clients at once, each with a connection of its own.  PATHS is a file
  * with one request path a line.  hold: client i asks for path i modulo their
  * number, once.  trace: every client asks for every path, one after another.
+ * share: each path is asked for once, by clients that each have their part.
  *
  * Writes "sent" when all connections are made and have asked, and at the end
  * a line per answer: path number, status, bytes of the body, microseconds
@@ -50,6 +51,7 @@ struct answer {
 static struct client *clients;
 static char **paths;
 static size_t npaths;
+static size_t stride; /* from a client's path to its next one */
 static struct answer *answers;
 static size_t nanswers;
 
@@ -134,7 +136,7 @@ static void client_answered(struct client *c)
                 (a->at.tv_nsec - c->since.tv_nsec) / 1000;
     c->left--;
     if (c->left > 0) {
-        c->path = (c->path + 1) % npaths;
+        c->path = (c->path + stride) % npaths;
         client_ask(c);
     }
 }
@@ -219,15 +221,17 @@ int main(int argc, char **argv)
 {
     struct rlimit limit;
     size_t n, i, cut;
-    int port, epoll, trace;
+    int port, epoll, trace, share;
 
     if (argc != 5) {
-        fprintf(stderr, "usage: swarm PORT CONNECTIONS hold|trace PATHS\n");
+        fprintf(stderr, "usage: swarm PORT CONNECTIONS hold|trace|share PATHS\n");
         return 2;
     }
     port = (int)strtol(argv[1], NULL, 10);
     n = strtoul(argv[2], NULL, 10);
     trace = strcmp(argv[3], "trace") == 0;
+    share = strcmp(argv[3], "share") == 0;
+    stride = share ? n : 1;
     read_paths(argv[4]);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
@@ -235,13 +239,15 @@ int main(int argc, char **argv)
     }
     epoll = epoll_create1(EPOLL_CLOEXEC);
     clients = calloc(n, sizeof(*clients));
-    answers = calloc(n * (trace ? npaths : 1), sizeof(*answers));
+    answers = calloc(trace ? n * npaths : n + npaths, sizeof(*answers));
     if (epoll == -1 || clients == NULL || answers == NULL) {
         die("memory");
     }
     for (i = 0; i < n; i++) {
         clients[i].path = trace ? 0 : i % npaths;
-        clients[i].left = trace ? npaths : 1;
+        clients[i].left = trace   ? npaths
+                          : share ? (npaths - i % npaths - 1) / n + 1
+                                  : 1;
         client_open(&clients[i], port, epoll);
     }
     for (i = 0; i < n; i++) {
