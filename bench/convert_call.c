@@ -21,6 +21,7 @@
 
 #include "converter/input.h"
 #include "debuginfo/background.h"
+#include "debuginfo/supplement.h"
 #include "derived/symcache/writer.h"
 
 static double wall_seconds(void)
@@ -80,7 +81,9 @@ static int convert_to(const char *pdb, const void *data, size_t size,
     struct debuginfo_result result;
     struct failure failure = {FAILURE_NONE, ""};
     const struct debuginfo_maker *maker = input_maker(data, size, NULL);
+    static const struct supplement supplement = {.is_like_symbolic = true};
 
+    supplement_set(&supplement);
     rc = (maker->convert_strictly != NULL /* as the reference does */
               ? maker->convert_strictly
               : maker->convert)(data, size, sink, &result, &failure);

@@ -283,6 +283,13 @@ class Rig:
                                  for _ in range(5))
 
 
+def tool(name):
+    """A program of LLVM, which may have a version behind its name; or None."""
+    return shutil.which(name) or next(
+        filter(None, (shutil.which("%s-%d" % (name, v))
+                      for v in range(30, 13, -1))), None)
+
+
 def own_network():
     """Goes, as root, into a network of its own, which paces nothing: with BBR
     the cost of an answer jumps by a tenth with bytes of its header."""
