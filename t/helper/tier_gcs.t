@@ -26,7 +26,10 @@ my $path = "/sym.bols/$name";
 my $gcs = Test::Gcs->new($t);
 my %tier = (type => 'gcs', bucket => 'sym.bols', prefix => 'fle et',
     endpoint => $gcs->url, lifetime => '30d', client_email => $gcs->email,
-    private_key => '@' . $gcs->key_file);
+    private_key => '@' . $gcs->key_file,
+    # as for objects that Google encrypts with a key of the customer
+    headers => { 'x-goog-encryption-key' => 'key',
+                 'x-goog-encryption-key-sha256' => 'sum' });
 my $fleet = Test::Tier->new($t, tier => \%tier);
 
 # The requests since the last call, as "GET PUT".

@@ -47,6 +47,7 @@ sub check {
     return "age $age" if $age < -900 || $age > $q{'X-Goog-Expires'};
     my @signed = split /;/, $q{'X-Goog-SignedHeaders'};
     return 'host is not signed' unless grep { $_ eq 'host' } @signed;
+    return "not in order: @signed" if "@signed" ne join ' ', sort @signed;
     $query =~ s/&X-Goog-Signature=([0-9a-f]+)$// or return 'no signature';
     my $signature = pack 'H*', $1;
     my $request = Test::SigV4::canonical_request(

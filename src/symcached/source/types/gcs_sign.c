@@ -107,9 +107,19 @@ struct signed_headers {
     char *text;  /* lines "<name>:<value>" */
 };
 
+static size_t name_length(const char *line)
+{
+    return strcspn(line, ":;"); /* "Name;" has no value */
+}
+
+/* A name comes before one that it begins, whatever follows it in its line. */
 static int by_name(const void *a, const void *b)
 {
-    return strcasecmp(*(const char *const *)a, *(const char *const *)b);
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    size_t n = name_length(x), m = name_length(y);
+    int order = strncasecmp(x, y, n < m ? n : m);
+
+    return order != 0 ? order : (n > m) - (n < m);
 }
 
 static void free_headers(struct signed_headers *headers)
@@ -120,7 +130,7 @@ static void free_headers(struct signed_headers *headers)
 
 static void print_header(FILE *names, FILE *text, const char *line)
 {
-    size_t i, n = strcspn(line, ":;"); /* "Name;" has no value */
+    size_t i, n = name_length(line);
 
     fputs("%3B", names);
     for (i = 0; i < n; i++) {
