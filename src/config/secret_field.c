@@ -47,6 +47,13 @@ int config_token(struct config_reader *r, const cJSON *item,
     return read_secret(r, item, "\"@/etc/symcached/listen.token\"", true, at);
 }
 
+/* Is a text JSON of an object?  Editors put a byte order mark before it. */
+static bool is_object(const char *text)
+{
+    text += strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    return text[strspn(text, " \t\r\n")] == '{';
+}
+
 /* Sets *key to the key in a text.  Returns NULL, or the fault as a
  * sentence. */
 static const char *take_key(const char *text, char **key)
@@ -54,7 +61,7 @@ static const char *take_key(const char *text, char **key)
     cJSON *account;
     char *found;
 
-    if (text[0] != '{') {
+    if (!is_object(text)) {
         *key = strdup(text);
         return *key != NULL ? NULL : "out of memory";
     }

@@ -115,6 +115,7 @@ $t->stop_symcached;
         'one line' => "$line\n",
         'an account' => JSON::PP->new->pretty->encode({ type => 'service_account',
             client_email => $email, private_key => $key }));
+    $forms{'an account, from an editor'} = "\xEF\xBB\xBF\n$forms{'an account'}";
     local $ENV{GCS_KEY};
     for my $form (sort keys %forms) {
         my $file = $t->write_file('key', $forms{$form});
