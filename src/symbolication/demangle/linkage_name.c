@@ -94,9 +94,17 @@ static bool is_rust(const struct symc_string *name)
            (p[0] == 'R' && isupper((unsigned char)p[1]));
 }
 
+/* What names of all three begin with; hardly another name does. */
+static bool may_be_one(const struct symc_string *name)
+{
+    char first = name->size > 0 ? name->data[0] : '\0';
+
+    return first == '_' || first == '$' || first == 'Z' || first == 'R';
+}
+
 bool linkage_sniff(const struct symc_string *name, uint32_t language)
 {
-    return name->size <= LINKAGE_NAME_MAX &&
+    return may_be_one(name) && name->size <= LINKAGE_NAME_MAX &&
            ((may_be_swift(language) && swift_sniff(name->data, name->size)) ||
             (may_be_cpp(language) && is_cpp(name)) ||
             (may_be_rust(language) && is_rust(name)));
