@@ -351,6 +351,12 @@ void json_write_again(struct json_writer *w, size_t at, size_t size)
     }
 }
 
+void json_write_begun_again(struct json_writer *w, size_t at, size_t size)
+{
+    json_write_again(w, at, size);
+    w->has_member = false;
+}
+
 /* The recursion is as deep as the reader allows. */
 void json_write_value(struct json_writer *w, const struct json *json,
                       uint32_t value)

@@ -94,6 +94,10 @@ void json_write_value(struct json_writer *w, const struct json *json,
  * object's up to the colon of a member: as it is to be written. */
 void json_write_begun(struct json_writer *w, const char *text, size_t size);
 
+/* The beginning of a value, or the name of a member, that was written before:
+ * size bytes from at. */
+void json_write_begun_again(struct json_writer *w, size_t at, size_t size);
+
 /* A value that was written before: size bytes from at. */
 void json_write_again(struct json_writer *w, size_t at, size_t size);
 

@@ -348,13 +348,15 @@ static void numbers(void **state)
 static void separators(void **state)
 {
     int i;
+    size_t at, size;
     struct json_writer w = {0};
     static const char *const expected[] = {
         "{\"a\":[1,\"0x0\",true],\"b\":{},\"c\":\"0xffffffffffffffff\","
-        "\"d\":18446744073709551615,\"e\":{\"f\":[1,2]}}",
+        "\"d\":18446744073709551615,\"e\":{\"f\":[1,2]},"
+        "\"e\":0}",
         "{\"a\": [1, \"0x0\", true], \"b\": {}, "
         "\"c\": \"0xffffffffffffffff\", \"d\": 18446744073709551615, "
-        "\"e\": {\"f\":[1, 2]}}"};
+        "\"e\": {\"f\":[1, 2]}, \"e\": 0}"};
 
     (void)state;
     for (i = 0; i < 2; i++) {
@@ -374,12 +376,16 @@ static void separators(void **state)
         json_write_hex(&w, UINT64_MAX);
         json_write_key(&w, "d");
         json_write_number(&w, UINT64_MAX);
+        at = w.size + 1 + (size_t)i; /* after the comma */
         json_write_key(&w, "e");
+        size = w.size - at;
         json_write_begun(&w, "{\"f\":[", 6);
         json_write_number(&w, 1);
         json_write_number(&w, 2);
         json_write_close(&w, ']');
         json_write_close(&w, '}');
+        json_write_begun_again(&w, at, size);
+        json_write_number(&w, 0);
         json_write_close(&w, '}');
         assert_false(w.has_failed);
         assert_int_equal(w.size, strlen(expected[i]));

@@ -199,19 +199,41 @@ static struct symc_string name_of(const struct mozilla_call *call,
     return (struct symc_string){e->name, e->name_size};
 }
 
+/* The name of the module of a frame, and the member after it up to its colon:
+ * all frames of an entry have the same. */
+static void write_module(struct mozilla_call *call, struct json_writer *w,
+                         const struct mozilla_frame *frame)
+{
+    struct mozilla_entry *e =
+        frame->entry != MOZILLA_NONE ? &call->entries[frame->entry] : NULL;
+    struct symc_string name;
+    size_t at;
+
+    if (e != NULL && e->size > 0) {
+        json_write_begun_again(w, e->at, e->size);
+        return;
+    }
+    name = name_of(call, frame);
+    at = w->size + 2; /* after the comma and the blank */
+    json_write_key(w, "module");
+    json_write_string(w, name.data, name.size);
+    json_write_key(w, "module_offset");
+    if (e != NULL && !w->has_failed) {
+        e->at = at;
+        e->size = w->size - at;
+    }
+}
+
 static void write_frame(struct mozilla_call *call, struct json_writer *w,
                         const struct mozilla_frame *frame, uint32_t location,
                         uint32_t index)
 {
+    static const char begin[] = "{\"frame\": ";
     const struct chain *chain = chain_of(call, frame, location);
-    struct symc_string name = name_of(call, frame);
 
-    json_write_open(w, '{');
-    json_write_key(w, "frame");
+    json_write_begun(w, begin, sizeof(begin) - 1);
     json_write_number(w, index);
-    json_write_key(w, "module");
-    json_write_string(w, name.data, name.size);
-    json_write_key(w, "module_offset");
+    write_module(call, w, frame);
     write_offset(w, frame);
     if (chain->count > 0) {
         write_chain(call, w, frame, chain);
@@ -449,6 +471,9 @@ enum api_next mozilla_step(struct api_call *base, struct api_reply *reply)
     }
     for (i = 0; i < call->ngroups; i++) {
         call->groups[i].told = call->groups[i].jobs = 0;
+    }
+    for (i = 0; i < call->nentries; i++) {
+        call->entries[i].size = 0; /* a step may be taken again */
     }
     reply->status = 200;
     reply->type = "application/json";

@@ -25,6 +25,8 @@ struct mozilla_entry {
     uint32_t group; /* of those that are written alike */
     bool used;      /* by a frame */
     bool bad;       /* lenient: no module has such a name or id */
+    size_t at;      /* where a frame of it stands in the answer, see */
+    size_t size;    /* write_module(); 0: there is none yet */
 };
 
 /* Entries that are written alike: one module. */
