@@ -409,6 +409,9 @@ size_t json_read(struct json *json, char *text, size_t size, size_t most,
     r.end = size > 0 ? text + size : text; /* NULL + 0 is undefined */
     r.line = 1;
     r.most = most < UINT32_MAX ? most : UINT32_MAX;
+    if (json->room > r.most) {
+        json->room = r.most; /* of a text that might have more */
+    }
     r.depth = 0;
     r.reason = "too large";
     if (size < UINT32_MAX && read_all(&r)) {

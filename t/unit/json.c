@@ -220,9 +220,10 @@ static void limits(void **state)
     assert_int_equal(read_bytes(deep + 1, sizeof(deep) - 2, 1000),
                      sizeof(deep) - 2);
     assert_int_equal(read_bytes("[0,0,0]", 7, 4), 7);
-    json_free(&json);
+    /* also in an array that has held more */
     assert_int_equal(read_bytes("[0,0,0]", 7, 3), 0);
     assert_string_equal(error.reason, "too many values");
+    assert_int_equal(read_bytes("[0,0,0]", 7, 4), 7);
 }
 
 /* A list of one string, as both write it. */
