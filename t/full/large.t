@@ -145,10 +145,10 @@ machine();
 my $status;
 told('taken', most(sub { $status = answer('symcache') }, "$dir/m$n"));
 is $status, 200, 'another machine has a SymCache' or diag $t->helper_log;
-$t->fill_store('expected', $small);
+system($t->program('pdb2symcache'), '-o', "$dir/expected", $small) == 0 or die "$small: $?";
 my $made = "$name/$id/$name-v9.0.0.symcache";
 is $t->sha256($t->read_file("m$n/store/$made")),
-    $t->sha256($t->read_file("expected/$made")), 'which is the right one';
+    $t->sha256($t->read_file('expected')), 'which is the right one';
 
 # --- the original, as a debugger's symbol server gives it
 

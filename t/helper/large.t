@@ -41,7 +41,7 @@ utime time - 86400, time - 86400, "$dir/copy/$path" or die;
 my %config = (
     stores => { map { ($_ => { root => "$dir/store/$_", sources => [$_],
         transcoders => [{ version => '9.0.0',
-            command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] }) }
+            command => [$t->program('pdb2symcache'), '--like-symbolic', '-pdb', '{pdb}'] }] }) }
         qw(files private young copy) },
     sources => { map { ($_ => { type => 'filesystem', path => "$dir/$_",
         $_ eq 'copy' ? (copy => JSON::PP::true()) : () }) }
