@@ -274,6 +274,18 @@ system('cp', "$data/weave.pdb", $t->path('uni/60/22e78b4bf44d048f9e21d7790ece60'
     . 'ed5a93bd/debuginfo')) == 0 or die;
 is answer([frame(0x45, 0)], { %{ dotnet('weave') }, debug_file => 'other.pdb' })
     ->{modules}[0]{debug_status}, 'found', 'the layout unified, by the stamp';
+# a stamp of 0, as Symbolicator finds it, which is not written in an id
+my $id = '60 22e78b4bf44d048f9e21d7790ece61' =~ s{ }{/}r;
+my $bytes = $t->read_file("uni/60/22e78b4bf44d048f9e21d7790ece60ed5a93bd/debuginfo");
+my $guid = pack('V v v', 0x6022e78b, 0x4bf4, 0x4d04) . pack 'H*', '8f9e21d7790ece60';
+my $pos = index $bytes, $guid;
+substr $bytes, $pos, 20, substr($guid, 0, 15) . "\x61" . "\0" x 4;
+$t->write_file("uni/${id}0/debuginfo", $bytes);
+for my $stamp ('', '-0') {
+    is answer([frame(0x45, 0)], { %{ dotnet('weave') }, debug_file => 'null.pdb',
+        debug_id => '6022e78b-4bf4-4d04-8f9e-21d7790ece61' . $stamp })
+        ->{modules}[0]{debug_status}, 'found', "... which is 0: '$stamp'";
+}
 
 $t->finish;
 done_testing;

@@ -161,6 +161,20 @@ for ([$near, 'malformed'], ['cd' x 20, 'missing'], [undef, 'missing'],
     is $told->{debug_status}, $status, 'code id ' . ($code_id // 'none');
 }
 
+# A type that nobody knows: the code id tells what the module is.  Symbolicator
+# finds these too.
+for (['elf', 0x2586], ['pe', undef], ['macho', 0x2eb]) {
+    my ($module, $address) = @$_;
+    ($address) = map { $_->[1] } grep { $_->[0] eq $module } @lookups if !defined $address;
+    for my $type ('unknown', '', 'weird') {
+        my ($known, $same) = frames($module, $address);
+        $modules{foreign} = { %{ $modules{$module} }, type => $type };
+        my ($told, $frames) = frames('foreign', $address);
+        is "$told->{type} $told->{debug_status}", 'unknown found', "type '$type' of $module";
+        is_deeply $frames, $same, '... with the same frames';
+    }
+}
+
 # A name is not needed where files lie by their ids.
 for (['elf', 'code_file', undef, 0x2586], ['macho', 'debug_file', undef, 0x2eb],
      ['elf', 'code_file', '/lib/..', 0x2586],

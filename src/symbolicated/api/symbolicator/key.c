@@ -19,23 +19,6 @@
 
 enum module_type { TYPE_OTHER, TYPE_PE, TYPE_ELF, TYPE_UUID };
 
-static enum module_type type_of(const struct symbolicator_request *request,
-                             const struct symbolicator_module *module)
-{
-    const struct json *json = &request->json;
-
-    if (json_is(json, module->type, "pe")) {
-        return TYPE_PE;
-    }
-    if (json_is(json, module->type, "elf")) {
-        return TYPE_ELF;
-    }
-    return json_is(json, module->type, "macho") ||
-                   json_is(json, module->type, "wasm")
-               ? TYPE_UUID
-               : TYPE_OTHER;
-}
-
 /* The files of ELF, Mach-O and WebAssembly lie by their ids alone, too. */
 static bool has_build_id(enum module_type type)
 {
@@ -63,6 +46,47 @@ static void fold(uint8_t guid[16], const symcache_key_t *id)
 {
     memset(guid, 0, 16);
     memcpy(guid, id->build, id->build_len < 16 ? id->build_len : 16);
+}
+
+/* The type of a module that the client does not name, by its code id.  Such a
+ * type is as good as any to Symbolicator, which asks for all files then. */
+static enum module_type guess_type(const struct symbolicator_request *request,
+                                   const struct symbolicator_module *module)
+{
+    symcache_key_t id;
+    uint8_t bytes[16];
+
+    if (module->is_dotnet || module->code_id == 0) {
+        return TYPE_OTHER;
+    }
+    if (request->json.values[module->code_id].size <= 16) {
+        return TYPE_PE;
+    }
+    if (!read_build_id(request, module, &id)) {
+        return TYPE_OTHER;
+    }
+    fold(bytes, &id);
+    return module->has_debug_id &&
+                   memcmp(bytes, module->guid, sizeof(bytes)) == 0
+               ? TYPE_UUID
+               : TYPE_ELF;
+}
+
+static enum module_type type_of(const struct symbolicator_request *request,
+                             const struct symbolicator_module *module)
+{
+    const struct json *json = &request->json;
+
+    if (json_is(json, module->type, "pe")) {
+        return TYPE_PE;
+    }
+    if (json_is(json, module->type, "elf")) {
+        return TYPE_ELF;
+    }
+    return json_is(json, module->type, "macho") ||
+                   json_is(json, module->type, "wasm")
+               ? TYPE_UUID
+               : guess_type(request, module);
 }
 
 bool symbolicator_build_id(const struct symbolicator_request *request,
@@ -252,7 +276,8 @@ static void add_hints(char hints[SYMCACHE_HINTS_MAX + 1],
         (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, n);
     }
     add_code_file(hints, request, module, key);
-    if (module->is_dotnet && module->age > 1 && module->age != DOTNET_AGE) {
+    if (module->is_dotnet && module->has_debug_id && module->age != 1 &&
+        module->age != DOTNET_AGE) {
         snprintf(stamp, sizeof(stamp), "%x", module->age);
         (void)symcache_hint_add(hints, SYMCACHE_HINT_STAMP, stamp,
                                 strlen(stamp));
