@@ -205,7 +205,9 @@ void work_fork(void)
 
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_TOP_PAD, HEAP_KEPT / 8);
+#ifndef __SANITIZE_ADDRESS__ /* it forbids to read between variables */
     relocated_share();
+#endif
     for (;;) {
         n = 1;
         got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
