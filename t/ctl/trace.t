@@ -67,6 +67,12 @@ for my $from (\@root, \@socket) {
         @frames . ' frames';
 }
 
+# the layout "unified" has a portable PDB under its GUID and stamp
+is system($ctl, 'sort', '-o', $t->path('sorted'), "$data/weave.pdb"), 0, 'sort';
+my ($by_stamp, $sorted) = ctl(bare($frames[0]), '--symbols', $t->path('sorted'),
+    '--images', $data);
+is "$by_stamp $sorted", '0 ' . placed($frames[0]), 'a folder that sort has made';
+
 # one assembly, and ones that cannot be had
 
 my ($good, $line) = (bare($frames[0]), placed($frames[0]));

@@ -49,6 +49,7 @@ static void image(const uint8_t *data, size_t size, struct examine_result *r)
 {
     char error[200];
     struct pe_identity id;
+    struct pe_code code;
 
     if (pe_identity_read(data, size, &id, r->error, sizeof(r->error)) != 0) {
         r->is_portable = pe_portable_identity_read(data, size, &id, error,
@@ -63,8 +64,12 @@ static void image(const uint8_t *data, size_t size, struct examine_result *r)
         r->is_portable = false;
         return;
     }
+    r->stamp = id.age;
     if (!r->is_portable) {
         r->error[0] = '\0';
+    } else if (pe_code_read(data, size, &code, error, sizeof(error)) == 0 &&
+               code.debug_id.is_known) {
+        r->stamp = code.debug_id.age;
     }
     memcpy(r->guid, id.guid, sizeof(r->guid));
     memcpy(r->name, id.name, id.name_size);

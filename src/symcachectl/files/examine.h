@@ -27,6 +27,8 @@ struct examine_result {
                        * an error, and yet name, guid and age */
     uint8_t guid[16];
     uint32_t age;
+    uint32_t stamp; /* of a portable PDB, which the layout "unified" has in
+                     * place of an age */
     uint32_t name_size;
     char name[SYMCACHE_NAME_MAX];
 };

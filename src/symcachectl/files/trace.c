@@ -153,10 +153,10 @@ static int open_assembly(const char *images, const char *name)
     return fd;
 }
 
-/* Finds out which portable PDB belongs to an assembly.  Returns false after
- * printing what is wrong. */
+/* Finds out which portable PDB belongs to an assembly, and its stamp.  Returns
+ * false after printing what is wrong. */
 static bool identify(const char *images, const char *name,
-                     struct identity *identity)
+                     struct identity *identity, uint32_t *stamp)
 {
     const char *wrong;
     struct examine_result result;
@@ -168,6 +168,7 @@ static bool identify(const char *images, const char *name,
     }
     examine_file(fd, &result);
     close(fd);
+    *stamp = result.stamp;
     wrong = result.is_portable
                 ? identity_set(identity, result.name, result.name_size,
                                result.guid, result.age)
@@ -190,13 +191,18 @@ static void add(cJSON *object, const char *key, cJSON *value)
     }
 }
 
-static cJSON *module_of(const struct identity *identity)
+/* The age of its debug id is the stamp, by which the layout "unified" has the
+ * file. */
+static cJSON *module_of(const struct identity *identity, uint32_t stamp)
 {
     cJSON *module = cJSON_CreateObject();
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    snprintf(id, sizeof(id), "%.32s%x", identity->id, stamp);
 
     add(module, "type", cJSON_CreateString("pe_dotnet"));
     add(module, "debug_file", cJSON_CreateString(identity->name));
-    add(module, "debug_id", cJSON_CreateString(identity->id));
+    add(module, "debug_id", cJSON_CreateString(id));
     return module;
 }
 
@@ -214,14 +220,16 @@ char *trace_request(const struct trace *trace, const char *images)
     size_t i;
     char text[32], *request;
     struct identity identity;
+    uint32_t stamp;
     cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
           *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(),
           *modules = cJSON_CreateArray(), *frame;
 
     for (i = 0; i < trace->num_modules; i++) {
         cJSON_AddItemToArray(modules,
-                             identify(images, trace->modules[i], &identity)
-                                 ? module_of(&identity)
+                             identify(images, trace->modules[i], &identity,
+                                      &stamp)
+                                 ? module_of(&identity, stamp)
                                  : no_module());
     }
     for (i = 0; i < trace->num_frames; i++) {
