@@ -21,6 +21,22 @@ bool conversion_output(const char *name, symcache_kind_e *output)
            derived_is_made(*output);
 }
 
+bool conversion_has_files(const struct conversion *c)
+{
+    const char *const paths[] = {c->image, c->dwp, c->symbol_map,
+                                 c->line_mapping};
+    size_t i;
+
+    for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (paths[i] != NULL && access(paths[i], R_OK) != 0) {
+            fprintf(stderr, "%s: %s: cannot be opened: %s\n", c->program,
+                    paths[i], strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Makes the folders under the root at which WPA and the helper look for the
  * file, and writes their path after the root's. */
 static int make_folder(const struct debuginfo_result *r, const char *name,

@@ -48,6 +48,14 @@ struct conversion {
 bool conversion_output(const char *name, symcache_kind_e *output);
 
 /*
+ * Can the files that a command line names beside the input be read?  Returns
+ * false after a line on standard error about the first that cannot.  The
+ * altlink is not one of these: a path that leads nowhere keeps the usual ones
+ * from being looked for.
+ */
+bool conversion_has_files(const struct conversion *conversion);
+
+/*
  * Converts, in a child process without rights, and writes what there is to
  * say to standard error.  Ends early when a signal sets *stop.  Returns
  * FAILURE_NONE or why there is no output.

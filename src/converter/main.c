@@ -210,6 +210,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
     if (c->input == NULL) {
         return usage("no FILE");
     }
+    if (!conversion_has_files(c)) {
+        return FAILURE_IO;
+    }
     if (c->is_text && (!c->has_wanted || c->wanted != SYMCACHE_KIND_CFICACHE)) {
         return usage("--text without --kind cficache");
     }

@@ -489,7 +489,10 @@ static int put_frames(struct sym *s, const uint8_t *data, size_t size,
                            &has_any);
     }
     if (result->note[0] == '\0') {
-        snprintf(result->note, sizeof(result->note), "%s", IMAGE_NOTE);
+        snprintf(result->note, sizeof(result->note), "%s%s", IMAGE_NOTE,
+                 beside->image.data != NULL ? ": the file beside it is not"
+                                              " that image"
+                                            : "");
     }
     return 0;
 }

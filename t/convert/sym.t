@@ -89,6 +89,11 @@ like slurp("$work/err"), qr/note: there are no STACK records without the image/,
     'is told';
 is stack("--image $image"), $stack, 'with its image';
 is stack("--image $other"), '', 'with another one';
+like slurp("$work/err"), qr/without the image of the module: the file beside it is not/,
+    'is told';
+is system("$build/pdb2symcache --kind breakpad --image $work/none -o - $pdb >$work/out 2>$work/err")
+    >> 8, 2, 'one that is not there: exit code';
+like slurp("$work/err"), qr{/none: cannot be opened: No such file}, '... and which';
 spew("$work/alone/attach_amd64.dll", slurp($image));
 is stack(), $stack, 'with its image beside it';
 spew("$work/alone/attach_amd64.dll", substr slurp($image), 0, 20000);

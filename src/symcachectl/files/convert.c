@@ -56,5 +56,5 @@ int convert_command(int argc, char **argv)
         return command_usage("convert", "--text without --kind cficache",
                              NULL);
     }
-    return conversion_command(&c);
+    return conversion_has_files(&c) ? conversion_command(&c) : COMMAND_IO;
 }
