@@ -89,6 +89,25 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
     }
 }
 
+/* Has the store files at URLs?  Scripts and source files are among them, which
+ * the transcoders take that come with pdb2symcache. */
+static bool takes_urls(const struct store_config *store)
+{
+    size_t i;
+    bool is_implied = false;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        is_implied |= store->transcoders[i].is_implied;
+    }
+    for (i = 0; is_implied && i < store->nsources; i++) {
+        if (store->sources[i]->type != NULL &&
+            store->sources[i]->type->has_urls) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void warn_of_store(struct teller *t, const struct store_config *store)
 {
     const char *reason = config_store_idle(store), *name;
@@ -99,7 +118,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     size_t i;
 
     /* without any transcoder the store is there to serve originals */
-    if (reason != NULL && (store->nsources == 0 || store->ntranscoders > 0)) {
+    if (reason != NULL && !takes_urls(store) &&
+        (store->nsources == 0 || store->ntranscoders > 0)) {
         warn(t, "store \"%s\" can make nothing: it has %s", store->name,
               reason);
     }

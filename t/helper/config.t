@@ -358,6 +358,7 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
 
 my $source = '"sources": {"a": {"type": "filesystem", "path": "/"}, '
     . '"b": {"type": "symcache", "url": "http://h"}, '
+    . '"web": {"type": "web"}, '
     . '"sym": {"type": "filesystem", "path": "/", "layout": "breakpad"}}';
 my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"], '
     . '"profile": "none"}]';
@@ -370,6 +371,11 @@ for (['no source', ''],
      ['no transcoder that takes what its sources have',
       ", \"sources\": [\"sym\"], \"transcoders\": $transcoder"],
      [undef, ', "sources": ["b"]'],
+     # makes JsCaches of scripts
+     [undef, ', "sources": ["web"], "transcoders": '
+      . '[{"version": "9.0.0", "command": ["pdb2symcache", "-pdb", "{pdb}"]}]'],
+     ['no transcoder that takes what its sources have',
+      ", \"sources\": [\"web\"], \"transcoders\": $transcoder"],
      [undef, ', "sources": ["sym"], "transcoders": '
       . ($transcoder =~ s/\}\]$/, "inputs": ["breakpad"]}]/r)],
      [undef, ", \"sources\": [\"a\"], \"transcoders\": $transcoder"]) {

@@ -176,8 +176,9 @@ static void on_ended(void *arg, struct child_result *result)
     }
     log_error(result->error,
               "the helper of clients' sources ended with status %d, and is "
-              "started again in %d s: %s",
-              result->status, RESTART_SECONDS, result->tail);
+              "started again in %d s%s%s",
+              result->status, RESTART_SECONDS, n > 0 ? ": " : "",
+              result->tail);
     drop_report(helper);
     restart_later(helper);
 }
