@@ -144,6 +144,11 @@ $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
 $ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
     qr/belongs to no module/, 'why: a text');
+for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
+    $t->write_file($_->[1], $_->[0]);
+    $ctl->is($ctl->run('why', @socket, $t->path($_->[1])), 2, undef,
+        qr/is packed: unpack it, or give its name and id/, "why: $_->[1]");
+}
 $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
     qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
 for my $kind ([], ['--kind', 'ppdbcache']) {
