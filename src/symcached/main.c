@@ -335,6 +335,14 @@ static void show_info(void)
     metrics_show("symcached_info", labels, "Always 1.", 1);
 }
 
+/* The configuration of a guest helper was written by no operator. */
+static void warn_operator(struct daemon *d, struct config *config)
+{
+    if (!d->is_guest) {
+        warnings_look(d->base, config, log_warning);
+    }
+}
+
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
@@ -385,7 +393,7 @@ static int start(struct daemon *d, struct config *config)
         goto failed;
     }
     service_close_rest();
-    warnings_look(d->base, config, log_warning);
+    warn_operator(d, config);
     show_info();
     show_stale(false);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s",
