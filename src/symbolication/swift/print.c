@@ -83,11 +83,11 @@ static void print_key_path(struct swift_printer *p, swift_ref ref)
 
     put_text(p, at(p, ref)->text);
     swift_print_node(p, kid(p, ref, 0));
-    for (i = 1; p->is_full && i < at(p, ref)->num_kids; i++) {
+    for (i = 1; i < at(p, ref)->num_kids; i++) {
         put_text(p, i == 1 ? " : " : ", ");
         swift_print_node(p, kid(p, ref, i));
     }
-    if (p->is_full && at(p, ref)->flags != 0) {
+    if (at(p, ref)->flags != 0) {
         put_text(p, ", serialized");
     }
 }
@@ -96,11 +96,9 @@ static void print_related(struct swift_printer *p, swift_ref ref)
 {
     char letter = (char)at(p, ref)->number;
 
-    if (p->is_full) {
-        put_text(p, "related decl '");
-        put(p, &letter, 1);
-        put_text(p, "' for ");
-    }
+    put_text(p, "related decl '");
+    put(p, &letter, 1);
+    put_text(p, "' for ");
     swift_print_node(p, kid(p, ref, 0));
 }
 
@@ -118,9 +116,19 @@ static void print_signed(struct swift_printer *p, swift_ref type,
         return;
     }
     swift_print_parameters(p, kid(p, ref, 0), labels);
-    if (p->is_full) {
-        swift_print_result(p, ref);
+    swift_print_result(p, ref);
+}
+
+/* May closures of a type be called by several threads? */
+static bool is_sendable(struct swift_printer *p, swift_ref type)
+{
+    swift_ref ref = inner(p, type);
+
+    if (at(p, ref)->kind == SWIFT_GENERIC) {
+        ref = inner(p, kid(p, ref, 1));
     }
+    return at(p, ref)->kind == SWIFT_FUNCTION_TYPE &&
+           (at(p, ref)->flags & SWIFT_IS_SENDABLE) != 0;
 }
 
 static void print_function(struct swift_printer *p, swift_ref ref)
@@ -163,7 +171,7 @@ static void print_storage(struct swift_printer *p, swift_ref ref,
     }
     put_text(p, word != NULL ? "." : "");
     put_text(p, word);
-    if (is_subscript) {
+    if (is_subscript && (p->is_full || word == NULL)) {
         put_text(p, p->is_full ? " : " : "");
         print_signed(p, kid(p, ref, 3), kid(p, ref, 2));
     } else if (p->is_full) {
@@ -184,10 +192,9 @@ static void print_closure(struct swift_printer *p, swift_ref ref)
 {
     put_text(p, at(p, ref)->text);
     put_number(p, at(p, ref)->number + 1);
-    if (p->is_full) {
-        put_text(p, " ");
-        print_signed(p, kid(p, ref, 1), 0);
-    }
+    put_text(p, " ");
+    put_text(p, is_sendable(p, kid(p, ref, 1)) ? "@Sendable " : "");
+    print_signed(p, kid(p, ref, 1), 0);
     put_text(p, " in ");
     swift_print_node(p, kid(p, ref, 0));
 }
@@ -236,6 +243,28 @@ static void print_conformance(struct swift_printer *p, swift_ref ref)
     }
 }
 
+/* The words of an attribute in the form that is answered. */
+static const char *answered_words(const char *words)
+{
+    static const struct {
+        const char *words, *answered;
+    } others[] = {
+        {"partial apply forwarder for ", "partial apply for "},
+        {"partial apply ObjC forwarder for ", "partial apply for "},
+        {"merged ", ""},
+        {"distributed thunk ", ""},
+        {"back deployment thunk for ", ""},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(words, others[i].words) == 0) {
+            return others[i].answered;
+        }
+    }
+    return words;
+}
+
 static void print_attribute(struct swift_printer *p, swift_ref ref)
 {
     const struct swift_node *node = at(p, ref);
@@ -254,7 +283,7 @@ static void print_attribute(struct swift_printer *p, swift_ref ref)
         put_text(p, "specialized ");
         return;
     }
-    put_text(p, node->text);
+    put_text(p, p->is_full ? node->text : answered_words(node->text));
     if (node->behind != NULL) {
         put(p, node->behind, node->size);
         put_text(p, ") of ");

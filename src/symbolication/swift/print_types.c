@@ -48,6 +48,9 @@ void swift_print_result(struct swift_printer *p, swift_ref function)
 {
     unsigned flags = at(p, function)->flags;
 
+    if (!p->is_full) {
+        return;
+    }
     put_text(p, (flags & SWIFT_IS_ASYNC) != 0 ? " async" : "");
     put_text(p, (flags & SWIFT_IS_THROWING) != 0 ? " throws" : "");
     if (kid(p, function, 3) != 0) {
