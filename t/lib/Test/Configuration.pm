@@ -39,6 +39,9 @@ sub refused {
         my $logged = length $t->helper_log;
         kill 'HUP', $t->{helper};
         $t->wait_until('the reload', sub { $t->metric($failed) > $before });
+        # a thread writes the log
+        $t->wait_until('its line', sub {
+            substr($t->helper_log, $logged) =~ /the old configuration stays$/m });
         like substr($t->helper_log, $logged) =~ s/\Q$file\E/FILE/gr,
             qr/\[emerg\] \d+: $re.*; the old configuration stays/s,
             'a daemon logs it at a reload, and goes on';
