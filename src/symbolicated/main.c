@@ -392,7 +392,6 @@ static int start(struct daemon *d, struct config *config)
     char error[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN);
-    signals_delay();
     daemon_raise_descriptors();
     daemon_forbid_core();
     metrics_process_start();
@@ -488,6 +487,7 @@ int main(int argc, char **argv)
     char error[1024];
     int rc;
 
+    signals_delay();
     d.options.config = DEFAULT_CONFIG;
     rc = daemon_options_read(&d.options, argc, argv, "symbolicated", usage);
     if (rc != -1) {

@@ -456,6 +456,7 @@ int main(int argc, char **argv)
         return tier_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
+    signals_delay();
     d.is_guest = guest_options_read(&d.guest, &argc, &argv);
     d.options.config = DEFAULT_CONFIG;
     rc = daemon_options_read(&d.options, argc, argv, "symcached", usage);
