@@ -318,24 +318,28 @@ my @sequences = (
      (forms($pdb, 'crash.pdb'))[2, 0, 1]],
 );
 
-# The status of each answer, and whether the last one is the file.
+# The status of each answer, and whether the last one is the file, or the cabinet
+# of it where a packed one was asked for.
 sub ask_for {
     my ($what, $name, $headers, @paths) = @_;
     my ($file) = grep { m{/\Q$name\E$} } keys %files;
-    my ($all, $r) = '';
+    my ($all, $body, $r) = '';
     for my $path (@paths) {
         $r = $t->http("127.0.0.1:$port", 'GET', "/$path", @$headers);
         $all .= "$r->{status} ";
+        $body = $path =~ /_$/ ? $there{packed}{$path}[1] : $files{$file};
         last if $r->{status} == 200;
     }
-    return $all . ($r->{body} eq $files{$file} ? 'found' : 'not found');
+    return $all . ($r->{body} eq $body ? 'found' : 'not found');
 }
 
 for my $form (qw(plain packed pointers)) {
     behind($form);
     for my $c (@sequences) {
         my ($what, $name, undef, @paths) = @$c;
-        my ($at) = grep { $paths[$_] =~ m{/\Q$name\E$} } 0 .. $#paths;
+        # a packed one is answered where the source has it so
+        my $had = $form eq 'packed' ? qr/(?:\Q$name\E|_)$/ : qr/\Q$name\E$/;
+        my ($at) = grep { $paths[$_] =~ $had } 0 .. $#paths;
         begin('60s', 'open');
         is ask_for(@$c), '404 ' x $at . '200 found', "$form: $what";
         end();

@@ -40,10 +40,7 @@ sub rename_in {
     ($text =~ s/\Q$from\E/$to/g) or die "$file: no $from";
     $t->write_file($file, $text);
 }
-for my $word (sort keys %words) {
-    rename_in("release/src/$_", qq("$word"), qq("$words{$word}"))
-        for 'proto/kind.c', 'converter/conversion.c';
-}
+rename_in('release/src/proto/kind.c', qq("$_"), qq("$words{$_}")) for keys %words;
 rename_in('release/src/proto/kind.c', qq("$_"), qq("$ends{$_}")) for keys %ends;
 rename_in('release/src/proto/key.c', 'PREFIX       "hash-', "PREFIX       \"$id_word-");
 my @programs = qw(symcached symcached-sandboxed pdb2symcache canary.pdb
