@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZEROED_SMALL 1032 /* bytes; glibc keeps no larger ones in the thread  \
-                           */
+/* Bytes; glibc keeps no larger blocks in the thread. */
+#define ZEROED_SMALL 1032
 
 /* As calloc(). */
 static inline void *zeroed_alloc(size_t count, size_t size)
