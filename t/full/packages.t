@@ -57,6 +57,7 @@ sub stock {
     my $symbols = $root->path("root/symbols/crash.pdb/$key");
     make_path($symbols, map { $root->path($_) } qw(debs debs-old));
     copy("$top/t/data/pdb/crash.pdb", $symbols) or die $!;
+    copy("$top/t/data/apple/own-0.txt", $root->path('debs/report.txt')) or die $!;
     for my $deb (glob "$debs/*.deb") {
         copy($deb, $root->path('debs/')) or die $!;
         repack($deb, $root->path('debs-old'), '0.0.1-1');
@@ -86,9 +87,22 @@ for i in \$(seq 600); do
 done
 head -c 4 /tmp/first; echo
 symcachectl verify /tmp/first
+# systemd makes its socket
+chmod o+w /run/symcached
+start symbolicated
+chmod o-w /run/symcached
+curl -s --unix-socket /run/symcached/symbolicated.sock http://h/symbolicate/v5 \\
+    -d '{"memoryMap": [["crash.pdb", "$key"]], "stacks": [[[0, 10515]]]}'
+curl -s --unix-socket /run/symcached/symbolicated.sock \\
+    -F apple_crash_report=@/debs/report.txt 'http://h/applecrashreport?timeout=30'
+cat /proc/[0-9]*/comm | sed -n 's/^symbolicated-w.*/a worker/p'
 stat -c '%U %a %n' /run/symcached /run/symcached/symcached.sock /var/cache/symcached
 SH
     like $said, qr/^(?:SYMC|CMYS)$/m, "$suite: it is one";
+    like $said, qr/"function": "main\(int, char\*\*\)"/,
+        "$suite: symbolicated reads the store" or diag $said;
+    like $said, qr/"status": ?"completed".*^a worker$/ms,
+        "$suite: and its worker a crash report" or diag $said;
     like $said, qr{^symcached 755 /run/symcached$}m, "$suite: folder of the socket";
     like $said, qr{^symcached 755 /var/cache/symcached$}m, "$suite: of the stores";
 }
