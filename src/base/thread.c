@@ -10,17 +10,22 @@
 int thread_start(void *(*run)(void *), void *arg)
 {
     sigset_t all, former;
+    pthread_attr_t detached;
     pthread_t thread;
-    int rc;
+    int rc = pthread_attr_init(&detached);
 
+    if (rc != 0) {
+        return rc;
+    }
+    /* pthread_detach() of glibc reads memory of the thread, which may have
+     * ended and be unmapped by then: symbolicated died of that (SIGSEGV) */
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* raised by the thread's own memory access */
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    rc = pthread_create(&thread, NULL, run, arg);
+    rc = pthread_create(&thread, &detached, run, arg);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
-    if (rc == 0) {
-        pthread_detach(thread);
-    }
+    pthread_attr_destroy(&detached);
     return rc;
 }
 
