@@ -16,7 +16,7 @@
 #include "symbolication/swift/swift.h"
 
 /* Names that are in the file and not understood yet; they stay as they are. */
-#define NOT_UNDERSTOOD 9
+#define NOT_UNDERSTOOD 16
 
 /* In full, such text has what was specialized. */
 static const char specialized[] = "function signature specialization <";

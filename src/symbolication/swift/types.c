@@ -108,13 +108,25 @@ swift_ref swift_pop_arguments(struct swift *s)
     return swift_make_list(s, SWIFT_LIST, parts, n);
 }
 
+/* Arguments of a type alias in a function, or in a protocol, are those of what
+ * is around it, and are written elsewhere. */
+static bool has_others_arguments(struct swift *s, swift_ref nominal)
+{
+    const struct swift_node *context = swift_at(s, swift_kid(s, nominal, 0));
+
+    return swift_at(s, nominal)->number == 'a' &&
+           context->kind != SWIFT_MODULE &&
+           (context->kind != SWIFT_NOMINAL || context->number == 'P');
+}
+
 swift_ref swift_bound(struct swift *s)
 {
     swift_ref parts[16];
     size_t num_parts = pop_levels(s, parts, 15);
 
     parts[num_parts] = pop_nominal(s);
-    if (num_parts > count_levels(s, parts[num_parts])) {
+    if (num_parts > count_levels(s, parts[num_parts]) ||
+        has_others_arguments(s, parts[num_parts])) {
         return swift_fail(s);
     }
     num_parts++;
