@@ -4,10 +4,15 @@
 
 #include "sort.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define FEW 16
 #define SOME 64
+#define FEW_DIGITS 256
+#define DIGITS 2048
+#define MANY DIGITS /* keys, beside which going through all digits is little  \
+                     */
 
 static void insertion(uint64_t *keys, size_t n)
 {
@@ -94,31 +99,40 @@ static uint64_t unsorted_bits(const uint64_t *keys, size_t n)
     return sorted ? 0 : low_sorted ? differ & ~(uint64_t)UINT32_MAX : differ;
 }
 
+/* Sorts by the bits of a mask, which are shifted down. */
+static void radix_pass(const uint64_t *from, uint64_t *to, size_t n,
+                       unsigned shift, size_t mask)
+{
+    size_t i, at, count[DIGITS], sum = 0;
+
+    memset(count, 0, (mask + 1) * sizeof(*count));
+    for (i = 0; i < n; i++) {
+        count[(from[i] >> shift) & mask]++;
+    }
+    for (i = 0; i <= mask; i++) {
+        at = count[i];
+        count[i] = sum;
+        sum += at;
+    }
+    for (i = 0; i < n; i++) {
+        to[count[(from[i] >> shift) & mask]++] = from[i];
+    }
+}
+
+/* Takes only bits in which keys differ.  Most addresses are aligned, and all
+ * of a file have the same bits at the top, so that two or three passes do. */
 static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     unsigned shift;
-    size_t i, at, count[256], sum;
+    size_t mask = n < MANY ? FEW_DIGITS - 1 : DIGITS - 1;
     uint64_t differ, *from, *to, *swap;
 
-    differ = unsorted_bits(keys, n);
     from = keys;
     to = tmp;
-    for (shift = 0; shift < 64; shift += 8) {
-        if (((differ >> shift) & 0xFF) == 0) {
-            continue;
-        }
-        memset(count, 0, sizeof(count));
-        for (i = 0; i < n; i++) {
-            count[(from[i] >> shift) & 0xFF]++;
-        }
-        for (i = 0, sum = 0; i < 256; i++) {
-            at = count[i];
-            count[i] = sum;
-            sum += at;
-        }
-        for (i = 0; i < n; i++) {
-            to[count[(from[i] >> shift) & 0xFF]++] = from[i];
-        }
+    for (differ = unsorted_bits(keys, n); differ != 0;
+         differ &= ~((uint64_t)mask << shift)) {
+        shift = (unsigned)__builtin_ctzll(differ);
+        radix_pass(from, to, n, shift, mask);
         swap = from;
         from = to;
         to = swap;
@@ -151,36 +165,46 @@ void symc_sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
     }
 }
 
-/* Sorts by 8 bits from shift on. */
+/* As radix_pass(), of words. */
 static void radix_words(const uint32_t *from, uint32_t *to, size_t n,
-                        unsigned shift)
+                        unsigned shift, size_t mask)
 {
-    size_t i, at, count[256] = {0}, sum = 0;
+    size_t i, at, count[DIGITS], sum = 0;
 
+    memset(count, 0, (mask + 1) * sizeof(*count));
     for (i = 0; i < n; i++) {
-        count[(from[i] >> shift) & 0xFF]++;
+        count[(from[i] >> shift) & mask]++;
     }
-    for (i = 0; i < 256; i++) {
+    for (i = 0; i <= mask; i++) {
         at = count[i];
         count[i] = sum;
         sum += at;
     }
     for (i = 0; i < n; i++) {
-        to[count[(from[i] >> shift) & 0xFF]++] = from[i];
+        to[count[(from[i] >> shift) & mask]++] = from[i];
     }
 }
 
 void symc_sort_words(uint32_t *words, uint32_t *tmp, size_t n)
 {
-    size_t i;
+    size_t i, mask = n < MANY ? FEW_DIGITS - 1 : DIGITS - 1;
+    unsigned shift;
+    uint32_t differ = 0, *from = words, *to = tmp, *swap;
+    bool sorted = true;
 
-    for (i = 1; i < n && words[i - 1] <= words[i]; i++) {
+    for (i = 1; i < n; i++) {
+        sorted &= words[i - 1] <= words[i];
+        differ |= words[i - 1] ^ words[i];
     }
-    if (i >= n) {
-        return;
+    for (differ = sorted ? 0 : differ; differ != 0;
+         differ &= ~((uint32_t)mask << shift)) {
+        shift = (unsigned)__builtin_ctz(differ);
+        radix_words(from, to, n, shift, mask);
+        swap = from;
+        from = to;
+        to = swap;
     }
-    radix_words(words, tmp, n, 0);
-    radix_words(tmp, words, n, 8);
-    radix_words(words, tmp, n, 16);
-    radix_words(tmp, words, n, 24);
+    if (from != words) {
+        memcpy(words, from, n * sizeof(*words));
+    }
 }

@@ -84,10 +84,25 @@ static void test_all_lengths(void **state)
     }
 }
 
+/* Enough keys for wide digits. */
+static void test_many(void **state)
+{
+    size_t n;
+    unsigned order;
+
+    (void)state;
+    for (n = 2046; n <= 5000; n += n < 2050 ? 1 : 590) {
+        for (order = 0; order < 5; order++) {
+            check(n, order);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_lengths),
+        cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
