@@ -43,9 +43,12 @@ static bool is_number(const char *p, size_t size)
     return true;
 }
 
+/* Most names are plain since they have no mark of a decoration, which takes
+ * the fewest steps to find out. */
 static bool is_plain(const char *name, size_t size)
 {
-    return size == 0 || *name == '?' || memchr(name, '(', size) != NULL ||
+    return size == 0 || (*name != '_' && memchr(name, '@', size) == NULL) ||
+           *name == '?' || memchr(name, '(', size) != NULL ||
            memchr(name, ':', size) != NULL || memchr(name, '<', size) != NULL;
 }
 
