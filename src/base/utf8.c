@@ -103,6 +103,26 @@ static inline bool is_ascii(const unsigned char *p)
     return ((eight(p) | eight(p + 8)) & HIGH_BITS) == 0;
 }
 
+size_t utf8_ascii(const void *text, size_t size)
+{
+    const unsigned char *p = text;
+    size_t i, k;
+    uint64_t all;
+
+    for (i = 0; size - i >= 64; i += 64) {
+        all = 0;
+        for (k = 0; k < 64; k += 8) {
+            all |= eight(p + i + k);
+        }
+        if ((all & HIGH_BITS) != 0) {
+            break;
+        }
+    }
+    for (; i < size && p[i] < 0x80; i++) {
+    }
+    return i;
+}
+
 /* Returns how much of a text is ASCII, or a little less. */
 static inline size_t skip_ascii(const unsigned char *p, size_t size)
 {

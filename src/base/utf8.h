@@ -32,6 +32,9 @@ uint32_t utf16_pair(uint32_t first, uint32_t second);
 /* Returns the length in bytes of the longest well-formed prefix. */
 size_t utf8_valid(const void *text, size_t size);
 
+/* Returns the length of the longest prefix that is ASCII. */
+size_t utf8_ascii(const void *text, size_t size);
+
 /* Puts one of ASCII in the place of the last character of a text, which is not
  * empty. */
 void utf8_replace_last(char *text, char c);

@@ -161,6 +161,25 @@ is_deeply(\@wrong, [], 'changed object files are converted alike');
 note(join ', ', map { "$_: $count{$_}" } sort keys %count);
 cmp_ok($count{same} // 0, '>', 30, 'most changes are converted by both');
 
+# and in the names of symbols, of which one that is not UTF-8 ends the list
+
+%count = ();
+@victims = map { $corpus->unpacked("$root/t/data/convert/macho/$_.zst") }
+    qw(arm64.dylib x86_64.dylib arm64.o x86_64.o);
+for my $n (1 .. 48) {
+    my $victim = $victims[$n % @victims];
+    open my $f, '<:raw', $victim or die "$victim: $!";
+    read $f, my $start, 4096;
+    my ($offset, $size) = $start =~ /\2\0\0\0\x18\0\0\0.{8}(.{4})(.{4})/s
+        or die "$victim: no symbols";
+    ($offset, $size) = map { unpack 'V', $_ } $offset, $size;
+    compare_changed($n, $victim, $offset, sub { $offset + $size - 5 });
+}
+
+is_deeply(\@wrong, [], 'changed names are converted alike');
+note(join ', ', map { "$_: $count{$_}" } sort keys %count);
+cmp_ok($count{same} // 0, '>', 40, 'most changes are converted by both');
+
 # Breakpad records at random: overlapping, nested, out of order.  Here nobody
 # is stricter.
 

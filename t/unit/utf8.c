@@ -129,6 +129,24 @@ static void broken(void **state)
     }
 }
 
+/* One byte that is not ASCII, at each place of texts of many sizes. */
+static void ascii(void **state)
+{
+    char text[200];
+    size_t size, at;
+
+    memset(text, 'a', sizeof(text));
+    assert_int_equal(utf8_ascii(text, 0), 0);
+    for (size = 1; size < sizeof(text); size++) {
+        for (at = 0; at < size; at++) {
+            text[at] = '\x80';
+            assert_int_equal(utf8_ascii(text, size), at);
+            text[at] = 'a';
+        }
+        assert_int_equal(utf8_ascii(text, size), size);
+    }
+}
+
 /* Unicode 15, section 3.9: the pairs of table 3-4, and the ends of ranges. */
 static void pairs(void **state)
 {
@@ -182,8 +200,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_characters), cmocka_unit_test(all_pairs),
-        cmocka_unit_test(broken),         cmocka_unit_test(pairs),
-        cmocka_unit_test(mends),          cmocka_unit_test(printable),
+        cmocka_unit_test(broken),         cmocka_unit_test(ascii),
+        cmocka_unit_test(pairs),          cmocka_unit_test(mends),
+        cmocka_unit_test(printable),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -81,6 +81,23 @@ int symbol_list_add(struct symbol_list *symbols,
     return 0;
 }
 
+void symbol_list_look(struct symbol_list *symbols, const uint8_t *table,
+                      uint64_t table_size, uint64_t offset, uint64_t size)
+{
+    const uint8_t *begin, *end;
+
+    if (offset > table_size) {
+        return;
+    }
+    begin = table + offset;
+    size = size < table_size - offset ? size : table_size - offset;
+    size = utf8_ascii(begin, size);
+    end = size > 0 ? memrchr(begin, '\0', size) : NULL;
+    symbols->plain = offset;
+    symbols->plain_end =
+        offset + (end != NULL ? (size_t)(end - begin) + 1 : 0);
+}
+
 const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
                              uint64_t table_size, uint64_t offset,
                              uint32_t *size)
@@ -95,8 +112,10 @@ const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
     text = (const char *)table + offset;
     *size = (uint32_t)strnlen(text, rest < UINT32_MAX ? rest : UINT32_MAX);
     symbol_list_work(symbols, *size);
-    return symbols->work > 0 && utf8_valid(text, *size) == *size ? text
-                                                                 : NULL;
+    return symbols->work > 0 && (symbol_list_is_plain(symbols, offset) ||
+                                 utf8_valid(text, *size) == *size)
+               ? text
+               : NULL;
 }
 
 int symbol_list_end(const struct symbol_list *symbols,

@@ -35,6 +35,8 @@ struct symbol_list {
     struct symc_segments segments; /* of the image; set by the list's owner */
     char segments_text[SYMC_SEGMENTS_TEXT];
     uint64_t work; /* that is still allowed: bytes of names, and steps */
+    uint64_t plain; /* the first offset that symbol_list_look() has found */
+    uint64_t plain_end; /* and the end of them */
 };
 
 /* Makes an empty list.  The object has its sections, or is NULL, if that is not
@@ -50,6 +52,21 @@ void symbol_list_work(struct symbol_list *symbols, uint64_t work);
 int symbol_list_add(struct symbol_list *symbols,
                     const struct debuginfo_symbol *symbol,
                     struct failure *failure);
+
+/*
+ * Finds the texts of a table that are ASCII, up to the first one that is not,
+ * in the part of it in which most are: each need not be looked at by itself
+ * then.
+ */
+void symbol_list_look(struct symbol_list *symbols, const uint8_t *table,
+                      uint64_t table_size, uint64_t offset, uint64_t size);
+
+/* Is the text at an offset of this table known to be ASCII? */
+static inline bool symbol_list_is_plain(const struct symbol_list *symbols,
+                                        uint64_t offset)
+{
+    return offset >= symbols->plain && offset < symbols->plain_end;
+}
 
 /*
  * Gets the text that begins at an offset of a table and ends at a NUL, or at

@@ -22,6 +22,7 @@ struct table {
     uint64_t rest; /* bytes of the file from there on */
     uint32_t count;
     uint64_t strings;         /* relative to the symbols */
+    uint32_t strings_size;    /* which need not be true */
     uint64_t load_address;
     bool is_code[256];        /* by the number of a section, from 1 */
 };
@@ -73,6 +74,7 @@ static bool find_table(const struct macho_image *image, struct table *table)
         table->count = macho_u32(image, command.data + 12);
         table->strings =
             (uint64_t)macho_u32(image, command.data + 16) - offset;
+        table->strings_size = macho_u32(image, command.data + 20);
     }
     return found;
 }
@@ -102,7 +104,8 @@ int macho_symbols_read(const struct macho_image *image,
 {
     const uint8_t *p;
     uint32_t i, entry = image->is_64 ? NLIST_64 : NLIST_32;
-    uint64_t value;
+    uint64_t value, name;
+    bool is_wanted;
     struct debuginfo_symbol symbol;
     struct table table = {.load_address = macho_load_address(image)};
 
@@ -110,17 +113,24 @@ int macho_symbols_read(const struct macho_image *image,
         return 0;
     }
     find_code(image, &table);
+    symbol_list_look(symbols, table.symbols, table.rest, table.strings,
+                     table.strings_size);
     for (i = 0; i < table.count && table.rest / entry > i; i++) {
         p = table.symbols + (size_t)i * entry;
-        symbol.name = symbol_list_text(
-            symbols, table.symbols, table.rest,
-            table.strings + macho_u32(image, p), &symbol.name_size);
+        name = table.strings + macho_u32(image, p);
+        value =
+            image->is_64 ? macho_u64(image, p + 8) : macho_u32(image, p + 8);
+        is_wanted = is_function(&table, p, value);
+        if (!is_wanted && symbol_list_is_plain(symbols, name)) {
+            continue;
+        }
+        /* a bad name ends the list, whatever it is of */
+        symbol.name = symbol_list_text(symbols, table.symbols, table.rest,
+                                       name, &symbol.name_size);
         if (symbol.name == NULL) {
             break;
         }
-        value = image->is_64 ? macho_u64(image, p + 8)
-                             : macho_u32(image, p + 8);
-        if (!is_function(&table, p, value)) {
+        if (!is_wanted) {
             continue;
         }
         symbol.address = value - table.load_address;
