@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#define SYMC_ARRAY_PAGE 4096               /* bytes, the smallest in use */
 #define SYMC_ARRAY_SMALL 8192              /* bytes */
 #define SYMC_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
@@ -50,6 +51,23 @@ static inline int symc_array_need(void *data, size_t *room, size_t count,
                                   size_t item)
 {
     return count <= *room ? 0 : symc_array_grow(data, room, count, item);
+}
+
+/*
+ * As calloc(), for tables whose places are read before they are written.  Each
+ * page is written here once: a page that is read first is mapped to the page
+ * of zeros, so that it costs a second fault when it is written, which also
+ * interrupts the other threads' processors.
+ */
+static inline void *symc_array_zeroed(size_t count, size_t item)
+{
+    size_t i;
+    volatile uint8_t *p = (volatile uint8_t *)calloc(count, item);
+
+    for (i = 0; p != NULL && i < count * item; i += SYMC_ARRAY_PAGE) {
+        p[i] = 0;
+    }
+    return (void *)(uintptr_t)p;
 }
 
 #endif

@@ -135,7 +135,8 @@ static int grow(struct symc_set *set)
         : set->num_slots < FEW_SLOTS ? 4 * set->num_slots
                                      : 2 * set->num_slots;
     free(set->slots);
-    set->slots = n > MAX_SLOTS ? NULL : calloc(n, sizeof(*set->slots));
+    set->slots =
+        n > MAX_SLOTS ? NULL : symc_array_zeroed(n, sizeof(*set->slots));
     if (set->slots == NULL) {
         return -1;
     }

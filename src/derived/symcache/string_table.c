@@ -184,7 +184,7 @@ static int grow(struct symc_strings *s)
 
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
     free(s->slots);
-    s->slots = n > MAX_SLOTS ? NULL : calloc(n, sizeof(*s->slots));
+    s->slots = n > MAX_SLOTS ? NULL : symc_array_zeroed(n, sizeof(*s->slots));
     if (s->slots == NULL) {
         return -1;
     }
