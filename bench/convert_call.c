@@ -78,7 +78,7 @@ static int convert_to(const char *pdb, const void *data, size_t size,
                       const struct symc_sink *sink)
 {
     int rc;
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
     struct failure failure = {FAILURE_NONE, ""};
     const struct debuginfo_maker *maker = input_maker(data, size, NULL);
     static const struct supplement supplement = {.is_like_symbolic = true};

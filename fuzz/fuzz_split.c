@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n, at;
     struct supplement_file other;
     struct supplement supplement = {.split = &other, .num_split = 1};
-    struct debuginfo_result result;
+    struct debuginfo_result result = {0};
 
     if (size < 4) {
         return 0;
