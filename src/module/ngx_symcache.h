@@ -399,8 +399,8 @@ void ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 /* ngx_symcache_gzip.c */
 
 /*
- * Replaces the file that is open as *of by its gzip file, if there is one, and
- * symcache_gzip and the client allow it.  NGX_OK or NGX_ERROR.
+ * Replaces the file that is open as *of by its gzip file, if there is one and
+ * the client allows it.  symcache_gzip is not off.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
 

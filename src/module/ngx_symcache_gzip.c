@@ -26,10 +26,6 @@ ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     ngx_uint_t           i;
     ngx_http_request_t  *r;
 
-    if (ctx->conf->gzip == NGX_SYMCACHE_GZIP_OFF) {
-        return NGX_OK;
-    }
-
     r = ctx->request;
 
     if (ngx_symcache_gzip_vary(r) != NGX_OK) {

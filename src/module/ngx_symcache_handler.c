@@ -293,7 +293,9 @@ ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
         return ngx_symcache_answer_redirect(ctx, &ctx->best);
     }
 
-    if (ngx_symcache_gzip(ctx, &of) != NGX_OK) {
+    if (ctx->conf->gzip != NGX_SYMCACHE_GZIP_OFF
+        && ngx_symcache_gzip(ctx, &of) != NGX_OK)
+    {
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
     }
 

@@ -19,6 +19,21 @@ typedef struct {
 } ngx_symcache_hints_t;
 
 
+/* Lengths of the names of headers that are read: others have mostly another. */
+
+#define ngx_symcache_request_length(name)  (1u << (sizeof(name) - 1))
+
+#define NGX_SYMCACHE_REQUEST_LENGTHS                                          \
+    (ngx_symcache_request_length(SYMCACHE_HEADER_CHECKSUM)                    \
+     | ngx_symcache_request_length("Accept")                                  \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_EXCEEDS)                   \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_CODE_ID)                   \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_VIA)                       \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_WANT_DIGEST)               \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_ALLOW_RETRY)               \
+     | ngx_symcache_request_length(SYMCACHE_HEADER_ACCEPT_RETRY))
+
+
 static ngx_int_t ngx_symcache_request_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
@@ -245,7 +260,10 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             i = 0;
         }
 
-        if (h[i].hash == 0) {
+        if (h[i].hash == 0
+            || h[i].key.len >= 32
+            || !(NGX_SYMCACHE_REQUEST_LENGTHS & (1u << h[i].key.len)))
+        {
             continue;
         }
 

@@ -478,8 +478,8 @@ symcache_bytes_print(char *p, const char *prefix, size_t len,
 static char *
 symcache_debug_id_print(char *p, const symcache_key_t *key)
 {
-    symcache_vector_hex_print(p, key->guid);
-    symcache_vector_hex_print(p + 16, key->guid + 8);
+    symcache_vector_hex_print(p, key->guid, 'A');
+    symcache_vector_hex_print(p + 16, key->guid + 8, 'A');
 
     return symcache_hex_number_print(p + 32, key->age, symcache_hex_upper);
 }

@@ -70,32 +70,37 @@ symcache_path_dir(char *buf, const symcache_key_t *key)
     return (size_t) (p - buf);
 }
 
-size_t
-symcache_path_name(char *buf, const symcache_key_t *key,
+static inline char *
+symcache_path_put_name(char *p, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file)
 {
-    char  *p;
-
-    p = symcache_path_copy(buf, key->name, key->name_len);
+    p = symcache_path_copy(p, key->name, key->name_len);
     *p++ = '-';
     *p++ = 'v';
     p += symcache_version_print(p, version);
     p = symcache_path_end(p, key->kind, file);
     *p = '\0';
 
-    return (size_t) (p - buf);
+    return p;
+}
+
+size_t
+symcache_path_name(char *buf, const symcache_key_t *key,
+    const symcache_version_t *version, symcache_file_e file)
+{
+    return (size_t) (symcache_path_put_name(buf, key, version, file) - buf);
 }
 
 size_t
 symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file)
 {
-    size_t  n;
+    char  *p;
 
-    n = symcache_path_dir(buf, key);
-    buf[n++] = '/';
+    p = buf + symcache_path_dir(buf, key);
+    *p++ = '/';
 
-    return n + symcache_path_name(buf + n, key, version, file);
+    return (size_t) (symcache_path_put_name(p, key, version, file) - buf);
 }
 
 size_t

@@ -85,10 +85,10 @@ symcache_vector_guid_read(const char *p, uint8_t guid[16])
 }
 
 
-/* Writes the 16 upper hex digits of 8 bytes. */
+/* Writes the 16 hex digits of 8 bytes; a is the letter 'a' or 'A'. */
 
 static inline void
-symcache_vector_hex_print(char *p, const uint8_t *bytes)
+symcache_vector_hex_print(char *p, const uint8_t *bytes, char a)
 {
     symcache_vector_t        digits;
     symcache_vector_half_t   half;
@@ -105,9 +105,30 @@ symcache_vector_hex_print(char *p, const uint8_t *bytes)
 #endif
 
     digits = (symcache_vector_t) pairs;
-    digits += '0' + ((symcache_vector_t) (digits > 9) & ('A' - '0' - 10));
+    digits += '0' + ((symcache_vector_t) (digits > 9)
+                     & (uint8_t) (a - '0' - 10));
 
     memcpy(p, &digits, 16);
+}
+
+
+/*
+ * Writes a number in lower hex digits in front of p, where there must be room
+ * for 16 of them, and returns its first digit.
+ */
+
+static inline char *
+symcache_vector_number_print(char *p, uint64_t n)
+{
+    uint64_t  bytes = n;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    bytes = __builtin_bswap64(n);
+#endif
+
+    symcache_vector_hex_print(p - 16, (const uint8_t *) &bytes, 'a');
+
+    return p - 16 + __builtin_clzll(n | 1) / 4;
 }
 
 

@@ -135,6 +135,20 @@ symcache_version_print(char *buf, const symcache_version_t *v)
 {
     char  *p;
 
+    if (v->major < 10 && v->minor < 10 && v->patch < 10) {
+
+        /* nearly all versions, and a hit prints two */
+
+        buf[0] = (char) ('0' + v->major);
+        buf[1] = '.';
+        buf[2] = (char) ('0' + v->minor);
+        buf[3] = '.';
+        buf[4] = (char) ('0' + v->patch);
+        buf[5] = '\0';
+
+        return 5;
+    }
+
     p = symcache_version_print_number(buf, v->major);
     *p++ = '.';
     p = symcache_version_print_number(p, v->minor);
@@ -147,7 +161,7 @@ symcache_version_print(char *buf, const symcache_version_t *v)
 
 
 int
-symcache_version_best(const symcache_version_t *versions, int n,
+symcache_version_best_of(const symcache_version_t *versions, int n,
     const symcache_version_t *b, const symcache_version_t *min)
 {
     int  i, best;

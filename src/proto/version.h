@@ -79,8 +79,20 @@ symcache_version_serves(const symcache_version_t *a,
  * Returns the index of the highest of n versions that may answer a client
  * that asks for version b, or -1.
  */
-int symcache_version_best(const symcache_version_t *versions, int n,
+int symcache_version_best_of(const symcache_version_t *versions, int n,
     const symcache_version_t *b, const symcache_version_t *min);
+
+/* The same: nearly always there is one, and a hit chooses twice. */
+static inline int
+symcache_version_best(const symcache_version_t *versions, int n,
+    const symcache_version_t *b, const symcache_version_t *min)
+{
+    if (n == 1) {
+        return symcache_version_serves(versions, b, min) ? 0 : -1;
+    }
+
+    return symcache_version_best_of(versions, n, b, min);
+}
 
 
 #endif /* _SYMCACHE_VERSION_H_INCLUDED_ */

@@ -140,6 +140,12 @@ static void highest_that_serves(void **state)
             rows[i].best);
     }
     assert_int_equal(symcache_version_best(have, 0, &rows[0].b, &min), -1);
+
+    /* one alone, and one that is too old or too new */
+    assert_int_equal(symcache_version_best(&have[1], 1, &rows[1].b, &min), 0);
+    assert_int_equal(symcache_version_best(&have[1], 1, &rows[0].b, &min), -1);
+    assert_int_equal(
+        symcache_version_best(&have[1], 1, &rows[1].b, &rows[2].b), -1);
 }
 
 int main(void)
