@@ -229,12 +229,11 @@ static int read_journal(struct absent_store *store)
     return rc;
 }
 
-/* The store as its journal is now; NULL when out of memory. */
-static struct absent_store *store_of(struct absences *absences,
-                                     const char *root)
+/* The store as its journal was when it was last read; NULL if it never was. */
+static struct absent_store *known_store(const struct absences *absences,
+                                        const char *root)
 {
     struct absent_store *store;
-    size_t len = strlen(root) + 1;
 
     LIST_FOREACH(store, &absences->stores, next)
     {
@@ -242,6 +241,16 @@ static struct absent_store *store_of(struct absences *absences,
             break;
         }
     }
+    return store;
+}
+
+/* The store as its journal is now; NULL when out of memory. */
+static struct absent_store *store_of(struct absences *absences,
+                                     const char *root)
+{
+    struct absent_store *store = known_store(absences, root);
+    size_t len = strlen(root) + 1;
+
     if (store == NULL) {
         store = calloc(1, sizeof(*store) + len);
         if (store == NULL) {
@@ -358,11 +367,11 @@ static bool parse(const char *rest, struct written *written)
     return true;
 }
 
-static struct absence *find_key(struct absences *absences, const char *root,
+/* store may be NULL. */
+static struct absence *find_key(struct absent_store *store,
                                 const symcache_key_t *key,
                                 const symcache_version_t *version)
 {
-    struct absent_store *store = store_of(absences, root);
     char path[SYMCACHE_PATH_MAX + 1];
 
     symcache_path_file(path, key, version, SYMCACHE_FILE_ABSENT);
@@ -373,7 +382,7 @@ bool absences_find(struct absences *absences, const char *root,
                    const symcache_key_t *key,
                    const symcache_version_t *version, struct written *written)
 {
-    const struct absence *a = find_key(absences, root, key, version);
+    const struct absence *a = find_key(store_of(absences, root), key, version);
 
     return a != NULL && parse(a->rest, written);
 }
@@ -410,7 +419,7 @@ bool absences_remove(struct absences *absences, const char *root,
                      const symcache_key_t *key,
                      const symcache_version_t *version)
 {
-    struct absence *a = find_key(absences, root, key, version);
+    struct absence *a = find_key(store_of(absences, root), key, version);
     char path[SYMCACHE_PATH_MAX + 1];
 
     if (a == NULL) {
@@ -512,11 +521,13 @@ static bool look_at_folder(const char *root, const symcache_key_t *key,
     return errno != ENOENT;
 }
 
+/* This is about the folder, so what the journal says by now does not matter. */
 bool absences_is_alone(struct absences *absences, const char *root,
                        const symcache_key_t *key,
                        const symcache_version_t *version)
 {
-    const struct absence *a = find_key(absences, root, key, version);
+    const struct absence *a =
+        find_key(known_store(absences, root), key, version);
     struct stat st;
 
     return a != NULL &&
@@ -531,7 +542,7 @@ void absences_set_alone(struct absences *absences, const char *root,
                         const symcache_key_t *key,
                         const symcache_version_t *version)
 {
-    struct absence *a = find_key(absences, root, key, version);
+    struct absence *a = find_key(known_store(absences, root), key, version);
     struct timespec now;
     struct stat st;
 
