@@ -69,6 +69,9 @@ my %clients = (
     'valgrind' => ["valgrind -v --leak-check=no $dir/prog",
                    qr/Successfully downloaded debug file for \S*prog/, 1],
 );
+# what older ones lack, find.py calls
+my %lacks = system("python3 -c 'import drgn; drgn.Program.extra_module' 2>/dev/null") == 0
+    ? () : (drgn => 'drgn 0.0.31 or newer, as on PyPI');
 # it has that ask for it
 delete $clients{valgrind} unless found_in_path('debuginfod-find');
 for my $v (14 .. 23) {
@@ -227,6 +230,7 @@ for my $name (sort keys %clients) {
     SKIP: {
         my ($program) = $clients{$name}[3] // found_in_path($name);
         skip "$name is not installed", 1 unless $program;
+        skip "no $lacks{$name}", 1 if $lacks{$name};
         for my $form (qw(debuginfod plain packed pointers)) {
             behind($form);
             try_client($name, $form);
