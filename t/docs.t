@@ -144,10 +144,14 @@ same([in_code(qr/"(process_[a-z_]+)"/, qr{src/metrics/})],
 
 my ($counters) = map { s/\\\n//gr } grep { /X\(LOOKUP_HIT/ } values %code;
 @wrong = ();
-while ($counters =~ /X\(\w+,\s*"(\w+)",\s*"(\w+)=\\"(\w+)\\"/g) {
-    my ($name, $label, $value) = ($1, $2, $3);
-    push @wrong, "$name $label $value"
-        unless grep { /`\Q$name\E\{\Q$label\E\}`.*`\Q$value\E`/ } @rows;
+while ($counters =~ /X\(\w+,\s*"(\w+)",\s*"(\w+=[^\s]*)"/g) {
+    my ($name, $all) = ($1, $2);
+    my @labels = map { [split /=/] } split /,/, $all =~ s/\\"//gr;
+    my $labels = join ',', map { $_->[0] } @labels;
+    for my $value (map { $_->[1] } @labels) {
+        push @wrong, "$name $labels $value"
+            unless grep { /`\Q$name\E\{\Q$labels\E\}`.*`\Q$value\E`/ } @rows;
+    }
 }
 is_deeply \@wrong, [], 'every label of a counter, and its values';
 

@@ -44,6 +44,11 @@ void metrics_add(enum metric metric, uint64_t n)
     values[metric] += n;
 }
 
+uint64_t metrics_counted(enum metric metric)
+{
+    return values[metric];
+}
+
 void metrics_observe(enum metrics_histogram histogram, unsigned ms)
 {
     size_t i;

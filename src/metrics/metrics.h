@@ -77,6 +77,25 @@
       "outcome=\"unchanged\"", "")                                            \
     X(JOB_STOPPED, "symcached_jobs_finished_total", "outcome=\"stopped\"",    \
       "")                                                                     \
+    X(PACKED_CABINET_FOUND, "symcached_packed_total",                         \
+      "kind=\"cabinet\",outcome=\"published\"",                               \
+      "Jobs for files that are served packed, by their end.")                 \
+    X(PACKED_CABINET_ABSENT, "symcached_packed_total",                        \
+      "kind=\"cabinet\",outcome=\"notfound\"", "")                            \
+    X(PACKED_CABINET_FAILED, "symcached_packed_total",                        \
+      "kind=\"cabinet\",outcome=\"error\"", "")                               \
+    X(PACKED_GZIP_FOUND, "symcached_packed_total",                            \
+      "kind=\"gzip\",outcome=\"published\"", "")                              \
+    X(PACKED_GZIP_ABSENT, "symcached_packed_total",                           \
+      "kind=\"gzip\",outcome=\"notfound\"", "")                               \
+    X(PACKED_GZIP_FAILED, "symcached_packed_total",                           \
+      "kind=\"gzip\",outcome=\"error\"", "")                                  \
+    X(PACKED_SYMGZIP_FOUND, "symcached_packed_total",                         \
+      "kind=\"symgzip\",outcome=\"published\"", "")                           \
+    X(PACKED_SYMGZIP_ABSENT, "symcached_packed_total",                        \
+      "kind=\"symgzip\",outcome=\"notfound\"", "")                            \
+    X(PACKED_SYMGZIP_FAILED, "symcached_packed_total",                        \
+      "kind=\"symgzip\",outcome=\"error\"", "")                               \
     X(JOB_REFUSED, "symcached_jobs_refused_total", "",                        \
       "Jobs not started: the queue was full, or the helper drained.")         \
     X(PLACE_PLAIN, "symcached_places_total", "form=\"plain\"",                \
@@ -221,6 +240,9 @@ enum metric { METRICS_COUNTERS(METRICS_ENUM) METRICS_N };
 #undef METRICS_ENUM
 
 void metrics_add(enum metric metric, uint64_t n);
+
+/* What a counter has reached. */
+uint64_t metrics_counted(enum metric metric);
 
 /* X(id, name, help): histograms of seconds. */
 #define METRICS_HISTOGRAMS(X)                                                 \

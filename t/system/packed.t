@@ -155,6 +155,15 @@ for my $case (["other.pdb/$basic/other.pd_", 'another PDB'],
     is $r->{status}, 503, "$what: no answer for good" or diag $t->helper_log;
 }
 
+# each of these was one job
+my %ends = (cabinet => '3 5 3', gzip => '2 1 0', symgzip => '1 0 0');
+for my $kind (sort keys %ends) {
+    is join(' ', map { $t->metric(
+            qq(symcached_packed_total{kind="$kind",outcome="$_"}))
+        } qw(published notfound error)), $ends{$kind}, "jobs for $kind are counted";
+}
+is $t->helper_json('/v1/status')->{jobs}{packed}, 6, 'the status tells how many were got';
+
 # an absent file is absent packed; what is asked first costs a request more
 is get("gone.pdb/$crash/gone.pdb")->{status}, 404, 'a PDB that is nowhere';
 my $asked = asked();

@@ -50,6 +50,16 @@ static const enum metric outcome_metrics[] = {
     [JOB_STOPPED] = METRIC_JOB_STOPPED,
 };
 
+/*
+ * Of jobs for files that are served packed, the first of three counters:
+ * published, not found and error, in this order in metrics.h.
+ */
+static const enum metric packed_metrics[SYMCACHE_KINDS] = {
+    [SYMCACHE_KIND_CABINET] = METRIC_PACKED_CABINET_FOUND,
+    [SYMCACHE_KIND_GZIP] = METRIC_PACKED_GZIP_FOUND,
+    [SYMCACHE_KIND_SYMGZIP] = METRIC_PACKED_SYMGZIP_FOUND,
+};
+
 /* its outcome ------------------------------------------------------------ */
 
 /* Has the configuration been replaced since the job began? */
@@ -243,8 +253,23 @@ static void note_miss(struct job *job, enum job_outcome outcome)
                looked[n] != '\0' ? looked : job_text(job));
 }
 
+/* One in another form than its name says is not there in the asked one. */
+static void count_packed(const struct job *job, enum job_outcome outcome)
+{
+    enum metric first = packed_metrics[job->key.kind];
+
+    if (!symcache_kind_is_packed((symcache_kind_e)job->key.kind)) {
+        return;
+    }
+    metrics_add(first, outcome == JOB_PUBLISHED);
+    metrics_add(first + 1,
+                outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT);
+    metrics_add(first + 2, outcome == JOB_ERROR);
+}
+
 static void record(struct job *job, enum job_outcome outcome)
 {
+    count_packed(job, outcome);
     metrics_add(outcome_metrics[outcome], 1);
     metrics_observe(METRICS_JOB, clock_since(job->began));
     if (purpose_has_file(job->purpose)) {

@@ -352,6 +352,11 @@ static void page_status(struct server *s, struct url_path *t,
                             metadata_running(s->metadata));
     cJSON_AddNumberToObject(status.jobs, "builds",
                             (double)uploads_builds(s->uploads));
+    cJSON_AddNumberToObject(
+        status.jobs, "packed",
+        (double)(metrics_counted(METRIC_PACKED_CABINET_FOUND) +
+                 metrics_counted(METRIC_PACKED_GZIP_FOUND) +
+                 metrics_counted(METRIC_PACKED_SYMGZIP_FOUND)));
     reply_json(req, status_json(&status));
 }
 

@@ -11,13 +11,13 @@
 /* Names of fields; NULL ends each list. */
 struct fields {
     const char *texts[6];
-    const char *values[11]; /* numbers and booleans */
+    const char *values[12]; /* numbers and booleans */
 };
 
 static const struct fields jobs_fields = {
     {NULL},
     {"total", "queued", "queue", "downloading", "transcoding", "waiters",
-     "missing", "inquiries", "builds", "draining", NULL}};
+     "missing", "inquiries", "builds", "packed", "draining", NULL}};
 
 static const struct fields disks_fields = {
     {"store", "path", "failure", NULL},
