@@ -3,10 +3,12 @@
  */
 #include "async_unlink.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "thread.h"
@@ -67,9 +69,15 @@ static bool async_unlink_runs(void)
 void async_unlink_add(const char *path)
 {
     size_t size = strlen(path) + 1;
-    struct removal *removal = malloc(sizeof(*removal) + size);
+    struct removal *removal;
     bool taken = false;
+    struct stat st;
 
+    /* most jobs find nothing, and have made no folder */
+    if (lstat(path, &st) != 0 && errno == ENOENT) {
+        return;
+    }
+    removal = malloc(sizeof(*removal) + size);
     if (removal != NULL) {
         memcpy(removal->path, path, size);
         pthread_mutex_lock(&async_unlink.mutex);

@@ -3,6 +3,7 @@
 # What a lookup of a key that is known to be absent asks the system for in the
 # store: is there a folder of it by now, and has the journal changed?  Another
 # machine may have made either, so fewer would not do; more would be in vain.
+# And what is made on the disk while it is looked for at a source: nothing.
 
 use strict;
 use warnings;
@@ -62,6 +63,13 @@ is_deeply \@found,
     [(map { (folder($_), $t->path('store/.absent')) } 'mark.pdb', @names, @names),
      folder('mark.pdb')],
     'each lookup has looked at its folder and at the journal, once';
+
+# no source had a file, so there was nothing to make a folder or a file for
+my $work = quotemeta $t->path('downloads/.tmp');
+is_deeply [$t->read_file('trace') =~ m{mkdir\("($work/run-[^/"]+/[^"]+)"}g], [],
+    'an absent key has no work folder';
+is_deeply [$t->read_file('trace') =~ m{"($work/run-[^"]+\.part)"}g], [],
+    'and no file for what is received';
 
 $t->finish;
 done_testing;

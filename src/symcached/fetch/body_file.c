@@ -79,6 +79,20 @@ static bool body_file_expect(struct body_file *body_file,
     return true;
 }
 
+static bool body_file_open(struct body_file *body_file)
+{
+    char reason[sizeof(body_file->reason)];
+
+    if (body_file->fd < 0) {
+        body_file->fd = body_file->open(body_file->open_arg);
+    }
+    if (body_file->fd < 0) {
+        snprintf(reason, sizeof(reason), "open: %s", strerror(errno));
+        return body_file_fail(body_file, BODY_FILE_FAILED, reason);
+    }
+    return true;
+}
+
 /* A complete body begins. */
 static bool begin(struct body_file *body_file,
                   const struct fetch_response *answer, CURL *easy)
@@ -90,6 +104,9 @@ static bool begin(struct body_file *body_file,
     curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);
     if (length > 0 && (uint64_t)length > body_file->max) {
         return body_file_fail(body_file, BODY_FILE_TOO_LARGE, "");
+    }
+    if (!body_file_open(body_file)) {
+        return false;
     }
     if (!body_file_rewind(body_file)) {
         return body_file_fail(body_file, BODY_FILE_FAILED, strerror(errno));
@@ -276,6 +293,10 @@ static void body_file_finish_empty(struct body_file *body_file, bool rest,
         return;
     }
     resume_drop(&body_file->resume);
+    if (!body_file_open(body_file)) {
+        body_file_judge(body_file, class);
+        return;
+    }
     (void)body_file_rewind(body_file);
     classify_say(class,
                  body_file->may_be_empty ? SOURCE_FOUND : SOURCE_UNUSABLE,

@@ -20,7 +20,9 @@ enum body_file_problem {
 };
 
 struct body_file {
-    int fd;
+    int fd;                 /* -1: not open yet */
+    int (*open)(void *arg); /* opens it; most answers have no file */
+    void *open_arg;
     uint64_t max; /* bytes */
     const struct cache_config *cache;
     struct resume resume;

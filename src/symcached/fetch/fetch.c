@@ -679,7 +679,8 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     fetch->fetcher = fetcher;
     fetch->request = *request;
     fetch->body_file = (struct body_file){
-        .fd = request->fd, .max = request->max, .cache = request->cache,
+        .fd = request->fd, .open = request->open, .open_arg = arg,
+        .max = request->max, .cache = request->cache,
         .may_be_empty = request->may_be_empty,
     };
     fetch->done = done;

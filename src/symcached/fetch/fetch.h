@@ -39,6 +39,8 @@ struct fetch_request {
     const struct limits_config *limits;
     const struct cache_config *cache; /* its min_free */
     int fd;                      /* receives the body; it is emptied first */
+    int (*open)(void *arg);      /* if fd is -1: opens it when a body comes, see
+                                    fetch_start(); or -1 with errno */
     uint64_t max;                /* bytes */
     unsigned seconds; /* time limit for everything, including retries */
 };
@@ -66,7 +68,7 @@ void fetcher_keep(struct fetcher *fetcher, const struct config *config);
 /*
  * transport, limits, cache and extra must live until the end.  done is called
  * once, but never from inside this function; the fetch does not exist any more
- * then.
+ * then.  arg is also that of request->open.
  * Returns NULL when out of memory.
  */
 struct fetch *fetch_start(struct fetcher *fetcher,

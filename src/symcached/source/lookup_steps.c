@@ -77,6 +77,14 @@ int lookup_open_part(struct lookup *lookup)
     return lookup_open(lookup, &lookup->part_fd, lookup->part);
 }
 
+void lookup_drop_part(struct lookup *lookup)
+{
+    if (lookup->part_fd >= 0) {
+        lookup_discard_file(lookup, lookup->part_fd, lookup->part);
+        lookup->part_fd = -1;
+    }
+}
+
 void lookup_fail(struct lookup *lookup, const char *what)
 {
     char detail[256];

@@ -206,6 +206,9 @@ int lookup_make_folder(const struct lookup *lookup);
 /* Opens an empty part file for a body.  Returns 0, or -1 with errno. */
 int lookup_open_part(struct lookup *lookup);
 
+/* Closes the part file of an earlier place, if there is one. */
+void lookup_drop_part(struct lookup *lookup);
+
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
 

@@ -270,6 +270,13 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
+static int open_part(void *arg)
+{
+    struct lookup *lookup = arg;
+
+    return lookup_open_part(lookup) == 0 ? lookup->part_fd : -1;
+}
+
 /*
  * Fetches url, which it takes over; NULL counts as out of memory.  Sources of
  * other types use this, too, to follow a file.ptr.
@@ -288,11 +295,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     free(lookup->properties);
     lookup->properties = NULL;
 
-    if (url != NULL && lookup_open_part(lookup) != 0) {
-        lookup_fail(lookup, "open");
-        free(url);
-        return;
-    }
+    lookup_drop_part(lookup);
 
     request.url = url;
     request.transport = &source->transport;
@@ -311,7 +314,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
         !symcache_kind_is_packed((symcache_kind_e)lookup->key.kind);
     request.limits = &lookup->config->limits;
     request.cache = &lookup->config->cache;
-    request.fd = lookup->part_fd;
+    request.fd = -1; /* most places have no file */
+    request.open = open_part;
     request.max = max;
     request.seconds = lookup->config->limits.download_time;
 
