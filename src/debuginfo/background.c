@@ -3,6 +3,7 @@
  */
 #include "background.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -37,7 +38,13 @@ static void *loop(void *unused)
 
 void background_start(void)
 {
-    if (background.is_started || thread_start(loop, NULL) != 0) {
+    if (background.is_started) {
+        return;
+    }
+    /* memory of a thread's own would take a system call that the sandbox has
+     * not, and pages */
+    mallopt(M_ARENA_MAX, 1);
+    if (thread_start(loop, NULL) != 0) {
         return;
     }
     pthread_mutex_lock(&background.lock);
@@ -58,6 +65,16 @@ bool background_run(void (*run)(void *arg), void *arg)
         background.arg = arg;
         pthread_cond_broadcast(&background.changed);
     }
+    pthread_mutex_unlock(&background.lock);
+    return is_free;
+}
+
+bool background_is_free(void)
+{
+    bool is_free;
+
+    pthread_mutex_lock(&background.lock);
+    is_free = background.is_started && background.run == NULL;
     pthread_mutex_unlock(&background.lock);
     return is_free;
 }

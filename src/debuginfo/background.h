@@ -19,6 +19,9 @@ void background_start(void);
  * has a task. */
 bool background_run(void (*run)(void *arg), void *arg);
 
+/* Would background_run() take a task now? */
+bool background_is_free(void);
+
 /* Waits until the thread has no task. */
 void background_wait(void);
 

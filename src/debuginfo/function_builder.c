@@ -497,13 +497,10 @@ int function_builder_line(struct function_builder *b,
                : add_piece(&b->lines, line, (uint32_t)b->lines.count);
 }
 
-int function_builder_end(struct function_builder *b,
-                         struct symc_writer *writer,
-                         struct inlinee_name *names,
-                         struct symc_source *sources, struct failure *failure)
+int function_builder_tree(struct function_builder *b,
+                          struct inlinee_name *names, struct symc_tree *tree,
+                          struct failure *failure)
 {
-    struct symc_tree tree;
-
     if (b->root.size == 0 || b->root.address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
@@ -514,8 +511,22 @@ int function_builder_end(struct function_builder *b,
     if (build_tree(b, names) != 0) {
         return failure_memory(failure);
     }
-    tree.nodes = b->nodes;
-    tree.lines = b->sorted;
+    tree->nodes = b->nodes;
+    tree->lines = b->sorted;
+    return 1;
+}
+
+int function_builder_end(struct function_builder *b,
+                         struct symc_writer *writer,
+                         struct inlinee_name *names,
+                         struct symc_source *sources, struct failure *failure)
+{
+    struct symc_tree tree;
+    int rc = function_builder_tree(b, names, &tree, failure);
+
+    if (rc <= 0) {
+        return rc;
+    }
     tree.sources = sources;
     return failure_writer(failure, symc_writer_function(writer, &tree, 0));
 }

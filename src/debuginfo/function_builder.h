@@ -91,6 +91,15 @@ int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line);
 
 /*
+ * Ends the function and makes its tree, which is the builder's, but for the
+ * sources, which the caller sets.  Returns 1, 0 if there is nothing to write,
+ * or -1 with failure set if memory or the work runs out.
+ */
+int function_builder_tree(struct function_builder *builder,
+                          struct inlinee_name *names, struct symc_tree *tree,
+                          struct failure *failure);
+
+/*
  * Ends the function and passes it to the writer.  Returns 0, or -1 with
  * failure set if memory or the work runs out, or the writer fails.
  */

@@ -1,9 +1,11 @@
 #!/usr/bin/env perl
 
-# Entries that are read while they are decompressed, which is so in files of
-# 2 MB and more.  What becomes of them must be what becomes of the same ones
-# that are not compressed; of damaged ones, what becomes of a file without
-# entries.
+# What the second thread does, which there is for files of 2 MB and more.
+# Entries that are read while they are decompressed: what becomes of them must
+# be what becomes of the same ones that are not compressed; of damaged ones,
+# what becomes of a file without entries.  Functions that are written while the
+# next units are read: the output must be that of the same file when it has
+# less than 2 MB.
 
 use strict;
 use warnings;
@@ -101,5 +103,29 @@ is(changed($at + 8, pack 'Q<', 0), $none, 'they are stated to be empty');
 is(changed($at + 24, "\0\0"), $none, 'no header of zlib: no entries');
 is(changed($at + 24, "\xf8\0"), $none,
    'a larger window than zlib has: no entries');
+
+# Units of all sizes: functions of many are written together, those of one
+# wait, and those of a large one are written on the way.
+
+my @sizes = ((3) x 20, (90) x 4, 500, (40) x 5, 200, 7);
+for my $unit (0 .. $#sizes) {
+    spew("$work/unit$unit.c", "extern volatile int v; int f_${unit}_0(int);\n"
+        . "static inline int u(int a) { return a * 3 + v; }\n"
+        . "static inline int t$unit(int a) {\n int i, s = u(a);\n"
+        . " for (i = 0; i < a; i++) s += u(v) ^ s;\n return s; }\n"
+        . join '', map { "int f_${unit}_$_(int a) {\n if (a > v)\n"
+        . "  return t$unit(a + $_);\n return u(a); }\n" } 1 .. $sizes[$unit]);
+}
+spew("$work/v.c", 'volatile int v;');
+run('gcc -g -O2 -fPIC -shared -Wl,--build-id -o units unit*.c v.c');
+cmp_ok(-s "$work/units", '<', 2 << 20, 'a file of less than 2 MB');
+$whole = ours('units');
+run('cp units padded && truncate -s 3M padded');
+is(ours('padded'), $whole, 'functions that another thread writes');
+run("'$program' --no-sandbox padded -o '$alone'");
+is(slurp($alone), $whole, '... also without a sandbox');
+my @functions = qx('@{[$corpus->build]}/symcachectl' dump '$alone');
+is((grep { /\bf_\d+_\d+$/ } @functions), eval(join '+', @sizes),
+   'all functions are there');
 
 done_testing;

@@ -97,7 +97,8 @@ int dwarf_convert(const struct dwarf_object *object,
     size_t i;
     struct dwarf_reader d = {0}, supplementary = {0};
     struct dwarf_splits splits;
-    struct dwarf_walk w = {.reader = &d, .line_reader = &d, .writer = writer};
+    struct dwarf_walk w = {
+        .reader = &d, .line_reader = &d, .batches.writer = writer};
 
     dwarf_reader_init(&d, object, failure);
     if (object->supplementary != NULL) {
@@ -116,6 +117,7 @@ int dwarf_convert(const struct dwarf_object *object,
         rc = convert_unit(&w, &splits);
     }
     rc = failure->code != FAILURE_NONE ? -1 : rc;
+    rc = rc == 0 ? dwarf_walk_end(&w) : rc;
     dwarf_walk_free(&w);
     dwarf_splits_free(&splits);
     dwarf_reader_free(&d);

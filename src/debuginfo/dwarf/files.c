@@ -56,7 +56,7 @@ int dwarf_files_begin(struct dwarf_files *f, struct dwarf_reader *d,
 {
     static const struct symc_text empty = {"", 0};
 
-    f->num_sources = 0;
+    f->first = f->num_sources;
     f->num_numbers = lines == NULL ? 0 : lines->num_files + 1;
     if (f->num_numbers > 0) {
         if (symc_array_need(&f->numbers, &f->number_room, f->num_numbers,
@@ -98,7 +98,7 @@ int dwarf_files_find(struct dwarf_files *f, struct dwarf_reader *d,
     struct dwarf_value directory, name;
     struct symc_text comp_dir, texts[2];
 
-    *source = 0;
+    *source = (uint32_t)f->first;
     if (number >= f->num_numbers) {
         return 0;
     }
@@ -107,13 +107,15 @@ int dwarf_files_find(struct dwarf_files *f, struct dwarf_reader *d,
                          &directory, &name)) {
         texts[0] = text_of(d, u, &directory);
         texts[1] = text_of(d, u, &name);
-        comp_dir = f->sources[0].comp_dir;
+        comp_dir = f->sources[f->first].comp_dir;
         f->numbers[number] = (uint32_t)f->num_sources;
         if (add_source(f, &comp_dir, &texts[0], &texts[1]) != 0) {
             return -1;
         }
     }
-    *source = f->numbers[number];
+    if (f->numbers[number] != 0) {
+        *source = f->numbers[number];
+    }
     return 0;
 }
 
@@ -137,7 +139,7 @@ static int allocate_slots(struct dwarf_names *n, size_t num_slots)
 
 int dwarf_names_begin(struct dwarf_names *n)
 {
-    n->count = n->used = 0;
+    n->used = 0;
     n->unit++;
     return n->num_slots == 0 || n->unit == 0 ? allocate_slots(n, FIRST_SLOTS)
                                              : 0;

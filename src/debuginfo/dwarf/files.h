@@ -1,8 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Source files and names of inlined functions of one unit, as the builder of
- * functions takes them: each is made when it is first used.
+ * Source files and names of inlined functions of a unit, as the builder of
+ * functions takes them: each is made when it is first used.  Those of the
+ * units before it stay until the owner sets the number of sources and the
+ * count of names to 0.
  */
 #ifndef DEBUGINFO_DWARF_FILES_H
 #define DEBUGINFO_DWARF_FILES_H
@@ -13,10 +15,12 @@
 #include "unit.h"
 
 struct dwarf_files {
-    struct symc_source *sources; /* the first is an empty one */
+    struct symc_source *sources; /* of some units, one after the other */
+    size_t first;                /* of this unit: an empty one */
     size_t num_sources;
     size_t source_room;
-    uint32_t *numbers; /* file number: index of its source, or 0 */
+    uint32_t
+        *numbers; /* file number: index of its source, or 0; of this unit */
     size_t num_numbers;
     size_t number_room;
 };
@@ -47,7 +51,8 @@ int dwarf_files_begin(struct dwarf_files *files, struct dwarf_reader *reader,
 int dwarf_names_begin(struct dwarf_names *names);
 
 /*
- * Finds the index of the source of a file number, 0 for one that is not there.
+ * Finds the index of the source of a file number, an empty one if it is not
+ * there.
  * Returns 0, or -1 if memory runs out.
  */
 int dwarf_files_find(struct dwarf_files *files,

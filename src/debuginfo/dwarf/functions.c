@@ -14,8 +14,7 @@
 void dwarf_walk_free(struct dwarf_walk *w)
 {
     dwarf_lines_free(&w->lines);
-    dwarf_files_free(&w->files);
-    dwarf_names_free(&w->names);
+    dwarf_batches_free(&w->batches);
     function_builder_free(&w->builder);
     symc_set_free(&w->seen);
     free(w->ranges.list);
@@ -359,8 +358,9 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
 
 static int find_source(struct dwarf_walk *w, uint64_t file, uint32_t *source)
 {
-    return dwarf_files_find(&w->files, w->line_reader, w->line_unit, &w->root,
-                            &w->lines, file, source) == 0
+    return dwarf_files_find(&dwarf_batch(&w->batches)->files, w->line_reader,
+                            w->line_unit, &w->root, &w->lines, file,
+                            source) == 0
                ? 0
                : failure_memory(w->reader->failure);
 }
@@ -369,7 +369,8 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
                         const struct dwarf_entry *e)
 {
     size_t i;
-    struct inlinee call = {0};
+    struct inlinee call = {
+        .source = (uint32_t)dwarf_batch(&w->batches)->files.first};
     struct dwarf_open_entry *o;
     const struct dwarf_open_entry *parent;
 
@@ -381,15 +382,15 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
         return -1;
     }
     parent = o - 1;
-    if (dwarf_names_find(&w->names, w->reader, w->unit, e, parent->language,
-                         &call.name) != 0 ||
+    if (dwarf_batches_name(&w->batches, w->reader, w->unit, e,
+                           parent->language, &call.name) != 0 ||
         (e->call_file.kind == DWARF_UNSIGNED &&
          find_source(w, e->call_file.number, &call.source) != 0)) {
         return -1;
     }
     o->function = parent->function;
     o->inline_depth = parent->inline_depth + 1;
-    o->language = w->names.list[call.name].language;
+    o->language = dwarf_batch(&w->batches)->names.list[call.name].language;
     call.depth = parent->inline_depth;
     call.line = (uint32_t)e->call_line.number;
     for (i = 0; i < w->ranges.count; i++) {
@@ -479,8 +480,7 @@ static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
     if (add_lines(w, &range) != 0) {
         return -1;
     }
-    return function_builder_end(&w->builder, w->writer, w->names.list,
-                                w->files.sources, w->reader->failure);
+    return dwarf_batches_add(&w->batches, &w->builder, w->reader->failure);
 }
 
 /* Closes the entries that are at a depth or deeper.  Functions in functions
@@ -661,9 +661,16 @@ static void resolve(struct dwarf_reader *d, const struct dwarf_unit *u,
     v->number = v->kind == DWARF_TEXT ? size : 0;
 }
 
+int dwarf_walk_end(struct dwarf_walk *w)
+{
+    return dwarf_batches_settle(&w->batches, w->reader->failure);
+}
+
 int dwarf_walk_unit(struct dwarf_walk *w)
 {
     struct symc_text comp_dir = {"", 0};
+    /* of split DWARF, what cannot be written is left out with its unit */
+    bool may_wait = w->reader == w->line_reader;
 
     resolve(w->reader, w->unit, &w->root.name);
     resolve(w->line_reader, w->line_unit, &w->root.comp_dir);
@@ -675,13 +682,16 @@ int dwarf_walk_unit(struct dwarf_walk *w)
             comp_dir.data = NULL;
         }
     }
-    if (dwarf_files_begin(&w->files, w->line_reader, &comp_dir,
-                          w->has_lines ? &w->lines : NULL) != 0) {
+    if (dwarf_batches_begin(&w->batches, may_wait, w->reader->failure) != 0 ||
+        dwarf_files_begin(&dwarf_batch(&w->batches)->files, w->line_reader,
+                          &comp_dir, w->has_lines ? &w->lines : NULL) != 0) {
         return -1;
     }
-    if (dwarf_names_begin(&w->names) != 0) {
+    if (dwarf_names_begin(&dwarf_batch(&w->batches)->names) != 0) {
         return failure_memory(w->reader->failure);
     }
     w->num_open = w->num_inlinees = w->live.count = 0;
-    return walk_entries(w);
+    return walk_entries(w) != 0
+               ? -1
+               : dwarf_batches_end(&w->batches, w->reader->failure);
 }

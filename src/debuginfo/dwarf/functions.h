@@ -6,7 +6,7 @@
 #ifndef DEBUGINFO_DWARF_FUNCTIONS_H
 #define DEBUGINFO_DWARF_FUNCTIONS_H
 
-#include "files.h"
+#include "batch.h"
 #include "ranges.h"
 
 /* An entry whose children are being read. */
@@ -28,11 +28,10 @@ struct dwarf_inlinee {
     size_t range; /* of the function: its number */
 };
 
-/* Must be all zero at the beginning, but for both readers, the writer and
- * the work of the builder. */
+/* Must be all zero at the beginning, but for both readers, the writer of the
+ * batches and the work of the builder. */
 struct dwarf_walk {
     struct dwarf_reader *reader;
-    struct symc_writer *writer;
     struct dwarf_unit *unit;
     /* Which have the lines, and the names of files: the same, but for a unit
      * of split DWARF, for which they are those of its skeleton unit. */
@@ -41,8 +40,7 @@ struct dwarf_walk {
     struct dwarf_root root;
     bool has_lines;
     struct dwarf_lines lines;
-    struct dwarf_files files;
-    struct dwarf_names names;
+    struct dwarf_batches batches;
     struct function_builder builder;
     struct symc_set seen;       /* address and size of all functions */
     struct dwarf_ranges ranges; /* of the entry that is being read */
@@ -55,9 +53,12 @@ struct dwarf_walk {
     size_t open_room;
 };
 
-/* Adds the functions of the unit whose root entry has been read.  Returns 0,
- * or -1 with failure set. */
+/* Adds the functions of the unit whose root entry has been read; some are not
+ * written before dwarf_walk_end().  Returns 0, or -1 with failure set. */
 int dwarf_walk_unit(struct dwarf_walk *walk);
+
+/* Writes all functions.  Returns 0, or -1 with failure set. */
+int dwarf_walk_end(struct dwarf_walk *walk);
 
 void dwarf_walk_free(struct dwarf_walk *walk);
 
