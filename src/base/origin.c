@@ -15,7 +15,8 @@
 
 #define ORIGIN_FILE "file://"
 
-int origin_print(char *buf, size_t size, const char *url)
+/* By libcurl's reader of URLs. */
+static int parse_origin(char *buf, size_t size, const char *url)
 {
     CURLU *parts = curl_url();
     char *scheme = NULL, *host = NULL, *port = NULL;
@@ -41,6 +42,68 @@ int origin_print(char *buf, size_t size, const char *url)
 
     for (; *buf != '\0'; buf++) {
         *buf = (char)tolower((unsigned char)*buf);
+    }
+    return 0;
+}
+
+/*
+ * Does a URL have only characters, and no folders, that libcurl leaves as they
+ * are?  Most that are fetched have.  *len gets the length of its start: up to
+ * the first "/" of the path, which alone says the origin.
+ */
+static bool is_simple(const char *url, size_t *len)
+{
+#define LETTERS                                                               \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    const char *host, *path;
+
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+        return false;
+    }
+    host = strchr(url, '/') + 2;
+    path = host + strspn(host, LETTERS ".-:");
+    *len = (size_t)(path - url) + 1;
+    return path > host && *path == '/' &&
+           path[strspn(path, LETTERS "._-+/%")] == '\0' &&
+           strstr(path, "/.") == NULL && strstr(path, "/%2") == NULL;
+#undef LETTERS
+}
+
+/* Of the last simple URL: thousands in a row have the same origin. */
+static _Thread_local struct {
+    size_t len; /* 0: there was none */
+    char start[ORIGIN_MAX];
+    char origin[ORIGIN_MAX];
+} last;
+
+static bool is_known(const char *url)
+{
+    size_t len;
+
+    return is_simple(url, &len) && len == last.len &&
+           memcmp(url, last.start, len) == 0;
+}
+
+int origin_print(char *buf, size_t size, const char *url)
+{
+    size_t len;
+
+    if (is_known(url)) {
+        len = strlen(last.origin);
+        if (len >= size) {
+            return -1;
+        }
+        memcpy(buf, last.origin, len + 1);
+        return 0;
+    }
+    if (parse_origin(buf, size, url) != 0) {
+        return -1;
+    }
+    if (is_simple(url, &len) && len <= sizeof(last.start) &&
+        strlen(buf) < sizeof(last.origin)) {
+        last.len = len;
+        memcpy(last.start, url, len);
+        memcpy(last.origin, buf, strlen(buf) + 1);
     }
     return 0;
 }
@@ -88,9 +151,13 @@ bool origin_same(const char *a, const char *b)
 
 char *origin_plain(const char *url)
 {
-    CURLU *parts = curl_url();
+    CURLU *parts;
     char *text = NULL, *plain = NULL;
 
+    if (is_known(url)) {
+        return strdup(url);
+    }
+    parts = curl_url();
     if (parts != NULL &&
         curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
         curl_url_set(parts, CURLUPART_USER, NULL, 0);

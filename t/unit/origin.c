@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 #include "base/origin.h"
 
@@ -31,6 +32,61 @@ static void prints(void **state)
     assert_int_equal(origin_print(buf, sizeof(buf), "nothing"), -1);
     assert_int_equal(origin_print(buf, 11, "http://h"), -1);
     assert_int_equal(origin_print(buf, 12, "http://h"), 0);
+}
+
+/* The origin of the last URL is remembered by its start. */
+static void prints_again(void **state)
+{
+    char buf[ORIGIN_MAX];
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        assert_origin("http://h.example/a/b.pdb", "http://h.example:80");
+        assert_origin("http://h.example/b", "http://h.example:80");
+        assert_origin("http://h.example:81/b", "http://h.example:81");
+        assert_origin("https://h.example/b", "https://h.example:443");
+        assert_origin("http://h.example.org/b", "http://h.example.org:80");
+        assert_origin("http://h.example@evil.example/b",
+                      "http://evil.example:80");
+        assert_origin("http://h.example/@evil.example/b",
+                      "http://h.example:80");
+        assert_origin("http://h.example?/b", "http://h.example:80");
+        assert_origin("http://H.example/b", "http://h.example:80");
+        assert_int_equal(
+            origin_print(buf, sizeof(buf), "http://h.example:99999/"), -1);
+        assert_int_equal(
+            origin_print(buf, sizeof(buf), "http://h.example\\@x/b\1"), -1);
+        assert_int_equal(origin_print(buf, 19, "http://h.example/b"), -1);
+        assert_int_equal(origin_print(buf, 20, "http://h.example/b"), 0);
+    }
+}
+
+static void assert_plain(const char *url, const char *expected)
+{
+    char *plain = origin_plain(url);
+
+    assert_non_null(plain);
+    assert_string_equal(plain, expected);
+    free(plain);
+}
+
+static void plains(void **state)
+{
+    char buf[ORIGIN_MAX];
+    int i;
+
+    for (i = 0; i < 2; i++) { /* before the origin is known, and after */
+        assert_plain("http://h.example/a%20b/c-d_e+f.pdb",
+                     "http://h.example/a%20b/c-d_e+f.pdb");
+        assert_plain("http://u:p@h.example/a#b", "http://h.example/a");
+        assert_plain("http://h.example/a?b#c", "http://h.example/a?b");
+        assert_plain("http://h.example/a/../b", "http://h.example/b");
+        assert_plain("http://h.example/a/./b", "http://h.example/a/b");
+        assert_plain("http://h.example:80/a", "http://h.example:80/a");
+        assert_null(origin_plain("http://h.example:99999/a"));
+        assert_int_equal(origin_print(buf, sizeof(buf), "http://h.example/a"),
+                         0);
+    }
 }
 
 static void compares(void **state)
@@ -96,7 +152,8 @@ static void places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints),   cmocka_unit_test(compares),
+        cmocka_unit_test(prints),   cmocka_unit_test(prints_again),
+        cmocka_unit_test(plains),   cmocka_unit_test(compares),
         cmocka_unit_test(reserved), cmocka_unit_test(names_host),
         cmocka_unit_test(places),
     };

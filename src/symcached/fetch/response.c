@@ -14,12 +14,26 @@
 
 #define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
+/* Texts are ended and not set to zero: they are 8 KB, most of them empty. */
 void fetch_response_clear(struct fetch_response *answer)
 {
-    struct fetch_response clean = {.length = -1, .moved = answer->moved};
+    char *const texts[] = {
+        answer->type,           answer->coding,     answer->range,
+        answer->ranges,         answer->etag,       answer->modified,
+        answer->date,           answer->transfer,   answer->digest,
+        answer->content_digest, answer->meta,       answer->reason,
+        answer->source_map,     answer->debuginfod, answer->body,
+    };
+    size_t i;
 
-    memcpy(clean.moved_type, answer->moved_type, sizeof(clean.moved_type));
-    *answer = clean;
+    answer->status = 0;
+    answer->retry_after = 0;
+    answer->bytes = 0;
+    answer->whole = answer->again = answer->framed = answer->verified = false;
+    answer->length = -1;
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        texts[i][0] = '\0';
+    }
 }
 
 /* A line may contain digests of other algorithms as well. */
@@ -65,20 +79,21 @@ static void fetch_response_meta(struct fetch_response *answer, const char *line,
 static void fetch_response_debuginfod(struct fetch_response *answer,
                                       const char *line, size_t len)
 {
-    static const char *const names[] = {"file", "archive", "imasignature"};
+    static const char *const names[] = {SYMCACHE_PROPERTY_DEBUGINFOD "file",
+                                        SYMCACHE_PROPERTY_DEBUGINFOD "archive",
+                                        SYMCACHE_PROPERTY_DEBUGINFOD
+                                        "imasignature"};
     const size_t used = strlen(answer->debuginfod);
     const size_t space = sizeof(answer->debuginfod) - used;
-    char name[64], value[FETCH_RESPONSE_DEBUGINFOD];
+    char value[FETCH_RESPONSE_DEBUGINFOD];
     size_t i;
     int n;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(name, sizeof(name), SYMCACHE_PROPERTY_DEBUGINFOD "%s",
-                 names[i]);
-        if (header_line_value(line, len, name, value, sizeof(value)) &&
-            value[0] != '\0' && strstr(answer->debuginfod, name) == NULL) {
-            n = snprintf(answer->debuginfod + used, space, "%s: %s\n", name,
-                         value);
+        if (header_line_value(line, len, names[i], value, sizeof(value)) &&
+            value[0] != '\0' && strstr(answer->debuginfod, names[i]) == NULL) {
+            n = snprintf(answer->debuginfod + used, space, "%s: %s\n",
+                         names[i], value);
             if (n < 0 || (size_t)n >= space) {
                 answer->debuginfod[used] = '\0';
             }

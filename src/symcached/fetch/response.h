@@ -20,7 +20,8 @@
 #define FETCH_RESPONSE_SOURCE_MAP 2048
 #define FETCH_RESPONSE_DEBUGINFOD 3072
 
-/* A text is "" if the answer did not have it. */
+/* A text is "" if the answer did not have it.  fetch_response_clear() names
+ * each of these. */
 struct fetch_response {
     long status;          /* of the last hop; 0 = no answer was complete */
     unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */

@@ -93,12 +93,23 @@ static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
     return rc;
 }
 
+/* What libcurl is: it prints that anew for each call. */
+static const curl_version_info_data *transport_built(void)
+{
+    static const curl_version_info_data *built;
+
+    if (built == NULL) {
+        built = curl_version_info(CURLVERSION_NOW);
+    }
+    return built;
+}
+
 /* Does the connection serve this request only? */
 static bool connects(const struct transport_config *transport, long version,
                      bool credentials)
 {
     if (version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE &&
-        curl_version_info(CURLVERSION_NOW)->version_num < TRANSPORT_H2C_KEPT) {
+        transport_built()->version_num < TRANSPORT_H2C_KEPT) {
         return true;
     }
     /* Some servers authenticate the connection and not the request. */
@@ -108,7 +119,7 @@ static bool connects(const struct transport_config *transport, long version,
 static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
                         bool credentials)
 {
-    const curl_version_info_data *built = curl_version_info(CURLVERSION_NOW);
+    const curl_version_info_data *built = transport_built();
     const char *file = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
     const char *directory = NULL;
     CURLcode rc = CURLE_OK;
