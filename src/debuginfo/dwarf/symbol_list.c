@@ -3,6 +3,7 @@
  */
 #include "symbol_list.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,21 @@
 #define WORK_BASE ((uint64_t)64 << 20)
 #define WORK_FACTOR 4
 
+/*
+ * Keeps arrays that do not grow on the heap, whose pages are had again by the
+ * next ones: a page that is new takes longer than 4 KB of symbols.  Those that
+ * grow are mapped still (base/array.h), and their memory is given back.
+ */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, SYMC_ARRAY_LARGE / 2);
+    mallopt(M_TRIM_THRESHOLD, SYMC_ARRAY_LARGE);
+}
+
 void symbol_list_init(struct symbol_list *symbols,
                       const struct dwarf_object *object, size_t file_size)
 {
+    keep_memory();
     memset(symbols, 0, sizeof(*symbols));
     supplement_begin_writer(&symbols->writer);
     symbols->writer.strings.refers = true;
