@@ -497,10 +497,34 @@ int function_builder_line(struct function_builder *b,
                : add_piece(&b->lines, line, (uint32_t)b->lines.count);
 }
 
-int function_builder_tree(struct function_builder *b,
-                          struct inlinee_name *names, struct symc_tree *tree,
-                          struct failure *failure)
+int function_builder_add(struct function_builder *b,
+                         const struct inlinee *inlinees, size_t num_inlinees,
+                         const struct line_piece *lines, size_t num_lines)
 {
+    if (symc_array_need(&b->heap.list, &b->heap.room, num_inlinees,
+                        sizeof(*inlinees)) != 0 ||
+        symc_array_need(&b->lines.list, &b->lines.room, num_lines,
+                        sizeof(*lines)) != 0) {
+        return -1;
+    }
+    if (num_inlinees > 0) {
+        memcpy(b->heap.list, inlinees, num_inlinees * sizeof(*inlinees));
+    }
+    if (num_lines > 0) {
+        memcpy(b->lines.list, lines, num_lines * sizeof(*lines));
+    }
+    b->heap.count = num_inlinees;
+    b->lines.count = num_lines;
+    return 0;
+}
+
+int function_builder_end(struct function_builder *b,
+                         struct symc_writer *writer,
+                         struct inlinee_name *names,
+                         struct symc_source *sources, struct failure *failure)
+{
+    struct symc_tree tree;
+
     if (b->root.size == 0 || b->root.address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
@@ -511,22 +535,8 @@ int function_builder_tree(struct function_builder *b,
     if (build_tree(b, names) != 0) {
         return failure_memory(failure);
     }
-    tree->nodes = b->nodes;
-    tree->lines = b->sorted;
-    return 1;
-}
-
-int function_builder_end(struct function_builder *b,
-                         struct symc_writer *writer,
-                         struct inlinee_name *names,
-                         struct symc_source *sources, struct failure *failure)
-{
-    struct symc_tree tree;
-    int rc = function_builder_tree(b, names, &tree, failure);
-
-    if (rc <= 0) {
-        return rc;
-    }
+    tree.nodes = b->nodes;
+    tree.lines = b->sorted;
     tree.sources = sources;
     return failure_writer(failure, symc_writer_function(writer, &tree, 0));
 }

@@ -91,13 +91,12 @@ int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line);
 
 /*
- * Ends the function and makes its tree, which is the builder's, but for the
- * sources, which the caller sets.  Returns 1, 0 if there is nothing to write,
- * or -1 with failure set if memory or the work runs out.
+ * The same for many.  They must not begin before the function, and the owners
+ * of lines must be their numbers, from 0 on.
  */
-int function_builder_tree(struct function_builder *builder,
-                          struct inlinee_name *names, struct symc_tree *tree,
-                          struct failure *failure);
+int function_builder_add(struct function_builder *builder,
+                         const struct inlinee *inlinees, size_t num_inlinees,
+                         const struct line_piece *lines, size_t num_lines);
 
 /*
  * Ends the function and passes it to the writer.  Returns 0, or -1 with

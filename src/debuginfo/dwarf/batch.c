@@ -14,22 +14,48 @@
 
 static size_t size_of(const struct dwarf_batch *b)
 {
-    return b->num_nodes * sizeof(*b->nodes) + b->num_lines * sizeof(*b->lines);
+    return b->num_functions * sizeof(*b->functions) +
+           b->inlinees.count * sizeof(*b->inlinees.list) +
+           b->lines.count * sizeof(*b->lines.list);
 }
 
-static void write_batch(void *arg)
+static int write_function(struct dwarf_batch *b,
+                          const struct dwarf_function *f,
+                          struct failure *failure)
 {
-    size_t i;
-    struct dwarf_batch *b = arg;
-    const struct symc_tree tree = {
-        .nodes = b->nodes, .lines = b->lines, .sources = b->files.sources};
+    struct function_builder *builder = &b->batches->builder;
 
-    for (i = 0; i < b->num_nodes && b->status == SYMC_OK; i++) {
-        if (!b->nodes[i].is_inline) {
-            b->status = symc_writer_function(b->writer, &tree, (uint32_t)i);
-        }
+    function_builder_begin(builder, f->address, f->size, &f->name);
+    builder->root.language = f->language;
+    if (function_builder_add(
+            builder,
+            f->num_inlinees > 0 ? b->inlinees.list + f->first_inlinee : NULL,
+            f->num_inlinees,
+            f->num_lines > 0 ? b->lines.list + f->first_line : NULL,
+            f->num_lines) != 0) {
+        return failure_memory(failure);
     }
-    b->num_nodes = b->num_lines = 0;
+    return function_builder_end(builder, b->batches->writer, b->names.list,
+                                b->files.sources, failure);
+}
+
+static int write_functions(struct dwarf_batch *b, struct failure *failure)
+{
+    int rc = 0;
+    size_t i;
+
+    for (i = 0; i < b->num_functions && rc == 0; i++) {
+        rc = write_function(b, &b->functions[i], failure);
+    }
+    b->num_functions = b->inlinees.count = b->lines.count = 0;
+    return rc;
+}
+
+static void run(void *arg)
+{
+    struct dwarf_batch *b = arg;
+
+    (void)write_functions(b, &b->batches->failure);
 }
 
 /* Waits until the other batch is written. */
@@ -39,19 +65,19 @@ static int wait(struct dwarf_batches *batches, struct failure *failure)
         background_wait();
         batches->is_running = false;
     }
-    return failure_writer(failure, batches->list[!batches->turn].status);
+    if (batches->failure.code != FAILURE_NONE) {
+        *failure = batches->failure;
+        return -1;
+    }
+    return 0;
 }
 
 int dwarf_batches_settle(struct dwarf_batches *batches,
                          struct failure *failure)
 {
-    struct dwarf_batch *b = dwarf_batch(batches);
-
-    if (wait(batches, failure) != 0) {
-        return -1;
-    }
-    write_batch(b);
-    return failure_writer(failure, b->status);
+    return wait(batches, failure) != 0
+               ? -1
+               : write_functions(dwarf_batch(batches), failure);
 }
 
 int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
@@ -59,96 +85,83 @@ int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
 {
     struct dwarf_batch *b = dwarf_batch(batches);
 
-    b->writer = batches->writer;
+    b->batches = batches;
     batches->is_collecting =
         may_wait && (batches->is_running || background_is_free());
     if (!batches->is_collecting &&
         dwarf_batches_settle(batches, failure) != 0) {
         return -1;
     }
-    if (b->num_nodes == 0) {
+    if (b->num_functions == 0) {
         b->files.num_sources = 0;
         b->names.count = 0;
     }
     return 0;
 }
 
-/* Copies the nodes of a tree.  The places of nodes and lines are others in the
- * batch. */
-static void copy_nodes(struct dwarf_batch *b, const struct symc_tree *tree,
-                       size_t num_nodes)
+struct dwarf_function *dwarf_batch_function(struct dwarf_batch *b,
+                                            uint64_t address, uint64_t size)
 {
-    size_t i;
-    uint32_t first = (uint32_t)b->num_nodes;
-    struct symc_function *node = &b->nodes[first];
+    struct dwarf_function *f;
 
-    memcpy(node, tree->nodes, num_nodes * sizeof(*node));
-    for (i = 0; i < num_nodes; i++, node++) {
-        node->first_line += (uint32_t)b->num_lines;
-        node->first_child += node->first_child != SYMC_NONE ? first : 0;
-        node->last_child += node->last_child != SYMC_NONE ? first : 0;
-        node->next += node->next != SYMC_NONE ? first : 0;
+    if (symc_array_need(&b->functions, &b->function_room, b->num_functions + 1,
+                        sizeof(*b->functions)) != 0) {
+        return NULL;
     }
-    b->num_nodes += num_nodes;
+    f = &b->functions[b->num_functions];
+    memset(f, 0, sizeof(*f));
+    f->address = address;
+    f->size = size;
+    f->first_inlinee = b->inlinees.count;
+    f->first_line = b->lines.count;
+    return f;
 }
 
-/* Takes a tree, whose lines are in the order of its nodes. */
-static int collect(struct dwarf_batch *b, const struct symc_tree *tree,
-                   size_t num_nodes)
+int dwarf_batch_inlinee(struct dwarf_batch *b, const struct inlinee *inlinee)
 {
-    const struct symc_function *last = &tree->nodes[num_nodes - 1];
-    size_t num_lines = (size_t)last->first_line + last->num_lines;
+    struct dwarf_function *f = &b->functions[b->num_functions];
 
-    if (symc_array_need(&b->nodes, &b->node_room, b->num_nodes + num_nodes,
-                        sizeof(*b->nodes)) != 0 ||
-        symc_array_need(&b->lines, &b->line_room, b->num_lines + num_lines,
-                        sizeof(*b->lines)) != 0) {
+    if (inlinee->address < f->address) {
+        return 0;
+    }
+    if (symc_array_need(&b->inlinees.list, &b->inlinees.room,
+                        b->inlinees.count + 1,
+                        sizeof(*b->inlinees.list)) != 0) {
         return -1;
     }
-    copy_nodes(b, tree, num_nodes);
-    memcpy(b->lines + b->num_lines, tree->lines,
-           num_lines * sizeof(*b->lines));
-    b->num_lines += num_lines;
+    b->inlinees.list[b->inlinees.count++] = *inlinee;
+    f->num_inlinees++;
     return 0;
 }
 
-int dwarf_batches_add(struct dwarf_batches *batches,
-                      struct function_builder *builder,
-                      struct failure *failure)
+int dwarf_batch_line(struct dwarf_batch *b, const struct symc_line *line)
 {
-    int rc;
-    struct symc_tree tree;
-    struct dwarf_batch *b = dwarf_batch(batches);
+    struct dwarf_function *f = &b->functions[b->num_functions];
+    struct line_piece *piece;
 
-    rc = function_builder_tree(builder, b->names.list, &tree, failure);
-    if (rc <= 0) {
-        return rc;
+    if (line->address < f->address) {
+        return 0;
     }
-    if (!batches->is_collecting) {
-        tree.sources = b->files.sources;
-        return failure_writer(failure,
-                              symc_writer_function(b->writer, &tree, 0));
-    }
-    if (size_of(b) > MOST && dwarf_batches_settle(batches, failure) != 0) {
+    if (f->num_lines >= SYMC_NONE ||
+        symc_array_need(&b->lines.list, &b->lines.room, b->lines.count + 1,
+                        sizeof(*b->lines.list)) != 0) {
         return -1;
     }
-    return collect(b, &tree, builder->num_nodes) != 0 ? failure_memory(failure)
-                                                      : 0;
+    piece = &b->lines.list[b->lines.count++];
+    piece->line = *line;
+    piece->owner = (uint32_t)f->num_lines++;
+    return 0;
 }
 
-int dwarf_batches_name(struct dwarf_batches *batches,
-                       struct dwarf_reader *reader, struct dwarf_unit *unit,
-                       const struct dwarf_entry *entry, uint8_t caller,
-                       uint32_t *name)
+int dwarf_batches_add(struct dwarf_batches *batches, struct failure *failure)
 {
-    struct dwarf_names *names = &dwarf_batch(batches)->names;
+    struct dwarf_batch *b = dwarf_batch(batches);
 
-    /* the names may be moved, to which nodes that wait point */
-    if (names->count == names->room &&
-        dwarf_batches_settle(batches, reader->failure) != 0) {
-        return -1;
+    b->num_functions++;
+    if (!batches->is_collecting) {
+        return write_functions(b, failure);
     }
-    return dwarf_names_find(names, reader, unit, entry, caller, name);
+    return size_of(b) > MOST ? dwarf_batches_settle(batches, failure) : 0;
 }
 
 int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
@@ -161,7 +174,7 @@ int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
     if (wait(batches, failure) != 0) {
         return -1;
     }
-    if (!background_run(write_batch, b)) {
+    if (!background_run(run, b)) {
         return dwarf_batches_settle(batches, failure);
     }
     batches->is_running = true;
@@ -179,8 +192,10 @@ void dwarf_batches_free(struct dwarf_batches *batches)
     for (i = 0; i < 2; i++) {
         dwarf_files_free(&batches->list[i].files);
         dwarf_names_free(&batches->list[i].names);
-        free(batches->list[i].nodes);
-        free(batches->list[i].lines);
+        free(batches->list[i].functions);
+        free(batches->list[i].inlinees.list);
+        free(batches->list[i].lines.list);
     }
+    function_builder_free(&batches->builder);
     memset(batches, 0, sizeof(*batches));
 }

@@ -3,38 +3,48 @@
  *
  * Functions on their way to the writer.  While the entries of units are read,
  * the second thread (debuginfo/background.h), if it has nothing else to do,
- * writes the functions of the units before them.  They come to the writer in
- * the same order as without that.
+ * builds and writes the functions of the units before them.  They come to the
+ * writer in the same order as without that.
  */
 #ifndef DEBUGINFO_DWARF_BATCH_H
 #define DEBUGINFO_DWARF_BATCH_H
 
 #include "files.h"
 
+/* A function, and which inlined ranges and lines of its batch it has. */
+struct dwarf_function {
+    uint64_t address;
+    uint64_t size;
+    struct symc_name name;
+    uint8_t language;
+    size_t first_inlinee;
+    size_t num_inlinees;
+    size_t first_line;
+    size_t num_lines;
+};
+
 /* Units that were read one after the other, with the files and names to which
  * their functions refer. */
 struct dwarf_batch {
     struct dwarf_files files;
     struct dwarf_names names;
-    struct symc_function *nodes; /* of all trees; those that are not inlined
-                                    are the roots */
-    size_t num_nodes;
-    size_t node_room;
-    struct symc_line *lines;
-    size_t num_lines;
-    size_t line_room;
-    struct symc_writer *writer;
-    enum symc_status status; /* of the writer */
+    struct dwarf_function *functions;
+    size_t num_functions;
+    size_t function_room;
+    struct inlinees inlinees;
+    struct line_pieces lines;
+    struct dwarf_batches *batches;
 };
 
-/* All zero but for the writer at the beginning. */
+/* All zero but for the writer and the work of the builder at the beginning. */
 struct dwarf_batches {
     struct symc_writer *writer;
+    struct function_builder builder; /* of whoever writes */
+    struct failure failure;          /* of the second thread */
     struct dwarf_batch list[2];
-    unsigned turn;   /* the one that is being filled */
-    bool is_running; /* the other one is being written */
-    bool
-        is_collecting; /* functions of this unit wait, and are written later */
+    unsigned turn;      /* the one that is being filled */
+    bool is_running;    /* the other one is being written */
+    bool is_collecting; /* functions of this unit are written later */
 };
 
 /* The batch that is being filled. */
@@ -48,24 +58,26 @@ static inline struct dwarf_batch *dwarf_batch(struct dwarf_batches *b)
 int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
                         struct failure *failure);
 
-/* As dwarf_names_find(), of the unit. */
-int dwarf_batches_name(struct dwarf_batches *batches,
-                       struct dwarf_reader *reader, struct dwarf_unit *unit,
-                       const struct dwarf_entry *entry, uint8_t caller,
-                       uint32_t *name);
+/* Begins a function, which has no name, inlined ranges and lines yet.  One
+ * that is begun and not ended is forgotten.  Returns NULL if memory runs out.
+ */
+struct dwarf_function *dwarf_batch_function(struct dwarf_batch *batch,
+                                            uint64_t address, uint64_t size);
 
-/* Ends the function of a builder, and takes it.  Returns 0, or -1 with failure
- * set. */
-int dwarf_batches_add(struct dwarf_batches *batches,
-                      struct function_builder *builder,
-                      struct failure *failure);
+/* Add to the function that was begun.  Return 0, or -1 if memory runs out. */
+int dwarf_batch_inlinee(struct dwarf_batch *batch,
+                        const struct inlinee *inlinee);
+int dwarf_batch_line(struct dwarf_batch *batch, const struct symc_line *line);
+
+/* Ends the function that was begun.  Returns 0, or -1 with failure set. */
+int dwarf_batches_add(struct dwarf_batches *batches, struct failure *failure);
+
+/* Ends a unit.  Returns 0, or -1 with failure set. */
+int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure);
 
 /* Writes all functions that wait.  Returns 0, or -1 with failure set. */
 int dwarf_batches_settle(struct dwarf_batches *batches,
                          struct failure *failure);
-
-/* Ends a unit.  Returns 0, or -1 with failure set. */
-int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure);
 
 /* Waits for the second thread, and frees everything. */
 void dwarf_batches_free(struct dwarf_batches *batches);

@@ -106,9 +106,9 @@ int dwarf_convert(const struct dwarf_object *object,
         d.supplementary = &supplementary;
     }
     rc = dwarf_splits_open(&splits, object, failure);
-    w.builder.work = d.work;
+    w.batches.builder.work = d.work;
     for (i = 0; i < splits.num_files; i++) {
-        w.builder.work += splits.files[i].reader.work;
+        w.batches.builder.work += splits.files[i].reader.work;
     }
     w.seen.width = 4;
     w.seen.hint_or = 2;

@@ -15,7 +15,6 @@ void dwarf_walk_free(struct dwarf_walk *w)
 {
     dwarf_lines_free(&w->lines);
     dwarf_batches_free(&w->batches);
-    function_builder_free(&w->builder);
     symc_set_free(&w->seen);
     free(w->ranges.list);
     free(w->live.list);
@@ -382,8 +381,8 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
         return -1;
     }
     parent = o - 1;
-    if (dwarf_batches_name(&w->batches, w->reader, w->unit, e,
-                           parent->language, &call.name) != 0 ||
+    if (dwarf_names_find(&dwarf_batch(&w->batches)->names, w->reader, w->unit,
+                         e, parent->language, &call.name) != 0 ||
         (e->call_file.kind == DWARF_UNSIGNED &&
          find_source(w, e->call_file.number, &call.source) != 0)) {
         return -1;
@@ -445,7 +444,7 @@ static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
         if (find_source(w, row->file, &line.source) != 0) {
             return -1;
         }
-        if (function_builder_line(&w->builder, &line) != 0) {
+        if (dwarf_batch_line(dwarf_batch(&w->batches), &line) != 0) {
             return failure_memory(w->reader->failure);
         }
     }
@@ -457,6 +456,8 @@ static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
                        size_t number)
 {
     size_t i;
+    struct dwarf_function *f;
+    struct dwarf_batch *batch = dwarf_batch(&w->batches);
     struct dwarf_range range = w->live.list[o->first_range + number];
     uint64_t address = relative(w, range.begin);
 
@@ -467,20 +468,22 @@ static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
                                    w->num_inlinees - o->first_inlinee) != 0) {
         return -1;
     }
-    function_builder_begin(&w->builder, address, range.end - range.begin,
-                           &o->name);
-    w->builder.root.language = o->language;
+    f = dwarf_batch_function(batch, address, range.end - range.begin);
+    if (f == NULL) {
+        return failure_memory(w->reader->failure);
+    }
+    f->name = o->name;
+    f->language = o->language;
     for (i = o->first_inlinee; i < w->num_inlinees; i++) {
         if (w->inlinees[i].range == number &&
-            function_builder_inlinee(&w->builder, &w->inlinees[i].inlinee) !=
-                0) {
+            dwarf_batch_inlinee(batch, &w->inlinees[i].inlinee) != 0) {
             return failure_memory(w->reader->failure);
         }
     }
     if (add_lines(w, &range) != 0) {
         return -1;
     }
-    return dwarf_batches_add(&w->batches, &w->builder, w->reader->failure);
+    return dwarf_batches_add(&w->batches, w->reader->failure);
 }
 
 /* Closes the entries that are at a depth or deeper.  Functions in functions

@@ -29,7 +29,7 @@ struct dwarf_inlinee {
 };
 
 /* Must be all zero at the beginning, but for both readers, the writer of the
- * batches and the work of the builder. */
+ * batches and the work of their builder. */
 struct dwarf_walk {
     struct dwarf_reader *reader;
     struct dwarf_unit *unit;
@@ -41,7 +41,6 @@ struct dwarf_walk {
     bool has_lines;
     struct dwarf_lines lines;
     struct dwarf_batches batches;
-    struct function_builder builder;
     struct symc_set seen;       /* address and size of all functions */
     struct dwarf_ranges ranges; /* of the entry that is being read */
     struct dwarf_ranges live;   /* of open functions, a stack */
