@@ -37,6 +37,68 @@ systemd-tmpfiles --create symcached.conf
 systemctl start symcached.socket symcached symbolicated.socket symbolicated
 SH
 
+# --- each work of symbolicated-worker, under what its unit allows
+
+my $data = "$Test::Symcache::top/t/data";
+my $ring = '0200b1bd7eae221944eb39646c85574ccd840e9f';
+my $named = '1111111122223333444444444444444455555555';
+my $socket = "--unix-socket $sockets/symbolicated.sock http://h";
+ok_sh('programs', <<"SH");
+set -e
+mkdir -p /srv/builds/buildid/{$ring,$named}
+cd /srv/builds/buildid/$named
+echo 'int work(int n) __asm__("_ZN5outer4workEi"); int work(int n) { return n; }' |
+    cc -shared -fPIC -Wl,--build-id=0x$named -xc - -o debuginfo
+cp debuginfo executable
+cd ../$ring
+cp $data/minidump/ring/libring.so debuginfo
+cp debuginfo executable
+cat >/etc/symcached.json <<'JSON'
+{ "stores": { "default": { "root": "/var/cache/symcached/default", "sources": ["builds"],
+    "transcoders": [ { "version": "9.0.0", "command": ["pdb2symcache", "-pdb", "{pdb}"],
+                       "inputs": ["pdb", "elf"] } ] } },
+  "sources": { "builds": { "type": "filesystem", "path": "/srv/builds", "layout": "debuginfod" } },
+  "symbolication": { "mozilla": { "code": true, "wait": "30s" } } }
+JSON
+systemctl reload symcached symbolicated
+SH
+my $ring_id = $ring =~ s/^(..)(..)(..)(..)(..)(..)(..)(..)(.{16}).*/uc "$4$3$2$1$6$5$8$7${9}0"/er;
+like ok_sh('a minidump', "curl -sf -m 50 $socket/minidump -F upload_file_minidump=\@$data/minidump/ring/libring.dmp"),
+    qr/"crash_reason":"SIGSEGV.*ringlib\.c","lineno":19\b.*"trust":"cfi"/,
+    'is walked by CFI, with lines';
+like ok_sh('a crash report of Apple', "curl -sf -m 50 $socket/applecrashreport"
+    . " -F apple_crash_report=\@$data/apple/own-0.txt"),
+    qr/"status": ?"completed"/, 'is read';
+like ok_sh('a profile', <<"SH"), qr/ring_crash/, 'gets names';
+curl -sf -m 50 $socket/profile --data-binary \@- <<'PERF'
+$ring /usr/lib/libring.so
+app   12/13 [000]  1.000000: PERF_RECORD_MMAP2 12/13: [0x55551000(0x1000) \@ 0x1000 fd:01 12 0]: r-xp /usr/lib/libring.so
+app   12/13 [000]  1.100000:     250000 cpu-clock:
+\t        55551254 [unknown] (/usr/lib/libring.so)
+
+PERF
+SH
+like ok_sh('machine code', "curl -sf -m 50 $socket/asm/v1 -d '"
+    . qq({"debugName": "libring.so", "debugId": "$ring_id", "codeId": "$ring", )
+    . q("startAddress": "0x1250", "size": "0x10"}')),
+    qr/"instructions":\[\[0,".*"arch":"x86_64"/, 'is disassembled';
+like ok_sh('a name of C++', <<"SH"), qr/"function": ?"outer::work\(int\)"/, 'is readable';
+at=\$(nm /srv/builds/buildid/$named/debuginfo | sed -n 's/ T _ZN.*//p')
+curl -sf -m 50 -H 'Content-Type: application/json' $socket/symbolicate?timeout=30 -d '{ "stacktraces": [
+    { "frames": [ { "instruction_addr": "'\$((0x10000 + 0x\$at + 4))'" } ] } ], "modules": [
+    { "type": "elf", "code_id": "$named", "image_addr": "0x10000", "image_size": 65536 } ] }'
+SH
+like ok_sh('the workers', "curl -sf $socket/metrics; journalctl -o cat -u symbolicated"),
+    qr/^symbolicated_workers_died_total 0$/m, 'none of them has died';
+is ok_sh('their rights', <<"SH"), "000 1 2\n" x 2, 'are those of the unit';
+for name in symbolicated symbolicated-wo; do
+    pid=\$(grep -lx \$name /proc/[0-9]*/comm | head -n 1)
+    sed -n 's/^NoNewPrivs:\\s*//p; s/^Seccomp:\\s*//p; s/^CapBnd:\\s*0*/000/p' \${pid%comm}status |
+        sort | xargs
+done
+SH
+ok_sh('the example', "cp $shop /etc/symcached.json; systemctl reload symcached symbolicated");
+
 # --- a wrong configuration at a reload
 
 my %log;
