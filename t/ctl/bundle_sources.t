@@ -14,7 +14,7 @@ use Test::More;
 use Test::Symcache;
 
 plan skip_all => 'cc and readelf are needed'
-    if system('command -v cc readelf >/dev/null 2>&1') != 0;
+    if system('{ command -v cc && command -v readelf; } >/dev/null 2>&1') != 0;
 
 my $t = Test::Symcache->new;
 my $ctl = Test::Ctl->new($t);

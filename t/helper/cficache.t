@@ -16,7 +16,7 @@ use Test::Symcache;
 
 my $t = Test::Symcache->new;
 plan skip_all => 'objcopy is needed'
-    if system('command -v objcopy cc >/dev/null 2>&1') != 0;
+    if system('{ command -v objcopy && command -v cc; } >/dev/null 2>&1') != 0;
 
 # A program, and its debug file, in which .eh_frame is only named.
 my ($build, $debug_id) = Test::DebugFile::make($t->dir);

@@ -96,7 +96,7 @@ $s->answer(file => undef);
 
 SKIP: {
     skip 'objcopy and cc are needed', 3
-        if system('command -v objcopy cc >/dev/null 2>&1') != 0;
+        if system('{ command -v objcopy && command -v cc; } >/dev/null 2>&1') != 0;
     my ($build, $elf_id) = Test::DebugFile::make($t->dir);
     my ($p) = map { lc } $elf_id =~ /^(\w{32})/;
     my $dashed = join '-', unpack 'A8A4A4A4A12', $p;

@@ -14,7 +14,7 @@ use Test::Symcache;
 use Test::Uploads;
 
 plan skip_all => 'objcopy is needed'
-    if system('command -v objcopy cc readelf >/dev/null 2>&1') != 0;
+    if system('{ command -v objcopy && command -v cc && command -v readelf; } >/dev/null 2>&1') != 0;
 
 my $u = Test::Uploads->new;
 my $t = $u->t;

@@ -100,7 +100,7 @@ make_path($t->path("images/firefox.exe/$code_id"));
 spew($t->path("images/firefox.exe/$code_id/firefox.exe"), $image);
 
 # Object files need no linker; their one section of code is at address 0.
-my $has_llvm = system('command -v clang llvm-objdump >/dev/null 2>&1') == 0;
+my $has_llvm = system('command -v clang >/dev/null && command -v llvm-objdump >/dev/null') == 0;
 my $bare = $t->write_file('bare.c', <<'C');
 struct pair { float a, b; int n; };
 int table[8];
