@@ -125,24 +125,28 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
     return rc;
 }
 
-static int write_line(struct journal *journal, int fd, const char *record)
+/* *end gets the size of the file that all of it was read, and this line alone
+ * behind it; 0 if not all of it was read. */
+static int write_line(const struct journal *journal, int fd,
+                      const char *record, off_t *end)
 {
     char line[1 + LINE_MAX_ + 1], checksum[CHECKSUM_LEN + 1];
     size_t len = strlen(record), n;
     struct stat st;
+    bool all_read;
     ssize_t put;
 
     if (fstat(fd, &st) != 0) {
         return -1;
     }
     print_checksum(checksum, record, len);
+    all_read = st.st_ino == journal->ino && st.st_dev == journal->dev &&
+               journal->read == st.st_size;
     /* behind a line that was cut off, a new one begins */
     n = (size_t)snprintf(line, sizeof(line), "%s%s\t%s\n",
-                         st.st_size > 0 && (st.st_ino != journal->ino ||
-                                            journal->read < st.st_size)
-                             ? "\n"
-                             : "",
-                         checksum, record);
+                         st.st_size > 0 && !all_read ? "\n" : "", checksum,
+                         record);
+    *end = all_read ? st.st_size + (off_t)n : 0;
     put = write(fd, line, n);
     if (put != (ssize_t)n) {
         errno = put < 0 ? errno : ENOSPC;
@@ -152,9 +156,10 @@ static int write_line(struct journal *journal, int fd, const char *record)
 }
 
 int journal_append(struct journal *journal, const char *path,
-                   const char *record)
+                   const char *record, journal_fn fn, void *arg)
 {
-    struct stat written, named;
+    struct stat written = {0}, named;
+    off_t end = 0;
     int fd, rc, saved, tries = 3;
     bool gone;
 
@@ -170,13 +175,18 @@ int journal_append(struct journal *journal, const char *path,
         if (fd == -1) {
             return -1;
         }
-        rc = write_line(journal, fd, record);
+        rc = write_line(journal, fd, record, &end);
         saved = errno;
         /* another process may have written the file anew meanwhile */
         gone = rc == 0 && fstat(fd, &written) == 0 &&
                (stat(path, &named) != 0 || named.st_ino != written.st_ino);
         close(fd);
     } while (gone && --tries > 0);
+    if (rc == 0 && !gone && fn != NULL && end > 0 && written.st_size == end) {
+        journal->read = journal->size = end;
+        fn(arg, record);
+        return 1;
+    }
     errno = gone ? ESTALE : saved;
     return gone ? -1 : rc;
 }

@@ -38,10 +38,14 @@ typedef void (*journal_fn)(void *arg, const char *record);
 int journal_read(struct journal *journal, const char *path, journal_fn fn,
                  void *arg);
 
-/* Appends a record, in a file that is made if there is none.  It is read like
- * those of others.  Returns 0, or -1 with errno. */
+/*
+ * Appends a record, in a file that is made if there is none.  fn is called for
+ * it at once where all that is in front of it was read, and 1 returned.
+ * Otherwise, or without fn, it is to be read like those of others; returns 0,
+ * or -1 with errno.
+ */
 int journal_append(struct journal *journal, const char *path,
-                   const char *record);
+                   const char *record, journal_fn fn, void *arg);
 
 /*
  * Writes the file anew: records are put into the stream that begin returns, or

@@ -37,7 +37,7 @@ static const char *news(void)
 
 static void append(const char *record)
 {
-    assert_int_equal(journal_append(&journal, path, record), 0);
+    assert_int_equal(journal_append(&journal, path, record, NULL, NULL), 0);
 }
 
 static void add_bytes(const char *bytes, size_t len)
@@ -60,6 +60,42 @@ static void in_order(void **state)
     assert_string_equal(news(), "three;");
 }
 
+static int append_told(const char *record)
+{
+    told[0] = '\0';
+    return journal_append(&journal, path, record, tell, told);
+}
+
+/* A record of our own is told at once, if it is the next one. */
+static void at_once(void **state)
+{
+    struct journal other = {0};
+
+    assert_int_equal(append_told("one"), 0); /* nothing was read yet */
+    assert_string_equal(told, "");
+    assert_string_equal(news(), "one;");
+    assert_int_equal(append_told("two"), 1);
+    assert_string_equal(told, "two;");
+    assert_string_equal(news(), "");
+
+    assert_int_equal(journal_append(&other, path, "theirs", NULL, NULL), 0);
+    assert_int_equal(append_told("three"), 0);
+    assert_string_equal(told, "");
+    assert_string_equal(news(), "theirs;three;");
+
+    add_bytes("cut off", 7);
+    assert_int_equal(append_told("four"), 0);
+    assert_string_equal(told, "");
+    assert_string_equal(news(), "four;");
+    assert_int_equal(append_told("five"), 1);
+    assert_string_equal(told, "five;");
+
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(append_told("six"), 0);
+    assert_string_equal(told, "");
+    assert_string_equal(news(), "NONE;six;");
+}
+
 /* Another process appends, replaces the file, or removes it. */
 static void others(void **state)
 {
@@ -68,7 +104,7 @@ static void others(void **state)
 
     append("one");
     assert_string_equal(news(), "one;");
-    assert_int_equal(journal_append(&other, path, "two"), 0);
+    assert_int_equal(journal_append(&other, path, "two", NULL, NULL), 0);
     assert_string_equal(news(), "two;");
 
     f = journal_rewrite_begin(path);
@@ -175,14 +211,16 @@ static void refused(void **state)
     static char text[JOURNAL_RECORD_MAX + 2];
 
     memset(text, 'x', JOURNAL_RECORD_MAX + 1);
-    assert_int_equal(journal_append(&journal, path, text), -1);
+    assert_int_equal(journal_append(&journal, path, text, NULL, NULL), -1);
     assert_int_equal(errno, EMSGSIZE);
-    assert_int_equal(journal_append(&journal, "/dev/full/none", "x"), -1);
+    assert_int_equal(
+        journal_append(&journal, "/dev/full/none", "x", NULL, NULL), -1);
     assert_int_equal(errno, ENOTDIR);
-    assert_int_equal(journal_append(&journal, "/dev/full", "x"), -1);
+    assert_int_equal(journal_append(&journal, "/dev/full", "x", NULL, NULL),
+                     -1);
     assert_int_equal(errno, ENOSPC);
     assert_int_equal(symlink("other", path), 0);
-    assert_int_equal(journal_append(&journal, path, "x"), -1);
+    assert_int_equal(journal_append(&journal, path, "x", NULL, NULL), -1);
     assert_int_equal(errno, ELOOP);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -202,7 +240,7 @@ static void late(void **state)
     f = journal_rewrite_begin(path);
     assert_non_null(f);
     journal_rewrite_put(f, "first");
-    assert_int_equal(journal_append(&other, path, "late"), 0);
+    assert_int_equal(journal_append(&other, path, "late", NULL, NULL), 0);
     assert_int_equal(journal_rewrite_end(&journal, f, path), -1);
     assert_int_equal(errno, EAGAIN);
     assert_string_equal(news(), "late;");
@@ -235,8 +273,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(in_order), TEST(others),  TEST(damaged), TEST(cut),
-        TEST(flipped),  TEST(refused), TEST(late),
+        TEST(in_order), TEST(at_once), TEST(others),  TEST(damaged),
+        TEST(cut),      TEST(flipped), TEST(refused), TEST(late),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

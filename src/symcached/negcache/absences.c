@@ -294,6 +294,7 @@ static int rewrite(struct absent_store *store)
 static int write_record(struct absent_store *store, const char *record)
 {
     char path[PATH_MAX];
+    int rc;
 
     if ((store->is_damaged ||
          store->journal.size > 2 * store->bytes + WASTE_MAX) &&
@@ -301,9 +302,8 @@ static int write_record(struct absent_store *store, const char *record)
         return -1;
     }
     journal_path(path, store);
-    return journal_append(&store->journal, path, record) != 0
-               ? -1
-               : read_journal(store);
+    rc = journal_append(&store->journal, path, record, take_record, store);
+    return rc == 0 ? read_journal(store) : rc > 0 ? 0 : -1;
 }
 
 /* What is forgotten must not come back.  Where that cannot be written down,
