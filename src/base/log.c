@@ -282,7 +282,7 @@ static void wait_for(uint64_t number)
 static void queue_line(const char *text, size_t len, bool wait)
 {
     struct log_line *line = malloc(sizeof(*line) + len);
-    uint64_t number;
+    uint64_t number = 0;
 
     pthread_mutex_lock(&log_queue.mutex);
     if (line == NULL || log_queue.begun - log_queue.done >= LOG_KEPT) {
@@ -293,12 +293,18 @@ static void queue_line(const char *text, size_t len, bool wait)
         memcpy(line->text, text, len);
         STAILQ_INSERT_TAIL(&log_queue.lines, line, next);
         number = ++log_queue.begun;
-        pthread_cond_signal(&log_queue.more);
-        if (wait) {
-            wait_for(number);
-        }
     }
     pthread_mutex_unlock(&log_queue.mutex);
+
+    /* without the mutex, for which the thread would wait at once */
+    if (number > 0) {
+        pthread_cond_signal(&log_queue.more);
+    }
+    if (number > 0 && wait) {
+        pthread_mutex_lock(&log_queue.mutex);
+        wait_for(number);
+        pthread_mutex_unlock(&log_queue.mutex);
+    }
 }
 
 void log_reopen(void)

@@ -568,7 +568,7 @@ static void on_hop_done(void *arg, CURLcode code)
     if (body_file_awaits_space(&fetch->body_file)) {
         fetch->tries--; /* the source is not at fault */
     }
-    pause = fetch_pause(fetch);
+    pause = class.transient ? fetch_pause(fetch) : 0;
     if (class.transient && fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
