@@ -90,33 +90,25 @@ static struct symc_text text_of(struct dwarf_reader *d,
     return text;
 }
 
-int dwarf_files_find(struct dwarf_files *f, struct dwarf_reader *d,
-                     const struct dwarf_unit *u, const struct dwarf_root *root,
-                     const struct dwarf_lines *lines, uint64_t number,
-                     uint32_t *source)
+int dwarf_files_add(struct dwarf_files *f, struct dwarf_reader *d,
+                    const struct dwarf_unit *u, const struct dwarf_root *root,
+                    const struct dwarf_lines *lines, uint64_t number,
+                    uint32_t *source)
 {
     struct dwarf_value directory, name;
     struct symc_text comp_dir, texts[2];
 
     *source = (uint32_t)f->first;
-    if (number >= f->num_numbers) {
+    if (number >= f->num_numbers ||
+        !dwarf_lines_file(lines, &root->name, &root->comp_dir, number,
+                          &directory, &name)) {
         return 0;
     }
-    if (f->numbers[number] == 0 &&
-        dwarf_lines_file(lines, &root->name, &root->comp_dir, number,
-                         &directory, &name)) {
-        texts[0] = text_of(d, u, &directory);
-        texts[1] = text_of(d, u, &name);
-        comp_dir = f->sources[f->first].comp_dir;
-        f->numbers[number] = (uint32_t)f->num_sources;
-        if (add_source(f, &comp_dir, &texts[0], &texts[1]) != 0) {
-            return -1;
-        }
-    }
-    if (f->numbers[number] != 0) {
-        *source = f->numbers[number];
-    }
-    return 0;
+    texts[0] = text_of(d, u, &directory);
+    texts[1] = text_of(d, u, &name);
+    comp_dir = f->sources[f->first].comp_dir;
+    *source = f->numbers[number] = (uint32_t)f->num_sources;
+    return add_source(f, &comp_dir, &texts[0], &texts[1]);
 }
 
 /* names ----------------------------------------------------------------------

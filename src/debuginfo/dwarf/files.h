@@ -50,17 +50,31 @@ int dwarf_files_begin(struct dwarf_files *files, struct dwarf_reader *reader,
 /* Begins a unit.  Returns 0, or -1 if memory runs out. */
 int dwarf_names_begin(struct dwarf_names *names);
 
+/* Makes the source of a file number; see dwarf_files_find(). */
+int dwarf_files_add(struct dwarf_files *files, struct dwarf_reader *reader,
+                    const struct dwarf_unit *unit,
+                    const struct dwarf_root *root,
+                    const struct dwarf_lines *lines, uint64_t number,
+                    uint32_t *source);
+
 /*
  * Finds the index of the source of a file number, an empty one if it is not
- * there.
- * Returns 0, or -1 if memory runs out.
+ * there.  Returns 0, or -1 if memory runs out.  It is asked for each line, of
+ * which nearly all have files that have been made before.
  */
-int dwarf_files_find(struct dwarf_files *files,
-                     struct dwarf_reader *reader,
-                     const struct dwarf_unit *unit,
-                     const struct dwarf_root *root,
-                     const struct dwarf_lines *lines, uint64_t number,
-                     uint32_t *source);
+static inline int dwarf_files_find(struct dwarf_files *files,
+                                   struct dwarf_reader *reader,
+                                   const struct dwarf_unit *unit,
+                                   const struct dwarf_root *root,
+                                   const struct dwarf_lines *lines,
+                                   uint64_t number, uint32_t *source)
+{
+    if (number < files->num_numbers && files->numbers[number] != 0) {
+        *source = files->numbers[number];
+        return 0;
+    }
+    return dwarf_files_add(files, reader, unit, root, lines, number, source);
+}
 
 /*
  * Finds the index of the name and language of an inlined call.  A language is
