@@ -20,7 +20,9 @@
 #include "debuginfo/background.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
+#include "debuginfo/macho/macho.h"
 #include "debuginfo/msfz/msfz.h"
+#include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/proguard/proguard.h"
 #include "debuginfo/scratch.h"
@@ -131,10 +133,19 @@ static int map_input(const struct parser_job *job, struct input *input,
                : 0;
 }
 
-/* Sections of ELF files are what is decompressed, in a thread of its own. */
+/* Sections of ELF files are what is decompressed. */
 static bool has_compressed_parts(const struct input *input)
 {
     return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
+}
+
+/* Has the file much to do for a second thread? */
+static bool wants_thread(const struct input *input)
+{
+    return input->size >= SCRATCH_LEAST &&
+           (elf_sniff(input->data, input->size) ||
+            macho_format.sniff(input->data, input->size) ||
+            pe_format.sniff(input->data, input->size));
 }
 
 /* Reserves room for the expanded form of a compressed PDB, before the sandbox
@@ -243,8 +254,7 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     size_t size = work_size(input);
     char error[200];
     struct sandbox_limits limits;
-    void (*start)(void) =
-        has_compressed_parts(input) ? background_start : NULL;
+    void (*start)(void) = wants_thread(input) ? background_start : NULL;
 
     if (!c->has_sandbox) {
         if (start != NULL) {
