@@ -283,7 +283,8 @@ is_deeply [sort @{ $r->{json}{upload}{skipped_keys} }], [sort map { $_->[0] } @f
     'again: all is skipped';
 is upload(Test::Zip::zip([$path, other()]))->{status}, 201, 'other bytes: 201';
 is $t->read_file("uploads/$path"), other(), 'replace what was there';
-is upload(Test::Zip::zip())->{status}, 400, 'an empty archive is none';
+is upload($_ . Test::Zip::zip())->{status}, 400, 'an empty archive is none'
+    for '', 'with a head';
 $r = upload(Test::Zip::zip(map { [@$_, zip64 => 1] } @files));
 ok $r->{status} == 201 || $r->{body} =~ /field of zip64/,
     'zip64, as far as minizip has it' or diag $r->{raw};

@@ -103,6 +103,10 @@ struct zip *zip_open(const uint8_t *data, size_t size)
         return NULL;
     }
     zip->count = info.number_entry;
+    if (zip->count == 0) {
+        zip_close(zip);
+        return NULL;
+    }
     return zip;
 }
 

@@ -21,7 +21,10 @@ struct zip_member {
     const char *refuse; /* why the file is refused, or NULL */
 };
 
-/* Returns NULL if this is no archive, or memory is out. */
+/*
+ * Returns NULL if this is no archive, or one without members, which not every
+ * version of minizip takes for one; or if memory is out.
+ */
 struct zip *zip_open(const uint8_t *data, size_t size);
 void zip_close(struct zip *zip);
 
