@@ -291,7 +291,8 @@ sub listing {
     return @list;
 }
 # Prefixes stand before the name or not, and some have two names.
-my $same_x86 = qr/^(?:cs|ds|data16|notrack|bnd|rep\w*|lock) is |^nop[wl]? is|^xchg is nop/;
+my $same_x86 = qr/^(?:cs|ds|data16|notrack|bnd|rep\w*|lock)[ ]is[ ]|^nop[wl]?[ ]is|^xchg[ ]is[ ]nop
+    |^f(u?)comip[ ]is[ ]f\1compi/x;
 
 # Each instruction of the list is in our answer at its place.
 sub compare {
