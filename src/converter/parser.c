@@ -43,6 +43,7 @@
 /* Files of this size get room for data in between, this many times theirs. */
 #define SCRATCH_LEAST (2 * MIB)
 #define SCRATCH_FACTOR 8
+#define THREAD_LEAST (32 * MIB)
 
 /* Up to this size it is in large pages, which means fewer page faults.  To find
  * and clear many of them takes longer than they save. */
@@ -139,13 +140,14 @@ static bool has_compressed_parts(const struct input *input)
     return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
 }
 
-/* Has the file much to do for a second thread? */
+/* Has the file work for a second thread?  Of other formats than ELF, that is
+ * DWARF alone, which few but large files have. */
 static bool wants_thread(const struct input *input)
 {
-    return input->size >= SCRATCH_LEAST &&
-           (elf_sniff(input->data, input->size) ||
-            macho_format.sniff(input->data, input->size) ||
-            pe_format.sniff(input->data, input->size));
+    return has_compressed_parts(input) ||
+           (input->size >= THREAD_LEAST &&
+            (macho_format.sniff(input->data, input->size) ||
+             pe_format.sniff(input->data, input->size)));
 }
 
 /* Reserves room for the expanded form of a compressed PDB, before the sandbox

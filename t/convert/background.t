@@ -119,6 +119,8 @@ for my $unit (0 .. $#sizes) {
 spew("$work/v.c", 'volatile int v;');
 run('gcc -g -O2 -fPIC -shared -Wl,--build-id -o units unit*.c v.c');
 cmp_ok(-s "$work/units", '<', 2 << 20, 'a file of less than 2 MB');
+cmp_ok((entries(slurp("$work/units")))[1], '>', 256 << 10,
+       'with enough entries for another thread');
 $whole = ours('units');
 run('cp units padded && truncate -s 3M padded');
 is(ours('padded'), $whole, 'functions that another thread writes');

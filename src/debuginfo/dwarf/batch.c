@@ -86,8 +86,8 @@ int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
     struct dwarf_batch *b = dwarf_batch(batches);
 
     b->batches = batches;
-    batches->is_collecting =
-        may_wait && (batches->is_running || background_is_free());
+    batches->is_collecting = may_wait && batches->has_thread &&
+                             (batches->is_running || background_is_free());
     if (!batches->is_collecting &&
         dwarf_batches_settle(batches, failure) != 0) {
         return -1;

@@ -36,9 +36,14 @@ struct dwarf_batch {
     struct dwarf_batches *batches;
 };
 
-/* All zero but for the writer and the work of the builder at the beginning. */
+/* Bytes of entries.  With fewer, a second thread takes more than it saves. */
+#define DWARF_BATCHES_LEAST (256u << 10)
+
+/* All zero but for the first two and the work of the builder at the beginning.
+ */
 struct dwarf_batches {
     struct symc_writer *writer;
+    bool has_thread;                 /* where there is one that is free */
     struct function_builder builder; /* of whoever writes */
     struct failure failure;          /* of the second thread */
     struct dwarf_batch list[2];

@@ -106,6 +106,8 @@ int dwarf_convert(const struct dwarf_object *object,
         d.supplementary = &supplementary;
     }
     rc = dwarf_splits_open(&splits, object, failure);
+    w.batches.has_thread =
+        object->sections[DWARF_INFO].size >= DWARF_BATCHES_LEAST;
     w.batches.builder.work = d.work;
     for (i = 0; i < splits.num_files; i++) {
         w.batches.builder.work += splits.files[i].reader.work;
