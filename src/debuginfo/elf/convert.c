@@ -101,9 +101,10 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
     size_t size;
     uint64_t i;
     struct elf_symbol s;
-    struct elf_section section;
     struct debuginfo_symbol symbol;
     const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
+    unsigned last = 0; /* most symbols are in the section of that before */
+    bool is_code = false;
 
     for (i = 0; i < table->count && c->symbols.work > 0; i++) {
         s = elf_file_symbol(file, table, i);
@@ -111,8 +112,11 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
             s.section == 0 || s.section >= file->num_sections) {
             continue;
         }
-        section = elf_file_section(file, s.section);
-        if ((section.flags & code) != code) {
+        if (s.section != last) {
+            last = s.section;
+            is_code = (elf_file_section(file, last).flags & code) == code;
+        }
+        if (!is_code) {
             continue;
         }
         symbol.address = s.address - c->load_address;
