@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "debuginfo/background.h"
 
-#define ENOUGH 32768 /* bytes, which take much longer than waking a thread */
-#define MOST (8 * ENOUGH) /* that may wait in a large unit */
+#define ENOUGH 65536 /* bytes, which take much longer than waking a thread */
+#define MOST (4 * ENOUGH) /* that may wait in a large unit */
 
 static size_t size_of(const struct dwarf_batch *b)
 {
