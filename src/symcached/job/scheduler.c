@@ -17,6 +17,7 @@
 #include "base/async_unlink.h"
 #include "base/log.h"
 #include "proto/header.h"
+#include "prefetch.h"
 #include "sibling.h"
 
 const struct config *scheduler_config(const struct scheduler *scheduler)
@@ -94,21 +95,43 @@ void scheduler_share(struct scheduler *scheduler, struct turn *turn,
     scheduler->turn = turn;
 }
 
-/* Puts the jobs that waited for a host before those that came later. */
-static void look_at_hosts(struct scheduler *scheduler)
-{
-    struct job *job;
-
-    while ((job = TAILQ_LAST(&scheduler->wait_host, job_queue)) != NULL) {
-        job_set_state(job, JOB_WAITS_SOURCE);
-    }
-    scheduler->host_freed = false;
-}
-
 /* One in so many download slots goes to a job whose key was absent the last
  * time, or has not been found where files are, if such a job waits.  All other
  * jobs go first. */
 #define AGAIN_EACH 8
+
+static void ask(struct scheduler *scheduler, struct job *job)
+{
+    scheduler->asked = job->waits_behind ? 0 : scheduler->asked + 1;
+    job_ask_source(job);
+}
+
+/* The same as ask_sources() of jobs that have waited for hosts.  Thousands may
+ * wait for one that has a slot free now: the others stay where they are. */
+static void ask_waiting(struct scheduler *scheduler, struct job_queue *queue,
+                        unsigned most)
+{
+    const struct source_config *busy = NULL;
+    struct job *job, *next;
+
+    for (job = TAILQ_FIRST(queue);
+         !scheduler->stopping && scheduler_has_slot(scheduler) &&
+         job != NULL && most > 0;
+         job = next) {
+        next = TAILQ_NEXT(job, queue);
+        if (job->source != NULL && job->source == busy && !prefetch_has(job) &&
+            !section_is_near(job)) {
+            continue;
+        }
+        if (job_may_ask(job)) {
+            job_set_state(job, JOB_WAITS_SOURCE);
+            ask(scheduler, job);
+            most--;
+        } else {
+            busy = job->source;
+        }
+    }
+}
 
 /* Has jobs of a queue ask their sources, as long as there are slots, but no
  * more than so many. */
@@ -123,9 +146,7 @@ static void ask_sources(struct scheduler *scheduler, struct job_queue *queue,
          job = next) {
         next = TAILQ_NEXT(job, queue);
         if (job_may_ask(job)) {
-            scheduler->asked =
-                queue == &scheduler->wait_source ? scheduler->asked + 1 : 0;
-            job_ask_source(job);
+            ask(scheduler, job);
             most--;
         } else {
             job_set_state(job, JOB_WAITS_HOST);
@@ -137,15 +158,20 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct scheduler *scheduler = arg;
     static const struct timeval soon = {.tv_usec = ASYNC_UNLINK_MS * 1000};
+    unsigned waiting = scheduler->host_freed ? UINT_MAX : 0;
     struct job *job, *next;
 
-    if (scheduler->host_freed) {
-        look_at_hosts(scheduler);
+    /* those that waited for a host go before those that came later */
+    scheduler->host_freed = false;
+    if (scheduler->asked >= AGAIN_EACH && waiting > 0) {
+        ask_waiting(scheduler, &scheduler->wait_host_again, 1);
     }
     if (scheduler->asked >= AGAIN_EACH) {
         ask_sources(scheduler, &scheduler->wait_source_again, 1);
     }
+    ask_waiting(scheduler, &scheduler->wait_host, waiting);
     ask_sources(scheduler, &scheduler->wait_source, UINT_MAX);
+    ask_waiting(scheduler, &scheduler->wait_host_again, waiting);
     ask_sources(scheduler, &scheduler->wait_source_again, UINT_MAX);
     for (job = TAILQ_FIRST(&scheduler->wait_transcoder);
          !scheduler->stopping && may_transcode(scheduler) && job != NULL;
@@ -170,6 +196,14 @@ static struct job_queue *source_queue(struct scheduler *scheduler,
                              : &scheduler->wait_source;
 }
 
+/* The queue of one that waits for a host. */
+static struct job_queue *host_queue(struct scheduler *scheduler,
+                                    const struct job *job)
+{
+    return job->waits_behind ? &scheduler->wait_host_again
+                             : &scheduler->wait_host;
+}
+
 /* Takes the job from its queue, or its slot from it. */
 static void leave(struct scheduler *scheduler, struct job *job,
                   enum job_state state)
@@ -180,7 +214,7 @@ static void leave(struct scheduler *scheduler, struct job *job,
         scheduler->queued--;
         break;
     case JOB_WAITS_HOST:
-        TAILQ_REMOVE(&scheduler->wait_host, job, queue);
+        TAILQ_REMOVE(host_queue(scheduler, job), job, queue);
         scheduler->queued--;
         break;
     case JOB_IN_TIER:
@@ -226,7 +260,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
         scheduler->queued++;
         break;
     case JOB_WAITS_HOST:
-        TAILQ_INSERT_TAIL(&scheduler->wait_host, job, queue);
+        TAILQ_INSERT_TAIL(host_queue(scheduler, job), job, queue);
         scheduler->queued++;
         return; /* no slot was freed and none is wanted: no need to pump */
     case JOB_IN_TIER:
@@ -529,6 +563,7 @@ struct scheduler *scheduler_new(struct event_base *base,
     TAILQ_INIT(&scheduler->wait_source);
     TAILQ_INIT(&scheduler->wait_source_again);
     TAILQ_INIT(&scheduler->wait_host);
+    TAILQ_INIT(&scheduler->wait_host_again);
     TAILQ_INIT(&scheduler->wait_transcoder);
     scheduler->base = base;
     scheduler->sources = sources;

@@ -46,8 +46,9 @@ struct scheduler {
                                            until a moment ago, or are not where
                                            their sources have files */
     unsigned asked; /* jobs that got a slot since one of these */
-    struct job_queue wait_host;             /* JOB_WAITS_HOST */
-    bool host_freed;                        /* look at wait_host again */
+    struct job_queue wait_host;       /* JOB_WAITS_HOST */
+    struct job_queue wait_host_again; /* the same, of such keys */
+    bool host_freed;                  /* look at these again */
     struct job_queue wait_transcoder;
     unsigned queued;
     unsigned downloading;
