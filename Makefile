@@ -264,10 +264,10 @@ $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
                src/symbolicated/search/*.c src/base/*.c src/config/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
-# everything that the types of sources need; the target has a probe() of its own
+# everything that the types of sources need; the target has a stat_with_timeout() of its own
 $(B)/fuzz/fuzz_config: FUZZLIBS = $(LIBS_symcached)
 $(B)/fuzz/fuzz_config: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
-             src/base/probe.c,$(wildcard src/symcached/*/*.c \
+             src/base/stat_timeout.c,$(wildcard src/symcached/*/*.c \
                src/symcached/*/*/*.c src/child/*.c src/config/*.c src/base/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 

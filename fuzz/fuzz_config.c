@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/probe.h"
+#include "base/stat_timeout.h"
 #include "config/config.h"
 #include "symcached/source/source.h"
 
@@ -22,7 +22,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Looks at no path, for which the real one starts a process. */
-int probe(const char *path, int how, mode_t *mode)
+int stat_with_timeout(const char *path, int how, mode_t *mode)
 {
     *mode = S_IFDIR;
     errno = ENOENT;

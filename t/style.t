@@ -153,11 +153,11 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/sourcebundle debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
-    server => 'guest index job metadata negcache once space store upload',
+    server => 'guest index job metadata negcache one_time_fetch space store upload',
     upload => 'job fetch index tier intake space',
     guest => 'job source space store tier',
     metadata => 'fetch',
-    once => 'fetch',
+    one_time_fetch => 'fetch',
     job => 'index source negcache transcode intake store space tier',
     tier => 'fetch store transcode',
     source => 'index tier transcode intake fetch space',

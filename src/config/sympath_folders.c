@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/probe.h"
+#include "base/stat_timeout.h"
 
 #define SYMPATH_EXAMPLE "\"srv*https://h.example.com/symbols\""
 
@@ -45,7 +45,7 @@ static enum presence look_for(const char *path, bool folder)
 {
     mode_t mode;
 
-    if (probe(path, F_OK, &mode) != 0) {
+    if (stat_with_timeout(path, F_OK, &mode) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? MISSING : UNKNOWN;
     }
     return !folder || S_ISDIR(mode) ? PRESENT : MISSING;

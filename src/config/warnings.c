@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/origin.h"
-#include "base/probe.h"
+#include "base/stat_timeout.h"
 #include "base/program.h"
 #include "base/task.h"
-#include "unit.h"
+#include "systemd_unit.h"
 #include "uploads.h"
 
 #define WINE_MEMORY (2ull << 30)
@@ -53,7 +53,7 @@ static int look_for_program(const char *name, char *error, size_t size)
         return program_find(name, path, error, size);
     }
 
-    rc = probe(name, X_OK, &mode);
+    rc = stat_with_timeout(name, X_OK, &mode);
     if (mode != 0 && !S_ISREG(mode)) {
         rc = -1;
         errno = EACCES; /* as execve() would set it */
@@ -156,7 +156,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
 static int look(const char *path)
 {
     mode_t mode;
-    int rc = probe(path, X_OK, &mode);
+    int rc = stat_with_timeout(path, X_OK, &mode);
 
     if (mode != 0 && !S_ISDIR(mode)) {
         rc = -1;
@@ -184,7 +184,7 @@ static void warn_of_folder(struct teller *t, const char *key,
 }
 
 /* Warns of a folder that symcached writes to and cannot. */
-static void warn_of_root(struct teller *t, const struct unit *unit,
+static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
                          const char *key, const char *path)
 {
     char why[PATH_MAX];
@@ -192,17 +192,17 @@ static void warn_of_root(struct teller *t, const struct unit *unit,
 
     /* before anything in this process waits for the disk */
     if (path == NULL ||
-        (probe(path, F_OK, &mode) != 0 && errno == ETIMEDOUT)) {
+        (stat_with_timeout(path, F_OK, &mode) != 0 && errno == ETIMEDOUT)) {
         return;
     }
-    if (!unit_can_write(unit, path, why, sizeof(why))) {
+    if (!systemd_unit_can_write(unit, path, why, sizeof(why))) {
         warn(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
     }
 }
 
 static void warn_of_roots(struct teller *t, const struct config *config)
 {
-    struct unit *unit = unit_read();
+    struct systemd_unit *unit = systemd_unit_read();
     char key[128];
     size_t i;
 
@@ -217,7 +217,7 @@ static void warn_of_roots(struct teller *t, const struct config *config)
         snprintf(key, sizeof(key), "stores.%s.root", config->stores[i].name);
         warn_of_root(t, unit, key, config->stores[i].root);
     }
-    unit_free(unit);
+    systemd_unit_free(unit);
 }
 
 static void warn_of_listen(struct teller *t, const struct config *config)

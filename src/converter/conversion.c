@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "output.h"
-#include "parser.h"
+#include "parser_process.h"
 #include "derived/derived.h"
 #include "proto/key.h"
 #include "proto/path.h"
@@ -94,11 +94,11 @@ static int make_path(const struct conversion *c,
 
 /* Runs the parser, and once more if it has said that .dwo files are missing.
  * A transcoder's input lies alone. */
-static int parse(const struct conversion *c, struct parser_job *job,
+static int parse(const struct conversion *c, struct parser_process_job *job,
                  const volatile sig_atomic_t *stop,
                  struct debuginfo_result *result, struct failure *failure)
 {
-    if (parser_run(job, stop, result, failure) != 0) {
+    if (parser_process_run(job, stop, result, failure) != 0) {
         return -1;
     }
     if (!result->lacks_split || !c->is_durable) {
@@ -109,12 +109,12 @@ static int parse(const struct conversion *c, struct parser_job *job,
         return failure_set(failure, FAILURE_IO, "output: %s", strerror(errno));
     }
     job->reads_dwo = true;
-    return parser_run(job, stop, result, failure);
+    return parser_process_run(job, stop, result, failure);
 }
 
 static int convert(const struct conversion *c, struct output *output,
-                   struct parser_job *job, const volatile sig_atomic_t *stop,
-                   struct failure *failure)
+                   struct parser_process_job *job,
+                   const volatile sig_atomic_t *stop, struct failure *failure)
 {
     char made[PATH_MAX];
     const char *path = c->output;
@@ -152,14 +152,14 @@ enum failure_code conversion_make(const struct conversion *c, int input,
                                   struct failure *failure)
 {
     struct debuginfo_result result;
-    const struct parser_job job = {.conversion = c,
-                                   .input_fd = input,
-                                   .map_fd = map,
-                                   .output_fd = output};
+    const struct parser_process_job job = {.conversion = c,
+                                           .input_fd = input,
+                                           .map_fd = map,
+                                           .output_fd = output};
 
     failure->code = FAILURE_NONE;
     failure->text[0] = '\0';
-    if (parser_run(&job, stop, &result, failure) != 0) {
+    if (parser_process_run(&job, stop, &result, failure) != 0) {
         return failure->code;
     }
     if (result.note[0] != '\0') {
@@ -186,7 +186,7 @@ enum failure_code conversion_run(const struct conversion *c,
                                  const volatile sig_atomic_t *stop)
 {
     struct output output = {-1, 0, ""};
-    struct parser_job job = {.conversion = c, .map_fd = -1};
+    struct parser_process_job job = {.conversion = c, .map_fd = -1};
     struct failure failure = {FAILURE_NONE, ""};
 
     job.input_fd = open_input(c->input, "", &failure);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "plain.h"
+#include "escape_scan.h"
 
 /* The open containers at a place: an index for each level. */
 struct reader {

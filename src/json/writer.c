@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "plain.h"
+#include "escape_scan.h"
 
 /* Room for a value or a name of size bytes, after the comma that stands
  * before it; NULL without memory.  End it with put_end(). */

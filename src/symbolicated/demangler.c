@@ -22,12 +22,12 @@
                              seconds, and is tried twice */
 #define MEMO_SLOTS 4096   /* a power of two */
 
-struct question {
+struct demangle_request {
     struct work_begin begin;
     char name[LINKAGE_NAME_MAX];
 };
 
-struct answer {
+struct demangle_reply {
     struct work_head head;
     char text[LINKAGE_READABLE_MAX];
 };
@@ -110,9 +110,9 @@ static bool has_answer(void)
 /* Returns the size of the answer, or -1: there is no worker any more, as it
  * took too long, or has died. */
 static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
-                          struct answer *answer, bool *is_late)
+                          struct demangle_reply *answer, bool *is_late)
 {
-    struct question question = {
+    struct demangle_request question = {
         .begin = {.head = {.message = WORK_BEGIN},
                   .kind = LINKAGE_WORK,
                   .limit = language}};
@@ -178,7 +178,7 @@ static bool has_worker(void)
 /* Asks the process.  Returns the size of the readable form, 0: there is none,
  * or -1: nobody can be asked now. */
 static ssize_t exchange(const struct symc_string *name, uint32_t language,
-                        struct answer *answer)
+                        struct demangle_reply *answer)
 {
     bool is_new, is_late;
     ssize_t n;
@@ -203,7 +203,7 @@ static bool ask(const struct symc_string *name, uint32_t language, char *room,
                 size_t *size)
 {
     ssize_t n;
-    struct answer answer;
+    struct demangle_reply answer;
     struct memo *memo;
 
     pthread_mutex_lock(&demangler.lock);

@@ -29,7 +29,7 @@
 #include "worker_pool/worker_pool.h"
 #include "demangler.h"
 #include "symbolicated/calls/pending_calls.h"
-#include "symbolicated/search/exchange.h"
+#include "symbolicated/search/symcached_client.h"
 #include "status_report.h"
 #include "worker_thread.h"
 
@@ -475,7 +475,7 @@ static void finish(struct daemon *d)
         event_free(d->roots);
     }
     if (d->base != NULL) {
-        exchange_end(d->base);
+        symcached_client_end(d->base);
         event_base_free(d->base);
     }
 }

@@ -79,7 +79,7 @@ static bool open_all(struct settings *settings, bool locked, char *error,
                                     locked, error, size);
         snprintf(address, sizeof(address), "unix:%s/sock",
                  symbolicator->tenants.root);
-        exchange_address(&settings->guests, address, NULL);
+        symcached_client_address(&settings->guests, address, NULL);
         settings->guests.is_tenant = true;
         return settings->tenants != -1;
     }
@@ -101,7 +101,8 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
     atomic_init(&settings->refs, 1);
     settings->config = config_ref(config);
     settings->symbolication = s;
-    exchange_address(&settings->helper, config->listen, config->listen_token);
+    symcached_client_address(&settings->helper, config->listen,
+                             config->listen_token);
     if (!open_all(settings, locked, error, size)) {
         settings_unref(settings);
         return NULL;

@@ -8,16 +8,17 @@
 #define SYMBOLICATED_SETTINGS_H
 
 #include <stdatomic.h>
-#include "symbolicated/search/exchange.h"
+#include "symbolicated/search/symcached_client.h"
 #include "config/config.h"
 
 struct settings {
     atomic_uint refs;
     struct config *config;
     const struct symbolication_config *symbolication; /* of config */
-    struct exchange_address helper;
+    struct symcached_client_address helper;
     int tenants; /* the folder of tenants, or -1 */
-    struct exchange_address guests; /* if it is there: who has its stores */
+    struct symcached_client_address
+        guests;  /* if it is there: who has its stores */
     int roots[]; /* of the stores of symbolication, in that order */
 };
 

@@ -27,18 +27,19 @@ struct reporter {
     const struct workers *workers;
     struct settings *settings;
     struct event *timer;
-    struct exchange *exchange; /* a report is on its way, or NULL */
+    struct symcached_client *exchange; /* a report is on its way, or NULL */
     char name[NAME_SIZE];
     char *listen; /* as at the start: it does not change with the settings */
     time_t started;
 };
 
 /* The answer does not matter: the next report is sent at its time. */
-static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
+static void on_news(void *arg, enum symcached_client_news news,
+                    struct evbuffer *body)
 {
     struct reporter *r = arg;
 
-    exchange_free(r->exchange);
+    symcached_client_free(r->exchange);
     r->exchange = NULL;
 }
 
@@ -83,13 +84,13 @@ static void send_report(struct reporter *r)
     struct evbuffer *body = evbuffer_new();
     char *text = print(r);
 
-    exchange_free(r->exchange);
+    symcached_client_free(r->exchange);
     r->exchange = NULL;
     if (text != NULL && body != NULL &&
         evbuffer_add(body, text, strlen(text)) == 0) {
-        r->exchange = exchange_start(r->base, &r->settings->helper,
-                                     "POST /v1/symbolicated", body,
-                                     PATIENCE_SECONDS, on_news, r);
+        r->exchange = symcached_client_start(r->base, &r->settings->helper,
+                                             "POST /v1/symbolicated", body,
+                                             PATIENCE_SECONDS, on_news, r);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -143,7 +144,7 @@ void reporter_free(struct reporter *reporter)
     if (reporter == NULL) {
         return;
     }
-    exchange_free(reporter->exchange);
+    symcached_client_free(reporter->exchange);
     if (reporter->timer != NULL) {
         event_free(reporter->timer);
     }

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/task.h"
 #include "http/http.h"
-#include "symbolicated/search/exchange.h"
+#include "symbolicated/search/symcached_client.h"
 #include "pages.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/calls/pending_calls.h"
@@ -158,7 +158,7 @@ void worker_free(struct worker *w)
         event_free(w->woken);
     }
     if (w->base != NULL) {
-        exchange_end(w->base);
+        symcached_client_end(w->base);
         event_base_free(w->base);
     }
     if (w->wakeup != -1) {

@@ -450,7 +450,7 @@ int main(int argc, char **argv)
         return evict_pass_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
     if (argc > 1 && strcmp(argv[1], "--transcoders") == 0) {
-        return trial_command(argc, argv, source_types, DEFAULT_CONFIG);
+        return transcoders_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
     if (argc > 1 && strcmp(argv[1], "--tier") == 0) {
         return tier_command(argc, argv, source_types, DEFAULT_CONFIG);

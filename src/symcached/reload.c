@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/probe.h"
+#include "base/stat_timeout.h"
 #include "base/task.h"
 #include "symcached/source/source.h"
 
@@ -29,7 +29,7 @@ static bool is_silent(const char *path)
 {
     mode_t mode;
 
-    return probe(path, F_OK, &mode) != 0 && errno == ETIMEDOUT;
+    return stat_with_timeout(path, F_OK, &mode) != 0 && errno == ETIMEDOUT;
 }
 
 /* Returns a folder for the loop to work in whose disk hangs, or NULL. */

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "relocated.h"
+#include "share_relocations.h"
 #include "spawner.h"
 
 /* Memory that stays with a worker between bodies: giving it back and taking it
@@ -206,7 +206,7 @@ void work_fork(void)
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     mallopt(M_TOP_PAD, HEAP_KEPT / 8);
 #ifndef __SANITIZE_ADDRESS__ /* it forbids to read between variables */
-    relocated_share();
+    share_relocations();
 #endif
     for (;;) {
         n = 1;

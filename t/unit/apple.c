@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "reports/apple/apple.h"
-#include "reports/apple/lines.h"
+#include "reports/apple/text_line.h"
 
 #define DATA "t/data/apple/"
 

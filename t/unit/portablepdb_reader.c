@@ -17,7 +17,7 @@
 
 #include "debuginfo/portablepdb/documents.h"
 #include "debuginfo/portablepdb/embedded_sources.h"
-#include "debuginfo/portablepdb/points.h"
+#include "debuginfo/portablepdb/sequence_points.h"
 #include "debuginfo/portablepdb/source_links.h"
 #include "json/json.h"
 

@@ -20,7 +20,7 @@ struct mark {
     uint32_t source;
 };
 
-struct file {
+struct cpp_file {
     const char *path;
     size_t size;
     size_t first, count; /* marks */
@@ -29,7 +29,7 @@ struct file {
 struct line_mapping {
     char *text;
     struct json json;
-    struct file *files; /* by path */
+    struct cpp_file *files; /* by path */
     size_t num_files, file_room;
     struct mark *marks; /* of a file by line */
     size_t num_marks, mark_room;
@@ -120,15 +120,15 @@ static int compare_paths(const char *a, size_t a_size, const char *b,
 
 static int compare_files(const void *a, const void *b)
 {
-    const struct file *x = a, *y = b;
+    const struct cpp_file *x = a, *y = b;
 
     return compare_paths(x->path, x->size, y->path, y->size);
 }
 
 /* Adds the marks of a C# file.  Returns NULL, or what is wrong. */
-static const char *add_source(struct line_mapping *m, uint32_t name)
+static const char *add_source(struct line_mapping *mapping, uint32_t name)
 {
-    const struct json *json = &m->json;
+    const struct json *json = &mapping->json;
     uint32_t lines = name + 1, i;
     struct symc_source *source;
     struct mark *mark;
@@ -137,23 +137,24 @@ static const char *add_source(struct line_mapping *m, uint32_t name)
     if (json->values[lines].type != JSON_OBJECT) {
         return NULL;
     }
-    if (m->num_sources >= SYMC_NONE ||
-        symc_array_need(&m->sources, &m->source_room, m->num_sources + 1,
-                        sizeof(m->sources[0])) != 0 ||
-        symc_array_need(&m->marks, &m->mark_room,
-                        m->num_marks + json->values[lines].size,
-                        sizeof(m->marks[0])) != 0) {
+    if (mapping->num_sources >= SYMC_NONE ||
+        symc_array_need(&mapping->sources, &mapping->source_room,
+                        mapping->num_sources + 1,
+                        sizeof(mapping->sources[0])) != 0 ||
+        symc_array_need(&mapping->marks, &mapping->mark_room,
+                        mapping->num_marks + json->values[lines].size,
+                        sizeof(mapping->marks[0])) != 0) {
         return "needs more memory than there is";
     }
-    source = &m->sources[m->num_sources++];
+    source = &mapping->sources[mapping->num_sources++];
     memset(source, 0, sizeof(*source));
     source->name.data = json_text(json, name);
     source->name.size = json->values[name].size;
     source->file = SYMC_NONE;
     for (i = lines + 1; i < json->values[lines].end;
          i = json->values[i + 1].end) {
-        mark = &m->marks[m->num_marks++];
-        mark->source = (uint32_t)m->num_sources - 1;
+        mark = &mapping->marks[mapping->num_marks++];
+        mark->source = (uint32_t)mapping->num_sources - 1;
         if (!read_line(json, i, &mark->cpp_line) ||
             json_integer(json, i + 1, &line) != JSON_INTEGER_POSITIVE ||
             line > UINT32_MAX) {
@@ -164,32 +165,33 @@ static const char *add_source(struct line_mapping *m, uint32_t name)
     return NULL;
 }
 
-static const char *add_file(struct line_mapping *m, uint32_t name)
+static const char *add_file(struct line_mapping *mapping, uint32_t name)
 {
-    const struct json *json = &m->json;
+    const struct json *json = &mapping->json;
     uint32_t sources = name + 1, i;
     const char *wrong = NULL;
-    struct file *file;
+    struct cpp_file *file;
 
     if (json_is(json, name, "__debug-id__") ||
         json->values[sources].type != JSON_OBJECT) {
         return NULL;
     }
-    if (symc_array_need(&m->files, &m->file_room, m->num_files + 1,
-                        sizeof(m->files[0])) != 0) {
+    if (symc_array_need(&mapping->files, &mapping->file_room,
+                        mapping->num_files + 1,
+                        sizeof(mapping->files[0])) != 0) {
         return "needs more memory than there is";
     }
-    file = &m->files[m->num_files++];
-    *file = (struct file){json_text(json, name), json->values[name].size,
-                          m->num_marks, 0};
+    file = &mapping->files[mapping->num_files++];
+    *file = (struct cpp_file){json_text(json, name), json->values[name].size,
+                              mapping->num_marks, 0};
     for (i = sources + 1; i < json->values[sources].end && wrong == NULL;
          i = json->values[i + 1].end) {
-        wrong = add_source(m, i);
+        wrong = add_source(mapping, i);
     }
-    if (wrong == NULL && m->num_marks > file->first) {
-        file->count = m->num_marks - file->first;
-        qsort(m->marks + file->first, file->count, sizeof(m->marks[0]),
-              compare_marks);
+    if (wrong == NULL && mapping->num_marks > file->first) {
+        file->count = mapping->num_marks - file->first;
+        qsort(mapping->marks + file->first, file->count,
+              sizeof(mapping->marks[0]), compare_marks);
     }
     return wrong;
 }
@@ -197,52 +199,55 @@ static const char *add_file(struct line_mapping *m, uint32_t name)
 struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
                                        char *error, size_t error_size)
 {
-    struct line_mapping *m = calloc(1, sizeof(*m));
+    struct line_mapping *mapping = calloc(1, sizeof(*mapping));
     struct json_error wrong = {"empty", 0, 0, 0};
     const char *what = NULL;
     char text[100];
     uint32_t i;
 
     if (size > LINE_MAPPING_SIZE_MAX) {
-        return fail(m, error, error_size, "has more than 512 MiB");
+        return fail(mapping, error, error_size, "has more than 512 MiB");
     }
-    if (m == NULL || (m->text = malloc(size + 1)) == NULL) {
-        return fail(m, error, error_size, "needs more memory than there is");
+    if (mapping == NULL || (mapping->text = malloc(size + 1)) == NULL) {
+        return fail(mapping, error, error_size,
+                    "needs more memory than there is");
     }
-    memcpy(m->text, data, size);
-    if (json_read(&m->json, m->text, size, VALUES_MAX, &wrong) != size ||
+    memcpy(mapping->text, data, size);
+    if (json_read(&mapping->json, mapping->text, size, VALUES_MAX, &wrong) !=
+            size ||
         size == 0) {
         snprintf(text, sizeof(text), "is no JSON: %s at line %u", wrong.reason,
                  wrong.line);
-        return fail(m, error, error_size, text);
+        return fail(mapping, error, error_size, text);
     }
-    if (m->json.values[0].type == JSON_OBJECT) {
-        for (i = 1; i < m->json.values[0].end && what == NULL;
-             i = m->json.values[i + 1].end) {
-            what = add_file(m, i);
+    if (mapping->json.values[0].type == JSON_OBJECT) {
+        for (i = 1; i < mapping->json.values[0].end && what == NULL;
+             i = mapping->json.values[i + 1].end) {
+            what = add_file(mapping, i);
         }
     }
     if (what != NULL) {
-        return fail(m, error, error_size, what);
+        return fail(mapping, error, error_size, what);
     }
-    if (m->num_files > 1) {
-        qsort(m->files, m->num_files, sizeof(m->files[0]), compare_files);
+    if (mapping->num_files > 1) {
+        qsort(mapping->files, mapping->num_files, sizeof(mapping->files[0]),
+              compare_files);
     }
-    return m;
+    return mapping;
 }
 
-static const struct file *find_file(const struct line_mapping *m,
-                                    const char *path, size_t size)
+static const struct cpp_file *find_cpp_file(const struct line_mapping *mapping,
+                                            const char *path, size_t size)
 {
-    size_t low = 0, high = m->num_files, middle;
+    size_t low = 0, high = mapping->num_files, middle;
     int order;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        order = compare_paths(m->files[middle].path, m->files[middle].size,
-                              path, size);
+        order = compare_paths(mapping->files[middle].path,
+                              mapping->files[middle].size, path, size);
         if (order == 0) {
-            return &m->files[middle];
+            return &mapping->files[middle];
         }
         if (order < 0) {
             low = middle + 1;
@@ -253,10 +258,11 @@ static const struct file *find_file(const struct line_mapping *m,
     return NULL;
 }
 
-struct symc_source *line_mapping_find(struct line_mapping *m, const char *path,
-                                      size_t path_size, uint32_t *line)
+struct symc_source *line_mapping_find(struct line_mapping *mapping,
+                                      const char *path, size_t path_size,
+                                      uint32_t *line)
 {
-    const struct file *file = find_file(m, path, path_size);
+    const struct cpp_file *file = find_cpp_file(mapping, path, path_size);
     size_t low, high, middle;
     const struct mark *mark;
 
@@ -267,7 +273,7 @@ struct symc_source *line_mapping_find(struct line_mapping *m, const char *path,
     high = file->first + file->count;
     while (low < high) { /* the first mark after the line */
         middle = low + (high - low) / 2;
-        if (m->marks[middle].cpp_line <= *line) {
+        if (mapping->marks[middle].cpp_line <= *line) {
             low = middle + 1;
         } else {
             high = middle;
@@ -276,10 +282,10 @@ struct symc_source *line_mapping_find(struct line_mapping *m, const char *path,
     if (low == file->first) {
         return NULL;
     }
-    mark = &m->marks[low - 1];
+    mark = &mapping->marks[low - 1];
     if (*line - mark->cpp_line > FAR) {
         return NULL;
     }
     *line = mark->line;
-    return &m->sources[mark->source];
+    return &mapping->sources[mark->source];
 }

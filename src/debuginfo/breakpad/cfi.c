@@ -16,14 +16,14 @@
 #define INIT "STACK CFI INIT "
 #define WIN "STACK WIN "
 
-struct reader {
+struct cfi_reader {
     struct lines lines;
     struct cfi *cfi;
     struct failure *failure;
     bool is_in_range; /* records without INIT belong to one with it */
 };
 
-static int wrong(struct reader *r, const char *record, const char *what)
+static int wrong(struct cfi_reader *r, const char *record, const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: line %llu: bad STACK %s record (%s)",
@@ -41,7 +41,7 @@ static bool begin(struct fields *f, struct span *line, size_t skip)
     return true;
 }
 
-static int take_init(struct reader *r, struct span *line)
+static int take_init(struct cfi_reader *r, struct span *line)
 {
     uint64_t start, size;
     struct fields f;
@@ -63,7 +63,7 @@ static int take_init(struct reader *r, struct span *line)
 }
 
 /* Reads a record without INIT.  A bad one is skipped. */
-static int take_row(struct reader *r, struct span *line)
+static int take_row(struct cfi_reader *r, struct span *line)
 {
     uint64_t address;
     struct fields f;
@@ -82,7 +82,7 @@ static int take_row(struct reader *r, struct span *line)
                : cfi_rules(r->cfi, rules.data, rules.size);
 }
 
-static int take_win(struct reader *r, struct span *line)
+static int take_win(struct cfi_reader *r, struct span *line)
 {
     bool is_wide;
     uint64_t type, start, size;
@@ -126,9 +126,10 @@ int breakpad_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     char text[256];
     struct span line;
     struct breakpad_identity module;
-    struct reader r = {
-        {(const char *)data, (const char *)data + size, 0}, cfi, failure,
-        false};
+    struct cfi_reader r = {{(const char *)data, (const char *)data + size, 0},
+                           cfi,
+                           failure,
+                           false};
 
     if (breakpad_identity_read(data, size, &module, text, sizeof(text)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", text);

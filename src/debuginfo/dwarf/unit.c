@@ -104,10 +104,10 @@ static const char *read_header(struct cursor *c, struct dwarf_unit *u)
 
 /* The longest header: length, version, type, size of addresses, offset of
  * abbreviations, id and offset of a type. */
-#define HEADER_MOST 40
+#define UNIT_HEADER_MAX 40
 
 /* Waits until the bytes before an offset are there. */
-static int wait_for(struct dwarf_reader *d, uint64_t offset)
+static int wait_for_units(struct dwarf_reader *d, uint64_t offset)
 {
     const struct dwarf_object *o = d->object;
     size_t size = o->sections[DWARF_INFO].size;
@@ -146,7 +146,7 @@ static int read_unit(struct dwarf_reader *d)
     struct cursor unit, c = dwarf_cursor(d, DWARF_INFO, d->units_end);
     struct dwarf_unit u = {.start = d->units_end};
 
-    if (wait_for(d, u.start + HEADER_MOST) != 0) {
+    if (wait_for_units(d, u.start + UNIT_HEADER_MAX) != 0) {
         return -1;
     }
     length = cursor_32(&c);
@@ -170,7 +170,7 @@ static int read_unit(struct dwarf_reader *d)
     }
     u.entries = dwarf_offset(d, DWARF_INFO, &unit);
     u.end = dwarf_offset(d, DWARF_INFO, &c);
-    return wait_for(d, u.end) != 0 ? -1 : add_unit(d, &u);
+    return wait_for_units(d, u.end) != 0 ? -1 : add_unit(d, &u);
 }
 
 static bool has_next(const struct dwarf_reader *d)
@@ -309,7 +309,7 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
 
 /* The values used from a root entry.  If an attribute occurs twice, the first
  * language, producer and ranges count; for all others, the last one counts. */
-struct root_values {
+struct unit_root_values {
     struct dwarf_root root;
     struct dwarf_value low_pc;
     struct dwarf_value language;
@@ -330,7 +330,7 @@ static void take_offset(uint64_t *to, const struct dwarf_value *v)
     }
 }
 
-static void take_value(struct dwarf_unit *u, struct root_values *r,
+static void take_value(struct dwarf_unit *u, struct unit_root_values *r,
                        unsigned name, const struct dwarf_value *v)
 {
     switch (name) {
@@ -397,7 +397,7 @@ static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *u,
 /* Reads the first entry that is not a null entry.  Returns 1, 0 if there is
  * none, or -1 if it is damaged or, with failure set, work runs out. */
 static int read_root(struct dwarf_reader *d, struct dwarf_unit *u,
-                     struct root_values *r)
+                     struct unit_root_values *r)
 {
     size_t i;
     uint64_t code = 0;
@@ -427,7 +427,7 @@ static int read_root(struct dwarf_reader *d, struct dwarf_unit *u,
 
 /* Returns 1, 0 if there is no entry, or -1 with *wrong set. */
 static int load(struct dwarf_reader *d, struct dwarf_unit *u,
-                struct root_values *r, const char **wrong)
+                struct unit_root_values *r, const char **wrong)
 {
     int rc;
 
@@ -460,7 +460,7 @@ int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *u,
 {
     int rc;
     const char *wrong = "the abbreviations of a unit are damaged";
-    struct root_values r;
+    struct unit_root_values r;
 
     if (u->state != DWARF_UNIT_UNREAD && root == NULL) {
         return u->state == DWARF_UNIT_READY && restore_table(d, u) < 0 ? -1

@@ -114,7 +114,8 @@ static int add_symbols(struct conversion *c, const struct elf_file *file,
         }
         if (s.section != last) {
             last = s.section;
-            is_code = (elf_file_section(file, last).flags & code) == code;
+            is_code =
+                (elf_file_section_header(file, last).flags & code) == code;
         }
         if (!is_code) {
             continue;

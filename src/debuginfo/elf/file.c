@@ -87,7 +87,8 @@ struct elf_segment elf_file_segment(const struct elf_file *f, uint32_t i)
     return s;
 }
 
-struct elf_section elf_file_section(const struct elf_file *f, uint64_t i)
+struct elf_section elf_file_section_header(const struct elf_file *f,
+                                           uint64_t i)
 {
     bool big = f->is_big;
     size_t w = f->is_64 ? 8 : 4;
@@ -199,7 +200,7 @@ static const char *open_sections(struct elf_file *f)
         return "is damaged: it ends before its section headers";
     }
     if (f->num_sections == 0) {
-        f->num_sections = elf_file_section(f, 0).size;
+        f->num_sections = elf_file_section_header(f, 0).size;
     }
     if (f->num_sections > f->size / size ||
         !has(f, f->sections, f->num_sections * size)) {
@@ -266,12 +267,12 @@ static bool find_strings(const struct elf_file *f, uint64_t number,
                          struct elf_section *section)
 {
     if (number == SHN_XINDEX && f->num_sections > 0) {
-        number = elf_file_section(f, 0).link;
+        number = elf_file_section_header(f, 0).link;
     }
     if (number >= f->num_sections) {
         return false;
     }
-    *section = elf_file_section(f, number);
+    *section = elf_file_section_header(f, number);
     return true;
 }
 
@@ -317,7 +318,7 @@ static bool open_symtab(struct elf_file *f)
     struct elf_section s;
 
     for (i = 0; i < f->num_sections; i++) {
-        s = elf_file_section(f, i);
+        s = elf_file_section_header(f, i);
         if (s.type == ELF_SHT_SYMTAB &&
             (++tables > TABLES_MAX || !open_symbols(f, &s, &f->symtab))) {
             return false;
@@ -332,7 +333,7 @@ static bool find_type(const struct elf_file *f, uint32_t type,
     uint64_t i;
 
     for (i = 0; i < f->num_sections; i++) {
-        *section = elf_file_section(f, i);
+        *section = elf_file_section_header(f, i);
         if (section->type == type) {
             return true;
         }
@@ -360,7 +361,7 @@ static bool check_others(const struct elf_file *f)
                                         SHT_GNU_VERNEED};
 
     for (i = 0; i < f->num_sections; i++) {
-        s = elf_file_section(f, i);
+        s = elf_file_section_header(f, i);
         if ((s.type == ELF_SHT_REL || s.type == ELF_SHT_RELA) &&
             (!is_sound(f, &s) || !has(f, s.size == 0 ? 0 : s.offset, s.size))) {
             return false;
@@ -425,7 +426,7 @@ static struct elf_bytes find_section(const struct elf_file *f,
     struct elf_section s;
 
     for (i = *number; i < f->num_sections; i++) {
-        s = elf_file_section(f, i);
+        s = elf_file_section_header(f, i);
         if (s.type == ELF_SHT_NOBITS || s.offset == 0) {
             continue;
         }
@@ -479,7 +480,7 @@ bool elf_file_find_named(const struct elf_file *f, const char *name,
     uint64_t i;
 
     for (i = 0; i < f->num_sections; i++) {
-        *section = elf_file_section(f, i);
+        *section = elf_file_section_header(f, i);
         if (is_named(&f->all_names, section, name, "")) {
             return true;
         }
@@ -583,7 +584,7 @@ static bool find_in_sections(const struct elf_file *f, struct elf_bytes *id)
     struct elf_section s;
 
     for (i = 0, rc = 0; rc == 0 && i < f->num_sections; i++) {
-        s = elf_file_section(f, i);
+        s = elf_file_section_header(f, i);
         if (s.type == ELF_SHT_NOTE && places < TABLES_MAX &&
             is_named(&f->section_names, &s, ".note.gnu.build-id", "")) {
             places++;

@@ -116,7 +116,8 @@ const char *elf_file_open(struct elf_file *file, const uint8_t *data,
 
 /* Return a header or a symbol, whose number must be below the count. */
 struct elf_segment elf_file_segment(const struct elf_file *file, uint32_t i);
-struct elf_section elf_file_section(const struct elf_file *file, uint64_t i);
+struct elf_section elf_file_section_header(const struct elf_file *file,
+                                           uint64_t i);
 struct elf_symbol elf_file_symbol(const struct elf_file *file,
                                   const struct elf_symbols *table, uint64_t i);
 

@@ -80,7 +80,7 @@ static bool has_code(const struct elf_file *f)
     const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
 
     for (i = 0; i < f->num_sections; i++) {
-        s = elf_file_section(f, i);
+        s = elf_file_section_header(f, i);
         if (s.type != ELF_SHT_NOBITS && s.size > 0 &&
             (s.flags & code) == code) {
             return true;
@@ -126,7 +126,7 @@ static bool is_cut(const struct elf_file *f)
     uint64_t i;
 
     for (i = 0; i < f->num_sections; i++) {
-        section = elf_file_section(f, i);
+        section = elf_file_section_header(f, i);
         if (section.type != ELF_SHT_NOBITS && section.type != 0 &&
             (section.offset > f->size ||
              section.size > f->size - section.offset)) {

@@ -29,7 +29,7 @@ int elf_instructions_read(const uint8_t *data, size_t size, struct code *code)
     code->arch = identity.arch;
     code->is_big = file.is_big && !(file.flags & EF_ARM_BE8);
     for (i = 0; i < file.num_sections; i++) {
-        s = elf_file_section(&file, i);
+        s = elf_file_section_header(&file, i);
         if ((s.flags & ELF_SHF_EXECINSTR) != 0 &&
             s.type != ELF_SHT_NOBITS &&
             (s.flags & ELF_SHF_COMPRESSED) == 0 &&

@@ -18,7 +18,7 @@ void function_name_free(struct function_names *s)
     types_free(&s->types);
     types_free(&s->ids);
     crossref_free(&s->crossref);
-    forward_free(&s->forward);
+    class_size_free(&s->forward);
     text_free(&s->text);
     arena_free(&s->arena);
     memset(s, 0, sizeof(*s));

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "crossref.h"
-#include "forward.h"
+#include "class_size.h"
 #include "leaf.h"
 #include "text.h"
 #include "types.h"
@@ -50,7 +50,7 @@ struct function_names {
     struct types types;
     struct types ids;
     struct crossref crossref;
-    struct forward forward;
+    struct class_size forward;
     unsigned pointer_size;
     struct text text;   /* the result of the last call */
     struct arena arena; /* for records that are scattered in the file */

@@ -179,7 +179,7 @@ static uint64_t size_of(struct function_names *s, uint32_t index,
     case LEAF_CLASS:
     case LEAF_UNION:
         if (leaf->is_forward &&
-            forward_find(&s->forward, index, leaf, &size)) {
+            class_size_find(&s->forward, index, leaf, &size)) {
             return size;
         }
         return leaf->size;

@@ -15,7 +15,7 @@
 #include "documents.h"
 #include "embedded.h"
 #include "identity.h"
-#include "points.h"
+#include "sequence_points.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "source_links.h"
 #include "sources.h"

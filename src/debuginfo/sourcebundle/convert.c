@@ -11,7 +11,7 @@
 
 #include "identity.h"
 #include "manifest.h"
-#include "text.h"
+#include "member_text.h"
 
 struct convert {
     struct zip *zip;

@@ -9,7 +9,7 @@
 
 #include "json/json.h"
 #include "proto/key.h"
-#include "text.h"
+#include "member_text.h"
 
 #define MANIFEST "manifest.json"
 

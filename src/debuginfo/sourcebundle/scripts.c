@@ -11,7 +11,7 @@
 #include "manifest.h"
 #include "proto/key.h"
 #include "symbolication/js/js.h"
-#include "text.h"
+#include "member_text.h"
 
 /* All texts that are looked at. */
 #define TEXTS_MAX ((uint64_t)256 << 20)

@@ -220,7 +220,7 @@ static enum symc_status sort_deltas(struct cficache_writer *w)
 }
 
 /* The rules of a row, by target. */
-struct sum {
+struct rule_set {
     bool fails;
     unsigned count;
     uint8_t targets[TARGETS]; /* of rules, in the order of a set */
@@ -236,8 +236,8 @@ static unsigned rank(uint8_t target)
                                  : target + 2u;
 }
 
-static void apply(struct sum *sum, const struct cficache_rule *rules,
-                  size_t count)
+static void apply_rules(struct rule_set *sum,
+                        const struct cficache_rule *rules, size_t count)
 {
     size_t i;
     unsigned at;
@@ -258,7 +258,7 @@ static void apply(struct sum *sum, const struct cficache_rule *rules,
 }
 
 /* Finds the number of the set of a row. */
-static int find_set(struct cficache_writer *w, const struct sum *sum,
+static int find_set(struct cficache_writer *w, const struct rule_set *sum,
                     uint32_t *set)
 {
     unsigned i;
@@ -287,7 +287,7 @@ enum symc_status cficache_writer_close(struct cficache_writer *w)
 {
     size_t i;
     uint32_t address, set;
-    struct sum sum;
+    struct rule_set sum;
     struct cficache_span span = {w->start, w->end, w->rows.count, 0};
     const struct cficache_delta *delta;
 
@@ -314,7 +314,7 @@ enum symc_status cficache_writer_close(struct cficache_writer *w)
         }
         sum.fails = sum.fails || delta->fails;
         if (delta->count > 0) {
-            apply(&sum, w->rules + delta->first, delta->count);
+            apply_rules(&sum, w->rules + delta->first, delta->count);
         }
         if (find_set(w, &sum, &set) != 0 ||
             cficache_points_add(&w->rows, span.first, address, set) != 0) {

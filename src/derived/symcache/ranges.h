@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pack.h"
+#include "delta_encoding.h"
 
 struct symc_block {
     uint32_t first; /* address */

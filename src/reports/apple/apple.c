@@ -9,9 +9,9 @@
 
 #include "base/utf8.h"
 #include "ips.h"
-#include "lines.h"
-#include "parts.h"
-#include "text.h"
+#include "text_line.h"
+#include "report_builder.h"
+#include "text_report.h"
 
 int apple_read(struct apple_report *report, const void *text, size_t size,
                size_t max_frames, unsigned corrections)

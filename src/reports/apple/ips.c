@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "json/json.h"
-#include "lines.h"
-#include "parts.h"
+#include "text_line.h"
+#include "report_builder.h"
 
 /* A report is copied, as reading JSON changes it. */
 #define SIZE_MAX_IPS ((size_t)64 << 20)

@@ -130,7 +130,7 @@ static bool ask(int fd, const char *url, const char *token)
     return is_sent;
 }
 
-static int connect_to(const struct exchange_address *helper)
+static int connect_to(const struct symcached_client_address *helper)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -145,7 +145,7 @@ static int connect_to(const struct exchange_address *helper)
 }
 
 struct download *download_start(struct event_base *base,
-                                const struct exchange_address *helper,
+                                const struct symcached_client_address *helper,
                                 const char *url, const char *token,
                                 download_fn fn, void *arg)
 {

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A body that symcached fetches and hands over (symcached/once/once.h).
+ * A body that symcached fetches and hands over
+ * (symcached/one_time_fetch/one_time_fetch.h).
  */
 #ifndef SYMBOLICATED_CALLS_DOWNLOAD_H
 #define SYMBOLICATED_CALLS_DOWNLOAD_H
 
 #include "base/spool.h"
-#include "symbolicated/search/exchange.h"
+#include "symbolicated/search/symcached_client.h"
 
 struct download;
 
@@ -20,7 +21,7 @@ typedef void (*download_fn)(void *arg, struct spool *body, const char *text);
  * when symcached cannot be asked: it is not there, or not on a Unix socket.
  */
 struct download *download_start(struct event_base *base,
-                                const struct exchange_address *helper,
+                                const struct symcached_client_address *helper,
                                 const char *url, const char *token,
                                 download_fn fn, void *arg);
 

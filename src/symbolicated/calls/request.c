@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zeroed.h"
-#include "body.h"
+#include "body_work.h"
 #include "reply.h"
 #include "running_request.h"
 
@@ -41,7 +41,7 @@
 
 static void on_flush(evutil_socket_t fd, short what, void *arg)
 {
-    record_flush(arg);
+    request_log_flush(arg);
 }
 
 /* the answer ----------------------------------------------------------------
@@ -70,7 +70,7 @@ static void free_searches(struct request *r)
 void request_free(struct request *r)
 {
     stats_add(&r->context->stats.running, (uint64_t)-1);
-    body_free(r->body);
+    body_work_free(r->body);
     request_stop_waiting(r);
     if (r->is_sending) {
         LIST_REMOVE(r, entry);
@@ -119,7 +119,7 @@ static void keep_answer(struct request *r)
     char id[PENDING_CALL_ID_SIZE];
 
     memcpy(id, pending_call_id(r->kept), sizeof(id));
-    record_end(context, &r->record, r->call, &r->reply, id);
+    request_log_end(context, &r->record, r->call, &r->reply, id);
     if (!pending_call_end(r->kept, &r->reply,
                           r->settings->symbolication->symbolicator.kept_size)) {
         stats_add(&context->stats.lost, 1);
@@ -161,7 +161,7 @@ static void send_reply(struct request *r)
         reply_set_failed(&r->reply);
         reply = reply_http(&r->reply, fields);
     }
-    record_answer(context, &r->record, r->call, &r->reply);
+    request_log_answer(context, &r->record, r->call, &r->reply);
     /* first: a client that has the answer can ask again at once, and running
      * requests can be limited */
     request_free(r);
@@ -223,7 +223,7 @@ void request_gone(void *arg)
     }
     r->reply.status = CLIENT_GONE;
     r->record.searched = clock_usec();
-    record_answer(r->context, &r->record, r->call, &r->reply);
+    request_log_answer(r->context, &r->record, r->call, &r->reply);
     request_free(r);
 }
 
@@ -297,8 +297,8 @@ static void leave_connection(struct request *r)
         return;
     }
     stats_add(&r->context->stats.pending, 1);
-    record_pending(r->context, &r->record, r->call, &r->reply,
-                   pending_call_id(r->kept));
+    request_log_pending(r->context, &r->record, r->call, &r->reply,
+                        pending_call_id(r->kept));
     reply = reply_http(&r->reply, fields);
     r->http = NULL;
     wait_on(r);
@@ -420,12 +420,11 @@ static void work(struct request *r)
     }
     r->worked = clock_usec();
     if (r->body == NULL) {
-        r->body = body_start(r->context->searcher.base, r->context->pool,
-                             &r->settings->helper, r->call,
-                             r->settings->symbolication->limits.body_size,
-                             on_work, r);
+        r->body = body_work_start(
+            r->context->searcher.base, r->context->pool, &r->settings->helper,
+            r->call, r->settings->symbolication->limits.body_size, on_work, r);
     } else {
-        body_give(r->body, r->search);
+        body_work_give(r->body, r->search);
     }
     if (r->body == NULL || wait_on(r) != 0) {
         request_fail(r);
@@ -460,7 +459,7 @@ static void poll_call(struct request *r)
 /* The rounds that follow have a time of their own. */
 static void let_go(struct request *r)
 {
-    record_let_go(&r->record, r->call);
+    request_log_let_go(&r->record, r->call);
     free_searches(r);
     r->begun = clock_usec();
 }
@@ -686,7 +685,7 @@ void request_context_clear(struct request_context *context)
     while ((r = LIST_FIRST(&context->sending)) != NULL) {
         request_free(r);
     }
-    record_flush(context);
+    request_log_flush(context);
     if (context->flush != NULL) {
         event_free(context->flush);
     }

@@ -10,7 +10,7 @@
 #include "large_step.h"
 #include "packer.h"
 #include "pending_calls.h"
-#include "record.h"
+#include "request_log.h"
 #include "request.h"
 
 struct request {
@@ -33,7 +33,7 @@ struct request {
     bool is_sending;         /* a part of the answer */
     struct packer *packer;   /* of parts; or NULL */
     uint64_t begun; /* microseconds: when the call was, or let its rounds go */
-    struct record record;
+    struct request_log record;
     uint64_t worked; /* its worker got the body, or files, the last time */
 };
 

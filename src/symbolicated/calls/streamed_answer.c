@@ -24,7 +24,7 @@ static void abort_answer(struct request *r)
 {
     struct http_request *http = r->http;
 
-    record_answer(r->context, &r->record, r->call, &r->reply);
+    request_log_answer(r->context, &r->record, r->call, &r->reply);
     request_free(r);
     http_reply_abort(http);
 }
@@ -66,7 +66,7 @@ static void end(void *arg)
     struct request *r = arg;
     struct http_request *http = r->http;
 
-    record_answer(r->context, &r->record, r->call, &r->reply);
+    request_log_answer(r->context, &r->record, r->call, &r->reply);
     request_free(r);
     http_reply_end(http);
 }

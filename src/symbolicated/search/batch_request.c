@@ -16,7 +16,7 @@
 #define PATIENCE_SECONDS 10
 
 struct batch_request {
-    struct exchange *exchange;
+    struct symcached_client *exchange;
     batch_fn fn;
     void *arg;
     size_t open; /* keys that are not answered yet */
@@ -97,7 +97,8 @@ static bool read_lines(struct batch_request *ask, struct evbuffer *in,
            (ask->open == 0 || evbuffer_get_length(in) <= LINE_MAX_BYTES);
 }
 
-static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
+static void on_news(void *arg, enum symcached_client_news news,
+                    struct evbuffer *body)
 {
     struct batch_reply replies[BATCH_KEYS_MAX];
     struct batch_request *ask = arg;
@@ -154,14 +155,12 @@ static int add_line(struct evbuffer *body, const struct batch_key *k)
     return rc < 0 ? rc : evbuffer_add(body, "\n", 1);
 }
 
-static struct exchange *send_question(struct event_base *base,
-                                      const struct exchange_address *address,
-                                      struct batch_request *ask,
-                                      const struct batch_key *keys,
-                                      unsigned wait)
+static struct symcached_client *send_question(
+    struct event_base *base, const struct symcached_client_address *address,
+    struct batch_request *ask, const struct batch_key *keys, unsigned wait)
 {
     struct evbuffer *body = evbuffer_new();
-    struct exchange *exchange = NULL;
+    struct symcached_client *exchange = NULL;
     int rc = body != NULL ? 0 : -1;
     char line[128];
     size_t i;
@@ -171,8 +170,8 @@ static struct exchange *send_question(struct event_base *base,
     }
     if (rc >= 0) {
         snprintf(line, sizeof(line), "POST /v1/lookups?wait=%u", wait);
-        exchange = exchange_start(base, address, line, body,
-                                  wait + PATIENCE_SECONDS, on_news, ask);
+        exchange = symcached_client_start(
+            base, address, line, body, wait + PATIENCE_SECONDS, on_news, ask);
     }
     if (body != NULL) {
         evbuffer_free(body);
@@ -180,10 +179,11 @@ static struct exchange *send_question(struct event_base *base,
     return exchange;
 }
 
-struct batch_request *batch_start(struct event_base *base,
-                                  const struct exchange_address *address,
-                                  const struct batch_key *keys, size_t n,
-                                  unsigned wait, batch_fn fn, void *arg)
+struct batch_request *
+batch_start(struct event_base *base,
+            const struct symcached_client_address *address,
+            const struct batch_key *keys, size_t n, unsigned wait, batch_fn fn,
+            void *arg)
 {
     struct batch_request *ask = calloc(1, sizeof(*ask));
 
@@ -203,6 +203,6 @@ struct batch_request *batch_start(struct event_base *base,
 
 void batch_cancel(struct batch_request *ask)
 {
-    exchange_free(ask->exchange);
+    symcached_client_free(ask->exchange);
     free(ask);
 }

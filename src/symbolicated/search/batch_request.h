@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "exchange.h"
+#include "symcached_client.h"
 #include "proto/header.h"
 #include "proto/key.h"
 
@@ -55,10 +55,11 @@ typedef void (*batch_fn)(void *arg, const struct batch_reply *replies, size_t n,
  * answer. fn is never called from inside this function.  NULL: there is no
  * memory or no descriptor.
  */
-struct batch_request *batch_start(struct event_base *base,
-                                  const struct exchange_address *address,
-                                  const struct batch_key *keys, size_t n,
-                                  unsigned wait, batch_fn fn, void *arg);
+struct batch_request *
+batch_start(struct event_base *base,
+            const struct symcached_client_address *address,
+            const struct batch_key *keys, size_t n, unsigned wait, batch_fn fn,
+            void *arg);
 
 /* fn is not called any more. */
 void batch_cancel(struct batch_request *ask);

@@ -48,10 +48,10 @@ static enum api_module_state worst_without_symcached(const struct seek *seek)
 /* Ends the seeks whose questions have been answered. */
 static void search_why(struct search *search)
 {
-    struct attempts_question *why;
+    struct why_query_question *why;
     struct seek *seek;
 
-    while ((why = attempts_ended(&search->whys)) != NULL) {
+    while ((why = why_query_ended(&search->whys)) != NULL) {
         seek = why->arg;
         seek_end(seek, seek->settled);
     }
@@ -68,11 +68,11 @@ static bool seek_has_places(struct seek *seek, size_t last)
     const struct module *module = seek->module;
 
     return last == 0 && module->places_list != 0 &&
-           attempts_note(&seek->wanted->attempts,
-                         search->call->tenant != NULL
-                             ? NULL
-                             : search->settings->symbolication->stores[0],
-                         &module->places, module->places_list);
+           why_query_note(&seek->wanted->attempts,
+                          search->call->tenant != NULL
+                              ? NULL
+                              : search->settings->symbolication->stores[0],
+                          &module->places, module->places_list);
 }
 
 /* The stores of a tenant that are not asked for this module. */
@@ -113,7 +113,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     seek->step = SEEK_WHY;
     seek->settled = state;
     seek->why.left_out = stores_left_out(seek, last);
-    attempts_ask(&search->whys, &seek->why, seek->wanted, last, seek);
+    why_query_ask(&search->whys, &seek->why, seek->wanted, last, seek);
 }
 
 static void seek_next(struct seek *seek, enum api_module_state state);
@@ -554,7 +554,7 @@ static void set_tenant(struct search *search, struct tenant *tenant)
 }
 
 /* The tenant is ready, or not available. */
-static void on_tenant(void *arg, enum exchange_news news,
+static void on_tenant(void *arg, enum symcached_client_news news,
                       struct evbuffer *body)
 {
     struct search *search = arg;
@@ -569,7 +569,7 @@ static void on_tenant(void *arg, enum exchange_news news,
         set_tenant(search, tenant_open(search->settings, body));
     }
     search->call->lacks_tenant = search->tenant == NULL;
-    exchange_free(search->exchange);
+    symcached_client_free(search->exchange);
     search->exchange = NULL;
     for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
@@ -608,14 +608,14 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->roots = settings->roots;
     search->helper =
         call->tenant != NULL ? &settings->guests : &settings->helper;
-    attempts_begin(&search->whys, searcher->base, search->helper,
-                   call->tenant != NULL ? NULL
-                                        : settings->symbolication->stores,
-                   search_go_on, search);
+    why_query_begin(&search->whys, searcher->base, search->helper,
+                    call->tenant != NULL ? NULL
+                                         : settings->symbolication->stores,
+                    search_go_on, search);
     if (call->tenant != NULL) {
         set_tenant(search, tenant_ref(search_tenant(before)));
     } else {
-        attempts_remember(
+        why_query_remember(
             &search->whys, searcher->cache, search->roots,
             &(struct module_asker){begun, search->started / 1000});
     }
@@ -640,7 +640,7 @@ bool search_run(struct search *search)
             seek->store = 0;
             seek->worst = API_MODULE_MISSING;
             seek->unsure = false;
-            attempts_free(&seek->wanted->attempts);
+            why_query_free(&seek->wanted->attempts);
             search->open++;
             if (is_ready) {
                 seek_go_on(seek);
@@ -693,9 +693,9 @@ void search_stop(struct search *search)
         }
         free(question);
     }
-    exchange_free(search->exchange);
+    symcached_client_free(search->exchange);
     search->exchange = NULL;
-    attempts_cancel(&search->whys);
+    why_query_cancel(&search->whys);
     search->to_look = search->to_ask = 0;
     for (i = 0; i < search->round->nmodules; i++) {
         seek = &search->seeks[i];
@@ -717,7 +717,7 @@ void search_free(struct search *search)
     search_stop(search);
     for (i = 0; i < search->round->nmodules; i++) {
         module_unref(search->seeks[i].module);
-        attempts_free(&search->seeks[i].wanted->attempts);
+        why_query_free(&search->seeks[i].wanted->attempts);
         free(search->seeks[i].hints);
     }
     tenant_unref(search->tenant);

@@ -7,7 +7,7 @@
 #define SYMBOLICATED_SEARCH_SEARCH_STATE_H
 
 #include "batch_request.h"
-#include "attempts.h"
+#include "why_query.h"
 #include "search.h"
 #include "tenant.h"
 
@@ -48,7 +48,7 @@ struct seek {
 
     /* of SEEK_WHY */
     enum api_module_state settled; /* what has become of the module */
-    struct attempts_question why;
+    struct why_query_question why;
 };
 
 struct search {
@@ -56,7 +56,7 @@ struct search {
     struct settings *settings;
     size_t nstores; /* that are searched */
     const int *roots;
-    const struct exchange_address *helper;
+    const struct symcached_client_address *helper;
     struct api_call *call;
     struct api_round *round;
     struct search *before; /* of the round before, or NULL */
@@ -69,9 +69,9 @@ struct search {
     size_t to_ask;
     struct looks *looks;        /* the newest */
     struct question *question;  /* the newest */
-    struct attempts_queue whys; /* of seeks */
+    struct why_query_queue whys; /* of seeks */
     struct tenant *tenant; /* NULL: the configured stores, or not there yet */
-    struct exchange *exchange;  /* by which it is asked for, or NULL */
+    struct symcached_client *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 

@@ -39,16 +39,18 @@ void tenant_unref(struct tenant *tenant)
     free(tenant);
 }
 
-struct exchange *tenant_ask(struct event_base *base,
-                            const struct settings *settings, const char *text,
-                            size_t size, exchange_fn fn, void *arg)
+struct symcached_client *tenant_ask(struct event_base *base,
+                                    const struct settings *settings,
+                                    const char *text, size_t size,
+                                    exchange_fn fn, void *arg)
 {
     struct evbuffer *body = evbuffer_new();
-    struct exchange *exchange = NULL;
+    struct symcached_client *exchange = NULL;
 
     if (body != NULL && evbuffer_add(body, text, size) == 0) {
-        exchange = exchange_start(base, &settings->guests, "POST /v1/tenants",
-                                  body, PATIENCE_SECONDS, fn, arg);
+        exchange =
+            symcached_client_start(base, &settings->guests, "POST /v1/tenants",
+                                   body, PATIENCE_SECONDS, fn, arg);
     }
     if (body != NULL) {
         evbuffer_free(body);

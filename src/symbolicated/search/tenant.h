@@ -31,11 +31,12 @@ struct tenant {
 struct tenant *tenant_ref(struct tenant *tenant); /* NULL is allowed */
 void tenant_unref(struct tenant *tenant);         /* likewise */
 
-/* Asks the helper for the tenant of a text; fn as of exchange_start(), and
- * NULL as there. */
-struct exchange *tenant_ask(struct event_base *base,
-                            const struct settings *settings, const char *text,
-                            size_t size, exchange_fn fn, void *arg);
+/* Asks the helper for the tenant of a text; fn as of symcached_client_start(),
+ * and NULL as there. */
+struct symcached_client *tenant_ask(struct event_base *base,
+                                    const struct settings *settings,
+                                    const char *text, size_t size,
+                                    exchange_fn fn, void *arg);
 
 /* Opens the tenant that the answer names.  Returns NULL if there is none. */
 struct tenant *tenant_open(const struct settings *settings,

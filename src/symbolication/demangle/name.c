@@ -187,7 +187,7 @@ static struct text parse_argument(struct demangler *d)
 }
 
 /* Arguments up to "@", between "<" and ">". */
-static struct text parse_arguments(struct demangler *d)
+static struct text parse_template_arguments(struct demangler *d)
 {
     size_t i;
     bool is_type;
@@ -240,7 +240,7 @@ static struct text parse_template(struct demangler *d)
         name = parse_simple(d);
         remember_name(d, name);
     }
-    name = text_join(d, name, parse_arguments(d));
+    name = text_join(d, name, parse_template_arguments(d));
     d->refs = outer;
     return name;
 }

@@ -97,7 +97,8 @@ static struct config *read_config(const struct guest_settings *with,
 
 static int start(struct guest_store *store,
                  const struct guest_context *context,
-                 struct turns_party *party, char *error, size_t size)
+                 struct conversion_slots_party *party, char *error,
+                 size_t size)
 {
     store->sources = sources_new(context->base, context->tiers);
     if (store->sources == NULL || total_add(store->config) != 0) {
@@ -118,8 +119,8 @@ struct guest_store *guest_store_open(const struct guest_context *context,
                                      const struct guest_settings *with,
                                      const char *folder, const char *name,
                                      const cJSON *list,
-                                     struct turns_party *party, char *error,
-                                     size_t size, bool *is_wrong)
+                                     struct conversion_slots_party *party,
+                                     char *error, size_t size, bool *is_wrong)
 {
     struct guest_store *store = calloc(1, sizeof(*store));
 
@@ -150,7 +151,7 @@ void guest_store_close(struct guest_store *store)
         scheduler_stop(store->scheduler);
         tiers_leave(scheduler_get_tiers(store->scheduler),
                     &store->config->stores[0]);
-        turn_leave(&store->turn);
+        conversion_slot_leave(&store->turn);
         scheduler_free(store->scheduler);
     }
     if (store->sources != NULL) {

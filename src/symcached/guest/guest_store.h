@@ -17,7 +17,7 @@ struct guest_store {
     struct config *config;
     struct sources *sources;
     struct scheduler *scheduler;
-    struct turn turn;
+    struct conversion_slot turn;
 };
 
 /* Data shared by all stores. */
@@ -25,7 +25,7 @@ struct guest_context {
     struct event_base *base;
     struct tiers *tiers;
     struct tier_config *tier; /* of all stores, or NULL */
-    struct turns *turns;
+    struct conversion_slots *turns;
 };
 
 /*
@@ -37,8 +37,8 @@ struct guest_store *guest_store_open(const struct guest_context *context,
                                      const struct guest_settings *with,
                                      const char *folder, const char *name,
                                      const cJSON *list,
-                                     struct turns_party *party, char *error,
-                                     size_t size, bool *is_wrong);
+                                     struct conversion_slots_party *party,
+                                     char *error, size_t size, bool *is_wrong);
 
 /* Ends its jobs, whose waiters are answered, and lets it go.  Its files stay.
  * NULL is allowed. */

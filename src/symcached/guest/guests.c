@@ -21,7 +21,7 @@
 #include "cleaning.h"
 #include "guest_store.h"
 #include "metrics/metrics.h"
-#include "places.h"
+#include "slots.h"
 #include "report.h"
 #include "symcached/tier/tier.h"
 
@@ -50,7 +50,7 @@
 #define NEVER ULONG_MAX
 
 struct guest {
-    struct guest_place place;
+    struct guest_slot place;
     struct guest_store *store;   /* NULL: it has not been asked for since the
                                     start, or not for long */
     char scope[SCOPE_SHOWN + 1]; /* to be shown, of who asked first */
@@ -68,7 +68,7 @@ struct guests {
     struct cleaning *cleaning;
     struct guests_report *report; /* or NULL */
     struct guests_counts counts;
-    struct places places;
+    struct guest_slots places;
     unsigned open;   /* stores that are not closed */
     unsigned most_open; /* of them, until they are closed sooner */
     uint64_t wanted; /* clock_ms() when last all were to make room; or 0 */
@@ -124,7 +124,7 @@ static void remove_guest(struct guests *guests, struct guest *guest,
     if (rename(path, aside) == 0) {
         async_unlink_add(aside);
     }
-    places_remove(&guests->places, &guest->place);
+    guest_slots_remove(&guests->places, &guest->place);
     free(guest);
     changed(guests);
 }
@@ -134,7 +134,7 @@ static struct guest *add_guest(struct guests *guests, const char *name)
     struct guest *guest = calloc(1, sizeof(*guest));
 
     if (guest != NULL &&
-        places_add(&guests->places, &guest->place, name) != 0) {
+        guest_slots_add(&guests->places, &guest->place, name) != 0) {
         free(guest);
         return NULL;
     }
@@ -154,7 +154,7 @@ static bool is_at_rest(const struct guest *guest)
  * many stay open as usual.  What is shared is none of them. */
 static void close_excess(struct guests *guests)
 {
-    struct guest_place *place;
+    struct guest_slot *place;
     struct guest *guest;
     unsigned n = 0;
 
@@ -295,15 +295,16 @@ static int print_name(const struct guests *guests, const struct group *group,
 static bool use(struct guests *guests, struct guest *guest,
                 const char *scope_name)
 {
-    struct turn *turn = guest->store != NULL ? &guest->store->turn : NULL;
+    struct conversion_slot *turn =
+        guest->store != NULL ? &guest->store->turn : NULL;
     int rc;
 
     if (turn != NULL) {
-        turn_move(turn, NULL); /* its scope may go */
+        conversion_slot_move(turn, NULL); /* its scope may go */
     }
-    rc = places_use(&guests->places, &guest->place, scope_name);
+    rc = guest_slots_use(&guests->places, &guest->place, scope_name);
     if (turn != NULL && guest->place.scope != NULL) {
-        turn_move(turn, &guest->place.scope->party);
+        conversion_slot_move(turn, &guest->place.scope->party);
     }
     return rc == 0;
 }
@@ -330,7 +331,7 @@ static struct guest *find_or_add(struct guests *guests,
 {
     char name[STORE_NAME + 1], scope_name[STORE_NAME + 1];
     struct guest *guest;
-    struct guest_place *excess;
+    struct guest_slot *excess;
     bool is_new, is_added = false;
 
     *detail = "out of memory";
@@ -339,7 +340,7 @@ static struct guest *find_or_add(struct guests *guests,
             0) {
         return NULL;
     }
-    guest = (struct guest *)places_find(&guests->places, name);
+    guest = (struct guest *)guest_slots_find(&guests->places, name);
     if (guest != NULL) {
         close_if_gone(guests, guest);
     }
@@ -363,7 +364,8 @@ static struct guest *find_or_add(struct guests *guests,
     if (!use(guests, guest, scope_name)) {
         return NULL;
     }
-    while ((excess = places_excess(&guests->places, &guest->place)) != NULL) {
+    while ((excess = guest_slots_excess(&guests->places, &guest->place)) !=
+           NULL) {
         remove_guest(guests, (struct guest *)excess,
                      excess->scope != NULL &&
                              excess->scope == guest->place.scope
@@ -402,7 +404,7 @@ static bool ask_all(struct guests *guests, const struct group *groups,
     bool is_wrong = false;
     size_t i;
 
-    places_begin(&guests->places);
+    guest_slots_begin(&guests->places);
     for (i = 0; i < n; i++) {
         guest = find_or_add(guests, &groups[i], scope, detail, &is_wrong);
         if (guest == NULL) {
@@ -443,12 +445,13 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
 
 struct scheduler *guests_find(struct guests *guests, const char *name)
 {
-    struct guest *guest = (struct guest *)places_find(&guests->places, name);
+    struct guest *guest =
+        (struct guest *)guest_slots_find(&guests->places, name);
 
     if (guest == NULL || guest->store == NULL) {
         return NULL;
     }
-    places_touch(&guests->places, &guest->place);
+    guest_slots_touch(&guests->places, &guest->place);
     return guest->store->scheduler;
 }
 
@@ -465,9 +468,9 @@ static double unix_time(uint64_t ms)
 static const struct guest *next_open(const struct guests *guests,
                                      const struct guest *guest)
 {
-    const struct guest_place *place = guest != NULL
-                                          ? TAILQ_NEXT(&guest->place, by_use)
-                                          : TAILQ_FIRST(&guests->places.own);
+    const struct guest_slot *place = guest != NULL
+                                         ? TAILQ_NEXT(&guest->place, by_use)
+                                         : TAILQ_FIRST(&guests->places.own);
     bool is_shared = guest != NULL && guest->place.is_shared;
 
     for (;;) {
@@ -573,7 +576,7 @@ int guests_report(struct guests *guests, int fd)
  */
 
 static bool is_idle(const struct guests *guests,
-                    const struct guest_place *place)
+                    const struct guest_slot *place)
 {
     return place != NULL &&
            clock_ms() - place->asked > (uint64_t)guests->tenants.idle * 1000;
@@ -600,10 +603,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval every = {.tv_sec = LOOK_SECONDS};
     struct guests *guests = arg;
-    struct guest_place *place;
+    struct guest_slot *place;
     const struct guest *guest, *next;
 
-    while ((place = places_oldest(&guests->places)) != NULL &&
+    while ((place = guest_slots_oldest(&guests->places)) != NULL &&
            is_idle(guests, place)) {
         remove_guest(guests, (struct guest *)place, "unused");
     }
@@ -619,7 +622,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 static bool remove_closed(struct guests *guests)
 {
     unsigned n = (guests->places.count - guests->open) / CLOSED_PART + 1;
-    struct guest_place *place, *before;
+    struct guest_slot *place, *before;
     bool is_some = false;
 
     for (place = TAILQ_LAST(&guests->places.own, places_list);
@@ -640,7 +643,7 @@ static bool remove_closed(struct guests *guests)
 static void make_space(struct guests *guests, struct places_list *list,
                       const struct space_request *request)
 {
-    struct guest_place *place;
+    struct guest_slot *place;
     struct guest *guest;
 
     TAILQ_FOREACH_REVERSE(place, list, places_list, by_use)
@@ -698,7 +701,7 @@ static const struct store_config *find_store(void *arg, const char *name)
 {
     const struct guests *guests = arg;
     const struct guest *guest =
-        (const struct guest *)places_find(&guests->places, name);
+        (const struct guest *)guest_slots_find(&guests->places, name);
 
     return guest != NULL && guest->store != NULL
                ? &guest->store->config->stores[0]
@@ -718,7 +721,8 @@ static int start(struct guests *guests)
         guests->most_open =
             (unsigned)(limit.rlim_cur / (OPEN_PART * OPEN_DESCRIPTORS));
     }
-    guests->context.turns = turns_new(TURNS * transcodes, transcodes);
+    guests->context.turns =
+        conversion_slots_new(TURNS * transcodes, transcodes);
     guests->cleaning = cleaning_new(guests->context.base);
     guests->timer = evtimer_new(guests->context.base, on_timer, guests);
     errno = ENOMEM;
@@ -750,7 +754,7 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
     guests->config = config_ref(config);
     guests->tenants = *tenants;
     guests->context.tier = tenants->tier;
-    places_init(&guests->places, tenants->count);
+    guest_slots_init(&guests->places, tenants->count);
     if (start(guests) != 0) {
         errnum = errno;
         guests_free(guests);
@@ -772,7 +776,7 @@ void guests_stop(struct guests *guests)
 
 void guests_free(struct guests *guests)
 {
-    struct guest_place *place;
+    struct guest_slot *place;
 
     if (guests == NULL) {
         return;
@@ -780,14 +784,14 @@ void guests_free(struct guests *guests)
     disk_space_watch(NULL, NULL);
     guests_stop(guests);
     tiers_find_stores(guests->context.tiers, NULL, NULL);
-    while ((place = places_oldest(&guests->places)) != NULL) {
-        places_remove(&guests->places, place);
+    while ((place = guest_slots_oldest(&guests->places)) != NULL) {
+        guest_slots_remove(&guests->places, place);
         free(place);
     }
-    places_clear(&guests->places);
+    guest_slots_clear(&guests->places);
     guests_report_free(guests->report);
     cleaning_free(guests->cleaning);
-    turns_free(guests->context.turns);
+    conversion_slots_free(guests->context.turns);
     if (guests->timer != NULL) {
         event_free(guests->timer);
     }

@@ -22,7 +22,7 @@
 #include "symcached/fetch/fetch.h"
 #include "proto/key.h"
 #include "body.h"
-#include "flat.h"
+#include "pdb_directory.h"
 #include "in_place.h"
 #include "local_pdb.h"
 

@@ -55,7 +55,7 @@ struct unpack_job {
     bool received;      /* a body was received, and may stay where it is */
     bool coded;         /* with a Content-Encoding */
     int growing; /* a file of a directory, which may be written yet; or -1 */
-    struct flat *flat;  /* replaces the first place; or NULL */
+    struct pdb_directory *flat; /* replaces the first place; or NULL */
     struct dir_places places;
     struct cabinet_parts parts[UNPACK_PLACES]; /* beside the places */
     const struct cabinet_parts *beside; /* the file that is unpacked; or NULL */
@@ -523,12 +523,12 @@ static bool better(char letter, char than)
 static char flat_best(struct unpack_job *job, size_t *best, char *detail,
                       size_t size)
 {
-    struct flat *flat = job->flat;
+    struct pdb_directory *flat = job->flat;
     char letter = 'N', other;
     size_t i, last = 0;
 
     for (i = 0; i < flat->nfiles && letter != 'F'; i++) {
-        if (!flat_look(flat, &flat->files[i], &job->key)) {
+        if (!pdb_directory_look(flat, &flat->files[i], &job->key)) {
             continue;
         }
         last = i;
@@ -548,12 +548,12 @@ static char flat_best(struct unpack_job *job, size_t *best, char *detail,
  * other place is to be looked at. */
 static bool unpack_flat(struct unpack_job *job)
 {
-    struct flat *flat = job->flat;
+    struct pdb_directory *flat = job->flat;
     char detail[UNPACK_TEXT], letter;
     size_t best = 0;
 
     letter = flat_best(job, &best, detail, sizeof(detail));
-    flat_save(flat, UNPACK_NEW_INDEX_FD);
+    pdb_directory_save(flat, UNPACK_NEW_INDEX_FD);
 
     if (letter != 'N') {
         say(0, letter, "%s: %s", flat->files[best].name, detail);
@@ -656,8 +656,8 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 
     if (strcmp(argv[0], "flat") == 0) {
         search.is_flat = true;
-        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key,
-                              search.names[0], takes_images(job));
+        job->flat = pdb_directory_open(root, UNPACK_INDEX_FD, &job->key,
+                                       search.names[0], takes_images(job));
         if (job->flat == NULL) {
             say(0, 'M', "out of memory");
             return -1;
@@ -709,7 +709,7 @@ static int lock(const struct unpack_job *job)
 {
     struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max,
                                     sandbox_seconds(2 * job->max)};
-    uint64_t index = FLAT_FILES * sizeof(struct flat_record);
+    uint64_t index = FLAT_FILES * sizeof(struct pdb_directory_record);
     char error[UNPACK_TEXT];
     size_t i;
 

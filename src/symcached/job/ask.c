@@ -30,7 +30,8 @@ static bool start_background(struct scheduler *scheduler,
     const char *reason;
 
     if (scheduler->draining ||
-        !order_has_way(lookup->store, lookup->key, &transcoder->version) ||
+        !source_order_has_way(lookup->store, lookup->key,
+                              &transcoder->version) ||
         scheduler_find(scheduler, lookup->store, lookup->key) != NULL ||
         sibling_find(scheduler, lookup->store, lookup->key) != NULL ||
         via_loops(lookup->via, lookup->store->name)) {
@@ -231,8 +232,8 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     if (decision_answer(&d, lookup->store, lookup->key, &a)) {
         answer_decided(scheduler, lookup, &d, &a);
         if (a.kind == SCHEDULER_ABSENT) {
-            missing_note(scheduler->missing, lookup->key, lookup->name,
-                         lookup->hints);
+            missing_modules_note(scheduler->missing, lookup->key, lookup->name,
+                                 lookup->hints);
         }
         fn(arg, &a);
         return NULL;

@@ -78,7 +78,7 @@ static void malformed(struct job *job)
     job_discard_pdb(job);
     job->id_at = has_more(job) ? job->original.id_at + 1 : 0;
     if (job->id_at == 0) {
-        job->source = order_next(&job->order);
+        job->source = source_order_next(&job->order);
     }
     if (job->source == NULL && job->kept_work == NULL &&
         job->reach != JOB_ASKS_OWN) {

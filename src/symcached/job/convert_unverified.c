@@ -62,7 +62,7 @@ bool job_is_unverified(const struct job *job)
     return job->original.is_unverified;
 }
 
-void job_take_verified(struct job *job, enum proof proof)
+void job_take_verified(struct job *job, enum converter_check proof)
 {
     struct lookup *lookup = job->lookup;
     bool links = proof == PROOF_FULL_LINKS || proof == PROOF_PUBLICS_LINKS;

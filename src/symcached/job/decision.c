@@ -11,7 +11,7 @@
 #include "symcached/index/index.h"
 #include "symcached/source/original_id.h"
 #include "inputs.h"
-#include "order.h"
+#include "source_order.h"
 #include "symcached/store/store.h"
 
 /* Short, since what depends on the configuration may change at a reload. */
@@ -216,7 +216,7 @@ bool decision_answer(const struct decision *d,
         return true;
     }
     if (d->transcoder != NULL &&
-        !order_has_way(store, key, &d->transcoder->version)) {
+        !source_order_has_way(store, key, &d->transcoder->version)) {
         a->kind = SCHEDULER_ABSENT;
         a->reason = "no-transcoder";
         a->text = "no transcoder of this store takes what its sources have";

@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "symcached/source/source.h"
 #include "proto/answer.h"
-#include "turns.h"
+#include "conversion_slots.h"
 
 enum scheduler_answer_kind {
     SCHEDULER_HIT,          /* version is on disk */
@@ -50,9 +50,10 @@ struct scheduler *scheduler_new(struct event_base *base,
                                 struct config *config);
 
 /* From now on it shares the processors with others; turn must live until the
- * scheduler is stopped, and be left then by turn_leave(). */
-void scheduler_share(struct scheduler *scheduler, struct turn *turn,
-                     struct turns *turns, struct turns_party *party);
+ * scheduler is stopped, and be left then by conversion_slot_leave(). */
+void scheduler_share(struct scheduler *scheduler, struct conversion_slot *turn,
+                     struct conversion_slots *turns,
+                     struct conversion_slots_party *party);
 
 /*
  * Makes the roots of config ready (folders, stale work, .transcoders) and

@@ -248,9 +248,9 @@ static void note_miss(struct job *job, enum job_outcome outcome)
                           sizeof(looked) - n);
     }
     symcache_key_print(key, &job->key);
-    misses_add(job->scheduler->misses, job->store->name, key,
-               &job->target.transcoder->version, outcome_names[outcome],
-               looked[n] != '\0' ? looked : job_text(job));
+    recent_misses_add(job->scheduler->misses, job->store->name, key,
+                      &job->target.transcoder->version, outcome_names[outcome],
+                      looked[n] != '\0' ? looked : job_text(job));
 }
 
 /* One in another form than its name says is not there in the asked one. */
@@ -393,7 +393,7 @@ static void note_missing(const struct waiter *w, const symcache_key_t *key,
                          const struct scheduler_answer *a)
 {
     if (w->fn != NULL && a->kind == SCHEDULER_ABSENT) {
-        missing_note(w->scheduler->missing, key, w->name, w->hints);
+        missing_modules_note(w->scheduler->missing, key, w->name, w->hints);
     }
 }
 

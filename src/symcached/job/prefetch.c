@@ -66,8 +66,9 @@ static void cancel(struct job *job)
 /* Returns the next source if it may be asked before its turn, or NULL. */
 static const struct source_config *next_source(const struct job *job)
 {
-    struct order order = job->order; /* a copy, so that the job's stays */
-    const struct source_config *source = order_next(&order);
+    struct source_order order =
+        job->order; /* a copy, so that the job's stays */
+    const struct source_config *source = source_order_next(&order);
 
     return source == NULL || config_source_is_ready_made(source, &job->key) ||
                    job->section != NULL || order.is_last ||

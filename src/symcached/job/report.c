@@ -26,7 +26,7 @@ void scheduler_gauges(const struct scheduler *scheduler,
     gauges->transcoding = scheduler->transcoding;
     gauges->waiters = scheduler->waiters;
     gauges->failures = negcache_errors(scheduler->negcache);
-    gauges->missing = missing_count(scheduler->missing);
+    gauges->missing = missing_modules_count(scheduler->missing);
     gauges->draining = scheduler->draining;
 }
 
@@ -110,7 +110,7 @@ cJSON *scheduler_json(const struct scheduler *scheduler)
     cJSON_AddNumberToObject(object, "transcoding", scheduler->transcoding);
     cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);
     cJSON_AddNumberToObject(object, "missing",
-                            missing_count(scheduler->missing));
+                            missing_modules_count(scheduler->missing));
     cJSON_AddBoolToObject(object, "draining", scheduler->draining);
     return object;
 }
@@ -122,12 +122,12 @@ cJSON *scheduler_tiers(const struct scheduler *scheduler)
 
 cJSON *scheduler_missing(const struct scheduler *scheduler, time_t since)
 {
-    return missing_json(scheduler->missing, since);
+    return missing_modules_json(scheduler->missing, since);
 }
 
 cJSON *scheduler_misses(const struct scheduler *scheduler)
 {
-    return misses_json(scheduler->misses);
+    return recent_misses_json(scheduler->misses);
 }
 
 /* Adds what a file was made from, and when better sources were asked. */
@@ -237,7 +237,7 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
                             const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "transcoders");
-    const struct trust *trust;
+    const struct transcoder_health *health;
     cJSON *item;
     size_t i;
 
@@ -251,10 +251,12 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
         }
         item = made_json(scheduler, store, key,
                          &store->transcoders[i].version);
-        trust = trusts_find(scheduler->trusts, &store->transcoders[i]);
-        if (trust != NULL && trust_left(trust) > 0) {
-            cJSON_AddNumberToObject(item, "not_run_for", trust_left(trust));
-            cJSON_AddStringToObject(item, "failure", trust->failure);
+        health =
+            transcoder_healths_find(scheduler->trusts, &store->transcoders[i]);
+        if (health != NULL && transcoder_health_left(health) > 0) {
+            cJSON_AddNumberToObject(item, "not_run_for",
+                                    transcoder_health_left(health));
+            cJSON_AddStringToObject(item, "failure", health->failure);
         }
         cJSON_AddItemToArray(array, item);
     }

@@ -29,18 +29,19 @@ struct canary {
  * Returns NULL for a job of a former configuration, whose transcoders are not
  * judged any more, and when out of memory.
  */
-static struct trust *trust_in(const struct job *job,
-                              const struct transcoder_config *transcoder)
+static struct transcoder_health *
+trust_in(const struct job *job, const struct transcoder_config *transcoder)
 {
     if (job->config != scheduler_config(job->scheduler)) {
         return NULL;
     }
-    return trusts_get(job->scheduler->trusts, job->store, transcoder);
+    return transcoder_healths_get(job->scheduler->trusts, job->store,
+                                  transcoder);
 }
 
 /* A conversion of several files cannot show a faulty transcoder: the canary is
  * one file. */
-static struct trust *trust_of(const struct job *job)
+static struct transcoder_health *trust_of(const struct job *job)
 {
     return kind_has_inputs((symcache_kind_e)job->key.kind)
                ? NULL
@@ -59,60 +60,60 @@ static bool take_probe(struct job *job)
 
 bool job_may_transcode(const struct job *job)
 {
-    const struct trust *trust = trust_of(job);
+    const struct transcoder_health *health = trust_of(job);
     unsigned parallel = job_transcoder(job)->parallel;
 
-    return trust == NULL || (!trust_is_tried(trust) &&
-                             (parallel == 0 || trust->running < parallel));
+    return health == NULL || (!transcoder_health_is_tried(health) &&
+                              (parallel == 0 || health->running < parallel));
 }
 
 bool job_begins_run(struct job *job, char *error, size_t size)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
 
-    if (trust == NULL) {
+    if (health == NULL) {
         return true;
     }
-    job->run.pause = trust_left(trust);
+    job->run.pause = transcoder_health_left(health);
     if (job->run.pause > 0) {
         metrics_add(METRIC_TRANSCODE_REFUSED, 1);
         snprintf(error, size, "the transcoder is left alone, it failed: %s",
-                 trust->failure);
+                 health->failure);
         return false;
     }
-    job->run.is_probe = trust_begins(trust);
+    job->run.is_probe = transcoder_health_begins(health);
     job->run.is_counted = true;
-    trust->running++;
+    health->running++;
     return true;
 }
 
 void job_run_spoke(struct job *job, bool spoke)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
 
-    if (trust != NULL) {
-        trust->is_silent = !spoke;
+    if (health != NULL) {
+        health->is_silent = !spoke;
     }
 }
 
 bool job_may_speak(const struct job *job,
                    const struct transcoder_config *transcoder)
 {
-    const struct trust *trust = trust_in(job, transcoder);
+    const struct transcoder_health *health = trust_in(job, transcoder);
 
     return transcode_proves(transcoder) &&
-           (trust == NULL || !trust->is_silent);
+           (health == NULL || !health->is_silent);
 }
 
 void job_leaves_run(struct job *job)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
 
-    if (take_probe(job) && trust != NULL) {
-        trust_ends(trust, true);
+    if (take_probe(job) && health != NULL) {
+        transcoder_health_ends(health, true);
     }
-    if (job->run.is_counted && trust != NULL) {
-        trust->running--;
+    if (job->run.is_counted && health != NULL) {
+        health->running--;
     }
     job->run.is_counted = false;
     free(job->run.canary);
@@ -121,44 +122,47 @@ void job_leaves_run(struct job *job)
 
 void job_run_converted(struct job *job)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
     symcache_key_t original;
 
-    if (trust != NULL) {
+    if (health != NULL) {
         job_original_key(job, &original);
-        trust_converted(trust, &original, job_pdb_path(job), take_probe(job));
+        transcoder_health_converted(health, &original, job_pdb_path(job),
+                                    take_probe(job));
     }
 }
 
 void job_run_failed(struct job *job, const char *why)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
 
-    if (trust != NULL) {
-        trust_failed(trust, &job->key, why,
-                     job->config->cache.retry_errors_after, take_probe(job));
+    if (health != NULL) {
+        transcoder_health_failed(health, &job->key, why,
+                                 job->config->cache.retry_errors_after,
+                                 take_probe(job));
     }
 }
 
 bool job_was_lied_to(const struct job *job)
 {
-    const struct trust *trust = job->findings & FINDING_MALFORMED
-                                    ? trust_in(job, job->run.accuser)
-                                    : NULL;
+    const struct transcoder_health *health =
+        job->findings & FINDING_MALFORMED ? trust_in(job, job->run.accuser)
+                                          : NULL;
 
-    return trust != NULL && trust->lies != job->run.lies;
+    return health != NULL && health->lies != job->run.lies;
 }
 
 /* the canary ------------------------------------------------------------ */
 
 /* Chooses a canary.  Returns false if there is none. */
-static bool choose(const struct job *job, const struct trust *trust,
+static bool choose(const struct job *job,
+                   const struct transcoder_health *health,
                    struct canary *canary)
 {
     store_download_path(canary->path, job->config->downloads, job->store->name,
-                        &trust->good.key);
-    if (trust_has_good(trust, canary->path)) {
-        symcache_key_copy(&canary->key, &trust->good.key);
+                        &health->good.key);
+    if (transcoder_health_has_good(health, canary->path)) {
+        symcache_key_copy(&canary->key, &health->good.key);
         canary->key.kind = job->key.kind;
         return true;
     }
@@ -173,23 +177,24 @@ static bool choose(const struct job *job, const struct trust *trust,
  * this row, because these reports are no longer believed.  Returns the number
  * of entries.
  */
-static unsigned take_back(const struct job *job, const struct trust *trust)
+static unsigned take_back(const struct job *job,
+                          const struct transcoder_health *health)
 {
     unsigned n = 0;
     size_t i;
 
-    for (i = 0; i < trust->nrow; i++) {
-        n += negcache_take_back(job->store, &trust->row[i].key,
-                                &trust->row[i].version);
+    for (i = 0; i < health->nrow; i++) {
+        n += negcache_take_back(job->store, &health->row[i].key,
+                                &health->row[i].version);
     }
     return n;
 }
 
-static void believe(struct job *job, const struct trust *trust)
+static void believe(struct job *job, const struct transcoder_health *health)
 {
     if (!(job->findings & FINDING_MALFORMED)) {
         job->run.accuser = job_transcoder(job);
-        job->run.lies = trust != NULL ? trust->lies : 0;
+        job->run.lies = health != NULL ? health->lies : 0;
     }
     job_diagnosed(job, NULL);
 }
@@ -197,7 +202,7 @@ static void believe(struct job *job, const struct trust *trust)
 static void on_canary(void *arg, const struct transcode_result *result)
 {
     struct job *job = arg;
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
     struct canary *canary = job->run.canary;
     char why[TRUST_TEXT], text[NEGCACHE_TEXT_MAX];
 
@@ -207,23 +212,25 @@ static void on_canary(void *arg, const struct transcode_result *result)
     metrics_observe(METRICS_TRANSCODE, result->ms);
 
     transcode_describe(result, why, sizeof(why));
-    if (trust == NULL) {
-        believe(job, trust); /* harmless, as an outdated job ends in an error */
+    if (health == NULL) {
+        believe(job,
+                health); /* harmless, as an outdated job ends in an error */
     } else if (result->ok) {
-        trust_canary_lives(trust, canary->path, take_probe(job));
-        believe(job, trust);
+        transcoder_health_canary_lives(health, canary->path, take_probe(job));
+        believe(job, health);
     } else if (job_lacks_space(job, result->full) || result->full) {
         job_diagnosed(job, "no room to try the transcoder on a good PDB");
     } else if (!job_has_work(job)) {
         job_diagnosed(job, "its folder vanished while the transcoder was tried "
                            "on a good PDB");
-    } else if (!canary->is_own && !trust_has_good(trust, canary->path)) {
+    } else if (!canary->is_own &&
+               !transcoder_health_has_good(health, canary->path)) {
         job_diagnosed(job, "the PDB that the transcoder was to be tried on "
                            "vanished");
     } else {
-        trust_canary_dies(trust, canary->path, why, take_back(job, trust),
-                          job->config->cache.retry_errors_after,
-                          take_probe(job));
+        transcoder_health_canary_dies(
+            health, canary->path, why, take_back(job, health),
+            job->config->cache.retry_errors_after, take_probe(job));
         snprintf(text, sizeof(text),
                  "the transcoder fails on a good PDB, too (%s): %s", why,
                  job_text(job));
@@ -255,16 +262,16 @@ static int run_canary(struct job *job)
 
 void job_diagnose(struct job *job)
 {
-    struct trust *trust = trust_of(job);
+    struct transcoder_health *health = trust_of(job);
     char error[PATH_MAX + 128];
 
-    if (trust == NULL || !trust_needs_canary(trust, &job->key)) {
-        if (trust != NULL) {
-            trust_believes(trust, &job->key,
-                           &job->target.transcoder->version,
-                           take_probe(job));
+    if (health == NULL || !transcoder_health_needs_canary(health, &job->key)) {
+        if (health != NULL) {
+            transcoder_health_believes(health, &job->key,
+                                       &job->target.transcoder->version,
+                                       take_probe(job));
         }
-        believe(job, trust);
+        believe(job, health);
         return;
     }
 
@@ -273,7 +280,7 @@ void job_diagnose(struct job *job)
         job_diagnosed(job, "out of memory");
         return;
     }
-    if (!choose(job, trust, job->run.canary)) {
+    if (!choose(job, health, job->run.canary)) {
         if (job->run.canary->path[0] != '\0') {
             snprintf(error, sizeof(error),
                      "failed on different files in a row, and there is no "

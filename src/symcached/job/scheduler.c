@@ -78,7 +78,7 @@ static bool may_transcode(const struct scheduler *scheduler)
 /* The same of all that share; it is not asked without a job that waits. */
 static bool has_turn(const struct scheduler *scheduler)
 {
-    return scheduler->turn == NULL || turn_may(scheduler->turn);
+    return scheduler->turn == NULL || conversion_slot_may(scheduler->turn);
 }
 
 static void on_turn(void *arg)
@@ -88,10 +88,11 @@ static void on_turn(void *arg)
     event_active(scheduler->pump, 0, 0);
 }
 
-void scheduler_share(struct scheduler *scheduler, struct turn *turn,
-                     struct turns *turns, struct turns_party *party)
+void scheduler_share(struct scheduler *scheduler, struct conversion_slot *turn,
+                     struct conversion_slots *turns,
+                     struct conversion_slots_party *party)
 {
-    turn_join(turn, turns, party, on_turn, scheduler);
+    conversion_slot_join(turn, turns, party, on_turn, scheduler);
     scheduler->turn = turn;
 }
 
@@ -232,7 +233,7 @@ static void leave(struct scheduler *scheduler, struct job *job,
     case JOB_IN_TRANSCODER:
         scheduler->transcoding--;
         if (scheduler->turn != NULL) {
-            turn_ended(scheduler->turn);
+            conversion_slot_ended(scheduler->turn);
         }
         break;
     case JOB_PUBLISHES:
@@ -277,7 +278,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
     case JOB_IN_TRANSCODER:
         scheduler->transcoding++;
         if (scheduler->turn != NULL) {
-            turn_begun(scheduler->turn);
+            conversion_slot_begun(scheduler->turn);
         }
         break;
     case JOB_PUBLISHES:
@@ -511,7 +512,7 @@ bool scheduler_discard(struct scheduler *scheduler,
     if (store->tier != NULL) {
         discard_in_tier(scheduler, store, key);
     }
-    missing_drop(scheduler->missing, key);
+    missing_modules_drop(scheduler->missing, key);
     /* Files first: a waiter of a job that ends begins another job. */
     store_discard(store->root, key);
     discard_downloads(scheduler, store, key);
@@ -531,7 +532,7 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
 {
     struct job *job;
 
-    trusts_reset(scheduler->trusts, store);
+    transcoder_healths_reset(scheduler->trusts, store);
     LIST_FOREACH(job, &scheduler->all, all)
     {
         if (strcmp(job->store->name, store->name) == 0 &&
@@ -575,9 +576,9 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->source_stats = source_stats_new();
     scheduler->gzip_files = gzip_files_new(base);
     scheduler->tiers = tiers;
-    scheduler->misses = misses_new();
-    scheduler->missing = missing_new();
-    scheduler->trusts = trusts_new();
+    scheduler->misses = recent_misses_new();
+    scheduler->missing = missing_modules_new();
+    scheduler->trusts = transcoder_healths_new();
 
     if (scheduler->pump == NULL || scheduler->negcache == NULL ||
         scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
@@ -636,9 +637,9 @@ void scheduler_free(struct scheduler *scheduler)
     if (scheduler->pump != NULL) {
         event_free(scheduler->pump);
     }
-    trusts_free(scheduler->trusts);
-    misses_free(scheduler->misses);
-    missing_free(scheduler->missing);
+    transcoder_healths_free(scheduler->trusts);
+    recent_misses_free(scheduler->misses);
+    missing_modules_free(scheduler->missing);
     source_stats_free(scheduler->source_stats);
     attempt_logs_free(scheduler->attempt_logs);
     negcache_free(scheduler->negcache);

@@ -8,10 +8,10 @@
 #define SYMCACHED_JOB_SCHEDULER_H
 
 #include "base/hash_table.h"
-#include "misses.h"
-#include "missing.h"
+#include "recent_misses.h"
+#include "missing_modules.h"
 #include "state.h"
-#include "turns.h"
+#include "conversion_slots.h"
 
 /* A client that is answered "busy" may ask again after so many seconds. */
 #define SCHEDULER_BUSY_SECONDS 5
@@ -32,9 +32,9 @@ struct scheduler {
     struct source_stats *source_stats;
     struct gzip_files *gzip_files;
     struct tiers *tiers;
-    struct misses *misses;
-    struct missing *missing;
-    struct trusts *trusts;
+    struct recent_misses *misses;
+    struct missing_modules *missing;
+    struct transcoder_healths *trusts;
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
     bool stopping;
     bool draining; /* lookups start no job */
@@ -54,7 +54,8 @@ struct scheduler {
     unsigned downloading;
     unsigned prefetching; /* lookups before their turn, of all jobs */
     unsigned transcoding;
-    struct turn *turn; /* of those that share the processors, or NULL */
+    struct conversion_slot
+        *turn;           /* of those that share the processors, or NULL */
     unsigned long begun; /* jobs, ever */
     unsigned publishing; /* JOB_PUBLISHES, of what was transcoded */
     unsigned background; /* jobs that are not JOB_FOR_LOOKUP */

@@ -315,7 +315,8 @@ static bool find_next(struct job *job, const char *output, symcache_key_t *key)
             job->original.seconds[rows[row].second] == NULL &&
             rows[row].read(job, key, output)) {
             if (rows[row].second == SECOND_FILE ||
-                order_has_way(job->store, key, &order_original.version)) {
+                source_order_has_way(job->store, key,
+                                     &order_original.version)) {
                 job->run.seeks = (uint8_t)row;
                 return true;
             }

@@ -134,7 +134,7 @@ static void leave_out(struct job *job, symcache_kind_e slot)
             attempt.source = source->name;
             attempt.place = path;
             attempt_log_add(job->attempt_log, &attempt);
-            order_absent(&job->order, source);
+            source_order_absent(&job->order, source);
         }
     }
 }
@@ -149,7 +149,7 @@ bool sibling_goes_on(struct job *job)
     }
     job->reach = JOB_ASKS_REST;
     job->is_beyond = true;
-    order_rewind(&job->order);
+    source_order_rewind(&job->order);
     if (job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job_leave_sources(job);

@@ -198,7 +198,7 @@ bool source_member_begin(struct job *job)
                                           job->config->limits.download_time};
 
     if (job->member != NULL || !source_member_key(&job->key, &key) ||
-        !order_has_way(job->store, &key, &version)) {
+        !source_order_has_way(job->store, &key, &version)) {
         return false;
     }
     job->member = calloc(1, sizeof(*job->member));

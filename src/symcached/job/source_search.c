@@ -174,7 +174,7 @@ static void sources_exhausted(struct job *job)
         job->reach = job->reach == JOB_ASKED_OWN   ? JOB_ASKS_OWN
                      : job->reach == JOB_ASKS_REST ? JOB_ASKS_ALL
                                                    : job->reach;
-        order_rewind(&job->order);
+        source_order_rewind(&job->order);
         section_rewind(job);
         job_ask_source(job);
         return;
@@ -209,7 +209,7 @@ static void keep(struct job *job, bool is_wanted)
         job->kept_work = job->work;
         job->work = NULL;
     }
-    order_absent(&job->order, job->source);
+    source_order_absent(&job->order, job->source);
     job->source = NULL;
     job_ask_source(job);
 }
@@ -382,7 +382,7 @@ static bool is_done(struct job *job, enum source_outcome outcome)
     } else if (job->symcache.not_newer) {
         job->findings |= FINDING_NOT_NEWER;
     } else {
-        order_absent(&job->order, job->source);
+        source_order_absent(&job->order, job->source);
     }
     return true;
 }
@@ -391,7 +391,7 @@ static void on_left_out(void *arg)
 {
     struct job *job = arg;
 
-    order_left_out(&job->order, job->source);
+    source_order_left_out(&job->order, job->source);
 }
 
 static void on_source_done(void *arg, enum source_outcome outcome)
@@ -443,7 +443,7 @@ struct source_ids job_ask_ids(struct job *job,
                                                                : 0);
 
     if (job->section == NULL && ids.first == 0) {
-        ids.variants = order_variants(
+        ids.variants = source_order_variants(
             &job->order, source,
             source_variants(job->scheduler->sources, source));
     }
@@ -466,7 +466,7 @@ static struct lookup *begin_lookup(struct job *job)
     const struct source_config *source = job->source;
     const symcache_version_t *version =
         config_source_ready_made(source, &job->key);
-    const struct order *order = &job->order;
+    const struct source_order *order = &job->order;
     struct source_symcache *symcache = &job->symcache;
     struct workdir *workdir;
     symcache_key_t key;
@@ -512,7 +512,7 @@ static struct lookup *begin_lookup(struct job *job)
 bool job_may_ask(struct job *job)
 {
     if (job->source == NULL) {
-        job->source = order_next(&job->order);
+        job->source = source_order_next(&job->order);
     }
     if (job->source == NULL) {
         return !sibling_awaits(job);

@@ -99,7 +99,8 @@ struct job *job_new(struct scheduler *scheduler,
         &job->key, 0,
         job->key.id_type == SYMCACHE_ID_HASH ? FORMAT_SYMBFILE : FORMAT_PDB);
     job->purpose = request->purpose;
-    order_begin(&job->order, request->store, &job->key, request->transcoder);
+    source_order_begin(&job->order, request->store, &job->key,
+                       request->transcoder);
     source_code_begin(job);
     return job;
 }

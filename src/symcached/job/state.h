@@ -50,7 +50,7 @@
 #include "attempt_log.h"
 #include "findings.h"
 #include "job.h"
-#include "order.h"
+#include "source_order.h"
 
 /*
  * job_set_state() is the only place that changes it; the slots and queues of
@@ -163,7 +163,7 @@ struct run {
     struct task
         *inputs; /* looks for what it is given, see inputs.h; or NULL */
     struct canary *canary;       /* the transcoder is tried on it; or NULL */
-    /* the first transcoder that called the PDB malformed, and its trust->lies
+    /* the first transcoder that called the PDB malformed, and its health->lies
      * at that time; another one may run later, on another format */
     const struct transcoder_config *accuser;
     unsigned lies;
@@ -174,7 +174,7 @@ struct run {
     unsigned has_second : 1;   /* one was found since the run */
     unsigned may_come : 1; /* a source may have that which is sought later */
     unsigned pause : 27;   /* seconds that the transcoder is left alone */
-    unsigned is_counted : 1; /* in trust->running */
+    unsigned is_counted : 1; /* in health->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
 
@@ -212,7 +212,7 @@ struct job {
     bool tier_replace; /* what the tier has is bad, or worse than ours */
 
     /* its sources */
-    struct order order;
+    struct source_order order;
     const struct source_config *source; /* being asked, or the next one */
     unsigned id_at; /* of that, the first: what was before it is malformed */
     struct source_symcache symcache;
@@ -384,7 +384,7 @@ void job_take_unverified(void *arg, const char *here);
 bool job_is_unverified(const struct job *job);
 
 /* The converter has found out that it is what was looked for. */
-void job_take_verified(struct job *job, enum proof proof);
+void job_take_verified(struct job *job, enum converter_check proof);
 
 /* It has not: the source looks at it again, with a process for that. */
 void job_leave_unverified(struct job *job);

@@ -392,8 +392,8 @@ static bool read_message(const struct config *config, struct call *call,
         return false;
     }
     if (body != NULL && body[0] != '\0') {
-        fd = spool_open(config->uploads.spool, body, &status, error,
-                        sizeof(error));
+        fd = nginx_body_file_open(config->uploads.spool, body, &status, error,
+                                  sizeof(error));
         if (fd < 0) {
             answer_refusal(call->req, status, error);
             return false;

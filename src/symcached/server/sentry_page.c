@@ -382,8 +382,8 @@ static cJSON *read_body(const struct config *config,
     cJSON *json = NULL;
     ssize_t n = -1;
     int status = 400;
-    int fd = path != NULL ? spool_open(config->uploads.spool, path, &status,
-                                       error, sizeof(error))
+    int fd = path != NULL ? nginx_body_file_open(config->uploads.spool, path,
+                                                 &status, error, sizeof(error))
                           : -1;
 
     if (fd < 0) {

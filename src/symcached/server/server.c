@@ -21,7 +21,7 @@
 #include "metrics/metrics.h"
 #include "endpoint.h"
 #include "find_page.h"
-#include "handover.h"
+#include "one_time_fetch_page.h"
 #include "lookup_batch.h"
 #include "metrics_page.h"
 #include "pyroscope_page.h"
@@ -30,7 +30,7 @@
 #include "rights.h"
 #include "sentry_page.h"
 #include "status.h"
-#include "symbfile_page.h"
+#include "symbfile_upload_page.h"
 #include "symbfile_store_page.h"
 #include "metadata_page.h"
 #include "symcached/metadata/metadata.h"
@@ -56,7 +56,7 @@ struct server {
     struct scheduler *scheduler;
     struct guests *guests;             /* or NULL */
     const struct guest_helper *helper; /* or NULL */
-    struct once *once;       /* NULL: clients bring no URLs */
+    struct one_time_fetch *once;       /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
@@ -416,8 +416,8 @@ static void page_tenants(struct server *s, struct url_path *t,
 static void page_fetch(struct server *s, struct url_path *t, const char *query,
                        struct evhttp_request *req)
 {
-    handover_start(s->base, s->once, scheduler_config(s->scheduler), req,
-                   on_ended, s);
+    one_time_fetch_page_start(s->base, s->once, scheduler_config(s->scheduler),
+                              req, on_ended, s);
 }
 
 static void page_uploads(struct server *s, struct url_path *t,
@@ -433,7 +433,7 @@ static void page_uploads(struct server *s, struct url_path *t,
 static void page_symbfile(struct server *s, struct url_path *t,
                           const char *query, struct evhttp_request *req)
 {
-    symbfile_page(s->uploads, scheduler_config(s->scheduler), t, req);
+    symbfile_upload_page(s->uploads, scheduler_config(s->scheduler), t, req);
 }
 
 static void page_sentry(struct server *s, struct url_path *t,
@@ -751,9 +751,8 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->drain = evtimer_new(base, on_drain_timeout, s);
     if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
         s->symuploads == NULL || s->tecken == NULL || s->pyroscope == NULL ||
-        s->metadata == NULL ||
-        s->drain == NULL ||
-        (helper != NULL && !(s->once = once_new(base))) ||
+        s->metadata == NULL || s->drain == NULL ||
+        (helper != NULL && !(s->once = one_time_fetch_new(base))) ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -777,7 +776,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
 
     server->done = done;
     server->arg = arg;
-    handovers_stop();
+    one_time_fetch_pages_stop();
     if (server->forget != NULL) {
         forget_cancel(server->forget);
         server->forget = NULL;
@@ -805,7 +804,7 @@ void server_free(struct server *server)
     if (server->drain != NULL) {
         event_free(server->drain);
     }
-    once_free(server->once);
+    one_time_fetch_free(server->once);
     uploads_free(server->uploads);
     symuploads_free(server->symuploads);
     tecken_free(server->tecken);

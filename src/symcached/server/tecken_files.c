@@ -44,7 +44,8 @@ static cJSON *read_json(const struct config *config, const char *body,
     if (body == NULL) {
         return NULL;
     }
-    fd = spool_open(config->uploads.spool, body, status, error, sizeof(error));
+    fd = nginx_body_file_open(config->uploads.spool, body, status, error,
+                              sizeof(error));
     if (fd < 0) {
         *wrong = error;
         return NULL;
@@ -278,7 +279,8 @@ int tecken_open_body(const struct config *config, const char *path,
                      const struct tecken_range *range, int *status,
                      char *error, size_t size)
 {
-    int fd = spool_open(config->uploads.spool, path, status, error, size);
+    int fd =
+        nginx_body_file_open(config->uploads.spool, path, status, error, size);
     struct stat st;
 
     if (fd >= 0 &&

@@ -220,7 +220,7 @@ static struct session *begin(struct tecken *tecken, const char *user,
 
 /* what a client wants to send ---------------------------------------------- */
 
-struct order {
+struct tecken_upload {
     struct tecken *tecken;
     struct evhttp_request *req;
     struct tecken_files *files;
@@ -230,17 +230,17 @@ struct order {
     bool only_try;
 };
 
-static void drop_order(void *arg)
+static void free_upload(void *arg)
 {
-    struct order *order = arg;
+    struct tecken_upload *upload = arg;
 
-    tecken_files_free(order->files);
-    free(order);
+    tecken_files_free(upload->files);
+    free(upload);
 }
 
 static void look(void *arg)
 {
-    tecken_files_compare(((struct order *)arg)->files);
+    tecken_files_compare(((struct tecken_upload *)arg)->files);
 }
 
 static cJSON *new_action(const char *type)
@@ -259,10 +259,10 @@ static bool is_text(const char *path)
     return len > 4 && strcmp(path + len - 4, ".sym") == 0;
 }
 
-static cJSON *make_action(const struct order *order,
+static cJSON *make_action(const struct tecken_upload *upload,
                           const struct tecken_file *file)
 {
-    char url[sizeof(order->url) + KEY_SIZE + 32];
+    char url[sizeof(upload->url) + KEY_SIZE + 32];
     struct session *session;
     cJSON *action;
 
@@ -272,19 +272,19 @@ static cJSON *make_action(const struct order *order,
         return action;
     }
     /* the build gets a file only by sending it */
-    if (file->is_there && order->labels.build[0] == '\0') {
+    if (file->is_there && upload->labels.build[0] == '\0') {
         return new_action("skip");
     }
-    session = begin(order->tecken, order->user, file->path);
+    session = begin(upload->tecken, upload->user, file->path);
     if (session == NULL) {
         action = new_action("error");
         cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
         return action;
     }
-    session->only_try = order->only_try;
-    session->labels = order->labels;
+    session->only_try = upload->only_try;
+    session->labels = upload->labels;
     action = new_action("upload");
-    snprintf(url, sizeof(url), "%s/upload/v2/%s", order->url, session->key);
+    snprintf(url, sizeof(url), "%s/upload/v2/%s", upload->url, session->key);
     cJSON_AddStringToObject(action, "url", url);
     if (is_text(file->path)) {
         cJSON_AddStringToObject(action, "content_encoding", "gzip");
@@ -296,71 +296,70 @@ static cJSON *make_action(const struct order *order,
 
 static void on_looked(void *arg, bool late)
 {
-    const struct order *order = arg;
+    const struct tecken_upload *upload = arg;
     cJSON *object, *files, *item;
     size_t i;
 
     if (late) {
-        answer_error(order->req, 503, "the disk does not answer");
+        answer_error(upload->req, 503, "the disk does not answer");
         return;
     }
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "id", (double)time(NULL));
     cJSON_AddNumberToObject(object, "created_at", (double)time(NULL));
-    cJSON_AddStringToObject(object, "user", order->user);
-    cJSON_AddBoolToObject(object, "try_symbols", order->only_try);
+    cJSON_AddStringToObject(object, "user", upload->user);
+    cJSON_AddBoolToObject(object, "try_symbols", upload->only_try);
     cJSON_AddStringToObject(object, "upload_protocol", "gcs-resumable");
     files = cJSON_AddArrayToObject(object, "files");
-    for (i = 0; i < order->files->n; i++) {
+    for (i = 0; i < upload->files->n; i++) {
         item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "key", order->files->list[i].path);
+        cJSON_AddStringToObject(item, "key", upload->files->list[i].path);
         cJSON_AddItemToObject(item, "action",
-                              make_action(order, &order->files->list[i]));
+                              make_action(upload, &upload->files->list[i]));
         cJSON_AddItemToArray(files, item);
     }
-    reply_object(order->req, 201, object);
+    reply_object(upload->req, 201, object);
 }
 
-static void take_order(struct tecken *tecken, const struct config *config,
-                       const char *user, bool only_try,
-                       struct evhttp_request *req)
+static void begin_upload(struct tecken *tecken, const struct config *config,
+                         const char *user, bool only_try,
+                         struct evhttp_request *req)
 {
-    static const struct task_calls calls = {look, on_looked, drop_order};
+    static const struct task_calls calls = {look, on_looked, free_upload};
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
                                          UPLOAD_HEADER_URL);
-    struct order *order = calloc(1, sizeof(*order));
+    struct tecken_upload *upload = calloc(1, sizeof(*upload));
     const char *wrong;
     int status = 503;
 
-    if (order == NULL) {
+    if (upload == NULL) {
         answer_error(req, 503, "out of memory");
         return;
     }
-    order->tecken = tecken;
-    order->req = req;
-    order->only_try = only_try;
-    snprintf(order->user, sizeof(order->user), "%s", user);
-    snprintf(order->url, sizeof(order->url), "%s", url != NULL ? url : "");
-    wrong = labels_read(req, &order->labels);
+    upload->tecken = tecken;
+    upload->req = req;
+    upload->only_try = only_try;
+    snprintf(upload->user, sizeof(upload->user), "%s", user);
+    snprintf(upload->url, sizeof(upload->url), "%s", url != NULL ? url : "");
+    wrong = labels_read(req, &upload->labels);
     if (wrong != NULL) {
         status = 400;
     } else {
-        order->files = tecken_files_read(
+        upload->files = tecken_files_read(
             config, only_try,
             evhttp_find_header(evhttp_request_get_input_headers(req),
                                UPLOAD_HEADER_BODY),
             &status, &wrong);
     }
-    if (wrong == NULL &&
-        task_start(evhttp_connection_get_base(
-                       evhttp_request_get_connection(req)),
-                   PIECE_SECONDS, &calls, order) == NULL) {
+    if (wrong == NULL && task_start(evhttp_connection_get_base(
+                                        evhttp_request_get_connection(req)),
+                                    PIECE_SECONDS, &calls, upload) == NULL) {
         answer_error(req, 503, "no thread to look at files");
-        return; /* the order has been dropped */
+        return; /* the upload has been freed */
     }
     if (wrong != NULL) {
         answer_error(req, status, wrong);
-        drop_order(order);
+        free_upload(upload);
     }
 }
 
@@ -602,7 +601,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     if (status != 0) {
         answer_error(req, status, wrong);
     } else if (strcmp(path->segments[2], "v2") == 0) {
-        take_order(tecken, config, user, only_try, req);
+        begin_upload(tecken, config, user, only_try, req);
     } else {
         answer_token(user, only_try, req);
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attempt_queue.h"
+#include "early_attempts.h"
 #include "child/child.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "symcached/fetch/fetch.h"
@@ -63,7 +63,7 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->begin != NULL) {
         event_free(lookup->begin);
     }
-    attempt_queue_free(lookup->attempt_queue);
+    early_attempts_free(lookup->attempt_queue);
     lookup_leave_dir(lookup, BREAKER_NOTHING, "");
     host_leave(lookup->slot);
     if (lookup->part_fd >= 0) {
@@ -120,7 +120,7 @@ static void lookup_attempt(struct lookup *lookup,
     }
 
     if (lookup->attempt_queue != NULL) {
-        attempt_queue_add(lookup->attempt_queue, attempt);
+        early_attempts_add(lookup->attempt_queue, attempt);
     } else {
         lookup->callbacks.attempt(lookup->arg, attempt);
     }
@@ -569,7 +569,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->callbacks = *callbacks;
     lookup->arg = arg;
     if (callbacks->attempt == NULL) {
-        lookup->attempt_queue = attempt_queue_new();
+        lookup->attempt_queue = early_attempts_new();
     }
     lookup->part_fd = -1;
     lookup->out_fd = -1;
@@ -597,8 +597,8 @@ void source_promote(struct lookup *lookup,
 {
     struct timeval now = {0, 0};
 
-    attempt_queue_tell(lookup->attempt_queue, callbacks, arg);
-    attempt_queue_free(lookup->attempt_queue);
+    early_attempts_tell(lookup->attempt_queue, callbacks, arg);
+    early_attempts_free(lookup->attempt_queue);
     lookup->attempt_queue = NULL;
     lookup->callbacks = *callbacks;
     lookup->arg = arg;

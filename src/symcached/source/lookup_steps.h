@@ -20,7 +20,7 @@
 #include "via_header.h"
 
 struct event;
-struct attempt_queue;
+struct early_attempts;
 
 #define LOOKUP_PLACE 4096
 
@@ -110,8 +110,8 @@ struct lookup {
     struct source_callbacks callbacks;
     void *arg;
     struct event *begin;
-    struct attempt_queue
-        *attempt_queue;  /* before its turn: what is to be reported then */
+    struct early_attempts
+        *attempt_queue;     /* before its turn: what is to be reported then */
     struct host_slot *slot; /* of the source's host or directory */
     enum lookup_step step;
     void *task; /* of the step, or NULL */

@@ -36,7 +36,7 @@ bool original_id_read_code_id(symcache_key_t *code_id,
             original_id_is_made_of(key, code_id));
 }
 
-static void set_id(symcache_key_t *at, const symcache_key_t *id)
+static void copy_id(symcache_key_t *at, const symcache_key_t *id)
 {
     at->id_type = id->id_type;
     at->build_len = id->build_len;
@@ -48,7 +48,7 @@ static bool set_build_id(symcache_key_t *at, const symcache_key_t *key,
                          const symcache_key_t *code_id, unsigned formats)
 {
     if (code_id != NULL && code_id->id_type == SYMCACHE_ID_BUILD) {
-        set_id(at, code_id);
+        copy_id(at, code_id);
         return (formats & FORMATS_BUILD_ID) != 0;
     }
     at->id_type = SYMCACHE_ID_BUILD;
@@ -70,7 +70,7 @@ static bool set_image_id(symcache_key_t *at, const symcache_key_t *code_id,
     if (code_id == NULL || code_id->id_type != SYMCACHE_ID_PE) {
         return false;
     }
-    set_id(at, code_id);
+    copy_id(at, code_id);
     return true;
 }
 
@@ -95,7 +95,7 @@ static bool set_bundle(enum original_id which, enum source_layout layout,
         return !has_build_id || layout != LAYOUT_UNIFIED;
     }
     if (has_build_id) {
-        set_id(at, &build_id);
+        copy_id(at, &build_id);
     }
     return has_build_id;
 }
@@ -116,9 +116,11 @@ static bool set_source(enum original_id which,
 }
 
 /* Sets the key that asks by an id.  Returns false if there is none. */
-static bool set_key(enum original_id which, const struct source_config *source,
-                    const symcache_key_t *key, const symcache_key_t *code_id,
-                    unsigned formats, symcache_key_t *at)
+static bool set_original_key(enum original_id which,
+                             const struct source_config *source,
+                             const symcache_key_t *key,
+                             const symcache_key_t *code_id, unsigned formats,
+                             symcache_key_t *at)
 {
     symcache_key_copy(at, key);
     if (key->kind == SYMCACHE_KIND_SOURCECACHE) {
@@ -194,7 +196,7 @@ bool original_id_find(unsigned *position, const struct source_config *source,
     for (; *position < ORIGINAL_IDS; ++*position) {
         which = original_id_at((symcache_kind_e)key->kind, *position);
         if ((wanted & 1u << which) != 0 &&
-            set_key(which, source, key, code_id, formats, at) &&
+            set_original_key(which, source, key, code_id, formats, at) &&
             config_source_has_key(source, at)) {
             return true;
         }

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "evict_for_space.h"
 #include "evict_unit.h"
-#include "later_name.h"
+#include "newer_release_name.h"
 #include "uptime.h"
 #include "store.h"
 #include "proto/path.h"
@@ -234,7 +234,7 @@ static void visit_unknown(struct evict_pass *evict_pass, int dir,
     struct evict_tree *tree = evict_pass->tree;
     struct stat st;
 
-    if (!later_name_is_file(name, key->name, tree->downloads) ||
+    if (!newer_release_name_is_file(name, key->name, tree->downloads) ||
         fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !(S_ISREG(st.st_mode) || (tree->downloads && S_ISLNK(st.st_mode)))) {
         return;
@@ -396,7 +396,7 @@ static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
         entries = true;
         known = symcache_path_id_parse(name, strlen(name), key);
         if (!(known ||
-              (evict_pass->rules.unknown && later_name_is_id(name))) ||
+              (evict_pass->rules.unknown && newer_release_name_is_id(name))) ||
             (below = open_folder(dirfd(folder), name)) == NULL) {
             continue;
         }

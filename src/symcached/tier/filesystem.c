@@ -41,7 +41,7 @@ static atomic_uint calls_running;
 
 /* The data of a thread.  It shares nothing with the call, which can be freed
  * first. */
-struct work {
+struct tier_file_write {
     struct tier_call *call; /* for the loop only */
     struct tier_names names;
     char *path;
@@ -67,7 +67,7 @@ struct work {
 
 static void work_drop(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (work->in >= 0) {
         close(work->in);
@@ -81,9 +81,9 @@ static void work_drop(void *arg)
     atomic_fetch_sub(&calls_running, 1);
 }
 
-static struct work *work_new(struct tier_call *call)
+static struct tier_file_write *work_new(struct tier_call *call)
 {
-    struct work *work;
+    struct tier_file_write *work;
 
     if (atomic_fetch_add(&calls_running, 1) >= CALLS_MAX) {
         atomic_fetch_sub(&calls_running, 1);
@@ -114,7 +114,7 @@ static void task_ends(void *task)
 
 /* The task owns work in any case. */
 static int start(struct tier_call *call, unsigned seconds,
-                 const struct task_calls *calls, struct work *work)
+                 const struct task_calls *calls, struct tier_file_write *work)
 {
     call->task = task_start(call->tiers->base, seconds, calls, work);
     call->task_cancel = task_ends;
@@ -122,7 +122,7 @@ static int start(struct tier_call *call, unsigned seconds,
 }
 
 /* Ends the call if the thread has failed, or has not come back. */
-static bool is_over(struct work *work, bool late)
+static bool is_over(struct tier_file_write *work, bool late)
 {
     struct tier_call *call = work->call;
 
@@ -148,7 +148,7 @@ static bool is_over(struct work *work, bool late)
 
 /* Takes errno.  One path may be of no use where the tier's folder, with the
  * permissions of mode, is: that says nothing of the next object. */
-static void fail_path(struct work *work, int mode)
+static void fail_path(struct tier_file_write *work, int mode)
 {
     work->errnum = errno;
     work->is_alone = (errno == ENOTDIR || errno == EACCES) &&
@@ -160,7 +160,7 @@ static void fail_path(struct work *work, int mode)
 /* Reads the metadata, and perhaps the beginning of the body. */
 static void open_object(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
     const size_t first = sizeof(FIRST_LINE) - 1;
     size_t len = 0;
     struct stat st;
@@ -225,7 +225,7 @@ static int write_all(int fd, const char *p, size_t len)
 }
 
 /* Copies what is left of in to out, as far as size bytes in all. */
-static void copy_rest(struct work *work)
+static void copy_rest(struct tier_file_write *work)
 {
     char buf[READ_SIZE];
     ssize_t n = 0;
@@ -242,7 +242,7 @@ static void copy_rest(struct work *work)
 
 static void copy_object(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     work->bytes = work->head_len;
     work->errnum =
@@ -252,7 +252,7 @@ static void copy_object(void *arg)
 
 static void on_copied(void *arg, bool late)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
     struct tier_call *call = work->call;
 
     if (is_over(work, late)) {
@@ -271,7 +271,7 @@ static void on_opened(void *arg, bool late)
 {
     static const struct task_calls copies = {copy_object, on_copied,
                                              work_drop};
-    struct work *work = arg, *next;
+    struct tier_file_write *work = arg, *next;
     struct tier_call *call = work->call;
 
     if (is_over(work, late)) {
@@ -310,7 +310,7 @@ static void on_opened(void *arg, bool late)
 static int read_object(struct tier_call *call, bool looks)
 {
     static const struct task_calls opens = {open_object, on_opened, work_drop};
-    struct work *work = work_new(call);
+    struct tier_file_write *work = work_new(call);
 
     if (work == NULL) {
         return -1;
@@ -331,7 +331,7 @@ static int look(struct tier_call *call)
 
 /* writing ------------------------------------------------------------------ */
 
-static int write_object(struct work *work, const char *tmp)
+static int write_object(struct tier_file_write *work, const char *tmp)
 {
     char head[HEAD_MAX];
     int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", work->lines);
@@ -350,7 +350,7 @@ static int write_object(struct work *work, const char *tmp)
                                                              : errno;
 }
 
-static int name_object(struct work *work, const char *tmp)
+static int name_object(struct tier_file_write *work, const char *tmp)
 {
     if (work->replace) {
         return rename(tmp, work->path) == 0 ? 0 : errno;
@@ -368,7 +368,7 @@ static int name_object(struct work *work, const char *tmp)
 
 static void put_object(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
     char dir[TIER_NAME_MAX + 1024], tmp[TIER_NAME_MAX + 1100];
     struct timespec now;
 
@@ -411,7 +411,7 @@ static void put_object(void *arg)
 
 static void on_put(void *arg, bool late)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (!is_over(work, late)) {
         tier_call_end(work->call,
@@ -423,7 +423,7 @@ static void on_put(void *arg, bool late)
 static int put(struct tier_call *call)
 {
     static const struct task_calls puts = {put_object, on_put, work_drop};
-    struct work *work = work_new(call);
+    struct tier_file_write *work = work_new(call);
 
     if (work == NULL) {
         return -1;
@@ -444,7 +444,7 @@ static int put(struct tier_call *call)
 
 static void touch_object(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (utimensat(AT_FDCWD, work->path, NULL, 0) != 0) {
         work->absent = errno == ENOENT && access(work->root, F_OK) == 0;
@@ -454,7 +454,7 @@ static void touch_object(void *arg)
 
 static void on_touched(void *arg, bool late)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (!is_over(work, late)) {
         tier_call_end(work->call,
@@ -467,14 +467,14 @@ static int fresh(struct tier_call *call)
 {
     static const struct task_calls touches = {touch_object, on_touched,
                                               work_drop};
-    struct work *work = work_new(call);
+    struct tier_file_write *work = work_new(call);
 
     return work != NULL ? start(call, TIER_FIRST, &touches, work) : -1;
 }
 
 static void remove_object(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (unlink(work->path) != 0 &&
         (errno != ENOENT || access(work->root, F_OK) != 0)) {
@@ -484,7 +484,7 @@ static void remove_object(void *arg)
 
 static void on_removed(void *arg, bool late)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (!is_over(work, late)) {
         tier_call_end(work->call, TIER_REPLY_DONE, "removed");
@@ -495,7 +495,7 @@ static int take_away(struct tier_call *call)
 {
     static const struct task_calls removes = {remove_object, on_removed,
                                               work_drop};
-    struct work *work = work_new(call);
+    struct tier_file_write *work = work_new(call);
 
     return work != NULL ? start(call, TIER_FIRST, &removes, work) : -1;
 }
@@ -503,7 +503,7 @@ static int take_away(struct tier_call *call)
 /* A folder that is missing has nothing in it; unless the tier's own is. */
 static void list_folder(void *arg)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
     const struct dirent *entry;
     DIR *dir = opendir(work->path);
 
@@ -523,7 +523,7 @@ static void list_folder(void *arg)
 
 static void on_listed(void *arg, bool late)
 {
-    struct work *work = arg;
+    struct tier_file_write *work = arg;
 
     if (!is_over(work, late)) {
         *work->call->names = work->names;
@@ -534,7 +534,7 @@ static void on_listed(void *arg, bool late)
 static int list(struct tier_call *call)
 {
     static const struct task_calls lists = {list_folder, on_listed, work_drop};
-    struct work *work = work_new(call);
+    struct tier_file_write *work = work_new(call);
 
     return work != NULL ? start(call, TIER_FIRST, &lists, work) : -1;
 }

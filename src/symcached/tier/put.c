@@ -31,7 +31,7 @@
 #include "symcached/store/store.h"
 #include "call.h"
 #include "checksum.h"
-#include "discard.h"
+#include "outdated_objects.h"
 #include "stored_time.h"
 
 #define PUTS 4            /* at a time */
@@ -177,7 +177,7 @@ static void note(const struct tier_put *put)
 static void note_replaced(const struct tier_put *put)
 {
     if (put->call.replace && is_same(put)) {
-        discard_drop(put->root, &put->key, &put->version);
+        outdated_object_drop(put->root, &put->key, &put->version);
     }
 }
 
@@ -185,7 +185,7 @@ static void note_replaced(const struct tier_put *put)
 static void note_removed(const struct tier_put *put)
 {
     if (find(put->tier, put->store, &put->key, &put->version) == NULL) {
-        discard_drop(put->root, &put->key, &put->version);
+        outdated_object_drop(put->root, &put->key, &put->version);
     }
 }
 
@@ -432,7 +432,8 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
 
 static void begin(struct tier_put *put, struct tier_config *config)
 {
-    bool discarded = discard_is_noted(put->root, &put->key, &put->version);
+    bool discarded =
+        outdated_object_is_noted(put->root, &put->key, &put->version);
     const char *why = NULL;
     struct stat st;
 

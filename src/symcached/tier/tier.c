@@ -14,7 +14,7 @@
 #include "base/task.h"
 #include "metrics/metrics.h"
 #include "call.h"
-#include "discard.h"
+#include "outdated_objects.h"
 
 /* Hosts have no say here: each way has a breaker of its own. */
 const struct limits_config tier_limits = {
@@ -245,7 +245,7 @@ struct tiers *tiers_new(struct event_base *base, struct config *config)
     tiers->base = base;
     tiers->config = config_ref(config);
     tiers->pump = event_new(base, -1, 0, on_pump, tiers);
-    tiers->look = evtimer_new(base, discards_look, tiers);
+    tiers->look = evtimer_new(base, outdated_objects_look, tiers);
     tiers->hosts = hosts_new(base, host_freed, NULL);
     tiers->fetcher =
         tiers->hosts != NULL ? fetcher_new(base, tiers->hosts) : NULL;

@@ -31,7 +31,7 @@
 #include "command_line.h"
 #include "confine.h"
 #include "output.h"
-#include "proof.h"
+#include "converter_check.h"
 #include "symcached/space/space.h"
 #include "validate.h"
 #include "pdb_name.h"
@@ -62,8 +62,8 @@ struct transcode {
     uint64_t space; /* bytes left when it began */
     struct command command;
     struct confine confine;
-    struct proof_channel proof; /* by which our converter says what it has
-                                   checked */
+    struct converter_check_channel proof; /* by which our converter says what
+                                   it has checked */
     pid_t pid; /* of the transcoder */
     struct child_result ended; /* of the transcoder */
     transcode_done_fn done;
@@ -91,7 +91,7 @@ static void transcode_free(struct transcode *transcode)
     if (transcode->processes >= 0) {
         close(transcode->processes);
     }
-    proof_close(&transcode->proof);
+    converter_check_close(&transcode->proof);
     space_monitor_stop(transcode->monitor);
     command_clear(&transcode->command);
     confine_clear(&transcode->confine);
@@ -285,7 +285,7 @@ static void conclude(struct transcode *transcode)
 
     output_look(&transcode->output, transcode->out, &transcode->key);
     result.error = output_judge(&transcode->output);
-    result.proof = proof_read(&transcode->proof, transcode->pid);
+    result.proof = converter_check_read(&transcode->proof, transcode->pid);
     if (result.error == NULL && result.proof != PROOF_NONE) {
         take_file(transcode, &result);
     } else if (result.error == NULL) {
@@ -538,7 +538,7 @@ static const char *ask_proof(struct transcode *transcode,
                              char text[PROOF_TEXT])
 {
     if (!transcode_proves(transcode->transcoder) ||
-        proof_ask(&transcode->proof, &transcode->key, text) != 0) {
+        converter_check_ask(&transcode->proof, &transcode->key, text) != 0) {
         return NULL;
     }
     options->fds = &transcode->proof.theirs;
@@ -597,7 +597,7 @@ static int spawn(struct transcode *transcode)
 #endif
         transcode->child = child_start(transcode->base, &options,
                                        transcode_on_exit, transcode);
-        proof_close_theirs(&transcode->proof);
+        converter_check_close_theirs(&transcode->proof);
         if (transcode->child != NULL) {
             transcode->pid = child_pid(transcode->child);
         } else {
@@ -648,7 +648,7 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
     transcode->processes = -1;
-    transcode->proof = (struct proof_channel){-1, -1};
+    transcode->proof = (struct converter_check_channel){-1, -1};
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);

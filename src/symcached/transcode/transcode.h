@@ -16,10 +16,10 @@
 #include "command_line.h"
 #include "config/config.h"
 #include "good_pdb.h"
-#include "proof.h"
+#include "converter_check.h"
 #include "proto/key.h"
-#include "trial.h"
-#include "trust.h"
+#include "transcoders_command.h"
+#include "transcoder_health.h"
 #include "validate.h"
 
 struct event_base;
@@ -28,7 +28,8 @@ struct transcode_result {
     bool ok;
     bool system; /* could not be started, was killed by somebody else, says
                     itself that it is not the file's fault, ... */
-    enum proof proof; /* of what our converter took and made, if ok */
+    enum converter_check
+        proof;   /* of what our converter took and made, if ok */
     bool full;   /* and system: there was no room beside cache.min_free */
     symcache_version_t version; /* read from the name, if ok */
     const char *file;           /* the result, inside the work directory */

@@ -44,7 +44,7 @@
 #include "peers.h"
 #include "recovery.h"
 #include "tier_copy.h"
-#include "spool.h"
+#include "nginx_body_file.h"
 #include "peer_notification.h"
 #include "warm.h"
 
@@ -419,8 +419,8 @@ void uploads_take(struct uploads *uploads,
         snprintf(u->text, sizeof(u->text), "no descriptor for the body");
         u->in = fcntl(request->body_fd, F_DUPFD_CLOEXEC, 0);
     } else if (request->nchunks == 0) {
-        u->in = spool_open(u->config->uploads.spool, request->body, &status,
-                           u->text, sizeof(u->text));
+        u->in = nginx_body_file_open(u->config->uploads.spool, request->body,
+                                     &status, u->text, sizeof(u->text));
     }
     if (u->in < 0 && request->nchunks == 0) {
         log_error(0, "upload: %s", u->text);

@@ -18,7 +18,7 @@
 #include "base/build_list.h"
 #include "symcached/index/index.h"
 #include "assembly.h"
-#include "spool.h"
+#include "nginx_body_file.h"
 #include "stored_digest.h"
 #include "peers.h"
 #include "publication.h"

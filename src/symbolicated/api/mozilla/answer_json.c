@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "symbolicated/api/fragments.h"
+#include "symbolicated/api/written_strings.h"
 
 /* A thread's buffers for an answer. */
 struct mozilla_memory {
     struct chain chain;     /* of the newest frame */
-    struct fragments paths; /* that stand in the answer */
+    struct written_strings paths; /* that stand in the answer */
 };
 
 /* answers ------------------------------------------------------------------ */
@@ -89,12 +89,12 @@ static void write_offset(struct json_writer *w,
 static bool write_file(struct mozilla_call *call, struct json_writer *w,
                        const struct symc_reader *reader, uint32_t file)
 {
-    struct fragment *fragment;
+    struct written_string *fragment;
     const struct symc_string *path;
 
-    if (fragments_find(&call->memory->paths, reader, file, &fragment)) {
+    if (written_strings_find(&call->memory->paths, reader, file, &fragment)) {
         json_write_key(w, "file");
-        fragment_again(fragment, 0, w);
+        written_string_again(fragment, 0, w);
         return true;
     }
     path = source_path(&call->path, reader, file);
@@ -104,7 +104,7 @@ static bool write_file(struct mozilla_call *call, struct json_writer *w,
         return false;
     }
     json_write_key(w, "file");
-    fragment_write(fragment, 0, w, path);
+    written_string_write(fragment, 0, w, path);
     return true;
 }
 
@@ -393,7 +393,7 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
 {
     uint32_t j;
 
-    fragments_begin(&call->memory->paths, call->base.nframes);
+    written_strings_begin(&call->memory->paths, call->base.nframes);
     json_write_open(w, '{');
     json_write_key(w, "results");
     json_write_open(w, '[');

@@ -7,7 +7,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_CLIENT_FILTER_H
 
 #include "client_source.h"
-#include "request.h"
+#include "native_request.h"
 
 /* Types of files, as Symbolicator names them; a set has a bit for each. */
 enum client_file {

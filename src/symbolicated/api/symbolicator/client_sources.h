@@ -9,7 +9,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_CLIENT_SOURCES_H
 #define SYMBOLICATED_API_SYMBOLICATOR_CLIENT_SOURCES_H
 
-#include "request.h"
+#include "native_request.h"
 
 /* Returns 0, or 422 with a sentence in error. */
 int client_sources_check(const struct symbolicator_request *request,

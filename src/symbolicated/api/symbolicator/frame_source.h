@@ -8,7 +8,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_FRAME_SOURCE_H
 
 #include "proto/url.h"
-#include "request.h"
+#include "native_request.h"
 #include "source_links.h"
 
 struct frame_source {

@@ -96,7 +96,7 @@ static enum api_script outcome_of(const struct js_place *place)
     }
 }
 
-static void count_frames(struct js_call *call)
+static void count_outcomes(struct js_call *call)
 {
     size_t i;
 
@@ -142,7 +142,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
         json_write_reset(reply->body);
         answer_text(reply, 422, "the answer is too large: ask for less");
     } else {
-        count_frames(call);
+        count_outcomes(call);
     }
     return API_FINISHED;
 }
@@ -222,7 +222,7 @@ static int write_tenant(struct js_call *call, const char *scope)
 }
 
 /* NULL, or what is wrong with the source that a client brings. */
-static const char *mistake_of_source(const struct js_request *request)
+static const char *js_source_error(const struct js_request *request)
 {
     char url[SYMCACHE_URL_MAX + 1];
 
@@ -251,7 +251,7 @@ static int prepare(struct js_call *call, const char *scope, const char **error)
         *error = "source: sources are not allowed here";
         return 422;
     }
-    *error = is_allowed ? mistake_of_source(request) : NULL;
+    *error = is_allowed ? js_source_error(request) : NULL;
     if (*error == NULL) {
         *error = js_headers_mistake(request);
     }

@@ -239,7 +239,7 @@ static bool read_stack(struct js_request *request, struct schema_walk *walk,
 }
 
 /* How many frames a list of stacks has, whatever else it is. */
-static size_t count_frames(const struct json *json, uint32_t list)
+static size_t count_script_frames(const struct json *json, uint32_t list)
 {
     size_t n = 0;
     uint32_t i, frames;
@@ -258,7 +258,7 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
                        uint32_t list, size_t most_frames, size_t most_scripts)
 {
     const struct json *json = &request->json;
-    size_t count = count_frames(json, list);
+    size_t count = count_script_frames(json, list);
     struct scripts scripts = {NULL, 7};
     bool is_good = true;
     uint32_t i;

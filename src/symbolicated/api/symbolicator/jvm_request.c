@@ -170,7 +170,7 @@ static int read_stack(struct jvm_request *request, struct schema_walk *walk,
 }
 
 /* How many frames a list of stacks has, whatever else it is. */
-static size_t count_frames(const struct json *json, uint32_t list)
+static size_t count_jvm_frames(const struct json *json, uint32_t list)
 {
     size_t n = 0;
     uint32_t i, frames;
@@ -191,7 +191,7 @@ static int read_stacks(struct jvm_request *request, struct schema_walk *walk,
                        uint32_t list, size_t most)
 {
     const struct json *json = &request->json;
-    size_t count = count_frames(json, list);
+    size_t count = count_jvm_frames(json, list);
     uint32_t i;
     int status;
 

@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_KEY_H
 #define SYMBOLICATED_API_SYMBOLICATOR_KEY_H
 
-#include "request.h"
+#include "native_request.h"
 
 /*
  * The key of a module, and its name as it was given, in *name: that of the

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "symbolicated/api/fragments.h"
+#include "symbolicated/api/written_strings.h"
 #include "frame_source.h"
 #include "module.h"
 #include "report_head.h"
@@ -39,9 +39,9 @@ struct answer {
     struct source_links *links;
     struct json_writer *w;
     struct source_path path;
-    struct fragments files;     /* filename, abs_path */
-    struct fragments functions; /* symbol, function */
-    struct fragments packages;  /* by the index of the module */
+    struct written_strings files;     /* filename, abs_path */
+    struct written_strings functions; /* symbol, function */
+    struct written_strings packages;  /* by the index of the module */
     size_t begin_at;            /* the members of the frame that is written, */
     size_t begin_size;          /* which all its functions share */
     struct chain chain;
@@ -236,7 +236,7 @@ static bool is_resolved(const struct found *found)
 static void write_package(struct answer *a, const struct found *found)
 {
     uint32_t package, module = found->frame->module;
-    struct fragment *fragment;
+    struct written_string *fragment;
     struct symc_string name;
 
     package = a->request->modules[module].code_file;
@@ -245,13 +245,13 @@ static void write_package(struct answer *a, const struct found *found)
         return;
     }
     json_write_key(a->w, "package");
-    if (fragments_find(&a->packages, found->reader, module, &fragment)) {
-        fragment_again(fragment, 0, a->w);
+    if (written_strings_find(&a->packages, found->reader, module, &fragment)) {
+        written_string_again(fragment, 0, a->w);
         return;
     }
     name.data = json_text(&a->request->json, package);
     name.size = a->request->json.values[package].size;
-    fragment_write(fragment, 0, a->w, &name);
+    written_string_write(fragment, 0, a->w, &name);
 }
 
 /* The source code of a frame's module; or NULL. */
@@ -382,16 +382,16 @@ static void write_symbol(struct answer *a, const struct symc_frame *frame,
                          uint64_t sym_addr, bool is_last)
 {
     bool is_known;
-    struct fragment *fragment;
+    struct written_string *fragment;
     struct symc_string readable;
 
-    is_known = fragments_find(&a->functions, a->chain.reader,
-                              frame->location.function, &fragment);
+    is_known = written_strings_find(&a->functions, a->chain.reader,
+                                    frame->location.function, &fragment);
     json_write_key(a->w, "symbol");
     if (is_known) {
-        fragment_again(fragment, 0, a->w);
+        written_string_again(fragment, 0, a->w);
     } else {
-        fragment_write(fragment, 0, a->w, &frame->function.name);
+        written_string_write(fragment, 0, a->w, &frame->function.name);
         fragment->at[1] = fragment->at[0];
         fragment->size[1] = fragment->size[0];
     }
@@ -402,24 +402,24 @@ static void write_symbol(struct answer *a, const struct symc_frame *frame,
     json_write_key(a->w, "function");
     if (!is_known && demangle(&frame->function.name, frame->function.language,
                               a->room, &readable)) {
-        fragment_write(fragment, 1, a->w, &readable);
+        written_string_write(fragment, 1, a->w, &readable);
     } else {
-        fragment_again(fragment, 1, a->w);
+        written_string_again(fragment, 1, a->w);
     }
 }
 
 static void write_file(struct answer *a, const struct found *found,
                        uint32_t file)
 {
-    struct fragment *fragment;
+    struct written_string *fragment;
     struct symc_string name;
     const struct symc_string *path;
 
-    if (fragments_find(&a->files, found->reader, file, &fragment)) {
+    if (written_strings_find(&a->files, found->reader, file, &fragment)) {
         json_write_key(a->w, "filename");
-        fragment_again(fragment, 0, a->w);
+        written_string_again(fragment, 0, a->w);
         json_write_key(a->w, "abs_path");
-        fragment_again(fragment, 1, a->w);
+        written_string_again(fragment, 1, a->w);
         return;
     }
     path = source_path(&a->path, found->reader, file);
@@ -435,9 +435,9 @@ static void write_file(struct answer *a, const struct found *found,
     }
     name = source_path_name(path);
     json_write_key(a->w, "filename");
-    fragment_write(fragment, 0, a->w, &name);
+    written_string_write(fragment, 0, a->w, &name);
     json_write_key(a->w, "abs_path");
-    fragment_write(fragment, 1, a->w, path);
+    written_string_write(fragment, 1, a->w, path);
 }
 
 /* The source code at a place of a frame. */
@@ -680,9 +680,9 @@ bool symbolicator_answer(const struct symbolication_config *config,
         w->has_failed = true;
         return true;
     }
-    fragments_begin(&a->files, request->nframes);
-    fragments_begin(&a->functions, request->nframes);
-    fragments_begin(&a->packages, request->nmodules);
+    written_strings_begin(&a->files, request->nframes);
+    written_strings_begin(&a->functions, request->nframes);
+    written_strings_begin(&a->packages, request->nmodules);
     a->config = config;
     a->request = request;
     a->results = results;

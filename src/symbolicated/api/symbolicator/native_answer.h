@@ -7,7 +7,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_NATIVE_ANSWER_H
 
 #include "symbolicated/api/api.h"
-#include "request.h"
+#include "native_request.h"
 
 /* What has become of a module; the first ones are statuses of the protocol. */
 enum symbolicator_status {

@@ -9,7 +9,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_SOURCE_LINKS_H
 
 #include "proto/url.h"
-#include "request.h"
+#include "native_request.h"
 #include "symbolicated/api/api.h"
 
 #define SOURCE_LINKS_MAX 20 /* files of one answer; further ones are links */

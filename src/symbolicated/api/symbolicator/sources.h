@@ -10,7 +10,7 @@
 #define SYMBOLICATED_API_SYMBOLICATOR_SOURCES_H
 
 #include "config/config.h"
-#include "request.h"
+#include "native_request.h"
 
 /* Returns 0, or 422 with a sentence in error. */
 int symbolicator_sources_check(const struct symbolication_config *config,

@@ -1,0 +1,121 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "delta_encoding.h"
+
+#include <string.h>
+
+#define FAR 0xFF /* the difference follows in 4 bytes */
+
+static const uint8_t sizes[4] = {0, 1, 2, 4};
+
+/* the code (index into sizes) of a value by its number of significant bits */
+static const uint8_t codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
+                                  2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
+                                  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+static const uint32_t masks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
+
+uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n)
+{
+    size_t i;
+    uint32_t delta;
+
+    for (i = 1; i < n; i++) {
+        delta = addresses[i] - addresses[i - 1];
+        if (delta < FAR) {
+            *to++ = (uint8_t)delta;
+        } else {
+            *to++ = FAR;
+            symc_store(to, delta);
+            to += 4;
+        }
+    }
+    return to;
+}
+
+void symc_unpack_addresses(const uint8_t *from, uint32_t first,
+                           uint32_t *addresses, size_t n)
+{
+    size_t i;
+
+    addresses[0] = first;
+    for (i = 1; i < n; i++) {
+        if (*from < FAR) {
+            first += *from++;
+        } else {
+            first += symc_load(from + 1);
+            from += 5;
+        }
+        addresses[i] = first;
+    }
+}
+
+static inline uint8_t *put(uint8_t *to, uint32_t before, uint32_t now,
+                           unsigned shift, unsigned *control)
+{
+    uint32_t d;
+    unsigned code;
+
+    d = now - before;
+    d = d << 1 ^ (0u - (d >> 31));
+    code = codes[63 - __builtin_clzll((uint64_t)d << 1 | 1)];
+    *control |= code << shift;
+    symc_store(to, d);
+    return to + sizes[code];
+}
+
+uint8_t *symc_pack_locations(uint8_t *to,
+                             const struct symc_location *locations, size_t n)
+{
+    size_t i;
+    uint8_t *first;
+    unsigned control;
+    static const struct symc_location zero;
+    const struct symc_location *now, *before;
+
+    before = &zero;
+    for (i = 0; i < n; i++) {
+        now = &locations[i];
+        first = to++;
+        control = 0;
+        to = put(to, before->line, now->line, 0, &control);
+        to = put(to, before->file, now->file, 2, &control);
+        to = put(to, before->function, now->function, 4, &control);
+        to = put(to, before->inlined_into, now->inlined_into, 6, &control);
+        *first = (uint8_t)control;
+        before = now;
+    }
+    return to;
+}
+
+static inline const uint8_t *take(const uint8_t *from, unsigned code,
+                                  uint32_t *value)
+{
+    uint32_t d;
+
+    d = symc_load(from) & masks[code];
+    *value += d >> 1 ^ (0u - (d & 1));
+    return from + sizes[code];
+}
+
+const uint8_t *symc_unpack_locations(const uint8_t *from,
+                                     struct symc_location *last,
+                                     struct symc_location *locations, size_t n)
+{
+    size_t i;
+    unsigned control;
+    struct symc_location now;
+
+    now = *last;
+    for (i = 0; i < n; i++) {
+        control = *from++;
+        from = take(from, control & 3, &now.line);
+        from = take(from, control >> 2 & 3, &now.file);
+        from = take(from, control >> 4 & 3, &now.function);
+        from = take(from, control >> 6, &now.inlined_into);
+        locations[i] = now;
+    }
+    *last = now;
+    return from;
+}

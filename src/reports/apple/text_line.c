@@ -1,0 +1,612 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "text_line.h"
+
+#include <string.h>
+
+/* Bytes of a line of an image: its forms are tried at each "<". */
+#define IMAGE_LINE 4096
+
+static const char too_large[] = "a number is too large";
+
+/* scanning -----------------------------------------------------------------
+ */
+
+struct cursor {
+    const char *p;
+    const char *end;
+};
+
+static struct cursor at(struct apple_text text)
+{
+    const char *p = text.data != NULL ? text.data : "";
+
+    return (struct cursor){p, p + text.size};
+}
+
+static struct apple_text between(const char *p, const char *end)
+{
+    return (struct apple_text){p, (size_t)(end - p)};
+}
+
+static size_t skip_spaces(struct cursor *c)
+{
+    const char *p = c->p;
+
+    while (c->p < c->end && line_is_space(*c->p)) {
+        c->p++;
+    }
+    return (size_t)(c->p - p);
+}
+
+static bool skip_text(struct cursor *c, const char *text)
+{
+    size_t n = strlen(text);
+
+    if ((size_t)(c->end - c->p) < n || memcmp(c->p, text, n) != 0) {
+        return false;
+    }
+    c->p += n;
+    return true;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int hex_digit(char c)
+{
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Digits, at least one. */
+static bool take_digits(struct cursor *c, uint64_t *number, line_error *error)
+{
+    const char *p = c->p;
+
+    for (*number = 0; c->p < c->end && is_digit(*c->p); c->p++) {
+        if (__builtin_mul_overflow(*number, (uint64_t)10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(*c->p - '0'), number)) {
+            *error = too_large;
+        }
+    }
+    return c->p > p;
+}
+
+/* "0x" and digits, at least one. */
+static bool take_hex(struct cursor *c, uint64_t *number, line_error *error)
+{
+    struct cursor from = *c;
+
+    if (!skip_text(c, "0x") || c->p == c->end || hex_digit(*c->p) < 0) {
+        *c = from;
+        return false;
+    }
+    for (*number = 0; c->p < c->end && hex_digit(*c->p) >= 0; c->p++) {
+        if (*number >> 60 != 0) {
+            *error = too_large;
+        }
+        *number = *number << 4 | (uint64_t)hex_digit(*c->p);
+    }
+    return true;
+}
+
+struct apple_text line_trim(struct apple_text text)
+{
+    while (text.size > 0 && line_is_space(text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size > 0 && line_is_space(text.data[text.size - 1])) {
+        text.size--;
+    }
+    return text;
+}
+
+bool line_starts(struct apple_text line, const char *text)
+{
+    size_t n = strlen(text);
+
+    return line.size >= n && memcmp(line.data, text, n) == 0;
+}
+
+bool line_is(struct apple_text line, const char *text)
+{
+    return line.size == strlen(text) && line_starts(line, text);
+}
+
+bool line_number(struct apple_text text, uint32_t *number)
+{
+    struct cursor c = at(text);
+    line_error error = NULL;
+    uint64_t n;
+
+    if (!take_digits(&c, &n, &error) || c.p < c.end || error != NULL ||
+        n > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t)n;
+    return true;
+}
+
+/* threads ------------------------------------------------------------------
+ */
+
+bool line_thread(struct apple_text line, struct apple_thread *thread,
+                 line_error *error)
+{
+    struct cursor c = at(line);
+    struct apple_text name;
+    line_error wrong = NULL;
+    uint64_t id;
+    bool has_crashed;
+
+    if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &wrong)) {
+        return false;
+    }
+    has_crashed = skip_text(&c, " Crashed");
+    if (!skip_text(&c, ":")) {
+        return false;
+    }
+    memset(thread, 0, sizeof(*thread));
+    thread->id = id;
+    thread->has_crashed = has_crashed;
+    name = line_trim(between(c.p, c.end));
+    if (name.size > 0) {
+        thread->name = name;
+    }
+    *error = wrong;
+    return true;
+}
+
+/* A name ends before blanks and a dispatch queue. */
+static struct apple_text before_queue(struct apple_text name)
+{
+    static const char queue[] = "Dispatch queue:";
+    size_t n = sizeof(queue) - 1, i, end;
+
+    for (i = 2; i < name.size && name.size - i >= n; i++) {
+        if (memcmp(name.data + i, queue, n) != 0) {
+            continue;
+        }
+        for (end = i; end > 1 && line_is_space(name.data[end - 1]);) {
+            end--;
+        }
+        if (end < i) {
+            name.size = end;
+        }
+    }
+    return name;
+}
+
+bool line_thread_name(struct apple_text line, uint64_t *id,
+                      struct apple_text *name, line_error *error)
+{
+    struct cursor c = at(line);
+    line_error wrong = NULL;
+
+    if (!skip_text(&c, "Thread ") || !take_digits(&c, id, &wrong) ||
+        !skip_text(&c, " name:")) {
+        return false;
+    }
+    skip_spaces(&c);
+    if (c.p == c.end) {
+        return false;
+    }
+    *name = before_queue(between(c.p, c.end));
+    *error = wrong;
+    return true;
+}
+
+bool line_state(struct apple_text line, bool is_lenient)
+{
+    static const char state[] = " Thread State";
+    struct cursor c = at(line);
+    line_error error = NULL;
+    const char *p = c.end;
+    uint64_t id;
+
+    if (!skip_text(&c, "Thread ") || !take_digits(&c, &id, &error) ||
+        !skip_text(&c, " crashed with ") || p[-1] != ':') {
+        return false;
+    }
+    p--;
+    if (is_lenient && p > c.p && p[-1] == ')') {
+        while (p > c.p && *p != '(') {
+            p--;
+        }
+        p -= p > c.p && p[-1] == ' ';
+    }
+    return (size_t)(p - c.p) >= sizeof(state) - 1 &&
+           memcmp(p - (sizeof(state) - 1), state, sizeof(state) - 1) == 0;
+}
+
+static bool is_of_register(char c)
+{
+    return (c >= 'a' && c <= 'z') || is_digit(c);
+}
+
+bool line_register(struct apple_text *rest, struct apple_register *found,
+                   line_error *error)
+{
+    struct cursor c = at(*rest);
+    const char *start = c.p, *name, *colon;
+
+    for (; c.p < c.end; c.p = colon + 1) {
+        colon = memchr(c.p, ':', (size_t)(c.end - c.p));
+        if (colon == NULL) {
+            break;
+        }
+        for (name = colon; name > start && is_of_register(name[-1]);) {
+            name--;
+        }
+        c.p = colon + 1;
+        if (name < colon && skip_spaces(&c) > 0 &&
+            take_hex(&c, &found->value, error)) {
+            found->name = between(name, colon);
+            *rest = between(c.p, c.end);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* frames -------------------------------------------------------------------
+ */
+
+/* Does a line go on with blanks, an address, and blanks? */
+static bool take_address(struct cursor *c, uint64_t *address,
+                         line_error *error)
+{
+    struct cursor from = *c;
+    line_error wrong = NULL;
+
+    if (skip_spaces(c) > 0 && take_hex(c, address, &wrong) &&
+        skip_spaces(c) > 0) {
+        *error = wrong;
+        return true;
+    }
+    *c = from;
+    return false;
+}
+
+/* The name is the shortest with an address after it. */
+static bool take_module(struct cursor *c, struct apple_frame *frame,
+                        line_error *error)
+{
+    const char *gap = c->p, *name, *p;
+    size_t blanks = skip_spaces(c);
+
+    name = c->p;
+    for (p = name + 1; blanks > 0 && name < c->end && p < c->end; p++) {
+        if (line_is_space(*p) && !line_is_space(p[-1])) {
+            c->p = p;
+            if (take_address(c, &frame->address, error)) {
+                frame->module = between(name, p);
+                return true;
+            }
+        }
+    }
+    /* without a name, one of the blanks is it */
+    c->p = gap + 2;
+    if (blanks > 2 && take_address(c, &frame->address, error)) {
+        frame->module = between(gap + 1, gap + 2);
+        return true;
+    }
+    return false;
+}
+
+/* " + 12", at the end of a symbol. */
+static bool cut_offset(struct apple_text *symbol)
+{
+    size_t n = symbol->size;
+
+    while (n > 0 && is_digit(symbol->data[n - 1])) {
+        n--;
+    }
+    if (n == symbol->size || n < 3 || symbol->data[n - 2] != '+' ||
+        symbol->data[n - 3] != ' ' || !line_is_space(symbol->data[n - 1])) {
+        return false;
+    }
+    symbol->size = n - 3;
+    return true;
+}
+
+/* " (file:12)", the same. */
+static void cut_place(struct apple_text *symbol, struct apple_frame *frame,
+                      line_error *error)
+{
+    size_t n = symbol->size, i, colon;
+
+    if (n == 0 || symbol->data[n - 1] != ')') {
+        return;
+    }
+    for (colon = --n; colon > 0 && is_digit(symbol->data[colon - 1]);) {
+        colon--;
+    }
+    if (colon == n || colon == 0 || symbol->data[--colon] != ':') {
+        return;
+    }
+    for (i = 0; i + 1 < colon; i++) {
+        if (memcmp(symbol->data + i, " (", 2) == 0) {
+            frame->file = between(symbol->data + i + 2, symbol->data + colon);
+            if (!line_number(
+                    between(symbol->data + colon + 1, symbol->data + n),
+                    &frame->line)) {
+                *error = too_large;
+            }
+            symbol->size = i;
+            return;
+        }
+    }
+}
+
+/* A symbol that is a number is the beginning of its module. */
+static bool is_number(struct apple_text symbol)
+{
+    struct cursor c = at(symbol);
+    line_error error = NULL;
+    uint64_t n;
+
+    return take_hex(&c, &n, &error) && c.p == c.end && error == NULL;
+}
+
+bool line_frame(struct apple_text line, struct apple_frame *frame,
+                line_error *error)
+{
+    struct cursor c = at(line);
+    line_error ignored = NULL, wrong = NULL;
+    struct apple_text symbol;
+    uint64_t number;
+
+    memset(frame, 0, sizeof(*frame));
+    if (!take_digits(&c, &number, &ignored) ||
+        !take_module(&c, frame, &wrong)) {
+        return false;
+    }
+    if (line_is(frame->module, "???")) {
+        frame->module = (struct apple_text){NULL, 0};
+    }
+    symbol = between(c.p, c.end);
+    if (!cut_offset(&symbol)) {
+        cut_place(&symbol, frame, &wrong);
+    }
+    if (!is_number(symbol)) {
+        frame->symbol = symbol;
+    }
+    *error = wrong;
+    return true;
+}
+
+/* images -------------------------------------------------------------------
+ */
+
+bool line_uuid(struct apple_text text, uint8_t uuid[16])
+{
+    char hex[32];
+    size_t i, n = 0;
+    bool has_hyphens;
+
+    if (text.size > 2 && text.data[0] == '{' &&
+        text.data[text.size - 1] == '}') {
+        text = between(text.data + 1, text.data + text.size - 1);
+    } else if (line_starts(text, "urn:uuid:")) {
+        text = between(text.data + 9, text.data + text.size);
+    }
+    has_hyphens = text.size == 36;
+    if (text.size != (has_hyphens ? 36 : 32)) {
+        return false;
+    }
+    for (i = 0; i < text.size; i++) {
+        if (has_hyphens && (i == 8 || i == 13 || i == 18 || i == 23)) {
+            if (text.data[i] != '-') {
+                return false;
+            }
+        } else if (hex_digit(text.data[i]) < 0) {
+            return false;
+        } else {
+            hex[n++] = text.data[i];
+        }
+    }
+    for (i = 0; i < 16; i++) {
+        uuid[i] =
+            (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
+    }
+    return true;
+}
+
+static const char *back_over_spaces(const char *start, const char *p)
+{
+    while (p > start && line_is_space(p[-1])) {
+        p--;
+    }
+    return p;
+}
+
+/* Do a name, blanks, an architecture and blanks stand before p? */
+static bool is_named(const char *start, const char *p)
+{
+    const char *arch_end = back_over_spaces(start, p), *arch = arch_end, *name;
+
+    while (arch > start && !line_is_space(arch[-1])) {
+        arch--;
+    }
+    name = back_over_spaces(start, arch);
+    return arch_end < p && arch < arch_end && name < arch && name > start;
+}
+
+/* Does what stands before a "<" end with a name, an architecture and a
+ * version, or with the blanks around a version that is not there? */
+static bool is_head(const char *start, const char *p)
+{
+    const char *end = back_over_spaces(start, p), *open;
+
+    if (end == p) {
+        return false;
+    }
+    if (p - end > 1 && is_named(start, p - 1)) {
+        return true;
+    }
+    if (end == start || end[-1] != ')') {
+        return false;
+    }
+    for (open = end - 1; open > start && open[-1] != ')';) {
+        open--;
+        if (*open == '(' && open + 1 < end - 1 && is_named(start, open)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds "<UUID>" and a path, and whether what stands before them is right. */
+static bool find_id(struct cursor *c, bool is_lenient, struct apple_text *id,
+                    struct apple_text *path)
+{
+    const char *p, *close;
+    struct cursor tail;
+    uint8_t uuid[16];
+
+    for (p = c->end; p > c->p;) {
+        p--;
+        if (*p != '<') {
+            continue;
+        }
+        close = memchr(p, '>', (size_t)(c->end - p));
+        if (close == NULL || close == p + 1) {
+            continue;
+        }
+        tail = (struct cursor){close + 1, c->end};
+        *id = between(p + 1, close);
+        if (skip_spaces(&tail) == 0 && !(is_lenient && close + 1 == c->end)) {
+            continue;
+        }
+        *path = between(tail.p, tail.end);
+        if (is_head(c->p, p) || (is_lenient && line_uuid(*id, uuid))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool line_image(struct apple_text line, bool is_lenient,
+                struct apple_image *image, line_error *error)
+{
+    struct cursor c = at(line);
+    line_error wrong = NULL;
+    struct apple_text id;
+    uint64_t first, last;
+
+    memset(image, 0, sizeof(*image));
+    skip_spaces(&c);
+    if (line.size > IMAGE_LINE || !take_hex(&c, &first, &wrong)) {
+        return false;
+    }
+    skip_spaces(&c);
+    if (!skip_text(&c, "-")) {
+        return false;
+    }
+    skip_spaces(&c);
+    if (!take_hex(&c, &last, &wrong) || skip_spaces(&c) == 0 ||
+        !find_id(&c, is_lenient, &id, &image->path)) {
+        return false;
+    }
+    if (wrong == NULL && last < first) {
+        wrong = "an image ends before it begins";
+    }
+    if (!line_uuid(id, image->uuid)) {
+        wrong = "an image's UUID is none";
+    }
+    image->has_id = true;
+    image->base = first;
+    image->size = last - first;
+    *error = wrong;
+    return true;
+}
+
+/* time ---------------------------------------------------------------------
+ */
+
+/* Days from 1970-01-01 to a day of the Gregorian calendar, whose year begins
+ * in March here: then the leap day is the last of a year. */
+static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
+{
+    int64_t era, of_era;
+
+    year -= month <= 2;
+    era = (year >= 0 ? year : year - 399) / 400;
+    of_era = year - era * 400;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 +
+           (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1 - 719468;
+}
+
+static bool is_day(uint64_t year, uint64_t month, uint64_t day)
+{
+    static const uint8_t days[] = {31, 28, 31, 30, 31, 30,
+                                   31, 31, 30, 31, 30, 31};
+    bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return month >= 1 && month <= 12 && day >= 1 &&
+           day <= days[month - 1] + (uint64_t)(month == 2 && is_leap);
+}
+
+/* "+01:30", in seconds. */
+static bool take_zone(struct cursor *c, int64_t *seconds)
+{
+    unsigned digits[4], i;
+    bool is_west = c->p < c->end && *c->p == '-';
+
+    if (!skip_text(c, "-") && !skip_text(c, "+")) {
+        return false;
+    }
+    for (i = 0; i < 4; i++) {
+        if (i == 2) {
+            skip_text(c, ":");
+        }
+        if (c->p == c->end || !is_digit(*c->p)) {
+            return false;
+        }
+        digits[i] = (unsigned)(*c->p++ - '0');
+    }
+    *seconds = (int64_t)((digits[0] * 10 + digits[1]) * 60 + digits[2] * 10 +
+                         digits[3]) *
+               60;
+    *seconds = is_west ? -*seconds : *seconds;
+    return digits[0] * 10 + digits[1] < 24 && digits[2] < 6;
+}
+
+bool line_time(struct apple_text text, int64_t *seconds)
+{
+    static const char *const behind[6] = {"-", "-", " ", ":", ":", ""};
+    struct cursor c = at(text);
+    line_error error = NULL, ignored = NULL;
+    uint64_t n[6], fraction;
+    int64_t zone;
+    size_t i;
+
+    for (i = 0; i < 6; i++) {
+        if (i == 3) {
+            skip_spaces(&c);
+        }
+        if (!take_digits(&c, &n[i], &error) || !skip_text(&c, behind[i])) {
+            return false;
+        }
+    }
+    if (skip_text(&c, ".") && !take_digits(&c, &fraction, &ignored)) {
+        return false;
+    }
+    skip_spaces(&c);
+    if (!take_zone(&c, &zone) || c.p < c.end || error != NULL || n[0] > 9999 ||
+        !is_day(n[0], n[1], n[2]) || n[3] > 23 || n[4] > 59 || n[5] > 60) {
+        return false;
+    }
+    *seconds =
+        days_since_1970((int64_t)n[0], (int64_t)n[1], (int64_t)n[2]) * 86400 +
+        (int64_t)(n[3] * 3600 + n[4] * 60 + n[5]) - zone;
+    return true;
+}

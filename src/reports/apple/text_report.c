@@ -1,0 +1,378 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "text_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "text_line.h"
+#include "report_builder.h"
+
+enum state {
+    STATE_HEAD, /* lines "name: value", and all unknown ones */
+    STATE_THREAD,
+    STATE_REGISTERS,
+    STATE_IMAGES,
+    STATE_INFORMATION,
+    STATE_LOG
+};
+
+/* A name that a line of its own gives to a thread. */
+struct thread_name {
+    uint64_t id;
+    struct apple_text name;
+};
+
+struct reader {
+    struct apple_report *report;
+    enum state state;
+    struct thread_name *names; /* the newest last */
+    size_t num_names;
+    size_t names_room;
+    const char *error; /* NULL: none */
+};
+
+/* Notes that memory is lacking. */
+static void need(struct reader *r, bool has_memory)
+{
+    if (!has_memory) {
+        r->error = apple_no_memory;
+    }
+}
+
+/* the head -----------------------------------------------------------------
+ */
+
+static const char *const header_names[APPLE_HEADERS] = {
+    [APPLE_CODE_TYPE] = "Code Type",
+    [APPLE_OS_VERSION] = "OS Version",
+    [APPLE_MODEL] = "Hardware Model",
+    [APPLE_EXCEPTION_TYPE] = "Exception Type",
+    [APPLE_EXCEPTION_MESSAGE] = "Exception Message",
+    [APPLE_EXCEPTION_SUBTYPE] = "Exception Subtype",
+    [APPLE_EXCEPTION_CODES] = "Exception Codes",
+};
+
+/* Lines that make a report unreadable if their values are none. */
+static const char *check_header(struct apple_report *report,
+                                struct apple_text name,
+                                struct apple_text value)
+{
+    uint8_t uuid[16];
+    uint32_t version;
+
+    if (line_is(name, "Incident Identifier")) {
+        return line_uuid(value, uuid) ? NULL : "the incident's id is none";
+    }
+    if (line_is(name, "Report Version")) {
+        if (line_starts(value, "+")) {
+            value.data++;
+            value.size--;
+        }
+        return line_number(value, &version) ? NULL
+                                            : "the report's version is none";
+    }
+    if (line_is(name, "Date/Time")) {
+        report->has_time = line_time(value, &report->time);
+        return report->has_time ? NULL : "the date is none";
+    }
+    return NULL;
+}
+
+static void read_header(struct reader *r, struct apple_text line)
+{
+    struct apple_report *report = r->report;
+    const char *colon = memchr(line.data, ':', line.size);
+    struct apple_text name, value;
+    size_t i;
+
+    if (colon == NULL) {
+        return;
+    }
+    name.data = line.data;
+    name.size = (size_t)(colon - line.data);
+    value.data = colon + 1;
+    value.size = line.size - name.size - 1;
+    name = line_trim(name);
+    value = line_trim(value);
+    for (i = 0; i < APPLE_HEADERS; i++) {
+        if (line_is(name, header_names[i])) {
+            report->headers[i] = value;
+            return;
+        }
+    }
+    if ((report->corrections & APPLE_LENIENT) == 0) {
+        r->error = check_header(report, name, value);
+    } else {
+        check_header(report, name, value);
+    }
+}
+
+/* threads ------------------------------------------------------------------
+ */
+
+static void begin_thread(struct reader *r, const struct apple_thread *thread)
+{
+    size_t n = r->report->num_threads;
+
+    need(r, apple_add_thread(r->report, thread));
+    /* if there was no room for it, its frames are left out, too */
+    r->state = r->report->num_threads > n ? STATE_THREAD : STATE_HEAD;
+}
+
+static void read_frame(struct reader *r, struct apple_text line)
+{
+    struct apple_frame frame;
+
+    if (!line_frame(line, &frame, &r->error)) {
+        r->state = STATE_HEAD;
+        return;
+    }
+    if (r->error == NULL) {
+        need(r, apple_add_frame(r->report, &frame));
+    }
+}
+
+static void keep_name(struct reader *r, const struct thread_name *name)
+{
+    r->state = STATE_HEAD;
+    if (r->num_names == APPLE_THREADS) {
+        r->report->cut = "threads";
+    } else if (symc_array_need(&r->names, &r->names_room, r->num_names + 1,
+                               sizeof(*name)) != 0) {
+        r->error = apple_no_memory;
+    } else {
+        r->names[r->num_names++] = *name;
+    }
+}
+
+static int compare_names(const void *one, const void *other)
+{
+    const struct thread_name *a = one, *b = other;
+
+    return a->id != b->id                ? (a->id < b->id ? -1 : 1)
+           : a->name.data < b->name.data ? -1
+                                         : 1;
+}
+
+/* The last name of an id is that of the first thread that has it. */
+static void name_threads(struct reader *r)
+{
+    struct apple_report *report = r->report;
+    size_t i, low, high, middle;
+
+    if (r->num_names == 0) {
+        return;
+    }
+    qsort(r->names, r->num_names, sizeof(r->names[0]), compare_names);
+    for (i = 0; i < report->num_threads; i++) {
+        for (low = 0, high = r->num_names; low < high;) {
+            middle = low + (high - low) / 2;
+            if (r->names[middle].id <= report->threads[i].id) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low > 0 && r->names[low - 1].id == report->threads[i].id &&
+            r->names[low - 1].name.data != NULL) {
+            report->threads[i].name = r->names[low - 1].name;
+            r->names[low - 1].name.data = NULL;
+        }
+    }
+}
+
+static void read_registers(struct reader *r, struct apple_text line)
+{
+    struct apple_register found;
+
+    while (line_register(&line, &found, &r->error) && r->error == NULL) {
+        apple_add_register(r->report, &found);
+    }
+}
+
+/* images ----------------------------------------------------------------- */
+
+static void read_image(struct reader *r, struct apple_text line)
+{
+    struct apple_report *report = r->report;
+    bool is_lenient = (report->corrections & APPLE_MAC) != 0;
+    struct apple_image image;
+
+    if (!line_image(line, is_lenient, &image, &r->error)) {
+        /* the correction passes over images without an id */
+        r->state = is_lenient && line_starts(line_trim(line), "0x")
+                       ? STATE_IMAGES
+                       : STATE_HEAD;
+        return;
+    }
+    if (r->error != NULL ||
+        (is_lenient && image.base == 0 && image.size == UINT64_MAX)) {
+        return; /* "???", which owns all addresses */
+    }
+    need(r, apple_add_image(report, &image));
+}
+
+/* lines --------------------------------------------------------------------
+ */
+
+/* Lines that begin a part, in whatever part they occur. */
+static bool begin_state(struct reader *r, struct apple_text line)
+{
+    bool is_lenient = (r->report->corrections & APPLE_STATES) != 0;
+    struct apple_thread thread;
+    struct thread_name name;
+
+    if (line_starts(line, "Binary Images:")) {
+        r->state = STATE_IMAGES;
+    } else if (line_starts(line, "Application Specific Information:")) {
+        r->state = STATE_INFORMATION;
+    } else if (line_starts(line, "Filtered syslog:")) {
+        r->state = STATE_LOG;
+    } else if (!line_starts(line, "Thread ")) {
+        return false;
+    } else if (line_state(line, is_lenient)) {
+        r->state = STATE_REGISTERS;
+    } else if (line_thread(line, &thread, &r->error)) {
+        begin_thread(r, &thread);
+    } else if (line_thread_name(line, &name.id, &name.name, &r->error)) {
+        keep_name(r, &name);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void read_line(struct reader *r, struct apple_text line)
+{
+    if (begin_state(r, line)) {
+        return;
+    }
+    switch (r->state) {
+    case STATE_HEAD:
+        read_header(r, line);
+        break;
+    case STATE_THREAD:
+        read_frame(r, line);
+        break;
+    case STATE_REGISTERS:
+        if (line.size == 0) {
+            r->state = STATE_HEAD;
+        }
+        read_registers(r, line);
+        break;
+    case STATE_IMAGES:
+        if (line.size > 0) {
+            read_image(r, line);
+        }
+        break;
+    case STATE_INFORMATION:
+        need(r, apple_add_information(r->report, line));
+        break;
+    case STATE_LOG:
+        break;
+    }
+}
+
+static void read_lines(struct reader *r, const char *text, size_t size)
+{
+    const char *p, *end = text + size, *next;
+    struct apple_text line;
+    size_t number = 0;
+
+    for (p = text; p < end && r->error == NULL; p = next) {
+        next = memchr(p, '\n', (size_t)(end - p));
+        line.data = p;
+        line.size = (size_t)((next != NULL ? next : end) - p);
+        next = next != NULL ? next + 1 : end;
+        while (line.size > 0 && line_is_space(line.data[line.size - 1])) {
+            line.size--;
+        }
+        number++;
+        read_line(r, line);
+    }
+    if (r->error != NULL) {
+        snprintf(r->report->error, sizeof(r->report->error), "line %zu: %s",
+                 number, r->error);
+    }
+}
+
+/* "10.14.0", of three numbers. */
+static size_t version_size(struct apple_text text)
+{
+    size_t i = 0, n, part;
+
+    for (part = 0; part < 3; part++) {
+        if (part > 0 && (i == text.size || text.data[i++] != '.')) {
+            return 0;
+        }
+        for (n = i;
+             i < text.size && text.data[i] >= '0' && text.data[i] <= '9';) {
+            i++;
+        }
+        if (i == n) {
+            return 0;
+        }
+    }
+    return i;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+           (c >= 'A' && c <= 'F');
+}
+
+/* The system as Symbolicator takes it apart: only that of a Mac. */
+static struct apple_system read_system(const struct apple_report *report)
+{
+    static const char mac[] = "Mac OS X ";
+    struct apple_text line = report->headers[APPLE_OS_VERSION], rest = line;
+    struct apple_system whole = {.name = line}, parts = {.name = {"macOS", 5}};
+    size_t i;
+
+    if (line.data == NULL || !line_starts(line, mac)) {
+        return whole;
+    }
+    rest.data += sizeof(mac) - 1;
+    rest.size -= sizeof(mac) - 1;
+    parts.version = (struct apple_text){rest.data, version_size(rest)};
+    rest.data += parts.version.size;
+    rest.size -= parts.version.size;
+    if (parts.version.size == 0 || rest.size == 0) {
+        return parts.version.size == 0 ? whole : parts;
+    }
+    if (rest.size < 4 || !line_starts(rest, " (") ||
+        rest.data[rest.size - 1] != ')') {
+        return whole;
+    }
+    parts.build = (struct apple_text){rest.data + 2, rest.size - 3};
+    for (i = 0; i < parts.build.size; i++) {
+        if (!is_hex(parts.build.data[i])) {
+            return whole;
+        }
+    }
+    return parts;
+}
+
+int apple_text_read(struct apple_report *report, const char *text, size_t size)
+{
+    struct reader r = {.report = report, .state = STATE_HEAD};
+    size_t n;
+
+    report->has_names = (report->corrections & APPLE_NAMES) != 0;
+    read_lines(&r, text, size);
+    if (r.error == NULL) {
+        name_threads(&r);
+        report->system = read_system(report);
+        n = report->information_size;
+        if (n > 0 && report->information[n - 1] == '\n') {
+            report->information_size--;
+        }
+    }
+    free(r.names);
+    return r.error == NULL ? 0 : -1;
+}

@@ -1,0 +1,672 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "native_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolicated/api/api.h"
+#include "base/array.h"
+#include "base/zeroed.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Values of a request: 16 MB.  A frame or module is three at least. */
+#define VALUES_MAX ((size_t)1 << 20)
+#define VALUES_FRAME 10 /* where more frames than usual are allowed */
+
+enum body_member {
+    BODY_PLATFORM,
+    BODY_SIGNAL,
+    BODY_SOURCES,
+    BODY_STACKTRACES,
+    BODY_MODULES,
+    BODY_OPTIONS,
+    BODY_SCRAPING,
+    BODY_MEMBERS
+};
+
+static const struct schema_member body_members[BODY_MEMBERS] = {
+    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_NULLABLE, NULL},
+    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+};
+
+enum option_member {
+    OPTION_CANDIDATES,
+    OPTION_SOURCE_CONTEXT,
+    OPTION_FRAME_ORDER,
+    OPTION_VARIABLES,
+    OPTION_MEMBERS
+};
+
+static const char *const frame_orders[] = {"caller_first", "callee_first",
+                                           NULL};
+
+static const struct schema_member option_members[OPTION_MEMBERS] = {
+    [OPTION_CANDIDATES] = {"dif_candidates", SCHEMA_BOOL, SCHEMA_OPTIONAL,
+                           NULL},
+    [OPTION_SOURCE_CONTEXT] = {"apply_source_context", SCHEMA_BOOL,
+                               SCHEMA_OPTIONAL, NULL},
+    [OPTION_FRAME_ORDER] = {"frame_order", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
+                            frame_orders},
+    [OPTION_VARIABLES] = {"extract_variables", SCHEMA_BOOL, SCHEMA_OPTIONAL,
+                          NULL},
+};
+
+static const struct schema_member scraping_members[] = {
+    {"enabled", SCHEMA_BOOL, SCHEMA_REQUIRED, NULL},
+    {"verify_ssl", SCHEMA_BOOL, SCHEMA_OPTIONAL, NULL},
+    {"allowed_origins", SCHEMA_STRINGS, SCHEMA_REQUIRED, NULL},
+    {"headers", SCHEMA_MAP, SCHEMA_REQUIRED, NULL},
+};
+
+enum stack_member {
+    STACK_THREAD_ID,
+    STACK_THREAD_NAME,
+    STACK_IS_REQUESTING,
+    STACK_REGISTERS,
+    STACK_FRAMES,
+    STACK_MEMBERS
+};
+
+static const struct schema_member stack_members[STACK_MEMBERS] = {
+    [STACK_THREAD_ID] = {"thread_id", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
+    [STACK_THREAD_NAME] = {"thread_name", SCHEMA_STRING, SCHEMA_NULLABLE,
+                           NULL},
+    [STACK_IS_REQUESTING] = {"is_requesting", SCHEMA_BOOL, SCHEMA_NULLABLE,
+                             NULL},
+    [STACK_REGISTERS] = {"registers", SCHEMA_MAP, SCHEMA_OPTIONAL, NULL},
+    [STACK_FRAMES] = {"frames", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
+};
+
+static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
+                                     "cfi",  "prewalked", "context", NULL};
+
+static const char *const languages[] = {
+    "unknown", "c",     "cpp",    "d",           "go",     "objc", "objcpp",
+    "rust",    "swift", "csharp", "visualbasic", "fsharp", NULL};
+
+static const struct schema_member frame_members[FRAME_MEMBERS] = {
+    [FRAME_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_ADDR_MODE] = {"addr_mode", SCHEMA_STRING, SCHEMA_OPTIONAL, NULL},
+    /* parse_frame() reads it, once */
+    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SCHEMA_ANY,
+                                SCHEMA_REQUIRED, NULL},
+    [FRAME_ADJUST] = {"adjust_instruction_addr", SCHEMA_BOOL, SCHEMA_NULLABLE,
+                      NULL},
+    [FRAME_FUNCTION_ID] = {"function_id", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
+    [FRAME_PACKAGE] = {"package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_LANG] = {"lang", SCHEMA_ENUMERATION, SCHEMA_NULLABLE, languages},
+    [FRAME_SYMBOL] = {"symbol", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_SYM_ADDR] = {"sym_addr", SCHEMA_HEX, SCHEMA_NULLABLE, NULL},
+    [FRAME_FUNCTION] = {"function", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_FILENAME] = {"filename", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_ABS_PATH] = {"abs_path", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [FRAME_LINENO] = {"lineno", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [FRAME_PRE_CONTEXT] = {"pre_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
+                           NULL},
+    [FRAME_CONTEXT_LINE] = {"context_line", SCHEMA_STRING, SCHEMA_NULLABLE,
+                            NULL},
+    [FRAME_POST_CONTEXT] = {"post_context", SCHEMA_STRINGS, SCHEMA_OPTIONAL,
+                            NULL},
+    [FRAME_SOURCE_LINK] = {"source_link", SCHEMA_STRING, SCHEMA_NULLABLE,
+                           NULL},
+    [FRAME_IN_APP] = {"in_app", SCHEMA_BOOL, SCHEMA_NULLABLE, NULL},
+    [FRAME_VARS] = {"vars", SCHEMA_MAP, SCHEMA_NULLABLE, NULL},
+    [FRAME_TRUST] = {"trust", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL, trusts},
+};
+
+enum module_member {
+    MODULE_TYPE,
+    MODULE_CODE_ID,
+    MODULE_CODE_FILE,
+    MODULE_DEBUG_ID,
+    MODULE_DEBUG_FILE,
+    MODULE_DEBUG_CHECKSUM,
+    MODULE_IMAGE_ADDR,
+    MODULE_IMAGE_SIZE,
+    MODULE_MEMBERS
+};
+
+static const struct schema_member module_members[MODULE_MEMBERS] = {
+    [MODULE_TYPE] = {"type", SCHEMA_STRING, SCHEMA_REQUIRED, NULL},
+    [MODULE_CODE_ID] = {"code_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_CODE_FILE] = {"code_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_ID] = {"debug_id", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_FILE] = {"debug_file", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [MODULE_DEBUG_CHECKSUM] = {"debug_checksum", SCHEMA_STRING,
+                               SCHEMA_NULLABLE, NULL},
+    [MODULE_IMAGE_ADDR] = {"image_addr", SCHEMA_HEX, SCHEMA_OPTIONAL, NULL},
+    [MODULE_IMAGE_SIZE] = {"image_size", SCHEMA_U64, SCHEMA_NULLABLE, NULL},
+};
+
+/* The first item of a list, and the index after its last. */
+struct items {
+    uint32_t next;
+    uint32_t end;
+};
+
+static struct items items_of(const struct json *json, uint32_t list)
+{
+    struct items items = {0, 0};
+
+    if (list != 0) {
+        items.next = list + 1;
+        items.end = json->values[list].end;
+    }
+    return items;
+}
+
+/*
+ * "abs", or "rel:" and the index of a module.  The index comes back as it is
+ * written usually, without a sign and zeros before it.
+ */
+static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
+{
+    struct json_value *v = &json->values[value];
+    char *text = json->text + v->at, *p, *end;
+    uint64_t n;
+
+    if (value == 0 || json_is(json, value, "abs")) {
+        return true;
+    }
+    if (v->size < 5 || memcmp(text, "rel:", 4) != 0) {
+        return false;
+    }
+    end = text + v->size;
+    p = text + (text[4] == '+' ? 5 : 4);
+    if (!schema_decimal(p, (size_t)(end - p), &n)) {
+        return false;
+    }
+    while (p < end - 1 && *p == '0') {
+        p++;
+    }
+    memmove(text + 4, p, (size_t)(end - p));
+    v->size = (uint32_t)(4 + (end - p));
+    *rel = n < SYMBOLICATOR_NONE ? (uint32_t)n : SYMBOLICATOR_NONE - 1;
+    return true;
+}
+
+static uint8_t trust_of(const struct json *json, uint32_t value)
+{
+    uint8_t i;
+
+    for (i = API_TRUSTS - 1; i > API_TRUST_OTHER; i--) {
+        if (value != 0 && json_is(json, value, api_trust_names[i])) {
+            return i;
+        }
+    }
+    return API_TRUST_OTHER;
+}
+
+static bool parse_frame(struct symbolicator_request *request,
+                        struct schema_walk *walk, uint32_t value,
+                        struct symbolicator_frame *frame)
+{
+    uint32_t found[FRAME_MEMBERS];
+    struct json *json;
+
+    json = &request->json;
+    if (!schema_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
+        return false;
+    }
+    frame->value = value;
+    frame->module = frame->rel = SYMBOLICATOR_NONE;
+    frame->has_more = json->values[value].size > 1;
+    if (!schema_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
+        return schema_fail_member(walk,
+                                  frame_members[FRAME_INSTRUCTION_ADDR].name,
+                                  "expected a number or hex string");
+    }
+    if (!parse_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
+        return schema_fail(walk, "addr_mode: invalid address mode");
+    }
+    frame->wish = found[FRAME_ADJUST] == 0 ? CALL_SITE_AUTOMATIC
+                  : json->values[found[FRAME_ADJUST]].type == JSON_TRUE
+                      ? CALL_SITE_ADJUST
+                      : CALL_SITE_KEEP;
+    frame->trust = trust_of(json, found[FRAME_TRUST]);
+    return true;
+}
+
+static bool check_registers(struct symbolicator_request *request,
+                            struct schema_walk *walk, uint32_t registers)
+{
+    uint64_t n;
+    struct items items;
+
+    items = items_of(&request->json, registers);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next + 1].end) {
+        if (!schema_hex(&request->json, items.next + 1, &n)) {
+            return schema_fail(walk,
+                               "registers: expected a number or hex string");
+        }
+    }
+    return true;
+}
+
+/* Room for the frames of one more stack. */
+static int add_frames(struct symbolicator_request *request,
+                      struct schema_walk *walk, size_t count, size_t most)
+{
+    if (count > most - request->nframes) {
+        schema_fail(walk, "too many frames");
+        return 422;
+    }
+    if (count == 0) {
+        return 0; /* there may be no array yet */
+    }
+    if (symc_array_need(&request->frames, &request->room,
+                        request->nframes + count,
+                        sizeof(request->frames[0])) != 0) {
+        return 500;
+    }
+    memset(request->frames + request->nframes, 0,
+           count * sizeof(request->frames[0]));
+    request->nframes += count;
+    return 0;
+}
+
+static int parse_frames(struct symbolicator_request *request,
+                        struct schema_walk *walk,
+                        struct symbolicator_stack *stack, uint32_t list,
+                        size_t most)
+{
+    int status;
+    size_t i;
+    struct items items;
+    struct symbolicator_frame *frame;
+
+    stack->first = request->nframes;
+    stack->count = request->json.values[list].size;
+    schema_enter(walk, "frames", 0);
+    status = add_frames(request, walk, stack->count, most);
+    if (status != 0) {
+        return status;
+    }
+    items = items_of(&request->json, list);
+    for (i = 0; i < stack->count; i++) {
+        frame = &request->frames[stack->first];
+        frame += request->is_caller_first ? stack->count - 1 - i : i;
+        schema_enter(walk, NULL, i);
+        if (!parse_frame(request, walk, items.next, frame)) {
+            return 422;
+        }
+        schema_leave(walk);
+        stack->has_wishes =
+            stack->has_wishes || frame->wish != CALL_SITE_AUTOMATIC;
+        items.next = request->json.values[items.next].end;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+static int parse_stack(struct symbolicator_request *request,
+                       struct schema_walk *walk, uint32_t value,
+                       struct symbolicator_stack *stack, size_t most)
+{
+    uint32_t found[STACK_MEMBERS];
+
+    if (!schema_object(walk, value, stack_members, STACK_MEMBERS, found) ||
+        !check_registers(request, walk, found[STACK_REGISTERS])) {
+        return 422;
+    }
+    stack->thread_id = found[STACK_THREAD_ID];
+    stack->thread_name = found[STACK_THREAD_NAME];
+    stack->is_requesting = found[STACK_IS_REQUESTING];
+    stack->registers = found[STACK_REGISTERS];
+    return parse_frames(request, walk, stack, found[STACK_FRAMES], most);
+}
+
+static int parse_stacks(struct symbolicator_request *request,
+                        struct schema_walk *walk, uint32_t list, size_t most)
+{
+    int status;
+    struct items items;
+
+    if (list == 0) {
+        return 0;
+    }
+    request->stacks = zeroed_alloc((size_t)request->json.values[list].size + 1,
+                                   sizeof(request->stacks[0]));
+    if (request->stacks == NULL) {
+        return 500;
+    }
+    items = items_of(&request->json, list);
+    schema_enter(walk, "stacktraces", 0);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next].end) {
+        schema_enter(walk, NULL, request->nstacks);
+        status = parse_stack(request, walk, items.next,
+                             &request->stacks[request->nstacks], most);
+        if (status != 0) {
+            return status;
+        }
+        schema_leave(walk);
+        request->nstacks++;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+/* Keeps the hex digits of a code id, in lower case. */
+static void normalize_code_id(struct json *json, uint32_t value)
+{
+    char *p;
+    uint32_t i, n;
+    struct json_value *v;
+
+    v = &json->values[value];
+    p = json->text + v->at;
+    for (i = n = 0; i < v->size; i++) {
+        if (schema_digit(p[i]) >= 0) {
+            p[n++] = p[i] < 'A' ? p[i] : (char)(p[i] | 0x20);
+        }
+    }
+    v->size = n;
+}
+
+/* "12345678-a", with or without the hyphen, as the debugid crate reads it: 8
+ * digits of the signature, and 1 to 8 of the age. */
+static bool read_pdb20_id(struct symbolicator_module *module, const char *p,
+                          size_t size)
+{
+    char digits[17];
+    size_t n = size > 8 && p[8] == '-' ? 9 : 8;
+
+    if (size <= n || size - n > 8) {
+        return false;
+    }
+    memcpy(digits, p, 8);
+    memcpy(digits + 8, p + n, size - n);
+    digits[8 + size - n] = '\0';
+    if (strspn(digits, "0123456789abcdefABCDEF") != 8 + size - n) {
+        return false;
+    }
+    module->age = (uint32_t)strtoul(digits + 8, NULL, 16);
+    digits[8] = '\0';
+    module->signature = (uint32_t)strtoul(digits, NULL, 16);
+    return true;
+}
+
+static bool parse_module(struct symbolicator_request *request,
+                         struct schema_walk *walk, uint32_t value,
+                         struct symbolicator_module *module)
+{
+    uint32_t found[MODULE_MEMBERS];
+    struct json *json;
+
+    json = &request->json;
+    if (!schema_object(walk, value, module_members, MODULE_MEMBERS, found)) {
+        return false;
+    }
+    module->type = found[MODULE_TYPE];
+    module->is_dotnet = json_is(json, module->type, "pe_dotnet");
+    module->code_file = found[MODULE_CODE_FILE];
+    if (module->code_file != 0 &&
+        json->values[module->code_file].size > API_MODULE_NAME_MAX) {
+        return schema_fail(walk, "code_file: too long");
+    }
+    module->debug_file = found[MODULE_DEBUG_FILE];
+    module->debug_checksum = found[MODULE_DEBUG_CHECKSUM];
+    if (found[MODULE_CODE_ID] != 0 &&
+        json->values[found[MODULE_CODE_ID]].size > 0) {
+        module->code_id = found[MODULE_CODE_ID];
+        normalize_code_id(json, module->code_id);
+    }
+    if (found[MODULE_DEBUG_ID] != 0) {
+        module->debug_id = found[MODULE_DEBUG_ID];
+        module->has_debug_id = symcache_debug_id_read(
+            json_text(json, module->debug_id),
+            json->values[module->debug_id].size, module->guid, &module->age);
+        module->has_pdb20_id =
+            !module->has_debug_id &&
+            read_pdb20_id(module, json_text(json, module->debug_id),
+                          json->values[module->debug_id].size);
+    }
+    if (found[MODULE_IMAGE_ADDR] != 0) {
+        schema_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);
+    }
+    if (found[MODULE_IMAGE_SIZE] != 0) {
+        module->has_size = true;
+        json_integer(json, found[MODULE_IMAGE_SIZE], &module->image_size);
+    }
+    return true;
+}
+
+static int parse_modules(struct symbolicator_request *request,
+                         struct schema_walk *walk, uint32_t list)
+{
+    struct items items;
+
+    if (list == 0) {
+        return 0;
+    }
+    request->modules =
+        zeroed_alloc((size_t)request->json.values[list].size + 1,
+                     sizeof(request->modules[0]));
+    if (request->modules == NULL) {
+        return 500;
+    }
+    items = items_of(&request->json, list);
+    schema_enter(walk, "modules", 0);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next].end) {
+        schema_enter(walk, NULL, request->nmodules);
+        if (!parse_module(request, walk, items.next,
+                          &request->modules[request->nmodules])) {
+            return 422;
+        }
+        schema_leave(walk);
+        request->nmodules++;
+    }
+    schema_leave(walk);
+    return 0;
+}
+
+/* Finds the module of each frame. */
+static int find_owners(struct symbolicator_request *request)
+{
+    size_t i;
+    struct image *images;
+    const struct image *found;
+    struct symbolicator_frame *frame;
+
+    images = zeroed_alloc(request->nmodules + 1, sizeof(*images));
+    if (images == NULL) {
+        return 500;
+    }
+    for (i = 0; i < request->nmodules; i++) {
+        images[i].address = request->modules[i].image_addr;
+        images[i].size = request->modules[i].image_size;
+        images[i].index = (uint32_t)i;
+    }
+    images_sort(images, request->nmodules);
+    /* the last one is open, unless it has a size; the others reach the next */
+    for (i = 0; i + 1 < request->nmodules; i++) {
+        request->modules[images[i].index].image_size = images[i].size;
+        request->modules[images[i].index].has_size = true;
+    }
+    for (i = 0; i < request->nframes; i++) {
+        frame = &request->frames[i];
+        if (frame->rel == SYMBOLICATOR_NONE) {
+            found = images_find(images, request->nmodules, frame->address);
+            frame->module = found == NULL ? SYMBOLICATOR_NONE : found->index;
+        } else if (frame->rel < request->nmodules) {
+            frame->module = frame->rel;
+        }
+        if (frame->module != SYMBOLICATOR_NONE) {
+            request->nused += !request->modules[frame->module].is_used;
+            request->modules[frame->module].is_used = true;
+        }
+    }
+    free(images);
+    return 0;
+}
+
+static bool parse_options(struct symbolicator_request *request,
+                          struct schema_walk *walk, uint32_t value)
+{
+    const struct json *json;
+    uint32_t found[OPTION_MEMBERS];
+
+    json = &request->json;
+    request->wants_context = true;
+    if (value == 0) {
+        return true;
+    }
+    schema_enter(walk, "options", 0);
+    if (!schema_object(walk, value, option_members, OPTION_MEMBERS, found)) {
+        return false;
+    }
+    schema_leave(walk);
+    request->has_candidates =
+        found[OPTION_CANDIDATES] != 0 &&
+        json->values[found[OPTION_CANDIDATES]].type == JSON_TRUE;
+    request->wants_context =
+        found[OPTION_SOURCE_CONTEXT] == 0 ||
+        json->values[found[OPTION_SOURCE_CONTEXT]].type == JSON_TRUE;
+    request->is_caller_first =
+        found[OPTION_FRAME_ORDER] != 0 &&
+        json_is(json, found[OPTION_FRAME_ORDER], "caller_first");
+    return true;
+}
+
+static bool check_scraping(struct schema_walk *walk, uint32_t value)
+{
+    uint32_t found[COUNT(scraping_members)];
+
+    if (value == 0) {
+        return true;
+    }
+    schema_enter(walk, "scraping", 0);
+    if (!schema_object(walk, value, scraping_members, COUNT(scraping_members),
+                       found)) {
+        return false;
+    }
+    schema_leave(walk);
+    return true;
+}
+
+/* A string that a worker says besides; 0: it does not. */
+static uint32_t said(const struct json *json, uint32_t object,
+                     const char *name)
+{
+    uint32_t value = json_member(json, object, name);
+
+    return value != 0 && json->values[value].type == JSON_STRING ? value : 0;
+}
+
+static void take_report(struct symbolicator_request *request)
+{
+    const struct json *json = &request->json;
+    struct items items;
+    size_t i;
+
+    request->report = json_member(json, 0, "report");
+    request->left_out = said(json, 0, "left_out");
+    items = items_of(json, json_member(json, 0, "modules"));
+    for (i = 0; i < request->nmodules; i++) {
+        request->modules[i].unwind_status =
+            said(json, items.next, "unwind_status");
+        request->modules[i].lookup_file =
+            said(json, items.next, "lookup_file");
+        items.next = json->values[items.next].end;
+    }
+}
+
+static int parse_body(struct symbolicator_request *request,
+                      struct schema_walk *walk,
+                      const struct symbolicator_limits *limits)
+{
+    int status;
+    uint64_t signal;
+    uint32_t found[BODY_MEMBERS];
+
+    if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
+        !parse_options(request, walk, found[BODY_OPTIONS]) ||
+        !check_scraping(walk, found[BODY_SCRAPING])) {
+        return 422;
+    }
+    request->is_caller_first =
+        request->is_caller_first && !limits->takes_report;
+    request->sources = found[BODY_SOURCES];
+    if (found[BODY_SIGNAL] != 0) {
+        json_integer(&request->json, found[BODY_SIGNAL], &signal);
+        request->signal = (uint32_t)signal;
+        request->has_signal = true;
+    }
+    status =
+        parse_stacks(request, walk, found[BODY_STACKTRACES], limits->frames);
+    if (status == 0) {
+        status = parse_modules(request, walk, found[BODY_MODULES]);
+    }
+    if (status == 0 && limits->takes_report) {
+        take_report(request);
+    }
+    if (status == 0) {
+        status = find_owners(request);
+    }
+    if (status == 0 && request->nused > limits->modules) {
+        schema_fail(walk, "modules: too many that frames use");
+        return 422;
+    }
+    return status;
+}
+
+int symbolicator_parse(struct symbolicator_request *request, char *body,
+                       size_t size, const struct symbolicator_limits *limits,
+                       char *error, size_t error_size)
+{
+    struct schema_walk walk = {0};
+    struct json_error json_error;
+    size_t most = VALUES_FRAME * limits->frames;
+    int status;
+
+    most = most > VALUES_MAX ? most : VALUES_MAX;
+    memset(request, 0, sizeof(*request));
+    walk.json = &request->json;
+    walk.is_bare = limits->takes_report; /* its parts are of several texts */
+    walk.error = error;
+    walk.error_size = error_size;
+    if (json_read(&request->json, body, size, most, &json_error) == 0) {
+        snprintf(error, error_size, "%s at line %u column %zu",
+                 json_error.reason, json_error.line, json_error.column);
+        return 400;
+    }
+    status = parse_body(request, &walk, limits);
+    if (status == 500) {
+        snprintf(error, error_size, "out of memory");
+    }
+    return status;
+}
+
+void symbolicator_free(struct symbolicator_request *request)
+{
+    json_free(&request->json);
+    free(request->stacks);
+    free(request->frames);
+    free(request->modules);
+    memset(request, 0, sizeof(*request));
+}
+
+void symbolicator_frame_members(const struct symbolicator_request *request,
+                                const struct symbolicator_frame *frame,
+                                uint32_t members[FRAME_MEMBERS])
+{
+    char error[1];
+    struct schema_walk walk = {0};
+
+    walk.json = &request->json;
+    walk.error = error;
+    walk.error_size = sizeof(error);
+    schema_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
+}

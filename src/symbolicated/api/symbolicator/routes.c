@@ -1,0 +1,340 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Symbolicator's protocol: POST /symbolicate, GET /requests/{id} and
+ * GET /healthcheck.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "symbolicated/api/protocols.h"
+#include "symbolicated/api/request_limit.h"
+#include "remote_report.h"
+#include "call.h"
+#include "crash.h"
+#include "js.h"
+#include "jvm.h"
+#include "poll.h"
+#include "short_answer.h"
+#include "sources.h"
+
+#define REQUESTS "/requests/"
+#define PLAIN "/symbolicate"
+#define ANY "/symbolicate-any"
+#define JVM "/symbolicate-jvm"
+#define JS "/symbolicate-js"
+
+static request_count running; /* requests that are posted */
+
+/* Says so, unless the method is the one that a path has. */
+static bool is_method(const struct api_request *request, const char *method,
+                      struct api_reply *reply)
+{
+    bool is_get;
+
+    is_get = strcmp(method, "POST") != 0;
+    if (is_get ? request->method == API_GET || request->method == API_HEAD
+               : request->method == API_POST) {
+        return true;
+    }
+    reply->status = 405;
+    api_reply_header(reply, "Allow", method);
+    return false;
+}
+
+/* The value of a parameter of the query that must be a number of seconds. */
+static bool parse_timeout(const char *p, size_t size, uint64_t *seconds)
+{
+    size_t i;
+
+    for (i = 0, *seconds = 0; i < size; i++) {
+        if (p[i] < '0' || p[i] > '9' ||
+            __builtin_mul_overflow(*seconds, (uint64_t)10, seconds) ||
+            __builtin_add_overflow(*seconds, (uint64_t)(p[i] - '0'),
+                                   seconds)) {
+            return false;
+        }
+    }
+    return size > 0;
+}
+
+/* How long this connection waits; without the parameter, as long as a request
+ * may take.  Returns false when it has answered. */
+static bool read_query(const struct api_request *request, uint64_t *wait,
+                       struct api_reply *reply)
+{
+    size_t n;
+    uint64_t seconds;
+    const char *p;
+
+    *wait = SYMBOLICATOR_LIMIT_MS;
+    for (p = request->query != NULL ? request->query : ""; *p != '\0';
+         p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        if (n < 7 || strncmp(p, "timeout", 7) != 0 || (n > 7 && p[7] != '=')) {
+            continue;
+        }
+        if (!parse_timeout(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
+            answer_text(reply, 400,
+                        "Failed to deserialize query string: timeout: "
+                        "invalid digit found in string");
+            return false;
+        }
+        *wait = seconds < SYMBOLICATOR_LIMIT_MS / 1000 ? seconds * 1000
+                                                       : SYMBOLICATOR_LIMIT_MS;
+    }
+    return true;
+}
+
+/* The parameter "scope" of the query, as it was sent.  Returns false when it
+ * is too long, and has answered. */
+static bool read_scope(const struct api_request *request,
+                       char scope[SYMBOLICATOR_SCOPE_MAX + 1],
+                       struct api_reply *reply)
+{
+    size_t n;
+    const char *p;
+
+    for (p = request->query != NULL ? request->query : ""; *p != '\0';
+         p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        if (n < 6 || strncmp(p, "scope=", 6) != 0) {
+            continue;
+        }
+        if (n - 6 > SYMBOLICATOR_SCOPE_MAX) {
+            answer_text(reply, 400, "scope: too long");
+            return false;
+        }
+        snprintf(scope, SYMBOLICATOR_SCOPE_MAX + 1, "%.*s", (int)(n - 6),
+                 p + 6);
+    }
+    return true;
+}
+
+/* application/json, or something that ends in +json; parameters may follow. */
+static bool is_json_type(const char *type)
+{
+    size_t n;
+
+    if (type == NULL) {
+        return false;
+    }
+    n = strcspn(type, "; \t");
+    return (n == 16 && strncasecmp(type, ANSWER_JSON_TYPE, 16) == 0) ||
+           (n > 17 && strncasecmp(type, "application/", 12) == 0 &&
+            strncasecmp(type + n - 5, "+json", 5) == 0);
+}
+
+/* Is the body JSON that is not packed?  If not, says so. */
+static bool is_json(const struct api_request *request, struct api_reply *reply)
+{
+    if (!is_json_type(request->header(request, "Content-Type"))) {
+        answer_text(reply, 415,
+                    "Expected request with `Content-Type: application/json`");
+        return false;
+    }
+    if (api_is_encoded(request)) {
+        answer_text(reply, 415, "Content-Encoding is not supported");
+        return false;
+    }
+    return true;
+}
+
+/* The end of a begin: the call, or what became of it. */
+static struct api_call *call_or_error(struct symbolicator_call *call,
+                                      int status, const char *error,
+                                      struct api_reply *reply)
+{
+    if (status == 0 && symbolicator_call_want(call) == 0) {
+        return &call->api;
+    }
+    answer_unreadable(reply, status, error);
+    call->api.free(&call->api);
+    return NULL;
+}
+
+static struct api_call *post(const struct api_request *request,
+                             struct api_reply *reply)
+{
+    int status;
+    char error[256];
+    struct symbolicator_call *call;
+    const struct symbolicator_limits limits = {
+        .frames = request->config->limits.frames,
+        .modules = request->config->limits.modules,
+    };
+
+    if (!is_json(request, reply)) {
+        return NULL;
+    }
+    if (request->size > request->config->limits.body_size) {
+        answer_text(
+            reply, 413,
+            "Failed to buffer the request body: length limit exceeded");
+        return NULL;
+    }
+    call = symbolicator_call_new(request->config);
+    if (call == NULL) {
+        answer_text(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->body_size = request->size;
+    if (!request_limit_begin(&running, request->config->symbolicator.requests,
+                             request->size,
+                             request->config->limits.running_size)) {
+        call->api.free(&call->api);
+        answer_busy(reply);
+        return NULL;
+    }
+    call->running = &running;
+    status = symbolicator_parse(&call->request, request->body, request->size,
+                                &limits, error, sizeof(error));
+    if (status == 0 && !read_scope(request, call->request.scope, reply)) {
+        call->api.free(&call->api);
+        return NULL;
+    }
+    if (status == 0) {
+        status = symbolicator_sources_check(call->config, &call->request,
+                                            error, sizeof(error));
+    }
+    return call_or_error(call, status, error, reply);
+}
+
+/* Paths of requests that are forms with a report. */
+static const struct {
+    const char *path;
+    enum crash_kind kind;
+    enum api_protocol protocol;
+} forms[] = {{"/minidump", CRASH_MINIDUMP, API_MINIDUMP},
+             {"/applecrashreport", CRASH_APPLE, API_APPLE}};
+
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+/* Which of them a path is, or FORMS. */
+static size_t form_of(const struct symbolication_config *config,
+                      const char *path)
+{
+    size_t i;
+
+    for (i = 0; i < FORMS; i++) {
+        if (strcmp(path, forms[i].path) == 0 &&
+            crash_config(config, forms[i].kind)->enabled) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* A report, in a form. */
+static struct api_call *post_form(const struct api_request *request,
+                                  struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+    size_t form = form_of(request->config, request->path);
+
+    reply->protocol = forms[form].protocol;
+    return read_scope(request, scope, reply)
+               ? crash_begin(request, forms[form].kind, scope, reply)
+               : NULL;
+}
+
+/* A report that is somewhere else. */
+static struct api_call *post_any(const struct api_request *request,
+                                 struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_MINIDUMP;
+    return is_json(request, reply) && read_scope(request, scope, reply)
+               ? remote_report_begin(request, scope, reply)
+               : NULL;
+}
+
+/* An event of a program for the JVM. */
+static struct api_call *post_jvm(const struct api_request *request,
+                                 struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_JVM;
+    return is_json(request, reply) && read_scope(request, scope, reply)
+               ? jvm_begin(request, scope, reply)
+               : NULL;
+}
+
+/* An event of a script. */
+static struct api_call *post_js(const struct api_request *request,
+                                struct api_reply *reply)
+{
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+
+    reply->protocol = API_JS;
+    return is_json(request, reply) && read_scope(request, scope, reply)
+               ? js_begin(request, scope, reply)
+               : NULL;
+}
+
+bool symbolicator_takes_form(const struct symbolication_config *config,
+                             const char *path)
+{
+    return form_of(config, path) < FORMS;
+}
+
+typedef struct api_call *begin_fn(const struct api_request *request,
+                                  struct api_reply *reply);
+
+/* What begins the call of a path that is posted to; NULL: the path is another
+ * one. */
+static begin_fn *begin_of(const struct symbolication_config *config,
+                          const char *path)
+{
+    return strcmp(path, PLAIN) == 0        ? post
+           : form_of(config, path) < FORMS ? post_form
+           : strcmp(path, ANY) == 0        ? post_any
+           : strcmp(path, JVM) == 0        ? post_jvm
+           : strcmp(path, JS) == 0         ? post_js
+                                           : NULL;
+}
+
+bool symbolicator_owns(const struct symbolication_config *config,
+                       const char *path)
+{
+    return strcmp(path, PLAIN) == 0 || form_of(config, path) < FORMS ||
+           (strcmp(path, ANY) == 0 && (config->symbolicator.minidump.enabled ||
+                                       config->symbolicator.apple.enabled)) ||
+           (strcmp(path, JVM) == 0 && config->symbolicator.jvm.enabled) ||
+           (strcmp(path, JS) == 0 && config->symbolicator.js.enabled) ||
+           strcmp(path, "/healthcheck") == 0 ||
+           strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
+}
+
+struct api_call *symbolicator_begin(const struct api_request *request,
+                                    struct api_reply *reply)
+{
+    begin_fn *begin = begin_of(request->config, request->path);
+    struct api_call *call;
+    uint64_t wait;
+
+    if (begin == NULL && strcmp(request->path, "/healthcheck") == 0) {
+        if (is_method(request, "GET,HEAD", reply)) {
+            answer_text(reply, 200, "ok");
+        }
+        return NULL;
+    }
+    api_reply_header(reply, "Cache-Control", "no-store");
+    if (!is_method(request, begin != NULL ? "POST" : "GET,HEAD", reply) ||
+        !read_query(request, &wait, reply)) {
+        return NULL;
+    }
+    if (begin == NULL) {
+        return poll_begin(request->path + strlen(REQUESTS), wait, reply);
+    }
+    call = begin(request, reply);
+    if (call != NULL && wait < SYMBOLICATOR_LIMIT_MS) {
+        call->patience = wait;
+        call->answer_pending = answer_pending;
+    }
+    return call;
+}

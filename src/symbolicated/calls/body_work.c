@@ -1,0 +1,161 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "body_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "download.h"
+
+/* That a worker may compute for, between two messages. */
+#define SILENCE_MS 60000
+
+struct body {
+    struct api_call *call;
+    struct work_pool *pool;
+    size_t most;
+    struct download *download; /* or NULL */
+    struct work *work;         /* NULL: the body is not there yet */
+    void (*told)(void *arg);
+    void *arg;
+    const struct search *search; /* while files are given */
+};
+
+static void on_news(void *arg, enum work_news news)
+{
+    static const enum api_news words[] = {
+        [WORK_WANTS] = API_WORK_WANTS,
+        [WORK_ENDED] = API_WORK_ENDED,
+        [WORK_REFUSED] = API_WORK_REFUSED,
+        [WORK_DIED] = API_WORK_DIED,
+    };
+    struct body *body = arg;
+    struct api_work *work = body->call->work;
+
+    work->news = words[news];
+    work->detail = work_status(body->work);
+    free(work->said);
+    work->said = work_take_text(body->work, &work->size);
+    body->told(body->arg);
+}
+
+/* Returns 0, or -1 without memory. */
+static int begin(struct body *body, const char *text)
+{
+    const struct api_work *work = body->call->work;
+    struct work_order order = {
+        .kind = work->kind,
+        .limit = work->limit,
+        .domain = work->domain,
+        .body = work->body,
+        .text = text,
+        .most = body->most,
+        .ms = SILENCE_MS,
+    };
+
+    body->work = work_start(body->pool, &order, on_news, body);
+    return body->work != NULL ? 0 : -1;
+}
+
+/* There is no body. */
+static void fail(struct body *body, const char *reason)
+{
+    struct api_work *work = body->call->work;
+
+    work->news = API_WORK_UNFETCHED;
+    free(work->said);
+    work->said = strdup(reason);
+    body->told(body->arg);
+}
+
+static void on_fetched(void *arg, struct spool *spool, const char *text)
+{
+    struct body *body = arg;
+    char *order = NULL;
+
+    if (spool == NULL) {
+        fail(body, text);
+        return;
+    }
+    body->call->work->body = spool;
+    if (asprintf(&order, "%s\ncoding %s", body->call->work->text, text) < 0) {
+        order = NULL;
+    }
+    if (order == NULL || begin(body, order) != 0) {
+        fail(body, "out of memory");
+    }
+    free(order);
+}
+
+struct body *body_work_start(struct event_base *base, struct work_pool *pool,
+                             const struct symcached_client_address *helper,
+                             struct api_call *call, size_t most,
+                             void (*told)(void *arg), void *arg)
+{
+    const struct api_work *work = call->work;
+    struct body *body = calloc(1, sizeof(*body));
+    bool is_begun;
+
+    if (body == NULL) {
+        return NULL;
+    }
+    body->call = call;
+    body->pool = pool;
+    body->most = work->most > most ? work->most : most;
+    body->told = told;
+    body->arg = arg;
+    if (work->body != NULL) {
+        is_begun = begin(body, work->text) == 0;
+    } else {
+        body->download = download_start(base, helper, work->url, work->token,
+                                        on_fetched, body);
+        is_begun = body->download != NULL;
+    }
+    if (!is_begun) {
+        free(body);
+        return NULL;
+    }
+    return body;
+}
+
+static int open_gift(void *arg, size_t gift)
+{
+    const struct body *body = arg;
+
+    return search_open(body->search, body->call->work->gifts[gift].module);
+}
+
+void body_work_give(struct body *body, const struct search *search)
+{
+    struct api_work *work = body->call->work;
+    struct work_gift *gifts = calloc(work->ngifts + 1, sizeof(*gifts));
+    const struct api_gift *from;
+    size_t i;
+
+    /* without memory, the worker is told of no files */
+    for (i = 0; gifts != NULL && i < work->ngifts; i++) {
+        from = &work->gifts[i];
+        gifts[i].index = from->index;
+        gifts[i].what = from->what;
+        gifts[i].state = from->state;
+        if (from->module != NULL) {
+            search_identify(from->module, &gifts[i].device, &gifts[i].inode);
+        }
+    }
+    work->news = API_WORK_NONE;
+    body->search = search;
+    work_give(body->work, gifts, gifts != NULL ? work->ngifts : 0, open_gift,
+              body);
+    free(gifts);
+}
+
+void body_work_free(struct body *body)
+{
+    if (body != NULL) {
+        download_free(body->download);
+        work_free(body->work);
+        free(body);
+    }
+}

@@ -1,0 +1,294 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symcached_client.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/util.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "reachability.h"
+
+#define RESPONSE_HEAD_MAX 16384
+
+struct symcached_client {
+    struct bufferevent *bev;
+    struct event limit;
+    int family; /* of symcached's address; AF_UNSPEC: a tenant's */
+    int error;  /* of a connect() that failed at once */
+    bool is_connected;
+    bool has_head;
+    exchange_fn fn;
+    void *arg;
+};
+
+void symcached_client_address(struct symcached_client_address *address,
+                              const char *text, const char *token)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&address->address;
+    int size = sizeof(address->address);
+
+    memset(address, 0, sizeof(*address));
+    if (token != NULL) {
+        snprintf(address->credentials, sizeof(address->credentials),
+                 "Authorization: Bearer %s\r\n", token);
+    }
+    if (strncmp(text, "unix:", 5) == 0) {
+        un->sun_family = AF_UNIX;
+        snprintf(un->sun_path, sizeof(un->sun_path), "%s", text + 5);
+        address->size = sizeof(*un);
+        return;
+    }
+    evutil_parse_sockaddr_port(text, (struct sockaddr *)&address->address,
+                               &size);
+    address->size = (socklen_t)size;
+}
+
+/* The last call of fn, which frees the exchange. */
+static void end(struct symcached_client *exchange,
+                enum symcached_client_news news)
+{
+    bufferevent_disable(exchange->bev, EV_READ | EV_WRITE);
+    evtimer_del(&exchange->limit);
+    exchange->fn(exchange->arg, news,
+                 exchange->has_head ? bufferevent_get_input(exchange->bev)
+                                    : NULL);
+}
+
+static void note_reach(const struct symcached_client *exchange, int error)
+{
+    if (exchange->family != AF_UNSPEC) {
+        reachability_note(exchange->family, error);
+    }
+}
+
+/* There is no connection.  A full queue does not mean that symcached is
+ * down. */
+static void fail_connect(struct symcached_client *exchange, int error)
+{
+    if (error == EAGAIN) {
+        end(exchange, EXCHANGE_FAILED);
+        return;
+    }
+    note_reach(exchange, error);
+    end(exchange, EXCHANGE_NOBODY);
+}
+
+/* Is all of a body there, with this head before it?  Without a length, which
+ * symcached writes so, it ends with the connection. */
+static bool is_whole(struct evbuffer *in, size_t head)
+{
+    static const char name[] = "\r\nContent-Length: ";
+    const char *text = (const char *)evbuffer_pullup(in, (ssize_t)head);
+    const char *found =
+        text != NULL ? memmem(text, head, name, strlen(name)) : NULL;
+
+    return found != NULL && evbuffer_get_length(in) - head >=
+                                strtoull(found + strlen(name), NULL, 10);
+}
+
+/* Takes the head of the answer out.  Returns 1, 2 if the whole answer is
+ * there, 0 if the head has not come wholly yet, or -1 if this is no good
+ * answer. */
+static int read_head(struct evbuffer *in)
+{
+    struct evbuffer_ptr end_of_head = evbuffer_search(in, "\r\n\r\n", 4, NULL);
+    char line[16] = "";
+    int status = 0, rc;
+
+    if (end_of_head.pos == -1) {
+        return evbuffer_get_length(in) < RESPONSE_HEAD_MAX ? 0 : -1;
+    }
+    evbuffer_copyout(in, line, sizeof(line) - 1);
+    if (sscanf(line, "HTTP/1.%*1[01] %3d", &status) != 1 || status != 200) {
+        return -1;
+    }
+    rc = is_whole(in, (size_t)end_of_head.pos + 4) ? 2 : 1;
+    evbuffer_drain(in, (size_t)end_of_head.pos + 4);
+    return rc;
+}
+
+static void on_read(struct bufferevent *bev, void *arg)
+{
+    struct evbuffer *in = bufferevent_get_input(bev);
+    struct symcached_client *exchange = arg;
+    int rc = exchange->has_head ? 1 : read_head(in);
+
+    exchange->has_head = rc > 0;
+    if (rc == 1) {
+        exchange->fn(exchange->arg, EXCHANGE_BODY, in);
+    } else if (rc != 0) {
+        end(exchange, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
+    }
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct symcached_client *exchange = arg;
+    int error = exchange->error != 0 ? exchange->error : EVUTIL_SOCKET_ERROR();
+
+    if ((what & BEV_EVENT_CONNECTED) != 0) {
+        exchange->is_connected = true;
+        note_reach(exchange, 0);
+        return;
+    }
+    if ((what & BEV_EVENT_EOF) != 0 && exchange->has_head) {
+        end(exchange, EXCHANGE_ENDED);
+    } else if ((what & BEV_EVENT_ERROR) != 0 && !exchange->is_connected) {
+        fail_connect(exchange, error);
+    } else {
+        end(exchange, EXCHANGE_FAILED);
+    }
+}
+
+static void on_limit(evutil_socket_t fd, short what, void *arg)
+{
+    struct symcached_client *exchange = arg;
+
+    if (exchange->is_connected) {
+        end(exchange, EXCHANGE_FAILED);
+    } else {
+        fail_connect(exchange, ETIMEDOUT);
+    }
+}
+
+/* Returns less than 0 without memory. */
+static int print_request(struct evbuffer *out,
+                         const struct symcached_client_address *address,
+                         const char *line, struct evbuffer *body)
+{
+    int rc;
+
+    rc = evbuffer_add_printf(out,
+                             "%s HTTP/1.1\r\nHost: symcached\r\n"
+                             "Connection: close\r\n%s",
+                             line, address->credentials);
+    if (rc >= 0 && body != NULL) {
+        rc = evbuffer_add_printf(out, "Content-Length: %zu\r\n",
+                                 evbuffer_get_length(body));
+    }
+    if (rc >= 0) {
+        rc = evbuffer_add(out, "\r\n", 2);
+    }
+    return rc >= 0 && body != NULL ? evbuffer_add_buffer(out, body) : rc;
+}
+
+/*
+ * A Unix socket is connected at once, or not at all, so the request is sent
+ * at once.  Returns the socket, or -1 with exchange->error if that is not 0.
+ */
+static int connect_now(struct symcached_client *exchange,
+                       const struct symcached_client_address *address,
+                       struct evbuffer *out)
+{
+    int fd =
+        address->address.ss_family == AF_UNIX
+            ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
+            : -1;
+
+    if (fd == -1) {
+        return -1;
+    }
+    if (connect(fd, (const struct sockaddr *)&address->address,
+                address->size) != 0) {
+        exchange->error = errno;
+        close(fd);
+        return -1;
+    }
+    exchange->is_connected = true;
+    note_reach(exchange, 0);
+    (void)evbuffer_write(out, fd); /* the rest waits until it is writable */
+    return fd;
+}
+
+/* Returns 0, or -1 without memory or descriptors. */
+static int begin(struct symcached_client *exchange, struct event_base *base,
+                 const struct symcached_client_address *address,
+                 struct evbuffer *out)
+{
+    int fd = connect_now(exchange, address, out);
+
+    exchange->bev = bufferevent_socket_new(
+        base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    if (exchange->bev == NULL) {
+        if (fd != -1) {
+            close(fd);
+        }
+        return -1;
+    }
+    bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);
+    if ((evbuffer_get_length(out) > 0 &&
+         bufferevent_write_buffer(exchange->bev, out) != 0) ||
+        bufferevent_enable(exchange->bev, EV_READ) != 0) { /* and writes */
+        return -1;
+    }
+    if (fd == -1 && exchange->error == 0 &&
+        bufferevent_socket_connect(exchange->bev,
+                                   (const struct sockaddr *)&address->address,
+                                   (int)address->size) != 0) {
+        exchange->error = errno;
+    }
+    if (exchange->error != 0) {
+        bufferevent_trigger_event(exchange->bev, BEV_EVENT_ERROR,
+                                  BEV_OPT_DEFER_CALLBACKS);
+    }
+    return 0;
+}
+
+struct symcached_client *
+symcached_client_start(struct event_base *base,
+                       const struct symcached_client_address *address,
+                       const char *line, struct evbuffer *body,
+                       unsigned seconds, exchange_fn fn, void *arg)
+{
+    struct timeval limit = {.tv_sec = (time_t)seconds};
+    struct symcached_client *exchange = calloc(1, sizeof(*exchange));
+    struct evbuffer *out = evbuffer_new();
+    bool has_begun = false;
+
+    if (exchange != NULL) {
+        exchange->family =
+            address->is_tenant ? AF_UNSPEC : address->address.ss_family;
+        exchange->fn = fn;
+        exchange->arg = arg;
+        evtimer_assign(&exchange->limit, base, on_limit, exchange);
+        has_begun = out != NULL &&
+                    print_request(out, address, line, body) >= 0 &&
+                    evtimer_add(&exchange->limit, &limit) == 0 &&
+                    begin(exchange, base, address, out) == 0;
+    }
+    if (!has_begun) {
+        symcached_client_free(exchange);
+        exchange = NULL;
+    }
+    if (out != NULL) {
+        evbuffer_free(out);
+    }
+    return exchange;
+}
+
+void symcached_client_free(struct symcached_client *exchange)
+{
+    if (exchange == NULL) {
+        return;
+    }
+    evtimer_del(&exchange->limit);
+    if (exchange->bev != NULL) {
+        bufferevent_free(exchange->bev);
+    }
+    free(exchange);
+}
+
+/* A callback that bufferevent_trigger_event() has put off holds a reference,
+ * and event_base_free() forgets the callback. */
+void symcached_client_end(struct event_base *base)
+{
+    event_base_loop(base, EVLOOP_NONBLOCK);
+}

@@ -1,0 +1,209 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "missing_modules.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include "base/hash_table.h"
+#include "proto/file_id.h"
+#include "proto/hints.h"
+
+#define MISSING_KEPT 4096
+
+struct entry {
+    TAILQ_ENTRY(entry) order;
+    uint64_t hash;
+    uint64_t count;
+    time_t first, last;
+    char *name; /* NULL: not known */
+    symcache_key_t key;
+};
+
+struct missing_modules {
+    TAILQ_HEAD(entries, entry) entries; /* the latest first */
+    struct table table;
+    unsigned n;
+};
+
+struct missing_modules *missing_modules_new(void)
+{
+    struct missing_modules *missing = calloc(1, sizeof(*missing));
+
+    if (missing != NULL) {
+        TAILQ_INIT(&missing->entries);
+    }
+    return missing;
+}
+
+static void remove_entry(struct missing_modules *missing, struct entry *e)
+{
+    TAILQ_REMOVE(&missing->entries, e, order);
+    table_remove(&missing->table, e->hash, (uintptr_t)e);
+    missing->n--;
+    free(e->name);
+    free(e);
+}
+
+void missing_modules_free(struct missing_modules *missing)
+{
+    if (missing != NULL) {
+        while (!TAILQ_EMPTY(&missing->entries)) {
+            remove_entry(missing, TAILQ_FIRST(&missing->entries));
+        }
+        table_free(&missing->table);
+        free(missing);
+    }
+}
+
+static bool is_listed(const symcache_key_t *key)
+{
+    return key->id_type == SYMCACHE_ID_BUILD ||
+           (key->id_type == SYMCACHE_ID_HASH &&
+            key->build_len == SYMCACHE_FILE_ID_SIZE);
+}
+
+/* Sets the id by which the module is listed.  Returns false if it has none. */
+static bool find_id(symcache_key_t *id, const symcache_key_t *key,
+                    const char *hints)
+{
+    char text[SYMCACHE_HINT_MAX + 1];
+
+    if (key->kind != SYMCACHE_KIND_SYMCACHE &&
+        key->kind != SYMCACHE_KIND_DEBUGINFO &&
+        key->kind != SYMCACHE_KIND_SYMBFILE) {
+        return false;
+    }
+    symcache_key_copy(id, key);
+    if (key->id_type == SYMCACHE_ID_DEBUG) {
+        symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, text);
+        if (symcache_id_parse(text, strlen(text), id) != SYMCACHE_OK) {
+            return false;
+        }
+    }
+    return is_listed(id);
+}
+
+static struct entry *find(const struct missing_modules *missing,
+                          const symcache_key_t *id, uint64_t *hash)
+{
+    struct entry *e;
+    size_t at = 0;
+
+    *hash =
+        table_hash((uintptr_t)missing + id->id_type, id->build, id->build_len);
+    while ((e = (struct entry *)table_next(&missing->table, *hash, &at)) !=
+           NULL) {
+        if (e->key.id_type == id->id_type &&
+            e->key.build_len == id->build_len &&
+            memcmp(e->key.build, id->build, id->build_len) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static struct entry *add(struct missing_modules *missing,
+                         const symcache_key_t *id, uint64_t hash)
+{
+    struct entry *e = calloc(1, sizeof(*e));
+
+    if (e == NULL) {
+        return NULL;
+    }
+    symcache_key_copy(&e->key, id);
+    e->hash = hash;
+    e->first = time(NULL);
+    if (table_add(&missing->table, hash, (uintptr_t)e) != 0) {
+        free(e);
+        return NULL;
+    }
+    if (++missing->n > MISSING_KEPT) {
+        remove_entry(missing, TAILQ_LAST(&missing->entries, entries));
+    }
+    return e;
+}
+
+/* Some clients ask without a name. */
+static void name_entry(struct entry *e, const char *name)
+{
+    if (e->name == NULL && strcmp(name, SYMCACHE_NAME_NONE) != 0) {
+        e->name = strdup(name);
+    }
+}
+
+void missing_modules_note(struct missing_modules *missing,
+                          const symcache_key_t *key, const char *name,
+                          const char *hints)
+{
+    symcache_key_t id;
+    struct entry *e;
+    uint64_t hash;
+
+    if (!find_id(&id, key, hints)) {
+        return;
+    }
+    e = find(missing, &id, &hash);
+    if (e != NULL) {
+        TAILQ_REMOVE(&missing->entries, e, order);
+    } else if ((e = add(missing, &id, hash)) == NULL) {
+        return;
+    }
+    TAILQ_INSERT_HEAD(&missing->entries, e, order);
+    name_entry(e, name);
+    e->count++;
+    e->last = time(NULL);
+}
+
+void missing_modules_drop(struct missing_modules *missing,
+                          const symcache_key_t *key)
+{
+    struct entry *e;
+    uint64_t hash;
+
+    if (is_listed(key) && (e = find(missing, key, &hash)) != NULL) {
+        remove_entry(missing, e);
+    }
+}
+
+static cJSON *entry_json(const struct entry *e)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    cJSON *object = cJSON_CreateObject();
+
+    if (e->key.id_type == SYMCACHE_ID_HASH) {
+        symcache_file_id_print(id, &e->key);
+        cJSON_AddStringToObject(object, "file_id", id);
+    } else {
+        symcache_id_print(id, &e->key);
+        cJSON_AddStringToObject(object, "build_id", id + strlen("buildid-"));
+    }
+    cJSON_AddStringToObject(object, "name", e->name != NULL ? e->name : "");
+    cJSON_AddNumberToObject(object, "count", (double)e->count);
+    cJSON_AddNumberToObject(object, "first", (double)e->first);
+    cJSON_AddNumberToObject(object, "last", (double)e->last);
+    return object;
+}
+
+cJSON *missing_modules_json(const struct missing_modules *missing,
+                            time_t since)
+{
+    cJSON *array = cJSON_CreateArray();
+    const struct entry *e;
+
+    TAILQ_FOREACH(e, &missing->entries, order)
+    {
+        if (e->last < since) {
+            break;
+        }
+        cJSON_AddItemToArray(array, entry_json(e));
+    }
+    return array;
+}
+
+unsigned missing_modules_count(const struct missing_modules *missing)
+{
+    return missing->n;
+}

@@ -1,0 +1,140 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "one_time_fetch_page.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "base/secret.h"
+#include "http/http.h"
+#include "url_path.h"
+
+struct handover {
+    LIST_ENTRY(handover) entry;
+    struct once_fetch *fetch;
+    struct pending_reply *detached;
+    void (*ended)(void *arg);
+    void *arg;
+};
+
+static LIST_HEAD(, handover) all = LIST_HEAD_INITIALIZER(all);
+
+static void end(struct handover *handover)
+{
+    LIST_REMOVE(handover, entry);
+    handover->ended(handover->arg);
+    free(handover);
+}
+
+static void on_gone(void *arg)
+{
+    struct handover *handover = arg;
+
+    one_time_fetch_cancel(handover->fetch);
+    pending_reply_free(handover->detached);
+    end(handover);
+}
+
+static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
+{
+    struct handover *handover = arg;
+    struct evhttp_request *req = evhttp_request_new(NULL, NULL);
+    cJSON *object = cJSON_CreateObject();
+
+    if (req != NULL) {
+        cJSON_AddStringToObject(
+            object, answer->error != NULL ? "failed" : "coding",
+            answer->error != NULL ? answer->error : answer->coding);
+        reply_json(req, object);
+        pending_reply_hand(handover->detached,
+                           evhttp_request_get_output_buffer(req), answer->fd);
+        evhttp_request_free(req);
+    } else {
+        cJSON_Delete(object);
+        pending_reply_free(handover->detached);
+    }
+    if (answer->fd != -1) {
+        close(answer->fd);
+    }
+    end(handover);
+}
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+}
+
+/* Returns NULL when it has answered. */
+static struct handover *begin(struct event_base *base,
+                              struct one_time_fetch *once,
+                              const struct config *config,
+                              struct evhttp_request *req, const cJSON *asked)
+{
+    const char *url = text_of(asked, "url"), *token = text_of(asked, "token");
+    struct handover *handover = calloc(1, sizeof(*handover));
+
+    if (url == NULL || (token != NULL && !secret_is_token(token))) {
+        free(handover);
+        url_path_refuse(req, 400, "bad-request", "a url, and perhaps a token");
+        return NULL;
+    }
+    if (handover != NULL) {
+        handover->fetch = one_time_fetch_start(once, config, url, token,
+                                               on_fetched, handover);
+    }
+    if (handover != NULL && handover->fetch != NULL) {
+        handover->detached = pending_reply_new(base, req, on_gone, handover);
+        if (handover->detached != NULL) {
+            return handover;
+        }
+        one_time_fetch_cancel(handover->fetch);
+    }
+    free(handover);
+    reply_number(req, "Retry-After", 1);
+    reply_error(req, 503, "busy", "there is no room for a file");
+    return NULL;
+}
+
+void one_time_fetch_page_start(struct event_base *base,
+                               struct one_time_fetch *once,
+                               const struct config *config,
+                               struct evhttp_request *req,
+                               void (*ended)(void *arg), void *arg)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(req);
+    size_t size = evbuffer_get_length(body);
+    char *text = (char *)evbuffer_pullup(body, -1);
+    cJSON *asked = cJSON_ParseWithLength(text != NULL ? text : "", size);
+    char *token = cJSON_GetStringValue(cJSON_GetObjectItem(asked, "token"));
+    struct handover *handover = NULL;
+
+    if (text != NULL) {
+        explicit_bzero(text, size);
+    }
+    if (once != NULL) {
+        handover = begin(base, once, config, req, asked);
+    } else {
+        url_path_refuse(req, 403, "no-tenants",
+                        "the configuration does not allow them");
+    }
+    if (handover != NULL) {
+        handover->ended = ended;
+        handover->arg = arg;
+        LIST_INSERT_HEAD(&all, handover, entry);
+    }
+    if (token != NULL) {
+        explicit_bzero(token, strlen(token));
+    }
+    cJSON_Delete(asked);
+}
+
+void one_time_fetch_pages_stop(void)
+{
+    while (!LIST_EMPTY(&all)) {
+        on_gone(LIST_FIRST(&all));
+    }
+}

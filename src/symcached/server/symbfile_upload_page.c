@@ -1,0 +1,326 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbfile_upload_page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <event2/http.h>
+#include "base/control.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "proto/file_id.h"
+#include "symcached/job/job.h"
+#include "symcached/upload/upload.h"
+#include "labels.h"
+#include "upload_page.h"
+#include "url_path.h"
+
+#define RETRY_SECONDS "15"
+
+#define USER_SIZE 160
+#define KEY_MAX 1024 /* "id:secret", encoded or not */
+
+/* A request that is worked on. */
+struct symbfile {
+    struct evhttp_request *req;
+    char user[USER_SIZE];
+    char file[64]; /* of the log: the id, and which part */
+};
+
+static const char *header_of(struct evhttp_request *req, const char *name)
+{
+    return evhttp_find_header(evhttp_request_get_input_headers(req), name);
+}
+
+/* answers ----------------------------------------------------------------- */
+
+/* list: a member of that name, or NULL. */
+static void answer_done(const struct symbfile *s, const char *name,
+                        cJSON *list)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddBoolToObject(object, "success", true);
+    cJSON_AddNumberToObject(object, "status", 200);
+    if (list != NULL) {
+        cJSON_AddItemToObject(object, name, list);
+    }
+    reply_object(s->req, 200, object);
+}
+
+/* A random one (RFC 9562), by which a line of the log is found. */
+static void make_uuid(char text[37])
+{
+    uint8_t b[16] = {0};
+
+    (void)!getrandom(b, sizeof(b), GRND_NONBLOCK);
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    snprintf(text, 37,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+             "%02x%02x%02x%02x%02x%02x",
+             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+             b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void answer_refused(const struct symbfile *s, int status,
+                           const char *text)
+{
+    cJSON *object = cJSON_CreateObject(), *error;
+    char uuid[37], code[16];
+
+    make_uuid(uuid);
+    snprintf(code, sizeof(code), "%d", status);
+    log_info(0, "upload user=%s status=%d uuid=%s %s%s", s->user, status, uuid,
+             s->file, text);
+    cJSON_AddBoolToObject(object, "success", false);
+    cJSON_AddStringToObject(object, "uuid", uuid);
+    error = cJSON_AddObjectToObject(object, "error");
+    cJSON_AddStringToObject(error, "Code", code);
+    cJSON_AddStringToObject(error, "Text", text);
+    cJSON_AddNumberToObject(object, "status", status);
+    if (status == 503 || status == 507) {
+        reply_header(s->req, "Retry-After", RETRY_SECONDS);
+    } else if (status == 401) {
+        reply_header(s->req, "WWW-Authenticate", "APIKey");
+    }
+    reply_object(s->req, status, object);
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct symbfile *s = arg;
+
+    if (result->status < 300) {
+        answer_done(s, NULL, NULL);
+    } else {
+        answer_refused(s, result->status, result->text);
+    }
+    free(s);
+}
+
+/* permissions
+ * --------------------------------------------------------------------- */
+
+static int base64_digit(char c)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at;
+
+    c = c == '-' ? '+' : c == '_' ? '/' : c;
+    at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* Decodes text of either alphabet, with padding or without, as a string.
+ * Returns false if it is none. */
+static bool decode(const char *text, char to[KEY_MAX])
+{
+    unsigned bits = 0, n = 0;
+    size_t len = 0;
+    int digit;
+
+    if (strlen(text) >= KEY_MAX) {
+        return false;
+    }
+    for (; (digit = base64_digit(*text)) >= 0; text++) {
+        bits = bits << 6 | (unsigned)digit;
+        n += 6;
+        if (n >= 8) {
+            n -= 8;
+            to[len++] = (char)(bits >> n);
+        }
+    }
+    to[len] = '\0';
+    return text[strspn(text, "=")] == '\0' && strlen(to) == len;
+}
+
+/* The part of a header after its scheme, or NULL. */
+static const char *after_scheme(const char *value, const char *scheme)
+{
+    size_t len = strlen(scheme);
+
+    if (value == NULL || strncasecmp(value, scheme, len) != 0 ||
+        value[len] != ' ') {
+        return NULL;
+    }
+    value += len;
+    return value + strspn(value, " ");
+}
+
+/* The label of a key goes into the log. */
+static void note_label(struct symbfile *s, const char *user, const char *label)
+{
+    char *p;
+
+    snprintf(s->user, sizeof(s->user), "%.100s%s%.40s", user,
+             label[0] != '\0' ? "/" : "", label);
+    for (p = s->user; *p != '\0'; p++) {
+        *p = control_is(*p) || *p == ' ' ? '_' : *p;
+    }
+}
+
+/* Returns 0, or the status of a refusal with a sentence. */
+static int check_key(struct symbfile *s, const struct config *config,
+                     bool *only_try, const char **wrong)
+{
+    const char *encoded =
+        after_scheme(header_of(s->req, "Authorization"), "APIKey");
+    const char *token = header_of(s->req, UPLOAD_HEADER_TOKEN);
+    const struct upload_token *found;
+    char key[KEY_MAX] = "", *secret = NULL;
+
+    *wrong = "the API key is unknown";
+    if (encoded != NULL && decode(encoded, key) &&
+        (secret = strchr(key, ':')) != NULL) {
+        *secret++ = '\0';
+    }
+    if (!config->uploads.needs_token) {
+        note_label(s, "-", secret != NULL ? key : "");
+        return 0; /* nginx has asked already */
+    }
+    if (encoded == NULL && token == NULL) {
+        *wrong = "this requires \"Authorization: APIKey\" and a key";
+        return 401;
+    }
+    found = secret != NULL  ? upload_token_find(config, secret)
+            : token != NULL ? upload_token_find(config, token)
+                            : NULL;
+    if (found == NULL) {
+        return 403;
+    }
+    note_label(s, found->user, secret != NULL ? key : "");
+    *only_try = found->only_try;
+    return 0;
+}
+
+/* what -------------------------------------------------------------------- */
+
+/* Reads a header that is a number; without one it is the other value. */
+static bool read_number(struct evhttp_request *req, const char *name,
+                        unsigned without, unsigned *number)
+{
+    const char *text = header_of(req, name);
+    size_t len = text != NULL ? strlen(text) : 0;
+
+    *number = without;
+    if (text == NULL) {
+        return true;
+    }
+    if (len == 0 || len > 9 || strspn(text, "0123456789") != len) {
+        return false;
+    }
+    *number = (unsigned)strtoul(text, NULL, 10);
+    return true;
+}
+
+/* Returns what is wrong with the headers, or NULL. */
+static const char *read_headers(struct symbfile *s, symcache_key_t *key,
+                                struct upload_request *request)
+{
+    const char *id = header_of(s->req, "FileID");
+
+    if (id == NULL || !symcache_file_id_parse(id, strlen(id), key)) {
+        return "FileID must have the 22 characters of base64url of a file's "
+               "id";
+    }
+    if (!read_number(s->req, "FilePart", 0, &request->part) ||
+        !read_number(s->req, "FileParts", 1, &request->parts)) {
+        return "FilePart and FileParts must be numbers";
+    }
+    if (request->parts == 0 || request->parts > UPLOAD_PARTS_MAX) {
+        return "FileParts must be from 1 to 10000";
+    }
+    if (request->part >= request->parts) {
+        return "FilePart must be below FileParts";
+    }
+    snprintf(s->file, sizeof(s->file), "file=%.22s/%u-%u ", id, request->parts,
+             request->part);
+    request->body = header_of(s->req, UPLOAD_HEADER_BODY);
+    return request->body == NULL ? "the body is empty"
+                                 : labels_read(s->req, &request->labels);
+}
+
+void symbfile_upload_page(struct uploads *uploads, const struct config *config,
+                          const struct url_path *target,
+                          struct evhttp_request *req)
+{
+    struct upload_request request = {.is_symbfile = true, .replace = true};
+    struct symbfile *s = calloc(1, sizeof(*s));
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    const char *wrong = "the configuration has no \"uploads\"";
+    symcache_key_t key;
+    int status = 404;
+
+    reply_header(req, "Connection", "close");
+    if (s == NULL) {
+        reply_error(req, 503, "out-of-memory", "out of memory");
+        return;
+    }
+    s->req = req;
+    snprintf(s->user, sizeof(s->user), "-");
+    if (config->uploads.root != NULL) {
+        status = check_key(s, config, &request.only_try, &wrong);
+    }
+    if (status == 0) {
+        wrong = read_headers(s, &key, &request);
+        status = wrong != NULL ? 400 : 0;
+    }
+    if (status != 0) {
+        answer_refused(s, status, wrong);
+        free(s);
+        return;
+    }
+    symcache_id_print(id, &key);
+    request.name = SYMCACHE_NAME_NONE;
+    request.id = id;
+    request.file = strcmp(target->segments[1], "symbols-ranges") == 0
+                       ? SYMCACHE_NAME_NONE ".symbfile"
+                       : SYMCACHE_NAME_NONE ".returnpads";
+    uploads_take(uploads, &request, on_done, s);
+}
+
+/* Returns what is wrong with the query, or NULL. */
+static const char *read_since(const char *query, time_t *since)
+{
+    static const char name[] = "since=";
+
+    *since = 0;
+    if (query == NULL || query[0] == '\0') {
+        return NULL;
+    }
+    return strncmp(query, name, sizeof(name) - 1) == 0 &&
+                   duration_parse_since(query + sizeof(name) - 1, since)
+               ? NULL
+               : "since= must be Unix seconds, or a duration such as 24h";
+}
+
+void missing_page(const struct scheduler *scheduler, const char *query,
+                  struct evhttp_request *req)
+{
+    const struct config *config = scheduler_config(scheduler);
+    struct symbfile s = {.req = req, .user = "-"};
+    const char *wrong;
+    bool only_try;
+    time_t since;
+    int status = check_key(&s, config, &only_try, &wrong);
+
+    if (status == 0) {
+        wrong = read_since(query, &since);
+        status = wrong != NULL ? 400 : 0;
+    }
+    if (status != 0) {
+        answer_refused(&s, status, wrong);
+        return;
+    }
+    answer_done(&s, "missing", scheduler_missing(scheduler, since));
+}

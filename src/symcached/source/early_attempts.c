@@ -1,0 +1,85 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "early_attempts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define ATTEMPT_QUEUE_PLACE_MAX 1024
+#define ATTEMPT_QUEUE_DETAIL_MAX 512
+
+struct attempt_queue_attempt {
+    STAILQ_ENTRY(attempt_queue_attempt) next;
+    struct source_attempt attempt; /* place and detail are ours */
+    char *place;
+    char *detail;
+};
+
+struct early_attempts {
+    STAILQ_HEAD(, attempt_queue_attempt) attempts;
+};
+
+struct early_attempts *early_attempts_new(void)
+{
+    struct early_attempts *attempt_queue = calloc(1, sizeof(*attempt_queue));
+
+    if (attempt_queue != NULL) {
+        STAILQ_INIT(&attempt_queue->attempts);
+    }
+    return attempt_queue;
+}
+
+static void attempt_queue_free_attempt(struct attempt_queue_attempt *a)
+{
+    free(a->place);
+    free(a->detail);
+    free(a);
+}
+
+void early_attempts_free(struct early_attempts *attempt_queue)
+{
+    struct attempt_queue_attempt *a;
+
+    if (attempt_queue == NULL) {
+        return;
+    }
+    while ((a = STAILQ_FIRST(&attempt_queue->attempts)) != NULL) {
+        STAILQ_REMOVE_HEAD(&attempt_queue->attempts, next);
+        attempt_queue_free_attempt(a);
+    }
+    free(attempt_queue);
+}
+
+void early_attempts_add(struct early_attempts *attempt_queue,
+                        const struct source_attempt *attempt)
+{
+    struct attempt_queue_attempt *a = calloc(1, sizeof(*a));
+
+    if (a == NULL) {
+        return;
+    }
+    a->attempt = *attempt;
+    a->place = strndup(attempt->place, ATTEMPT_QUEUE_PLACE_MAX);
+    a->detail = strndup(attempt->detail != NULL ? attempt->detail : "",
+                        ATTEMPT_QUEUE_DETAIL_MAX);
+    if (a->place == NULL || a->detail == NULL) {
+        attempt_queue_free_attempt(a);
+        return;
+    }
+    a->attempt.place = a->place;
+    a->attempt.detail = a->detail;
+    STAILQ_INSERT_TAIL(&attempt_queue->attempts, a, next);
+}
+
+void early_attempts_tell(const struct early_attempts *attempt_queue,
+                         const struct source_callbacks *to, void *arg)
+{
+    const struct attempt_queue_attempt *a;
+
+    STAILQ_FOREACH(a, &attempt_queue->attempts, next)
+    {
+        to->attempt(arg, &a->attempt);
+    }
+}

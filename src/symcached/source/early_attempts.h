@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Keeps the attempts of a lookup that was begun before its turn, until its
+ * turn comes and its owner is told of them.
+ */
+#ifndef SYMCACHED_SOURCE_EARLY_ATTEMPTS_H
+#define SYMCACHED_SOURCE_EARLY_ATTEMPTS_H
+
+#include "lookup.h"
+
+struct early_attempts;
+
+struct early_attempts *early_attempts_new(void); /* NULL when out of memory */
+void early_attempts_free(struct early_attempts *attempt_queue);
+
+/* Copies one attempt; it is left out when out of memory. */
+void early_attempts_add(struct early_attempts *attempt_queue,
+                        const struct source_attempt *attempt);
+
+/* Reports all attempts, in their order. */
+void early_attempts_tell(const struct early_attempts *attempt_queue,
+                         const struct source_callbacks *to, void *arg);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "nginx_body_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folders that client_body_temp_path may have, and the file. */
+#define DEPTH_MAX 4
+#define PART_MAX 32
+
+/* Returns what follows the folder in the path, or NULL. */
+static const char *below(const char *spool, const char *path)
+{
+    size_t len = strlen(spool);
+
+    return strncmp(path, spool, len) == 0 && path[len] == '/' ? path + len + 1
+                                                              : NULL;
+}
+
+/*
+ * Opens "12/3/0000000123", one part after the other: the kernel refuses
+ * symbolic links, and parts of the path that are not folders.
+ */
+static int open_below(int dir, const char *rest)
+{
+    int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, depth, fd;
+    char part[PART_MAX];
+    bool last = false;
+    size_t n;
+
+    for (depth = 0; depth < DEPTH_MAX && !last; depth++) {
+        n = strspn(rest, "0123456789");
+        last = rest[n] == '\0';
+        if (n == 0 || n >= sizeof(part) || (!last && rest[n] != '/')) {
+            break;
+        }
+        memcpy(part, rest, n);
+        part[n] = '\0';
+        fd = openat(dir, part, last ? flags : flags | O_DIRECTORY);
+        close(dir);
+        if (fd < 0) {
+            return -1;
+        }
+        dir = fd;
+        rest += n + 1;
+    }
+    if (last) {
+        return dir;
+    }
+    close(dir);
+    errno = EINVAL;
+    return -1;
+}
+
+/* Is the path at fault, and not a limit of this machine? */
+static bool is_wrong_path(int errnum)
+{
+    return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP ||
+           errnum == EINVAL;
+}
+
+int nginx_body_file_open(const char *spool, const char *path, int *status,
+                         char *error, size_t size)
+{
+    const char *rest = below(spool, path);
+    struct stat st;
+    int fd = -1;
+
+    *status = 400;
+    if (rest == NULL) {
+        snprintf(error, size, "the body is not a file in \"uploads.spool\"");
+        return -1;
+    }
+    fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        *status = 500;
+        snprintf(error, size, "\"uploads.spool\" cannot be opened: %s",
+                 strerror(errno));
+        return -1;
+    }
+    fd = open_below(fd, rest);
+    if (fd < 0) {
+        *status = is_wrong_path(errno) ? 400 : 500;
+        snprintf(error, size, "the body cannot be opened: %s",
+                 strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        snprintf(error, size, "the body is not a regular file");
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
