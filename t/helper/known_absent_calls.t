@@ -37,10 +37,11 @@ sub lookup {
 }
 sub folder { $t->path("store/$_[0]/$id") }
 
-# Paths in the store that calls have named, in their order.
+# Paths in the store that calls have named, in their order, without those of
+# housekeeping, which goes on meanwhile.
 sub named {
     my $store = quotemeta $t->path('store');
-    return $t->read_file('trace') =~ /"($store\/[^"]+)"/g;
+    return $t->read_file('trace') =~ /"($store\/(?!\.tmp\b)[^"]+)"/g;
 }
 
 my @names = qw(a.pdb b.pdb c.pdb);
