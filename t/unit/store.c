@@ -220,7 +220,7 @@ static void transcoders(void **state)
     char text[64] = "";
     FILE *f;
 
-    assert_int_equal(store_write_transcoders(root, in_root("t"), v, 2), 0);
+    assert_int_equal(transcoder_versions_write(root, in_root("t"), v, 2), 0);
     f = fopen(in_root(".transcoders"), "r");
     assert_non_null(f);
     assert_int_equal(fread(text, 1, sizeof(text) - 1, f), 12);

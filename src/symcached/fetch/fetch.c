@@ -402,7 +402,7 @@ static const char *try(struct fetch *fetch)
 }
 
 /* Follows a redirect to target.  Returns NULL, or why not. */
-static const char *fetch_redirect(struct fetch *fetch, const char *target)
+static const char *follow_redirect(struct fetch *fetch, const char *target)
 {
     const char *refused;
     char *url;
@@ -456,7 +456,7 @@ static void judge_error(struct fetch *fetch, CURLcode code,
 }
 
 /* Is the answer complete, or complete enough for us to have ended it? */
-static bool fetch_ended(const struct fetch *fetch, CURLcode code)
+static bool is_complete_answer(const struct fetch *fetch, CURLcode code)
 {
     return fetch->status >= 200 && fetch->answer.whole &&
            (code == CURLE_OK || fetch->stop == FETCH_STOP_PAGE);
@@ -473,7 +473,7 @@ static bool judge(struct fetch *fetch, CURLcode code,
     fetch->status = fetch->answer.status;
     fetch->answer.moved = fetch->redirects > 0;
 
-    if (!fetch_ended(fetch, code)) {
+    if (!is_complete_answer(fetch, code)) {
         judge_error(fetch, code, class);
         /* More of the answer was to follow, so its header is not believed
          * either. */
@@ -498,7 +498,7 @@ static bool judge(struct fetch *fetch, CURLcode code,
     snprintf(fetch->answer.moved_type, sizeof(fetch->answer.moved_type), "%s",
              fetch->answer.type);
     leave_host(fetch, BREAKER_GOOD, "");
-    refused = fetch_redirect(fetch, target);
+    refused = follow_redirect(fetch, target);
     if (refused != NULL) {
         classify_say(class, SOURCE_FAILED, false, refused);
         class->retry_after = fetch->wait;

@@ -92,7 +92,7 @@ static void malformed(struct job *job)
              job_id(job), job->original.from,
              job->source != NULL      ? job->source->name
              : job->kept_work != NULL ? job->kept.from
-                                      : ORIGINAL_DOWNLOADS,
+                                      : JOB_ORIGINAL_DOWNLOADS,
              job_text(job));
     job_remove_work(job);
     job_set_state(job, JOB_WAITS_SOURCE);
@@ -147,7 +147,7 @@ static void on_kept(void *arg, long long result, int errnum)
  */
 static bool keep_original(struct job *job)
 {
-    const struct original *original = &job->original;
+    const struct job_original *original = &job->original;
     char path[PATH_MAX];
     symcache_key_t key;
 
@@ -273,7 +273,7 @@ static void start_publication(struct job *job,
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
-    const struct original *original = &job->original;
+    const struct job_original *original = &job->original;
 
     if (job->state == JOB_PUBLISHES && original->link != NULL) {
         provenance_note(file, original->from, original->extent,
@@ -371,7 +371,7 @@ void job_run_transcoder(struct job *job)
     if (!has_inputs && !job_has_original(job)) {
         if (job_is_unverified(job)) {
             job_leave_unverified(job);
-        } else if (job->original.from == ORIGINAL_DOWNLOADS) {
+        } else if (job->original.from == JOB_ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;
             job_set_state(job, JOB_WAITS_SOURCE);
         } else {

@@ -156,7 +156,7 @@ bool job_take_download(struct job *job)
         }
         if (has_slot(&job->key, (symcache_kind_e)slots[i]) &&
             take_slot(job, (symcache_kind_e)slots[i])) {
-            job->original.from = ORIGINAL_DOWNLOADS;
+            job->original.from = JOB_ORIGINAL_DOWNLOADS;
             return true;
         }
     }
@@ -220,7 +220,7 @@ bool job_may_leave_original(const struct job *job)
 
 bool job_has_original(const struct job *job)
 {
-    const struct original *original = &job->original;
+    const struct job_original *original = &job->original;
     const struct stat *left = &original->left;
     struct stat st;
 
@@ -315,7 +315,7 @@ static int put_transcoders(struct scheduler *scheduler,
     char tmp[WORKDIR_PATH_MAX];
 
     if (workdir_file(scheduler_workdir(scheduler, store->root), tmp) == 0 &&
-        store_write_transcoders(store->root, tmp, versions, n) == 0) {
+        transcoder_versions_write(store->root, tmp, versions, n) == 0) {
         return 0;
     }
     if (!disk_is_full(errno)) {
@@ -323,7 +323,7 @@ static int put_transcoders(struct scheduler *scheduler,
     }
     log_warn(errno, "\"%s\" has no room for the list of versions",
              store->root);
-    store_doubt_transcoders(store->root, versions, n);
+    transcoder_versions_remove_outdated(store->root, versions, n);
     return 0;
 }
 
@@ -371,7 +371,7 @@ void scheduler_keep_transcoders(struct scheduler *scheduler,
 
     for (i = 0; i < scheduler->config->nstores; i++) {
         if (strcmp(scheduler->config->stores[i].root, store->root) == 0 &&
-            !store_has_transcoders(store->root)) {
+            !transcoder_versions_exist(store->root)) {
             (void)write_transcoders(scheduler, &scheduler->config->stores[i],
                                     error, sizeof(error));
         }

@@ -340,7 +340,7 @@ bool section_cut_near(struct job *job)
     }
     job->section->looked |= 1u << part;
     job->section->part = part;
-    job->original.from = ORIGINAL_DOWNLOADS;
+    job->original.from = JOB_ORIGINAL_DOWNLOADS;
     cut(job, job_pdb_path(job));
     return true;
 }

@@ -78,7 +78,7 @@ void source_member_leave(struct job *job)
 static void note(struct job *job, enum source_outcome outcome,
                  const char *detail, unsigned ms)
 {
-    struct source_attempt attempt = {.source = ORIGINAL_DOWNLOADS,
+    struct source_attempt attempt = {.source = JOB_ORIGINAL_DOWNLOADS,
                                      .place = job->member->path,
                                      .outcome = outcome,
                                      .detail = detail,
@@ -115,9 +115,9 @@ static void on_cut(void *arg, const struct unpack_result *result)
         return;
     }
     close_files(job->member);
-    job->original.from = ORIGINAL_DOWNLOADS;
+    job->original.from = JOB_ORIGINAL_DOWNLOADS;
     snprintf(file, sizeof(file), "%s/source", job->work);
-    provenance_note(file, ORIGINAL_DOWNLOADS, SYMCACHE_EXTENT_FULL, 0);
+    provenance_note(file, JOB_ORIGINAL_DOWNLOADS, SYMCACHE_EXTENT_FULL, 0);
     job_take_target(job, file);
 }
 

@@ -14,7 +14,7 @@
 #include "source_code.h"
 #include "source_member.h"
 
-const char ORIGINAL_DOWNLOADS[] = "downloads";
+const char JOB_ORIGINAL_DOWNLOADS[] = "downloads";
 
 /* These words are on the status page, which does not tell of busy hosts. */
 static const char *const state_names[] = {

@@ -102,8 +102,9 @@ enum job_state {
 };
 
 /* The file that a source had. */
-struct original {
-    const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
+struct job_original {
+    const char
+        *from; /* name of the source, or JOB_ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
     symcache_kind_e slot; /* its place among the downloads */
     symcache_extent_e extent;
@@ -128,7 +129,7 @@ struct original {
 };
 
 /* The original was among the downloads, and no source was asked. */
-extern const char ORIGINAL_DOWNLOADS[];
+extern const char JOB_ORIGINAL_DOWNLOADS[];
 
 /*
  * What a job is to make of the original: a version of the kind that its key
@@ -203,8 +204,8 @@ struct job {
     struct attempt_log *attempt_log;
 
     struct job_target target;
-    struct original original;
-    struct original kept; /* with symbols only, until something better was
+    struct job_original original;
+    struct job_original kept; /* with symbols only, until something better was
                              converted */
     char *kept_work;      /* its directory; or NULL: there is none */
 

@@ -98,13 +98,13 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
 
 /* Begins the lookup that a line of the body asks for. */
 static void begin(struct lookup_batch *batch, lookup_scheduler_fn find,
-                  const struct waiting_lookup_query *q, char *line, size_t size,
+                  const struct lookup_query *q, char *line, size_t size,
                   const char *via)
 {
     struct item *item = &batch->items[batch->n++];
     struct url_path_error error = {400, "bad-path", NULL};
     struct url_path t = {0};
-    struct waiting_lookup_query own = *q;
+    struct lookup_query own = *q;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
     struct scheduler *scheduler;
@@ -113,11 +113,11 @@ static void begin(struct lookup_batch *batch, lookup_scheduler_fn find,
     if (query != NULL) {
         *query++ = '\0';
     }
-    if (is_text && waiting_lookup_line(query, &own) &&
+    if (is_text && lookup_query_parse_line(query, &own) &&
         url_path_split(&t, line) &&
         (scheduler = find(batch->arg, &t)) != NULL &&
         url_path_lookup(&t, scheduler_config(scheduler), &error) &&
-        waiting_lookup_proved(&own, &t.key)) {
+        lookup_query_is_proved(&own, &t.key)) {
         batch->open++;
         own.ask.reads_file = 1;
         item->waiter = scheduler_ask(
@@ -194,8 +194,7 @@ static const char *check_body(struct evbuffer *body)
 }
 
 static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
-                      const struct waiting_lookup_query *q,
-                      struct evhttp_request *req)
+                      const struct lookup_query *q, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
     const char *via = evhttp_find_header(evhttp_request_get_input_headers(req),
@@ -210,7 +209,7 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
 }
 
 void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
-                        const struct waiting_lookup_query *q,
+                        const struct lookup_query *q,
                         struct evhttp_request *req,
                         waiting_lookup_ended_fn ended, void *arg)
 {

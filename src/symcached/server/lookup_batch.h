@@ -27,7 +27,7 @@ typedef struct scheduler *(*lookup_scheduler_fn)(void *arg,
  * functions are called with arg.
  */
 void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
-                        const struct waiting_lookup_query *q,
+                        const struct lookup_query *q,
                         struct evhttp_request *req,
                         waiting_lookup_ended_fn ended, void *arg);
 

@@ -127,7 +127,7 @@ static void on_ended(void *arg);
 static void page_lookup(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
-    struct waiting_lookup_query q;
+    struct lookup_query q;
     struct url_path_error error;
     const char *wrong;
 
@@ -135,8 +135,8 @@ static void page_lookup(struct server *s, struct url_path *t,
         url_path_reply(req, &error);
         return;
     }
-    wrong = waiting_lookup_parse(query, false, &q);
-    if (wrong == NULL && !waiting_lookup_proved(&q, &t->key)) {
+    wrong = lookup_query_parse(query, false, &q);
+    if (wrong == NULL && !lookup_query_is_proved(&q, &t->key)) {
         wrong = "the id must be the SHA-256 of url=";
     }
     if (wrong != NULL) {
@@ -150,8 +150,8 @@ static void page_lookup(struct server *s, struct url_path *t,
 static void page_lookups(struct server *s, struct url_path *t,
                          const char *query, struct evhttp_request *req)
 {
-    struct waiting_lookup_query q;
-    const char *wrong = waiting_lookup_parse(query, true, &q);
+    struct lookup_query q;
+    const char *wrong = lookup_query_parse(query, true, &q);
 
     if (wrong == NULL && q.hints[0] != '\0') {
         wrong = "a hint belongs to a lookup, in its line";

@@ -9,10 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <event2/bufferevent.h>
-#include <event2/keyvalq_struct.h>
 #include "base/clock.h"
-#include "base/artifact_list.h"
-#include "base/url_id.h"
 #include "base/fd_readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
@@ -26,7 +23,7 @@ struct question {
     symcache_key_t key;
     char name[SYMCACHE_NAME_MAX + 1];
     char via[VIA_MAX + 1];
-    struct waiting_lookup_query query;
+    struct lookup_query query;
 };
 
 /*
@@ -45,200 +42,6 @@ struct waiting_lookup {
     waiting_lookup_ended_fn ended;
     void *arg;
 };
-
-static bool parse_seconds(const char *text, unsigned *seconds)
-{
-    char *end;
-    unsigned long n;
-
-    if (text[0] < '0' || text[0] > '9' || strlen(text) > 9) {
-        return false;
-    }
-    n = strtoul(text, &end, 10);
-    if (*end != '\0') {
-        return false;
-    }
-    *seconds = n < SYMCACHE_WAIT_MAX ? (unsigned)n : SYMCACHE_WAIT_MAX;
-    return true;
-}
-
-/* The keys of a query: behind these, the hints. */
-enum { QUERY_VERSION, QUERY_EXCEEDS, QUERY_WAIT, QUERY_REDIRECT, QUERY_HINTS };
-
-#define QUERY_KEYS (QUERY_HINTS + SYMCACHE_HINTS)
-
-static const char *key_name(unsigned key)
-{
-    static const char *const names[QUERY_HINTS] = {"version", "exceeds",
-                                                   "wait", "redirect"};
-
-    return key < QUERY_HINTS
-               ? names[key]
-               : symcache_hint_name((symcache_hint_e)(key - QUERY_HINTS));
-}
-
-/* Finds the value of each key, NULL if there is none. */
-static const char *find_values(const struct evkeyvalq *pairs,
-                               const char *values[QUERY_KEYS])
-{
-    const struct evkeyval *pair;
-    unsigned i;
-
-    memset(values, 0, QUERY_KEYS * sizeof(values[0]));
-    TAILQ_FOREACH(pair, pairs, next)
-    {
-        for (i = 0; i < QUERY_KEYS && strcmp(pair->key, key_name(i)) != 0;
-             i++) {
-        }
-        if (i == QUERY_KEYS) {
-            return "unknown query key";
-        }
-        if (values[i] != NULL) {
-            return "repeated query key";
-        }
-        values[i] = pair->value;
-    }
-    return NULL;
-}
-
-static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
-                               char hints[SYMCACHE_HINTS_MAX + 1])
-{
-    static const char *const errors[SYMCACHE_HINTS] = {
-        [SYMCACHE_HINT_URL] =
-            "url= must be a URL of http or https in its normal form",
-        [SYMCACHE_HINT_SINCE] = "since= must be seconds since 1970",
-        [SYMCACHE_HINT_SCRAPED] = "scraped= must be 1",
-        [SYMCACHE_HINT_SCRIPT] = "script= must be <name>/hash-<hex>",
-        [SYMCACHE_HINT_MAP] = "map= must be <name>/hash-<hex>",
-        [SYMCACHE_HINT_ARTIFACTS] =
-            "artifacts= must be a UUID, or release-<hex>",
-        [SYMCACHE_HINT_CHECKSUM] =
-            "checksum= must be <algorithm>:<hex>, joined by \";\"",
-        [SYMCACHE_HINT_CODE_ID] =
-            "code_id= must be buildid-<hex>, or time stamp and size of an "
-            "image",
-        [SYMCACHE_HINT_CODE_FILE] =
-            "code_file= must be the name of a file without folders",
-        [SYMCACHE_HINT_STAMP] = "stamp= must be 1 to 8 hex digits",
-        [SYMCACHE_HINT_SOURCES] =
-            "sources= must be names of sources, joined by \",\"",
-    };
-    unsigned i;
-
-    hints[0] = '\0';
-    for (i = 0; i < SYMCACHE_HINTS; i++) {
-        if (values[i] != NULL &&
-            !symcache_hint_add(hints, (symcache_hint_e)i, values[i],
-                               strlen(values[i]))) {
-            return errors[i];
-        }
-    }
-    return NULL;
-}
-
-/* If there is none, what the caller has set stays. */
-static const char *parse_version(const char *const values[QUERY_KEYS],
-                                 symcache_ask_t *ask)
-{
-    const char *version = values[QUERY_VERSION];
-    const char *exceeds = values[QUERY_EXCEEDS];
-
-    if (version != NULL) {
-        memset(ask, 0, sizeof(*ask));
-    }
-    if ((version != NULL || ask->version.major == 0) &&
-        !symcache_version_parse(version != NULL ? version : "",
-                                version != NULL ? strlen(version) : 0,
-                                &ask->version)) {
-        return "version= must be a version such as 3.1.0";
-    }
-    if (exceeds != NULL &&
-        !symcache_answer_exceeds(exceeds, strlen(exceeds), ask)) {
-        return "exceeds= must be a version below the one asked for";
-    }
-    return NULL;
-}
-
-static const char *parse_values(const char *const values[QUERY_KEYS],
-                                bool is_batch, struct waiting_lookup_query *q)
-{
-    bool is_later = is_batch && values[QUERY_VERSION] == NULL &&
-                    values[QUERY_EXCEEDS] == NULL;
-    const char *reason = is_later ? NULL : parse_version(values, &q->ask);
-
-    if (reason != NULL) {
-        return reason;
-    }
-    if (values[QUERY_WAIT] != NULL &&
-        !parse_seconds(values[QUERY_WAIT], &q->wait)) {
-        return "wait= must be a number of seconds";
-    }
-    q->redirects = values[QUERY_REDIRECT] != NULL;
-    if (q->redirects && strcmp(values[QUERY_REDIRECT], "1") != 0) {
-        return "redirect= must be 1";
-    }
-    return parse_hints(values + QUERY_HINTS, q->hints);
-}
-
-const char *waiting_lookup_parse(const char *query, bool is_batch,
-                                 struct waiting_lookup_query *q)
-{
-    const char *values[QUERY_KEYS], *reason;
-    struct evkeyvalq pairs;
-
-    memset(q, 0, sizeof(*q));
-    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
-        return "the query cannot be read";
-    }
-    reason = find_values(&pairs, values);
-    if (reason == NULL) {
-        reason = parse_values(values, is_batch, q);
-    }
-    evhttp_clear_headers(&pairs);
-    return reason;
-}
-
-bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q)
-{
-    const char *values[QUERY_KEYS];
-    struct evkeyvalq pairs;
-    bool ok;
-
-    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
-        return false;
-    }
-    ok = find_values(&pairs, values) == NULL &&
-         values[QUERY_WAIT] == NULL && values[QUERY_REDIRECT] == NULL &&
-         parse_version(values, &q->ask) == NULL &&
-         parse_hints(values + QUERY_HINTS, q->hints) == NULL;
-    evhttp_clear_headers(&pairs);
-    return ok;
-}
-
-bool waiting_lookup_proved(const struct waiting_lookup_query *q,
-                           const symcache_key_t *key)
-{
-    char url[SYMCACHE_URL_MAX + 1], since[SYMCACHE_HINT_MAX + 1];
-    char scraped[SYMCACHE_HINT_MAX + 1];
-    uint8_t id[URL_ID_SIZE];
-    symcache_key_t list;
-
-    symcache_hint_get(q->hints, SYMCACHE_HINT_ARTIFACTS, url);
-    if (url[0] != '\0') {
-        artifact_list_key(&list, url);
-        return symcache_key_equal(&list, key);
-    }
-    symcache_hint_get_url(q->hints, url);
-    symcache_hint_get(q->hints, SYMCACHE_HINT_SINCE, since);
-    symcache_hint_get(q->hints, SYMCACHE_HINT_SCRAPED, scraped);
-    if (url[0] == '\0') {
-        return since[0] == '\0' && scraped[0] == '\0';
-    }
-    url_id(id, url, since, scraped[0] != '\0');
-    return key->id_type == SYMCACHE_ID_HASH && key->build_len == sizeof(id) &&
-           memcmp(key->build, id, sizeof(id)) == 0;
-}
 
 static void waiting_lookup_free(struct waiting_lookup *lookup)
 {
@@ -455,9 +258,9 @@ static void on_located(void *arg, const char *url)
 /* Looks whether the client is sent to the tier for the file.  Returns false if
  * that cannot be. */
 static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
-                   const struct store_config *store,
-                   const symcache_key_t *key, const char *name,
-                   const struct waiting_lookup_query *q, const char *via)
+                   const struct store_config *store, const symcache_key_t *key,
+                   const char *name, const struct lookup_query *q,
+                   const char *via)
 {
     struct question *question;
 
@@ -482,7 +285,7 @@ static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
 void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, const char *name,
-                          const struct waiting_lookup_query *q,
+                          const struct lookup_query *q,
                           struct evhttp_request *req,
                           waiting_lookup_ended_fn ended, void *arg)
 {

@@ -254,50 +254,6 @@ bool store_touch(const char *root, const symcache_key_t *key,
     return noted;
 }
 
-int store_write_transcoders(const char *root, const char *tmp,
-                            const symcache_version_t *versions, size_t n)
-{
-    char path[PATH_MAX], text[SYMCACHE_VERSION_TEXT_MAX + 1];
-    FILE *f = fopen(tmp, "we");
-    size_t i;
-
-    if (f == NULL) {
-        return -1;
-    }
-    for (i = 0; i < n; i++) {
-        symcache_version_print(text, &versions[i]);
-        fprintf(f, "%s\n", text);
-    }
-    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
-    return durable_close(f, tmp, path);
-}
-
-void store_doubt_transcoders(const char *root,
-                             const symcache_version_t *versions, size_t n)
-{
-    char path[PATH_MAX], line[64], text[SYMCACHE_VERSION_TEXT_MAX + 1];
-    bool same = true;
-    size_t i;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
-    f = fopen(path, "re");
-    if (f == NULL) {
-        return;
-    }
-    for (i = 0; i < n && same; i++) {
-        symcache_version_print(text, &versions[i]);
-        same = fgets(line, sizeof(line), f) != NULL &&
-               strncmp(line, text, strlen(text)) == 0 &&
-               strcmp(line + strlen(text), "\n") == 0;
-    }
-    same = same && fgets(line, sizeof(line), f) == NULL && !ferror(f);
-    fclose(f);
-    if (!same) {
-        (void)unlink(path);
-    }
-}
-
 /* So that the file does not grow for ever. */
 #define FORGOTTEN_MAX 65536
 
@@ -351,14 +307,6 @@ void store_discard(const char *root, const symcache_key_t *key)
         }
     }
     closedir(dir);
-}
-
-bool store_has_transcoders(const char *root)
-{
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
-    return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 void store_download_root(char buf[PATH_MAX], const char *downloads,

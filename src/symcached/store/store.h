@@ -24,6 +24,7 @@
 #include "provenance.h"
 #include "publish.h"
 #include "section_names.h"
+#include "transcoder_versions.h"
 
 /* Versions of one key that are looked at; no real store has more. */
 #define STORE_VERSIONS_MAX 64
@@ -65,24 +66,11 @@ bool store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version);
 
 /*
- * For a .transcoders that cannot be written: removes the former one if it
- * names other versions, because nginx had better know nothing.
- */
-void store_doubt_transcoders(const char *root,
-                             const symcache_version_t *versions, size_t n);
-
-/* Writes <root>/.transcoders durably; tmp is the path of an unused file. */
-int store_write_transcoders(const char *root, const char *tmp,
-                            const symcache_version_t *versions, size_t n);
-
-/*
  * Tells every nginx on the store that negative entries were dropped, by
  * <root>/.forgotten; call it after they are gone.  A root that is not there has
  * none.  Returns 0, or -1 with errno.
  */
 int store_tell_forgotten(const char *root);
-
-bool store_has_transcoders(const char *root);
 
 /* Removes all that was made for a key, of every kind; not its negative
  * entries. */
