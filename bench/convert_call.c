@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "converter/input.h"
-#include "debuginfo/background.h"
+#include "debuginfo/second_thread.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/writer.h"
 
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    background_start(); /* as pdb2symcache does, before it parses */
+    second_thread_start(); /* as pdb2symcache does, before it parses */
     count = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     for (i = 0; i < count; i++) {
         cpu = cpu_seconds();

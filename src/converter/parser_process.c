@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "debuginfo/auxiliary/auxiliary.h"
-#include "debuginfo/background.h"
+#include "debuginfo/second_thread.h"
 #include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
@@ -255,7 +255,7 @@ static int enter_sandbox(const struct conversion *c, const struct input *input,
     size_t size = work_size(input);
     char error[200];
     struct sandbox_limits limits;
-    void (*start)(void) = wants_thread(input) ? background_start : NULL;
+    void (*start)(void) = wants_thread(input) ? second_thread_start : NULL;
 
     if (!c->has_sandbox) {
         if (start != NULL) {

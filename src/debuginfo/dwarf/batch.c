@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "debuginfo/background.h"
+#include "debuginfo/second_thread.h"
 
 #define ENOUGH 65536 /* bytes, which take much longer than waking a thread */
 #define MOST (4 * ENOUGH) /* that may wait in a large unit */
@@ -62,7 +62,7 @@ static void run(void *arg)
 static int wait(struct dwarf_batches *batches, struct failure *failure)
 {
     if (batches->is_running) {
-        background_wait();
+        second_thread_wait();
         batches->is_running = false;
     }
     if (batches->failure.code != FAILURE_NONE) {
@@ -87,7 +87,7 @@ int dwarf_batches_begin(struct dwarf_batches *batches, bool may_wait,
 
     b->batches = batches;
     batches->is_collecting = may_wait && batches->has_thread &&
-                             (batches->is_running || background_is_free());
+                             (batches->is_running || second_thread_is_free());
     if (!batches->is_collecting &&
         dwarf_batches_settle(batches, failure) != 0) {
         return -1;
@@ -174,7 +174,7 @@ int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
     if (wait(batches, failure) != 0) {
         return -1;
     }
-    if (!background_run(run, b)) {
+    if (!second_thread_run(run, b)) {
         return dwarf_batches_settle(batches, failure);
     }
     batches->is_running = true;
@@ -187,7 +187,7 @@ void dwarf_batches_free(struct dwarf_batches *batches)
     size_t i;
 
     if (batches->is_running) {
-        background_wait();
+        second_thread_wait();
     }
     for (i = 0; i < 2; i++) {
         dwarf_files_free(&batches->list[i].files);

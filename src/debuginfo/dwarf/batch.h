@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Functions on their way to the writer.  While the entries of units are read,
- * the second thread (debuginfo/background.h), if it has nothing else to do,
+ * the second thread (debuginfo/second_thread.h), if it has nothing else to do,
  * builds and writes the functions of the units before them.  They come to the
  * writer in the same order as without that.
  */

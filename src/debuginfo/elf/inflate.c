@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "base/byte_order.h"
-#include "debuginfo/background.h"
+#include "debuginfo/second_thread.h"
 #include "debuginfo/scratch.h"
 
 #define GNU_MAGIC "ZLIB"
@@ -304,7 +304,7 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     pthread_cond_init(&i->changed, NULL);
     atomic_init(&i->ready, 0);
     i->has_failed = false;
-    if (!background_run(run, i)) {
+    if (!second_thread_run(run, i)) {
         scratch_free(i->out);
         free(i);
         return NULL;
@@ -332,7 +332,7 @@ bool elf_inflation_end(struct elf_inflation *i)
 {
     bool is_right;
 
-    background_wait();
+    second_thread_wait();
     is_right = !i->has_failed;
     pthread_cond_destroy(&i->changed);
     pthread_mutex_destroy(&i->lock);

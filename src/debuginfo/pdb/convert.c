@@ -25,7 +25,7 @@
 #include "publics.h"
 #include "function_name.h"
 #include "source_files.h"
-#include "sources.h"
+#include "source_links.h"
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"

@@ -5,7 +5,7 @@
  * address before that.  There is a return pad for each call instruction, which
  * has the functions at the call.
  */
-#include "make.h"
+#include "from_symcache.h"
 
 #include <stdlib.h>
 #include <string.h>

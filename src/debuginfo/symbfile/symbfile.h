@@ -9,7 +9,7 @@
 
 #include "convert.h"
 #include "join.h"
-#include "make.h"
+#include "from_symcache.h"
 #include "reader.h"
 #include "search.h"
 

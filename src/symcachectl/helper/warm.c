@@ -12,7 +12,7 @@
 #include "warm_run.h"
 #include "symcachectl/terminal/bar.h"
 #include "symcachectl/command.h"
-#include "gather.h"
+#include "collect_modules.h"
 #include "symcachectl/terminal/printable.h"
 #include "proto/version.h"
 
@@ -33,7 +33,7 @@
 
 struct warm {
     struct settings settings;
-    struct modules modules;
+    struct warm_modules modules;
     struct bar bar;
     uint64_t line_due; /* when the next line is due, without a bar */
     uint64_t line_ms;  /* the interval before it */
@@ -56,7 +56,7 @@ static bool is_repeated(const cJSON *attempt, const cJSON *former)
            is_same(attempt, former, "detail");
 }
 
-static cJSON *parse_detail(const struct module *module)
+static cJSON *parse_detail(const struct warm_module *module)
 {
     return module->detail != NULL ? cJSON_Parse(module->detail) : NULL;
 }
@@ -75,7 +75,7 @@ static bool has_found(const cJSON *attempts)
     return false;
 }
 
-static void print_places(const struct module *module)
+static void print_places(const struct warm_module *module)
 {
     cJSON *why = parse_detail(module);
     const cJSON *attempt, *attempts, *former = NULL;
@@ -113,10 +113,10 @@ static void print_places(const struct module *module)
 static void print_modules(const struct warm *w, enum module_outcome outcome,
                           const char *title)
 {
-    const struct module *module;
+    const struct warm_module *module;
     size_t i;
 
-    if (modules_count(&w->modules, outcome) == 0) {
+    if (warm_modules_count(&w->modules, outcome) == 0) {
         return;
     }
     printf("\n%s:\n", title);
@@ -137,26 +137,26 @@ static void print_modules(const struct warm *w, enum module_outcome outcome,
 static void print_summary(const struct warm *w)
 {
     printf("%zu modules: %zu cached, %zu missing, %zu failed",
-           w->modules.count, modules_count(&w->modules, MODULE_CACHED),
-           modules_count(&w->modules, MODULE_MISSING),
-           modules_count(&w->modules, MODULE_FAILED));
-    if (modules_count(&w->modules, MODULE_NOT_ASKED) > 0) {
+           w->modules.count, warm_modules_count(&w->modules, MODULE_CACHED),
+           warm_modules_count(&w->modules, MODULE_MISSING),
+           warm_modules_count(&w->modules, MODULE_FAILED));
+    if (warm_modules_count(&w->modules, MODULE_NOT_ASKED) > 0) {
         printf(", %zu without an answer",
-               modules_count(&w->modules, MODULE_NOT_ASKED));
+               warm_modules_count(&w->modules, MODULE_NOT_ASKED));
     }
     putchar('\n');
     print_modules(w, MODULE_MISSING, "missing");
     print_modules(w, MODULE_FAILED, "failed, may be there later");
 }
 
-static void print_json(const struct module *module)
+static void print_json(const struct warm_module *module)
 {
     cJSON *object = cJSON_CreateObject(), *why;
 
     cJSON_AddStringToObject(object, "pdb", module->name);
     cJSON_AddStringToObject(object, "id", module->id);
     cJSON_AddStringToObject(object, "outcome",
-                            modules_outcome(module->outcome));
+                            warm_modules_outcome(module->outcome));
     if (module->outcome == MODULE_CACHED) {
         cJSON_AddStringToObject(object, "version", module->version);
     } else if (module->reason != NULL) {
@@ -187,8 +187,8 @@ static void print_json_summary(const struct warm *w, unsigned bad)
     cJSON_AddNumberToObject(object, "modules", (double)w->modules.count);
     for (i = MODULE_NOT_ASKED; i < MODULE_OUTCOMES; i++) {
         cJSON_AddNumberToObject(
-            object, modules_outcome((enum module_outcome)i),
-            (double)modules_count(&w->modules, (enum module_outcome)i));
+            object, warm_modules_outcome((enum module_outcome)i),
+            (double)warm_modules_count(&w->modules, (enum module_outcome)i));
     }
     cJSON_AddNumberToObject(object, "repeated", (double)w->modules.repeated);
     cJSON_AddNumberToObject(object, "left out", bad);
@@ -196,7 +196,7 @@ static void print_json_summary(const struct warm *w, unsigned bad)
     cJSON_Delete(object);
 }
 
-static void on_done(void *arg, struct module *module)
+static void on_done(void *arg, struct warm_module *module)
 {
     struct warm *w = arg;
 
@@ -209,7 +209,8 @@ static void on_done(void *arg, struct module *module)
 }
 
 /* The delay of the first module also shows how long the others will wait. */
-static void on_later(void *arg, const struct module *module, unsigned seconds)
+static void on_later(void *arg, const struct warm_module *module,
+                     unsigned seconds)
 {
     struct warm *w = arg;
     char text[1400], after[64];
@@ -289,7 +290,7 @@ static int ask(struct warm *w, symcache_kind_e kind, const char *version,
     client_free(warm.client);
     if (code == COMMAND_OK &&
         (bad > 0 ||
-         modules_count(&w->modules, MODULE_CACHED) < w->modules.count)) {
+         warm_modules_count(&w->modules, MODULE_CACHED) < w->modules.count)) {
         code = COMMAND_NOT_FOUND;
     }
     return code;
@@ -298,7 +299,7 @@ static int ask(struct warm *w, symcache_kind_e kind, const char *version,
 int warm_command(int argc, char **argv)
 {
     static struct warm w;
-    struct gather gather = {.modules = &w.modules};
+    struct collect_modules gather = {.modules = &w.modules};
     const char *version = NEWEST, *concurrency = NULL, *attempts = NULL;
     const char *kind_text = symcache_kind_text(SYMCACHE_KIND_SYMCACHE);
     symcache_kind_e kind;
@@ -327,9 +328,9 @@ int warm_command(int argc, char **argv)
         !symcache_kind_supported(kind)) {
         return command_usage("warm", "--kind is one as ppdbcache", kind_text);
     }
-    code = argc == 0 ? gather_from(&gather, "-") : COMMAND_OK;
+    code = argc == 0 ? collect_modules(&gather, "-") : COMMAND_OK;
     for (i = 0; i < argc && code == COMMAND_OK; i++) {
-        code = gather_from(&gather, argv[i]);
+        code = collect_modules(&gather, argv[i]);
     }
     if (code == COMMAND_OK) {
         code = ask(&w, kind, version, n, tries, gather.bad);

@@ -28,7 +28,7 @@
 
 /* A request that is under way. */
 struct slot {
-    struct module *module; /* NULL: this slot is free */
+    struct warm_module *module; /* NULL: this slot is free */
     CURL *request;
     int is_why;
     struct client_answer answer;
@@ -41,12 +41,12 @@ struct run {
     size_t next; /* the first of the modules that was never asked for */
     size_t running;
     size_t waiting;
-    struct module *waits;
+    struct warm_module *waits;
     int signals; /* descriptor */
     int code;    /* other than COMMAND_OK: stop */
 };
 
-static void start(struct run *r, struct slot *slot, struct module *module,
+static void start(struct run *r, struct slot *slot, struct warm_module *module,
                   int is_why)
 {
     const struct warm_run *a = r->a;
@@ -77,7 +77,7 @@ static void start(struct run *r, struct slot *slot, struct module *module,
 }
 
 /* Returns the seconds until the module is asked for again. */
-static unsigned wait_for(struct run *r, struct module *module,
+static unsigned wait_for(struct run *r, struct warm_module *module,
                          unsigned seconds)
 {
     seconds = seconds > PAUSE_MAX ? PAUSE_MAX : seconds > 0 ? seconds : 1;
@@ -90,9 +90,9 @@ static unsigned wait_for(struct run *r, struct module *module,
 
 /* Returns a module whose pause is over, or one that was never asked for, or
  * NULL. */
-static struct module *choose(struct run *r)
+static struct warm_module *choose(struct run *r)
 {
-    struct module **at, *module;
+    struct warm_module **at, *module;
     uint64_t now = bar_clock();
 
     for (at = &r->waits; *at != NULL; at = &(*at)->next) {
@@ -107,14 +107,14 @@ static struct module *choose(struct run *r)
                                           : NULL;
 }
 
-static void finish(struct run *r, struct module *module,
+static void finish(struct run *r, struct warm_module *module,
                    enum module_outcome outcome)
 {
     module->outcome = outcome;
     r->a->done(r->a->arg, module);
 }
 
-static void keep_reason(struct module *module, const char *reason)
+static void keep_reason(struct warm_module *module, const char *reason)
 {
     free(module->reason);
     module->reason = strdup(reason);
@@ -125,8 +125,8 @@ static void keep_reason(struct module *module, const char *reason)
 
 /* The helper could not tell.  The module is asked for again later, unless
  * it was asked for often enough. */
-static void on_failure(struct run *r, struct slot *slot, struct module *module,
-                       const char *error)
+static void on_failure(struct run *r, struct slot *slot,
+                       struct warm_module *module, const char *error)
 {
     struct client_answer *answer = &slot->answer;
     char text[1024];
@@ -156,7 +156,8 @@ static void on_failure(struct run *r, struct slot *slot, struct module *module,
     start(r, slot, module, 1);
 }
 
-static void on_lookup(struct run *r, struct slot *slot, struct module *module)
+static void on_lookup(struct run *r, struct slot *slot,
+                      struct warm_module *module)
 {
     struct client_answer *answer = &slot->answer;
     char error[1024];
@@ -184,7 +185,8 @@ static void on_lookup(struct run *r, struct slot *slot, struct module *module)
     }
 }
 
-static void on_why(struct run *r, struct slot *slot, struct module *module)
+static void on_why(struct run *r, struct slot *slot,
+                   struct warm_module *module)
 {
     if (slot->answer.status == 200) {
         module->detail = slot->answer.body;
@@ -196,7 +198,7 @@ static void on_why(struct run *r, struct slot *slot, struct module *module)
 static void on_answer(struct run *r, CURL *request, CURLcode code)
 {
     struct slot *slot = r->slots;
-    struct module *module;
+    struct warm_module *module;
 
     while (slot->request != request) {
         slot++;
@@ -219,7 +221,7 @@ static void on_answer(struct run *r, CURL *request, CURLcode code)
 
 static void fill(struct run *r)
 {
-    struct module *module;
+    struct warm_module *module;
     unsigned i;
 
     for (i = 0; i < r->a->concurrency; i++) {

@@ -8,7 +8,7 @@
 #define SYMCACHECTL_HELPER_WARM_RUN_H
 
 #include "client.h"
-#include "symcachectl/files/modules.h"
+#include "warm_modules.h"
 
 struct warm_run {
     struct client *client;
@@ -17,11 +17,13 @@ struct warm_run {
     const char *version;
     unsigned concurrency;
     unsigned attempts; /* for a module about which the helper cannot tell */
-    struct modules *modules;
-    void (*done)(void *arg, struct module *module); /* the outcome is known */
+    struct warm_modules *modules;
+    void (*done)(void *arg,
+                 struct warm_module *module); /* the outcome is known */
     /* The module has a reason, and is asked for again after so many
      * seconds. */
-    void (*later)(void *arg, const struct module *module, unsigned seconds);
+    void (*later)(void *arg, const struct warm_module *module,
+                  unsigned seconds);
     /* Is called at least five times a second. */
     void (*progress)(void *arg, size_t running, size_t waiting);
     void *arg;

@@ -20,7 +20,7 @@
 #include "config/config.h"
 #include "symcached/index/index.h"
 #include "symcached/tier/tier.h"
-#include "intent.h"
+#include "write_ahead_log.h"
 #include "retention.h"
 
 #define SECONDS 600
@@ -77,7 +77,7 @@ void publication_free(struct publication *publication)
         free(publication->files[i].tmp);
         free(publication->files[i].member);
     }
-    intent_leave(publication->intent);
+    write_ahead_log_leave(publication->intent);
     free(publication->conflict);
     free(publication->files);
     free(publication->root);
@@ -101,7 +101,7 @@ struct publication *publication_take_over(struct publication *publication)
 
 void publication_settled(struct publication *publication)
 {
-    intent_drop(publication->intent);
+    write_ahead_log_drop(publication->intent);
     publication->intent = NULL;
 }
 
@@ -427,8 +427,8 @@ static void run(void *arg)
         return;
     }
     if (p->intent == NULL) {
-        p->errnum = intent_write(&p->intent, p->root, false, p->files,
-                                 p->nfiles);
+        p->errnum = write_ahead_log_write(&p->intent, p->root, false, p->files,
+                                          p->nfiles);
     }
     if (p->errnum == 0 && !p->compares) {
         p->errnum = sync_all(p);

@@ -15,7 +15,7 @@
 #include "symcached/index/index.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
-#include "intent.h"
+#include "write_ahead_log.h"
 #include "invalidation.h"
 #include "peers.h"
 #include "publication.h"
@@ -190,7 +190,7 @@ static bool take_one(struct recoveries *recoveries, const char *root,
     LIST_INSERT_HEAD(&recoveries->running, recovery, entry);
     recovery->files = publication_new(below);
     if (recovery->files != NULL) {
-        recovery->files->intent = intent_take(below, recovery->files);
+        recovery->files->intent = write_ahead_log_take(below, recovery->files);
     }
     if (recovery->files == NULL || recovery->files->intent == NULL) {
         recovery_free(recovery);

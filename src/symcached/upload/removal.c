@@ -15,7 +15,7 @@
 #include "symcached/index/index.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
-#include "intent.h"
+#include "write_ahead_log.h"
 #include "invalidation.h"
 #include "peers.h"
 #include "symcached/intake/upload_report.h"
@@ -71,7 +71,7 @@ static void end(struct removal *removal, int status, const char *text)
     if (removal->notification != NULL) {
         peer_notification_cancel(removal->notification);
     }
-    intent_leave(removal->intent);
+    write_ahead_log_leave(removal->intent);
     LIST_REMOVE(removal, entry);
     config_unref(removal->config);
     free(removal);
@@ -81,7 +81,7 @@ static void end(struct removal *removal, int status, const char *text)
 /* All know, or nothing has changed. */
 static void settle(struct removal *removal)
 {
-    intent_drop(removal->intent);
+    write_ahead_log_drop(removal->intent);
     removal->intent = NULL;
 }
 
@@ -288,7 +288,8 @@ static int note_intent(struct removal *removal)
         return 0;
     }
     print_root(below, removal);
-    errnum = intent_write(&removal->intent, below, true, &removal->file, 1);
+    errnum = write_ahead_log_write(&removal->intent, below, true,
+                                   &removal->file, 1);
     return errnum == ENOSPC || errnum == EDQUOT ? 0 : errnum;
 }
 

@@ -8,7 +8,7 @@
 
 #include "frame_source.h"
 #include "js_lines.h"
-#include "js_why.h"
+#include "js_frame_errors.h"
 
 /* What was written of the frames of a script. */
 struct written {
@@ -219,7 +219,7 @@ static void write_raw(struct answer *answer, const struct js_frame *frame,
     json_write_key(w, "data");
     write_data(w, place, false);
     if (tells_why) {
-        js_why_write(w, place);
+        js_frame_errors_write(w, place);
     }
     json_write_close(w, '}');
 }
@@ -252,7 +252,7 @@ static void write_frame(struct answer *answer, const struct js_frame *frame,
     json_write_key(w, "data");
     write_mapped_data(answer, place);
     if (files->tells_why) {
-        js_why_write(w, place);
+        js_frame_errors_write(w, place);
     }
     json_write_close(w, '}');
 }

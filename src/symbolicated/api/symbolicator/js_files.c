@@ -8,7 +8,7 @@
 
 #include "js_artifacts.h"
 #include "js_origin.h"
-#include "js_wants.h"
+#include "js_file_requests.h"
 #include "symbolication/js/js.h"
 #include "why.h"
 
@@ -83,7 +83,7 @@ void js_files_begin(struct js_files *files)
 
 void js_files_free(struct js_files *files)
 {
-    js_wants_free(files);
+    js_file_requests_free(files);
     table_free(&files->entries);
     table_free(&files->artifacts);
     arena_free(&files->arena);
@@ -152,11 +152,11 @@ static void scrape(struct js_files *files, struct symc_string url,
                     refused[0] != '\0' ? refused : NULL, false);
         return;
     }
-    want = js_want_url(files, url, true, true, &since);
-    js_want_take(file, want);
+    want = js_file_request_url(files, url, true, true, &since);
+    js_file_request_take(file, want);
     note_web(files, file, url,
              want == NULL ? "refused: too long, or no such URL" : NULL,
-             js_want_module(want));
+             js_file_request_module(want));
     if (file->state == JS_FILE_FOUND) {
         uri = js_take(files, size + 24);
         if (uri != NULL) {
@@ -168,7 +168,8 @@ static void scrape(struct js_files *files, struct symc_string url,
         file->resolved_with = "scraping";
         add_attempt(files, url, NULL, NULL, true);
     } else if (file->state == JS_FILE_MISSING) {
-        add_attempt(files, url, reason_of(js_want_module(want)), NULL, false);
+        add_attempt(files, url, reason_of(js_file_request_module(want)), NULL,
+                    false);
     }
 }
 

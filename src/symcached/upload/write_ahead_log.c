@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "intent.h"
+#include "write_ahead_log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct intent *intent_new(const char *root, const char *name)
     return intent;
 }
 
-void intent_leave(struct intent *intent)
+void write_ahead_log_leave(struct intent *intent)
 {
     if (intent != NULL) {
         if (intent->file != NULL) {
@@ -47,11 +47,11 @@ void intent_leave(struct intent *intent)
     }
 }
 
-void intent_drop(struct intent *intent)
+void write_ahead_log_drop(struct intent *intent)
 {
     if (intent != NULL) {
         (void)unlink(intent->path);
-        intent_leave(intent);
+        write_ahead_log_leave(intent);
     }
 }
 
@@ -111,8 +111,9 @@ static int make(struct intent *intent)
     return rc;
 }
 
-int intent_write(struct intent **intent, const char *root, bool removes,
-                 const struct upload_file *files, size_t n)
+int write_ahead_log_write(struct intent **intent, const char *root,
+                          bool removes, const struct upload_file *files,
+                          size_t n)
 {
     struct intent *made = intent_new(root, "XXXXXX");
     size_t i;
@@ -123,7 +124,7 @@ int intent_write(struct intent **intent, const char *root, bool removes,
     }
     rc = make(made);
     if (rc != 0) {
-        intent_leave(made);
+        write_ahead_log_leave(made);
         return rc;
     }
     if (removes) {
@@ -134,7 +135,7 @@ int intent_write(struct intent **intent, const char *root, bool removes,
     }
     if (fflush(made->file) != 0) {
         rc = errno;
-        intent_drop(made);
+        write_ahead_log_drop(made);
         return rc;
     }
     *intent = made;
@@ -184,7 +185,8 @@ static bool take(struct intent *intent, struct publication *files)
     return true;
 }
 
-struct intent *intent_take(const char *root, struct publication *files)
+struct intent *write_ahead_log_take(const char *root,
+                                    struct publication *files)
 {
     struct intent *intent = NULL;
     const struct dirent *entry;
@@ -202,10 +204,10 @@ struct intent *intent_take(const char *root, struct publication *files)
         }
         intent = intent_new(root, entry->d_name);
         if (intent != NULL && !take(intent, files)) {
-            intent_leave(intent);
+            write_ahead_log_leave(intent);
             intent = NULL;
         } else if (files->nfiles == 0) {
-            intent_drop(intent);
+            write_ahead_log_drop(intent);
             intent = NULL;
         }
     }

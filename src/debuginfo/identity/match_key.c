@@ -50,8 +50,8 @@ static bool has_age(const struct file_identity *id, uint32_t age)
 }
 
 /*
- * Is it the debug id of the key?  If not, text says what it is instead.  A file
- * without one fits no key: all such files would have the same.
+ * Is it the debug id of the key?  If not, text says what it is instead.  A
+ * file without one fits no key: all such files would have the same.
  */
 static bool has_debug_id(const struct file_identity *id,
                          const symcache_key_t *key, struct text text)
@@ -144,7 +144,7 @@ static enum identity_fit fits_image(const struct file_identity *id,
 }
 
 /*
- * Why a file with the build id is not the original of the kind; NULL: it is.  A
+ * Why a file with the build id is not the original of the kind; NULL: it is. A
  * program that was stripped has the build id of its debug file, which a
  * debugger takes for it, and would look no further.
  */
@@ -157,7 +157,7 @@ static const char *wrong_role(const struct file_identity *id,
         return NULL; /* either of both may have it */
     }
     if (kind == SYMCACHE_KIND_EXECUTABLE) {
-        return code                          ? NULL
+        return code ? NULL
                : id->format == FORMAT_MACHO
                    ? "debug information, not its program"
                    : "a debug file, without code";
@@ -172,10 +172,10 @@ static const char *wrong_role(const struct file_identity *id,
 }
 
 /* Of several images, one may be the program and another its dSYM. */
-static enum identity_fit
-fits_build_id(const struct file_identity *list, size_t n,
-              const symcache_key_t *key, const struct file_identity **which,
-              struct text text)
+static enum identity_fit fits_build_id(const struct file_identity *list,
+                                       size_t n, const symcache_key_t *key,
+                                       const struct file_identity **which,
+                                       struct text text)
 {
     char id[2 * SYMCACHE_BUILD_ID_MAX + 1] = "none";
     const char *wrong = NULL;

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "js_why.h"
+#include "js_frame_errors.h"
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void write_cache(struct json_writer *w, const struct api_module *cache)
     json_write_close(w, '}');
 }
 
-void js_why_write(struct json_writer *w, const struct js_place *place)
+void js_frame_errors_write(struct json_writer *w, const struct js_place *place)
 {
     const struct js_module *module = place->module;
 

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "gather.h"
+#include "collect_modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,9 @@
 #define COMPLAINTS_MAX 20 /* further ones are only counted */
 #define SHOWN 60          /* bytes of a line that is not a module */
 
-static void complain(struct gather *g, const char *file, unsigned line,
-                     const char *reason, const char *text, size_t size)
+static void complain(struct collect_modules *g, const char *file,
+                     unsigned line, const char *reason, const char *text,
+                     size_t size)
 {
     char *shown;
 
@@ -45,7 +46,7 @@ static void complain(struct gather *g, const char *file, unsigned line,
     fputs("; left out\n", stderr);
 }
 
-static int from_list(struct gather *g, const char *name, FILE *stream)
+static int from_list(struct collect_modules *g, const char *name, FILE *stream)
 {
     struct identity identity;
     enum list_found found;
@@ -55,7 +56,7 @@ static int from_list(struct gather *g, const char *name, FILE *stream)
     list_init(&list, stream);
     while ((found = list_next(&list, &identity, &wrong)) != LIST_END) {
         if (found == LIST_MODULE) {
-            modules_add(g->modules, &identity);
+            warm_modules_add(g->modules, &identity);
         } else if (found == LIST_BAD) {
             complain(g, name, list.line, wrong, list.text, list.size);
         }
@@ -66,14 +67,14 @@ static int from_list(struct gather *g, const char *name, FILE *stream)
 
 /* Adds the module of a file.  Returns false if it is of no format that has
  * one. */
-static bool from_file(struct gather *g, const char *path, int fd)
+static bool from_file(struct collect_modules *g, const char *path, int fd)
 {
     struct identity identity;
     char error[MODULE_FILE_ERROR];
 
     switch (module_file_read(path, fd, &identity, error)) {
     case MODULE_FILE_FOUND:
-        modules_add(g->modules, &identity);
+        warm_modules_add(g->modules, &identity);
         return true;
     case MODULE_FILE_WRONG:
     case MODULE_FILE_PORTABLE:
@@ -85,7 +86,7 @@ static bool from_file(struct gather *g, const char *path, int fd)
 }
 
 /* Adds the modules of a folder; files that belong to none are ignored. */
-static int from_folder(struct gather *g, const char *folder)
+static int from_folder(struct collect_modules *g, const char *folder)
 {
     char *paths[2] = {(char *)folder, NULL};
     int fd, rc = COMMAND_OK;
@@ -116,7 +117,7 @@ static int from_folder(struct gather *g, const char *folder)
     return rc;
 }
 
-int gather_from(struct gather *gather, const char *operand)
+int collect_modules(struct collect_modules *gather, const char *operand)
 {
     struct stat st;
     FILE *stream;

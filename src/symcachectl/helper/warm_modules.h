@@ -4,13 +4,13 @@
  * The modules that "warm" asks for, each once and in the order in which they
  * were named, and the outcome of each.
  */
-#ifndef SYMCACHECTL_FILES_MODULES_H
-#define SYMCACHECTL_FILES_MODULES_H
+#ifndef SYMCACHECTL_HELPER_WARM_MODULES_H
+#define SYMCACHECTL_HELPER_WARM_MODULES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "identity.h"
+#include "symcachectl/files/identity.h"
 
 enum module_outcome {
     MODULE_NOT_ASKED = 0,
@@ -20,9 +20,9 @@ enum module_outcome {
     MODULE_OUTCOMES
 };
 
-struct module {
-    struct module *next; /* in the list of those that wait */
-    uint64_t due;        /* when a waiting one is asked for again, in ms */
+struct warm_module {
+    struct warm_module *next; /* in the list of those that wait */
+    uint64_t due; /* when a waiting one is asked for again, in ms */
     enum module_outcome outcome;
     unsigned tries;
     char *detail; /* JSON of the places where it was looked for, or NULL */
@@ -30,23 +30,24 @@ struct module {
     char version[24];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* or "" */
-    char name[]; /* as it was named */
+    char name[];                            /* as it was named */
 };
 
-struct modules {
-    struct module **items;
+struct warm_modules {
+    struct warm_module **items;
     size_t count;
     size_t room;
     size_t repeated; /* number of those that were named again */
     void *tree;
 };
 
-void modules_add(struct modules *modules, const struct identity *identity);
+void warm_modules_add(struct warm_modules *modules,
+                      const struct identity *identity);
 
-size_t modules_count(const struct modules *modules,
-                     enum module_outcome outcome);
+size_t warm_modules_count(const struct warm_modules *modules,
+                          enum module_outcome outcome);
 
 /* "cached", "missing", "failed", "not asked": API */
-const char *modules_outcome(enum module_outcome outcome);
+const char *warm_modules_outcome(enum module_outcome outcome);
 
 #endif

@@ -10,8 +10,8 @@
  * by which it may be asked for, with tabs between.  The first line of a
  * removal says so.
  */
-#ifndef SYMCACHED_UPLOAD_INTENT_H
-#define SYMCACHED_UPLOAD_INTENT_H
+#ifndef SYMCACHED_UPLOAD_WRITE_AHEAD_LOG_H
+#define SYMCACHED_UPLOAD_WRITE_AHEAD_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,21 +20,23 @@
 struct intent;
 
 /* Returns 0 with *intent, or an errno. */
-int intent_write(struct intent **intent, const char *root, bool removes,
-                 const struct upload_file *files, size_t n);
+int write_ahead_log_write(struct intent **intent, const char *root,
+                          bool removes, const struct upload_file *files,
+                          size_t n);
 
 /* Others have been told, or nothing has changed.  NULL is allowed, here and
  * below. */
-void intent_drop(struct intent *intent);
+void write_ahead_log_drop(struct intent *intent);
 
 /* Leaves it to the next process. */
-void intent_leave(struct intent *intent);
+void write_ahead_log_leave(struct intent *intent);
 
 /*
  * Finds one that a dead process has left, and reads its files into a
  * publication.  Returns NULL if there is none.  When it is dropped, the next
  * one can be found.
  */
-struct intent *intent_take(const char *root, struct publication *files);
+struct intent *write_ahead_log_take(const char *root,
+                                    struct publication *files);
 
 #endif

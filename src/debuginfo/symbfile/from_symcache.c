@@ -6,7 +6,7 @@
  * goes over all ranges of one function, or of one call of an inlined one, that
  * follow each other, and has the lines of those where it is the innermost.
  */
-#include "make.h"
+#include "from_symcache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,8 @@ struct make {
     const struct symc_reader *symcache;
     uint64_t base;
     struct chain chain;
-    struct piece *pieces; /* of one function without gaps, by begin and depth */
+    struct piece
+        *pieces; /* of one function without gaps, by begin and depth */
     size_t num_pieces;
     size_t piece_room;
     size_t open[CHAIN_MAX]; /* the last piece of each depth */
@@ -85,8 +86,8 @@ static int put_piece(struct make *m, const struct piece *p)
     return symbfile_writer_add(&m->writer, &r);
 }
 
-/* Writes the pieces: first those of the function itself, as the reference does,
- * whose readers take the last one for the parent of all that follow. */
+/* Writes the pieces: first those of the function itself, as the reference
+ * does, whose readers take the last one for the parent of all that follow. */
 static int put_pieces(struct make *m)
 {
     int rc = 0;
@@ -110,15 +111,14 @@ static bool goes_on(const struct make *m, size_t depth)
     const struct chain_link *link = &m->chain.links[depth];
 
     return p->function == link->function &&
-           (depth == 0 || (p->call_file == link[-1].file &&
-                           p->call_line == link[-1].line));
+           (depth == 0 ||
+            (p->call_file == link[-1].file && p->call_line == link[-1].line));
 }
 
 /* May the innermost function get a line in its open piece? */
 static bool takes_line(const struct piece *p, const struct chain_link *link)
 {
-    return p->num_lines < LINES_MAX &&
-           (p->file == link->file || !p->has_file);
+    return p->num_lines < LINES_MAX && (p->file == link->file || !p->has_file);
 }
 
 static int open_piece(struct make *m, uint64_t begin)
@@ -225,8 +225,7 @@ int symbfile_make_ranges(const struct symc_reader *symcache, uint64_t base,
     m->base = base;
     m->failure = failure;
     rc = symbfile_writer_begin(&m->writer, sink, failure) != 0 ||
-                 take_ranges(m) != 0 ||
-                 symbfile_writer_finish(&m->writer) != 0
+                 take_ranges(m) != 0 || symbfile_writer_finish(&m->writer) != 0
              ? -1
              : 0;
     free_pieces(m);

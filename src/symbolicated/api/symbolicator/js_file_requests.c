@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "js_wants.h"
+#include "js_file_requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,14 +179,16 @@ static struct js_want *want_once(struct js_files *files, symcache_kind_e kind,
     return want;
 }
 
-struct js_want *js_want_url(struct js_files *files, struct symc_string url,
-                            bool is_hourly, bool is_scraped, uint64_t *since)
+struct js_want *js_file_request_url(struct js_files *files,
+                                    struct symc_string url, bool is_hourly,
+                                    bool is_scraped, uint64_t *since)
 {
     return want_once(files, SYMCACHE_KIND_SOURCE, url, is_hourly, is_scraped,
                      since);
 }
 
-struct js_want *js_want_bundle(struct js_files *files, struct symc_string url)
+struct js_want *js_file_request_bundle(struct js_files *files,
+                                       struct symc_string url)
 {
     uint64_t since;
 
@@ -194,7 +196,7 @@ struct js_want *js_want_bundle(struct js_files *files, struct symc_string url)
                      &since);
 }
 
-struct js_want *js_want_list(struct js_files *files, const char *name)
+struct js_want *js_file_request_list(struct js_files *files, const char *name)
 {
     char hints[SYMCACHE_HINTS_MAX + 1];
     symcache_key_t key;
@@ -207,7 +209,8 @@ struct js_want *js_want_list(struct js_files *files, const char *name)
                : NULL;
 }
 
-struct js_want *js_want_upload(struct js_files *files, struct symc_string sum)
+struct js_want *js_file_request_upload(struct js_files *files,
+                                       struct symc_string sum)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     symcache_key_t key;
@@ -223,12 +226,12 @@ struct js_want *js_want_upload(struct js_files *files, struct symc_string sum)
     return want(files, &key, "");
 }
 
-bool js_want_is_pending(const struct js_want *want)
+bool js_file_request_is_pending(const struct js_want *want)
 {
     return want != NULL && want->module == NULL;
 }
 
-const struct api_module *js_want_module(const struct js_want *want)
+const struct api_module *js_file_request_module(const struct js_want *want)
 {
     return want != NULL ? want->module : NULL;
 }
@@ -299,7 +302,7 @@ bool js_files_round(struct js_files *files, struct api_call *call)
     return true;
 }
 
-void js_wants_free(struct js_files *files)
+void js_file_requests_free(struct js_files *files)
 {
     struct js_want *want;
     size_t i;
@@ -332,7 +335,7 @@ static void take_properties(const struct api_module *module,
     }
 }
 
-void js_want_take(struct js_file *file, const struct js_want *want)
+void js_file_request_take(struct js_file *file, const struct js_want *want)
 {
     const struct api_module *module = want != NULL ? want->module : NULL;
 

@@ -4,13 +4,13 @@
  * Collects the modules that operands name: lists (see module_list.h), images,
  * PDBs, ELF and Mach-O files, and folders of these.
  */
-#ifndef SYMCACHECTL_HELPER_GATHER_H
-#define SYMCACHECTL_HELPER_GATHER_H
+#ifndef SYMCACHECTL_HELPER_COLLECT_MODULES_H
+#define SYMCACHECTL_HELPER_COLLECT_MODULES_H
 
-#include "symcachectl/files/modules.h"
+#include "warm_modules.h"
 
-struct gather {
-    struct modules *modules;
+struct collect_modules {
+    struct warm_modules *modules;
     unsigned bad; /* lines and files that name no module, which was printed */
 };
 
@@ -18,6 +18,6 @@ struct gather {
  * Takes one operand; "-" is a list on standard input.  Returns COMMAND_OK; or
  * COMMAND_IO after printing what could not be read.
  */
-int gather_from(struct gather *gather, const char *operand);
+int collect_modules(struct collect_modules *gather, const char *operand);
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "modules.h"
+#include "warm_modules.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@
 
 static int compare(const void *left, const void *right)
 {
-    const struct module *a = left, *b = right;
+    const struct warm_module *a = left, *b = right;
     int rc = strcmp(a->id, b->id);
 
     return rc != 0 ? rc : strcasecmp(a->name, b->name);
 }
 
-static struct module *make(const struct identity *identity)
+static struct warm_module *make(const struct identity *identity)
 {
     size_t size = strlen(identity->name) + 1;
-    struct module *module = calloc(1, sizeof(*module) + size);
+    struct warm_module *module = calloc(1, sizeof(*module) + size);
 
     if (module == NULL) {
         command_no_memory();
@@ -33,9 +33,10 @@ static struct module *make(const struct identity *identity)
     return module;
 }
 
-void modules_add(struct modules *modules, const struct identity *identity)
+void warm_modules_add(struct warm_modules *modules,
+                      const struct identity *identity)
 {
-    struct module *module = make(identity), **found, **items;
+    struct warm_module *module = make(identity), **found, **items;
 
     found = tsearch(module, &modules->tree, compare);
     if (found == NULL) {
@@ -57,8 +58,8 @@ void modules_add(struct modules *modules, const struct identity *identity)
     modules->items[modules->count++] = module;
 }
 
-size_t modules_count(const struct modules *modules,
-                     enum module_outcome outcome)
+size_t warm_modules_count(const struct warm_modules *modules,
+                          enum module_outcome outcome)
 {
     size_t i, n;
 
@@ -69,7 +70,7 @@ size_t modules_count(const struct modules *modules,
     return n;
 }
 
-const char *modules_outcome(enum module_outcome outcome)
+const char *warm_modules_outcome(enum module_outcome outcome)
 {
     static const char *const names[] = {"not asked", "cached", "missing",
                                         "failed"};

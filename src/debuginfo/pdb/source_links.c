@@ -4,7 +4,7 @@
  * A stream that cannot be read is as one that is not there, and costs no other
  * one: the names and lines of the module do not depend on it.
  */
-#include "sources.h"
+#include "source_links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,10 +154,9 @@ static int write_all(struct sources *s, const struct pdb_identity *id,
 
     memcpy(identity.guid, id->guid, sizeof(identity.guid));
     if (info_stream_read(&s->info, &s->msf, s->failure) != 0 ||
-        check(s, sourcecache_writer_begin(&s->writer, &identity,
-                                          SOURCECACHE_SLASHES |
-                                              SOURCECACHE_FOLDS,
-                                          sink)) != 0) {
+        check(s, sourcecache_writer_begin(
+                     &s->writer, &identity,
+                     SOURCECACHE_SLASHES | SOURCECACHE_FOLDS, sink)) != 0) {
         return -1;
     }
     read_links(s);

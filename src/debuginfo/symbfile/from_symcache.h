@@ -4,8 +4,8 @@
  * Makes symbfiles of a SymCache.  Names are those of the SymCache without the
  * suffixes of GCC and LLVM for parts and copies of functions.
  */
-#ifndef DEBUGINFO_SYMBFILE_MAKE_H
-#define DEBUGINFO_SYMBFILE_MAKE_H
+#ifndef DEBUGINFO_SYMBFILE_FROM_SYMCACHE_H
+#define DEBUGINFO_SYMBFILE_FROM_SYMCACHE_H
 
 #include "debuginfo/failure.h"
 #include "debuginfo/machine_code.h"

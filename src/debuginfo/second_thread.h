@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A second thread for what can be done beside the conversion, such as
+ * decompressing a section that is read at the same time.  In the sandbox no
+ * thread can be started, so a program that wants one starts it on the way
+ * there (sandbox_enter()).  One process converts one file, so there is one for
+ * all.
+ */
+#ifndef DEBUGINFO_SECOND_THREAD_H
+#define DEBUGINFO_SECOND_THREAD_H
+
+#include <stdbool.h>
+
+/* Starts the thread, and waits until it waits for its first task.  If there
+ * can be none, second_thread_run() will say so. */
+void second_thread_start(void);
+
+/* Lets the thread call run(arg).  Returns false if there is no thread, or it
+ * has a task. */
+bool second_thread_run(void (*run)(void *arg), void *arg);
+
+/* Would second_thread_run() take a task now? */
+bool second_thread_is_free(void);
+
+/* Waits until the thread has no task. */
+void second_thread_wait(void);
+
+#endif
