@@ -106,7 +106,7 @@ static enum msfz_status parse_header(const uint8_t *p, struct header *h,
 
 uint64_t msfz_bound(const uint8_t *data, size_t size)
 {
-    uint64_t bound = size, most;
+    uint64_t bound = size, most, filled;
     char error[128];
     struct header h;
     uint32_t i;
@@ -122,10 +122,12 @@ uint64_t msfz_bound(const uint8_t *data, size_t size)
     }
     most = MSFZ_RATIO_FREE + MSFZ_RATIO_MAX * (uint64_t)size;
     bound = bound < most ? bound : most;
-    /* the last block of each stream, their numbers, and the free page maps;
-     * blocks are larger in large files */
-    return bound + bound / 64 + (1u << 20) +
-           (uint64_t)h.num_streams * (bound < 1u << 30 ? 4096 : 32768);
+    /* the last block of each stream, of which those with a block have a byte;
+     * the numbers of blocks and streams, and the free page maps; blocks are
+     * larger in large files */
+    filled = h.num_streams < bound ? h.num_streams : bound;
+    return bound + bound / 64 + (1u << 20) + 8 * (uint64_t)h.num_streams +
+           filled * (bound < 1u << 30 ? 4096 : 32768);
 }
 
 static enum msfz_status read_chunks(struct msfz_container *c,
