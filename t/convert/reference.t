@@ -170,7 +170,7 @@ for my $n (1 .. 48) {
     my $victim = $victims[$n % @victims];
     open my $f, '<:raw', $victim or die "$victim: $!";
     read $f, my $start, 4096;
-    my ($offset, $size) = $start =~ /\2\0\0\0\x18\0\0\0.{8}(.{4})(.{4})/s
+    my ($offset, $size) = $start =~ /\x02\0\0\0\x18\0\0\0.{8}(.{4})(.{4})/s
         or die "$victim: no symbols";
     ($offset, $size) = map { unpack 'V', $_ } $offset, $size;
     compare_changed($n, $victim, $offset, sub { $offset + $size - 5 });
