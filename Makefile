@@ -242,7 +242,7 @@ $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
 
 $(B)/fuzz/fuzz_page: FUZZLIBS = -levent -lexpat
 $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
-             src/symcached/tier/page.c)
+             src/symcached/tier/bucket_page.c)
 
 $(B)/fuzz/fuzz_metadata: FUZZLIBS = -lcjson
 $(B)/fuzz/fuzz_metadata: $(patsubst %.c,$(B)/fuzz/obj/%.o,\

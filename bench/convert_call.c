@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "converter/input.h"
+#include "converter/input_format.h"
 #include "debuginfo/second_thread.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/writer.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symcached/tier/page.h"
+#include "symcached/tier/bucket_page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

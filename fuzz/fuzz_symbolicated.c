@@ -127,8 +127,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         die(error);
     }
     workers.listener = listener.fd;
-    workers.mapped = mapped_new();
-    mapped_limit(workers.mapped, 100, 1 << 20);
+    workers.mapped = mapped_modules_new();
+    mapped_modules_limit(workers.mapped, 100, 1 << 20);
     worker = worker_new(&workers, -1, settings);
     if (sigbus_start() != 0 || worker == NULL || worker_start(worker) != 0) {
         die("cannot start");

@@ -9,9 +9,9 @@
 
 #include "symbolicated/api/symbolicator/source_links.h"
 #include "symbolicated/api/symbolicator/native_answer.h"
-#include "symbolicated/api/symbolicator/key.h"
+#include "symbolicated/api/symbolicator/module_key.h"
 #include "symbolicated/api/symbolicator/client_sources.h"
-#include "symbolicated/api/symbolicator/sources.h"
+#include "symbolicated/api/symbolicator/request_sources.h"
 #include "../t/unit/symc_example.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -289,9 +289,9 @@ my %exits = (
     'symcachectl.1' => [in_code(qr/\b(?:COMMAND|EXIT)_\w+ = (\d+)/,
                                 qr{src/symcachectl/})],
     'symcached.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                                 qr{src/(?:base/daemon|symcached/tier/tier_command)\.})],
+                                 qr{src/(?:base/daemon_start|symcached/tier/tier_command)\.})],
     'symbolicated.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                                    qr{src/base/daemon\.})],
+                                    qr{src/base/daemon_start\.})],
 );
 for my $page (sort keys %exits) {
     my ($told) = slurp("man/$page") =~ /^\.Sh EXIT STATUS\n(.*?)^\.Sh /ms;

@@ -153,18 +153,18 @@ my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/sourcebundle debuginfo/symbfile'
     . ' debuginfo/wasm debuginfo/zip derived/symcache';
 my %above = (
-    server => 'guest index job metadata negcache one_time_fetch space store upload',
-    upload => 'job fetch index tier intake space',
+    server => 'guest upload_index job metadata negcache one_time_fetch space store upload',
+    upload => 'job fetch upload_index tier intake space',
     guest => 'job source space store tier',
     metadata => 'fetch',
     one_time_fetch => 'fetch',
-    job => 'index source negcache transcode intake store space tier',
+    job => 'upload_index source negcache transcode intake store space tier',
     tier => 'fetch store transcode',
-    source => 'index tier transcode intake fetch space',
+    source => 'upload_index tier transcode intake fetch space',
     'source/types' => 'source transcode',
     transcode => 'intake space',
     negcache => 'store',
-    index => '',
+    upload_index => '',
     intake => 'fetch space',
     store => 'space',
     fetch => 'space',

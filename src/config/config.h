@@ -295,7 +295,8 @@ struct upload_token {
 #define UPLOADS_BUNDLE_SUM 20 /* bytes */
 #define UPLOADS_BUNDLE_END ".artifacts"
 
-#define UPLOADS_INDEX ".index" /* their ids, see symcached/index/index.h */
+#define UPLOADS_INDEX                                                         \
+    ".index" /* their ids, see symcached/upload_index/upload_index.h */
 #define UPLOADS_SPOOL ".spool"
 
 /* How long builds of uploads are kept, of those that a pattern matches. */

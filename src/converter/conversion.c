@@ -141,7 +141,7 @@ static int convert(const struct conversion *c, struct output *output,
         return -1;
     }
     if (c->check != NULL) {
-        check_output(c->check, output->fd, &result);
+        output_check_run(c->check, output->fd, &result);
     }
     return 0;
 }

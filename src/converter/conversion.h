@@ -9,9 +9,9 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "check.h"
+#include "output_check.h"
 #include "debuginfo/format.h"
-#include "input.h"
+#include "input_format.h"
 
 struct conversion {
     const char *program; /* for messages */
@@ -40,7 +40,8 @@ struct conversion {
     int (*make)(const uint8_t *data, size_t size, const struct symc_sink *sink,
                 struct debuginfo_result *result, struct failure *failure);
     struct input_choice choice; /* of the image, if the file has several */
-    const struct check *check;  /* of the output; or NULL: there is none */
+    const struct output_check
+        *check; /* of the output; or NULL: there is none */
 };
 
 /* Finds an output by its name, for example "symcache".  Returns false if

@@ -188,7 +188,7 @@ static void take_seconds(struct conversion *c)
 /* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct conversion *c)
 {
-    static struct check check;
+    static struct output_check check;
     const char *is_work, *addresses;
     int i, n;
 
@@ -225,7 +225,7 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         addresses = getenv("PDB2SYMCACHE_ADDRESSES");
         c->has_file_addresses =
             addresses != NULL && strcmp(addresses, "file") == 0;
-        if (check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
+        if (output_check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
             c->check = &check;
         }
     }

@@ -28,7 +28,7 @@
 #include "debuginfo/scratch.h"
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/sourcemap/sourcemap.h"
-#include "input.h"
+#include "input_format.h"
 #include "sandbox/sandbox.h"
 #include "sym_output.h"
 #include "supplement_file.h"

@@ -19,8 +19,8 @@
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/supplement.h"
-#include "input.h"
-#include "memory.h"
+#include "input_format.h"
+#include "memory_output.h"
 #include "symbolication/symbolication.h"
 
 #define DEPTH_MAX 256 /* of inlined calls; deeper ones are left out */
@@ -50,7 +50,7 @@ struct frame_list {
 struct sym {
     struct symc_reader reader;
     bool has_no_file; /* calls from an unknown place need a file all the same */
-    struct memory out;
+    struct memory_output out;
     bool has_failed; /* out of memory */
     bool *is_inlined; /* by function: somewhere */
     struct source_path path;
@@ -70,7 +70,7 @@ struct sym {
 
 static void put(struct sym *s, const char *data, size_t size)
 {
-    s->has_failed |= memory_write(&s->out, data, size) != 0;
+    s->has_failed |= memory_output_write(&s->out, data, size) != 0;
 }
 
 static void print(struct sym *s, const char *format, ...)
@@ -453,8 +453,8 @@ static int put_records(struct sym *s, const uint8_t *data, size_t size,
 {
     const symcache_kind_e wanted = SYMCACHE_KIND_CFICACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
-    struct memory memory = {NULL, 0, 0};
-    const struct symc_sink sink = {memory_write, &memory};
+    struct memory_output memory = {NULL, 0, 0};
+    const struct symc_sink sink = {memory_output_write, &memory};
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
 
@@ -528,8 +528,8 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
 {
     const symcache_kind_e wanted = SYMCACHE_KIND_SYMCACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
-    struct memory memory = {NULL, 0, 0};
-    const struct symc_sink to_memory = {memory_write, &memory};
+    struct memory_output memory = {NULL, 0, 0};
+    const struct symc_sink to_memory = {memory_output_write, &memory};
     struct sym *s = calloc(1, sizeof(*s));
     char error[512];
     int rc = -1;

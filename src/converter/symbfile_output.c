@@ -9,8 +9,8 @@
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/symbfile/symbfile.h"
-#include "input.h"
-#include "memory.h"
+#include "input_format.h"
+#include "memory_output.h"
 
 /* What a SymCache of an ELF file has left out of its addresses. */
 static uint64_t base_of(const uint8_t *data, size_t size)
@@ -73,8 +73,8 @@ static int output(make_symbfile *make_of, const uint8_t *data, size_t size,
                   struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
-    struct memory memory = {NULL, 0, 0};
-    const struct symc_sink to_memory = {memory_write, &memory};
+    struct memory_output memory = {NULL, 0, 0};
+    const struct symc_sink to_memory = {memory_output_write, &memory};
     const symcache_kind_e wanted = SYMCACHE_KIND_SYMCACHE;
     const struct debuginfo_maker *maker;
 

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The interface of a debug format.  Each format defines one struct in its
- * folder; the converter has the table of them (converter/input.c).
+ * folder; the converter has the table of them (converter/input_format.c).
  */
 #ifndef DEBUGINFO_FORMAT_H
 #define DEBUGINFO_FORMAT_H

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "bwrap_filter.h"
-#include "serve.h"
+#include "daemon_sandbox.h"
 
 struct sandbox_limits {
     uint64_t memory;      /* RLIMIT_AS, bytes; 0 = unchanged */

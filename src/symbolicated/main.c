@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "base/daemon.h"
+#include "base/daemon_start.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "base/service_manager.h"
@@ -92,7 +92,7 @@ static void set_limits(struct daemon *d)
     } else if (limits->files > 0) {
         files = limits->files;
     }
-    mapped_limit(d->workers.mapped, files, limits->files_size);
+    mapped_modules_limit(d->workers.mapped, files, limits->files_size);
 }
 
 /* Either text may be NULL. */
@@ -304,7 +304,7 @@ static int test(const struct config *config)
 
 static int lock(struct daemon *d, char *error, size_t size)
 {
-    struct sandbox_serving allowed = {
+    struct daemon_sandbox allowed = {
         .spool = d->spool,
         .config = d->options.config,
         .log = d->options.log,
@@ -313,7 +313,7 @@ static int lock(struct daemon *d, char *error, size_t size)
     };
 
     allowed.nroots = settings_roots(&allowed.roots);
-    return sandbox_serve(&allowed, error, size);
+    return daemon_sandbox_enter(&allowed, error, size);
 }
 
 /* Are there requests whose bodies workers read? */
@@ -405,8 +405,8 @@ static int start(struct daemon *d, struct config *config)
     }
     d->workers.listener = d->listener.fd;
     d->workers.started = time(NULL);
-    d->workers.mapped = mapped_new();
-    d->files_allowed = mapped_allowed();
+    d->workers.mapped = mapped_modules_new();
+    d->files_allowed = mapped_modules_allowed();
     d->base = event_base_new();
     if (d->base != NULL) {
         d->reporter = reporter_new(d->base, &d->workers, d->settings);

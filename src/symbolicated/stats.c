@@ -297,8 +297,8 @@ static void print_scripts(const struct printer *p)
 }
 
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes, time_t started,
-                 bool config_stale)
+                 unsigned n, const struct mapped_modules_sizes *sizes,
+                 time_t started, bool config_stale)
 {
     struct printer p = {buf, stats, n};
 

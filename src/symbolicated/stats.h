@@ -76,12 +76,12 @@ struct stats_sums {
 
 struct stats_sums stats_sums(const struct stats *const *stats, unsigned n);
 
-struct mapped_sizes;
+struct mapped_modules_sizes;
 
 /* Appends the sums of n workers' counters, what is mapped, when the process
  * started, and whether its configuration is not the file's. */
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes, time_t started,
-                 bool config_stale);
+                 unsigned n, const struct mapped_modules_sizes *sizes,
+                 time_t started, bool config_stale);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/task.h"
 #include "http/http.h"
 #include "symbolicated/search/symcached_client.h"
-#include "pages.h"
+#include "daemon_pages.h"
 #include "symbolicated/api/protocols.h"
 #include "symbolicated/calls/pending_calls.h"
 #include "symbolicated/calls/request.h"
@@ -53,7 +53,7 @@ static void on_request(struct http_request *request, void *arg)
 {
     struct worker *w = arg;
 
-    if (!page_reply(w->workers, request)) {
+    if (!daemon_page_reply(w->workers, request)) {
         request_start(&w->context, request);
     }
 }
@@ -66,7 +66,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     struct worker *w = arg;
 
     atomic_store(&w->turned, clock_ms());
-    mapped_evict_stale(w->workers->mapped);
+    mapped_modules_evict_stale(w->workers->mapped);
     module_cache_trim(w->context.searcher.cache);
     pending_calls_evict();
 }

@@ -23,9 +23,9 @@
 #include "base/release.h"
 #include "base/service_manager.h"
 #include "metrics/metrics.h"
-#include "reload.h"
+#include "config_reload.h"
 #include "base/async_unlink.h"
-#include "base/daemon.h"
+#include "base/daemon_start.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
 #include "symcached/tier/tier.h"
@@ -48,14 +48,14 @@ struct daemon {
     struct tiers *tiers;
     struct sources *sources;
     struct scheduler *scheduler;
-    struct guest_helper *helper; /* of clients' sources, or NULL */
+    struct guest_process *helper; /* of clients' sources, or NULL */
     bool is_guest; /* this is that one */
     struct guest_options guest;
     struct guests *guests;
     struct evict *evict;
     struct server *server;
     struct config_watch *watch;
-    struct reload *reload; /* under way, or NULL */
+    struct config_reload *reload; /* under way, or NULL */
     bool reload_again;
     bool stopping;
     unsigned open; /* while it stops: what has not ended */
@@ -149,14 +149,14 @@ static void stop(struct daemon *d, int signo)
     service_stopping();
     log_info(0, "signal %d received, stopping", signo);
     if (d->reload != NULL) {
-        reload_cancel(d->reload);
+        config_reload_cancel(d->reload);
     }
     scheduler_stop(d->scheduler);
     if (d->guests != NULL) {
         guests_stop(d->guests);
     }
     d->open = 2;
-    guest_helper_stop(d->helper, on_drained, d);
+    guest_process_stop(d->helper, on_drained, d);
     server_stop(d->server, on_drained, d);
 }
 
@@ -248,7 +248,7 @@ static void reload(struct daemon *d)
         return;
     }
     service_reloading();
-    d->reload = reload_start(d->base, d->options.config, on_read, d);
+    d->reload = config_reload_start(d->base, d->options.config, on_read, d);
     if (d->reload == NULL) {
         keep_old(d, strerror(errno));
         service_ready();
@@ -267,7 +267,7 @@ static void on_signal(void *arg, int signo)
         break;
     case SIGUSR1:
         log_reopen();
-        guest_helper_reopen_log(d->helper);
+        guest_process_reopen_log(d->helper);
         break;
     default:
         stop(d, signo);
@@ -299,8 +299,8 @@ static int start_guests(struct daemon *d, struct config *config, char *error,
     struct tenants_config *tenants = &d->guest.tenants;
 
     if (!d->is_guest && has_guests(config)) {
-        d->helper = guest_helper_new(d->base, config, d->options.log,
-                                     d->options.verbose, error, size);
+        d->helper = guest_process_new(d->base, config, d->options.log,
+                                      d->options.verbose, error, size);
         return d->helper != NULL ? 0 : -1;
     }
     if (!d->is_guest) {
@@ -409,7 +409,7 @@ failed:
 
 static void finish(struct daemon *d)
 {
-    guest_helper_free(d->helper);
+    guest_process_free(d->helper);
     guests_free(d->guests);
     config_watch_free(d->watch);
     server_free(d->server);

@@ -18,7 +18,7 @@
 
 #include "base/installed_file.h"
 #include "message.h"
-#include "serve.h"
+#include "worker_loop.h"
 
 #define LIBEXEC "../libexec/ngx_symcache/"
 

@@ -16,7 +16,7 @@
 
 #include "message.h"
 #include "pool.h"
-#include "serve.h"
+#include "worker_loop.h"
 #include "spawner.h"
 
 #endif

@@ -95,7 +95,7 @@ static int can_open(const char *name, int flags)
 static int run(int (*probe)(void))
 {
     char root[256], config[256], log[256], error[256];
-    struct sandbox_serving allowed = {
+    struct daemon_sandbox allowed = {
         .config = config, .log = log, .spool = -1};
     int status, fd;
     pid_t pid;
@@ -108,7 +108,7 @@ static int run(int (*probe)(void))
     allowed.nroots = 1;
     pid = fork();
     if (pid == 0) {
-        if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
+        if (daemon_sandbox_enter(&allowed, error, sizeof(error)) != 0) {
             fprintf(stderr, "# %s\n", error);
             _exit(99);
         }

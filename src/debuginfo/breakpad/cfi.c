@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "identity.h"
-#include "text.h"
+#include "lexer.h"
 
 #define CFI "STACK CFI "
 #define INIT "STACK CFI INIT "

@@ -21,7 +21,7 @@
 #include "identity.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
-#include "text.h"
+#include "lexer.h"
 
 #define UNKNOWN "<unknown>"
 

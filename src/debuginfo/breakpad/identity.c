@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "derived/symcache/symcache.h"
-#include "text.h"
+#include "lexer.h"
 
 #define MODULE "MODULE "
 #define FILE_MIN 16 /* bytes; the reference rejects shorter files */

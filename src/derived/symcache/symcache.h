@@ -14,8 +14,8 @@
 #include "string.h"
 #include "string_table.h"
 #include "unstable_sort.h"
-#include "verification.h"
 #include "verify.h"
+#include "verifier.h"
 #include "writer.h"
 
 #endif

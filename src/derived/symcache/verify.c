@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "format.h"
-#include "verification.h"
+#include "verifier.h"
 
 /* The results so far for the chain of callers of a location. */
 enum color {

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "format.h"
-#include "runs.h"
+#include "range_runs.h"
 #include "base/sort.h"
 #include "writer.h"
 

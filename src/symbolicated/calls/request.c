@@ -529,9 +529,10 @@ static bool is_large(const struct request *r)
  * if it is none.  What it reads stays until it ends: its client may go. */
 static bool step_elsewhere(struct request *r)
 {
-    r->step = is_large(r) ? large_step_start(r->context->searcher.base, r->call,
-                                             &r->reply, on_stepped, r)
-                          : NULL;
+    r->step = is_large(r)
+                  ? step_thread_start(r->context->searcher.base, r->call,
+                                      &r->reply, on_stepped, r)
+                  : NULL;
     if (r->step == NULL) {
         return false;
     }
@@ -570,7 +571,7 @@ void request_context_stop(struct request_context *context)
     }
     while ((r = LIST_FIRST(&context->stepping)) != NULL) {
         n += r->http == NULL;
-        large_step_wait(r->step);
+        step_thread_wait(r->step);
     }
     if (n > 0) {
         log_warn(0, "calls that were pending are gone: %zu", n);

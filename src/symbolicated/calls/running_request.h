@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATED_CALLS_RUNNING_REQUEST_H
 #define SYMBOLICATED_CALLS_RUNNING_REQUEST_H
 
-#include "large_step.h"
+#include "step_thread.h"
 #include "packer.h"
 #include "pending_calls.h"
 #include "request_log.h"
@@ -27,7 +27,7 @@ struct request {
     struct search *search; /* for the newest round; search_before() */
     struct body *body;   /* its work, if a worker does it; or NULL */
     struct event *timer; /* NULL: it does not wait */
-    struct large_step *step; /* in another thread; NULL: there is none */
+    struct step_thread *step; /* in another thread; NULL: there is none */
     bool is_gone;            /* its client, meanwhile */
     unsigned tries;
     bool is_sending;         /* a part of the answer */

@@ -1,17 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * From a key to the newest file of its kind in a store, opened: a SymCache or a
- * PpdbCache.  Each thread remembers what it found and in which state the folder
- * was, so that a key that is known costs one question to the kernel and no
- * lock.
+ * From a key to the newest file of its kind in a store, opened: a SymCache or
+ * a PpdbCache.  Each thread remembers what it found and in which state the
+ * folder was, so that a key that is known costs one question to the kernel and
+ * no lock.
  *
  * What is published, replaced or removed is seen at the next question, because
  * the folder has changed.  Nothing here writes into a file in place: one that
  * is cut short is noticed when it is read (sigbus.h), or when
- * mapped_evict_stale() comes to it.  A folder that changed a moment ago may
- * change again within one tick of the clock of the file system, so it is read
- * again until it has settled.
+ * mapped_modules_evict_stale() comes to it.  A folder that changed a moment
+ * ago may change again within one tick of the clock of the file system, so it
+ * is read again until it has settled.
  */
 #ifndef SYMBOLICATED_FILES_FILES_H
 #define SYMBOLICATED_FILES_FILES_H
@@ -20,7 +20,7 @@
 #include "proto/key.h"
 #include "sigbus.h"
 #include "module.h"
-#include "mapped.h"
+#include "mapped_modules.h"
 
 /* The folder of a key as it was when it was read. */
 struct folder_state {

@@ -89,13 +89,13 @@ static struct module *open_file(struct mapped *mapped, int folder, int root,
         errno = EINVAL;
         return NULL;
     }
-    module = mapped_find(mapped, &st);
+    module = mapped_modules_find(mapped, &st);
     if (module != NULL) {
         close(fd);
         return module;
     }
     module = module_open(fd, &st, root, path, kind);
-    return module != NULL ? mapped_add(mapped, module) : NULL;
+    return module != NULL ? mapped_modules_add(mapped, module) : NULL;
 }
 
 /* Returns false if the folder has changed meanwhile. */

@@ -10,7 +10,7 @@
 #include "reports/profile/profile.h"
 #include "store_reader.h"
 #include "symbolicated/api/build_id.h"
-#include "symbolicated/api/input.h"
+#include "symbolicated/api/body_input.h"
 #include "symcachectl/command.h"
 
 #define UNPACKED_MAX (1u << 30)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "symcachectl/terminal/bar.h"
-#include "base/daemon.h"
+#include "base/daemon_start.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 #include "sandbox/sandbox.h"
@@ -46,7 +46,7 @@ int store_reader_enter(const char *root, int *code)
 {
     static bool is_inside;
     static int fd = -1;
-    struct sandbox_serving allowed = {.nroots = root != NULL, .spool = -1};
+    struct daemon_sandbox allowed = {.nroots = root != NULL, .spool = -1};
     char error[256];
 
     *code = COMMAND_OK;
@@ -63,7 +63,7 @@ int store_reader_enter(const char *root, int *code)
     }
     is_inside = true;
     allowed.roots = &fd;
-    if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
+    if (daemon_sandbox_enter(&allowed, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
@@ -116,7 +116,7 @@ static void find_round(struct found *found, const struct api_round *round,
         realloc(found->modules,
                 (found->n + round->nmodules + 1) * sizeof(*found->modules));
     if (found->mapped == NULL) {
-        found->mapped = mapped_new();
+        found->mapped = mapped_modules_new();
     }
     if (found->modules == NULL || found->mapped == NULL) {
         command_no_memory();
@@ -168,7 +168,7 @@ const union derived_reader *store_reader_file(int root,
     struct module_sight sight;
 
     if (mapped == NULL) {
-        mapped = mapped_new();
+        mapped = mapped_modules_new();
     }
     if (mapped == NULL) {
         command_no_memory();

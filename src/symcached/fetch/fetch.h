@@ -17,7 +17,7 @@
 #include "response.h"
 #include "outcome.h"
 #include "host.h"
-#include "renew.h"
+#include "reload_keys.h"
 #include "send.h"
 #include "spnego.h"
 

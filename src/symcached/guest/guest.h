@@ -26,6 +26,6 @@
 #define SYMCACHED_GUEST_H
 
 #include "guests.h"
-#include "helper.h"
+#include "guest_process.h"
 
 #endif

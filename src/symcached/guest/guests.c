@@ -22,7 +22,7 @@
 #include "guest_store.h"
 #include "metrics/metrics.h"
 #include "slots.h"
-#include "report.h"
+#include "guests_report.h"
 #include "symcached/tier/tier.h"
 
 #define SOURCES_MAX 64      /* a client's 32, each in up to two parts */

@@ -275,7 +275,7 @@ cJSON *guest_settings(const struct guest_settings *with, const char *folder,
     return root;
 }
 
-cJSON *guest_helper_settings(const struct config *config)
+cJSON *guest_process_settings(const struct config *config)
 {
     const struct tenants_config *tenants =
         &config->symbolication.symbolicator.tenants;

@@ -32,7 +32,7 @@ cJSON *guest_settings(const struct guest_settings *with, const char *folder,
 
 /* Returns that of the helper, to be deleted: it has nothing of the operator's
  * but limits and "tenants.hosts". */
-cJSON *guest_helper_settings(const struct config *config);
+cJSON *guest_process_settings(const struct config *config);
 
 /*
  * Reads settings, which have secrets, from memory and never from a disk.  *fd

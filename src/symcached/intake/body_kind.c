@@ -4,7 +4,7 @@
  * Identifies a body by its first bytes.  The helper also does this, so it is
  * apart from the code that reads more.
  */
-#include "body.h"
+#include "body_unpack.h"
 
 #include <string.h>
 #include <strings.h>

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "body.h"
+#include "body_unpack.h"
 
 /* Cabinets of a set after the first one.  A member has 2 GB at most. */
 #define CABINET_PARTS 63

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/source/original_id.h"
 #include "inputs.h"
 #include "source_order.h"

@@ -30,7 +30,7 @@
 #include "second_original.h"
 #include "source_member.h"
 #include "scheduler.h"
-#include "sibling.h"
+#include "same_module_job.h"
 #include "waiter.h"
 
 static const char *const outcome_names[] = {
@@ -368,7 +368,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
     if (scheduler->stopping || is_outdated(job)) {
         return false;
     }
-    next = sibling_or_own(scheduler, job->store, key, w->hints);
+    next = same_module_job_or_own(scheduler, job->store, key, w->hints);
     if (next == NULL) {
         struct job_request request = {.store = job->store,
                                       .transcoder = d->transcoder,
@@ -533,7 +533,7 @@ void job_end(struct job *job, unsigned found)
 
     job_set_state(job, JOB_ENDED);
     scheduler_deregister(job);
-    if (sibling_find(scheduler, job->store, &job->key) != NULL) {
+    if (same_module_job_find(scheduler, job->store, &job->key) != NULL) {
         scheduler_host_freed(scheduler); /* it may be waiting for this */
     }
     waiters_sort(job);

@@ -11,7 +11,7 @@
 #define SYMCACHED_JOB_PREFETCH_H
 
 #include <stdbool.h>
-#include "state.h"
+#include "job_state.h"
 
 struct prefetch;
 

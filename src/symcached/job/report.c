@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/id.h"
 #include "scheduler.h"
-#include "sibling.h"
+#include "same_module_job.h"
 #include "symcached/store/store.h"
 
 /* The most jobs that a page shows; it also has the number of all. */
@@ -311,7 +311,7 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
 
     job_print_id(id, store->name, key);
     symcache_id_print(text, key);
-    running = sibling_or_own(scheduler, store, key, "");
+    running = same_module_job_or_own(scheduler, store, key, "");
 
     cJSON_AddStringToObject(object, "store", store->name);
     cJSON_AddStringToObject(object, "pdb", key->name);

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "proto/header.h"
 #include "prefetch.h"
-#include "sibling.h"
+#include "same_module_job.h"
 
 const struct config *scheduler_config(const struct scheduler *scheduler)
 {
@@ -356,7 +356,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
     scheduler->begun++;
     scheduler->background += request->purpose != JOB_FOR_LOOKUP;
     LIST_INSERT_HEAD(&scheduler->all, job, all);
-    sibling_part(job);
+    same_module_job_part(job);
     job_begin(job, request->better);
     return job;
 }

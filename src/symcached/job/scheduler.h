@@ -10,7 +10,7 @@
 #include "base/hash_table.h"
 #include "recent_misses.h"
 #include "missing_modules.h"
-#include "state.h"
+#include "job_state.h"
 #include "conversion_slots.h"
 
 /* A client that is answered "busy" may ask again after so many seconds. */

@@ -11,7 +11,7 @@
 #include "debuginfo/supplement.h"
 #include "proto/hints.h"
 #include "scheduler.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 
 /* Reads hex digits after a note of the converter.  Returns how many there are,
  * 0 if the note is not there or the digits are none of an id. */

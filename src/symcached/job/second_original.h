@@ -15,7 +15,7 @@
 #ifndef SYMCACHED_JOB_SECOND_ORIGINAL_H
 #define SYMCACHED_JOB_SECOND_ORIGINAL_H
 
-#include "state.h"
+#include "job_state.h"
 
 /* Takes the job over from a run that ended well, if its output reports that
  * such a file is missing.  Returns false if there is nothing to wait for: the

@@ -3,7 +3,7 @@
  */
 #include "source_code.h"
 
-#include "state.h"
+#include "job_state.h"
 #include "symcached/store/store.h"
 
 /* Does the file made from the PDB say that the PDB leads to source files? */

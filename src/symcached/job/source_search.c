@@ -18,7 +18,7 @@
 #include "prefetch.h"
 #include "symcached/intake/intake.h"
 #include "scheduler.h"
-#include "sibling.h"
+#include "same_module_job.h"
 
 /* The longest Retry-After of a source that is obeyed, in seconds. */
 #define RETRY_AFTER_MAX 3600
@@ -183,7 +183,7 @@ static void sources_exhausted(struct job *job)
         use_kept(job);
         return;
     }
-    if (sibling_goes_on(job)) {
+    if (same_module_job_goes_on(job)) {
         return;
     }
 
@@ -515,7 +515,7 @@ bool job_may_ask(struct job *job)
         job->source = source_order_next(&job->order);
     }
     if (job->source == NULL) {
-        return !sibling_awaits(job);
+        return !same_module_job_awaits(job);
     }
     return prefetch_has(job) || section_is_near(job) ||
            !source_busy(job->scheduler->sources, job->config, job->source);

@@ -26,7 +26,7 @@ struct lookup_batch {
     struct event flush;        /* sends those that came in one turn together */
     size_t open;               /* lookups that are not answered yet */
     uint64_t began;
-    waiting_lookup_ended_fn ended;
+    single_lookup_ended_fn ended;
     void *arg;
     size_t n;
     struct item items[SYMCACHE_LOOKUPS_MAX];
@@ -89,7 +89,7 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
     metrics_observe(METRICS_LOOKUP, clock_since(batch->began));
     item->waiter = NULL;
     batch->open--;
-    add_line(batch, (size_t)(item - batch->items), waiting_lookup_status(a),
+    add_line(batch, (size_t)(item - batch->items), single_lookup_status(a),
              has_seconds ? a->seconds : 0, has_reason ? a->reason : NULL);
     if (batch->detached != NULL) {
         event_active(&batch->flush, EV_TIMEOUT, 0);
@@ -161,7 +161,7 @@ static void send_head(struct event_base *base, struct lookup_batch *batch)
     event_active(&batch->flush, EV_TIMEOUT, 0);
 }
 
-static struct lookup_batch *batch_new(waiting_lookup_ended_fn ended, void *arg)
+static struct lookup_batch *batch_new(single_lookup_ended_fn ended, void *arg)
 {
     struct lookup_batch *batch = calloc(1, sizeof(*batch));
 
@@ -211,7 +211,7 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
 void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
                         const struct lookup_query *q,
                         struct evhttp_request *req,
-                        waiting_lookup_ended_fn ended, void *arg)
+                        single_lookup_ended_fn ended, void *arg)
 {
     const char *wrong = check_body(evhttp_request_get_input_buffer(req));
     struct lookup_batch *batch;

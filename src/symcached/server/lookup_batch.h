@@ -14,7 +14,7 @@
 #define SYMCACHED_SERVER_LOOKUP_BATCH_H
 
 #include "url_path.h"
-#include "waiting_lookup.h"
+#include "single_lookup.h"
 
 /* Finds the scheduler of the store in a path. */
 typedef struct scheduler *(*lookup_scheduler_fn)(void *arg,
@@ -22,13 +22,13 @@ typedef struct scheduler *(*lookup_scheduler_fn)(void *arg,
 
 /*
  * Answers all lookups of a request, which share their query.  As in
- * waiting_lookup_start(), a client that goes away or sends more is dropped,
+ * single_lookup_start(), a client that goes away or sends more is dropped,
  * and ended is called when a request that has left evhttp is over.  Both
  * functions are called with arg.
  */
 void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
                         const struct lookup_query *q,
                         struct evhttp_request *req,
-                        waiting_lookup_ended_fn ended, void *arg);
+                        single_lookup_ended_fn ended, void *arg);
 
 #endif

@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "pyroscope_message.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/upload/upload.h"
 #include "upload_page.h"
 #include "url_path.h"
@@ -322,7 +322,7 @@ static void take(struct pyroscope *pyroscope, const struct config *config,
         .replace = config->uploads.replace,
         .body = evhttp_find_header(
             evhttp_request_get_input_headers(call->req), UPLOAD_HEADER_BODY)};
-    const char *wrong = labels_read(call->req, &request.labels);
+    const char *wrong = upload_labels_read(call->req, &request.labels);
 
     if (!pyroscope_build_id(build_id, text, strlen(text)) ||
         build_id[0] == '\0') {

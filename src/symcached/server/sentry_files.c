@@ -20,7 +20,7 @@
 #include "base/percent.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/upload/upload.h"
 
 #define FILES_MAX 20

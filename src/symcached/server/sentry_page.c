@@ -17,7 +17,7 @@
 #include "http/http.h"
 #include "symcached/upload/upload.h"
 #include "sentry_files.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -415,7 +415,7 @@ static cJSON *read_body(const struct config *config,
 static bool read_labels(struct evhttp_request *req,
                         struct assembly_request *request)
 {
-    const char *wrong = labels_read(req, &request->labels);
+    const char *wrong = upload_labels_read(req, &request->labels);
 
     if (wrong != NULL) {
         answer_error(req, 400, wrong);

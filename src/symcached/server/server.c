@@ -26,7 +26,7 @@
 #include "metrics_page.h"
 #include "pyroscope_page.h"
 #include "ready.h"
-#include "reports.h"
+#include "daemon_reports.h"
 #include "rights.h"
 #include "sentry_page.h"
 #include "status.h"
@@ -39,7 +39,7 @@
 #include "url_path.h"
 #include "tenant_page.h"
 #include "upload_page.h"
-#include "waiting_lookup.h"
+#include "single_lookup.h"
 
 /* How long answers may take to leave when we stop, and what waits for a tier
  * to be stored. */
@@ -55,7 +55,7 @@ struct server {
     struct event_base *base;
     struct scheduler *scheduler;
     struct guests *guests;             /* or NULL */
-    const struct guest_helper *helper; /* or NULL */
+    const struct guest_process *helper; /* or NULL */
     struct one_time_fetch *once;       /* NULL: clients bring no URLs */
     const struct evict *evict;
     struct endpoint *lookups;
@@ -64,7 +64,7 @@ struct server {
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     bool is_stored; /* when it stops: what waited for a tier */
-    struct reports *reports;
+    struct daemon_reports *reports;
     struct ready *ready;
     struct uploads *uploads;
     struct symuploads *symuploads;
@@ -143,8 +143,8 @@ static void page_lookup(struct server *s, struct url_path *t,
         url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    waiting_lookup_start(s->base, scheduler_of(s, t), t->store, &t->key,
-                         t->segments[3], &q, req, on_ended, s);
+    single_lookup_start(s->base, scheduler_of(s, t), t->store, &t->key,
+                        t->segments[3], &q, req, on_ended, s);
 }
 
 static void page_lookups(struct server *s, struct url_path *t,
@@ -343,9 +343,9 @@ static void page_status(struct server *s, struct url_path *t,
         .sources = gather(s, scheduler_sources),
         .tiers = scheduler_tiers(s->scheduler),
         .misses = gather(s, scheduler_misses),
-        .reports = reports_json(s->reports),
+        .reports = daemon_reports_json(s->reports),
         .tenants = s->guests != NULL ? guests_json(s->guests)
-                                     : guest_helper_json(s->helper),
+                                     : guest_process_json(s->helper),
     };
 
     cJSON_AddNumberToObject(status.jobs, "inquiries",
@@ -365,9 +365,9 @@ static void page_report(struct server *s, struct url_path *t,
                         const char *query, struct evhttp_request *req)
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(req);
-    const char *wrong = reports_take(s->reports,
-                                     (char *)evbuffer_pullup(body, -1),
-                                     evbuffer_get_length(body));
+    const char *wrong =
+        daemon_reports_take(s->reports, (char *)evbuffer_pullup(body, -1),
+                            evbuffer_get_length(body));
 
     if (wrong != NULL) {
         url_path_refuse(req, 400, "bad-report", wrong);
@@ -724,7 +724,7 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct guests *guests, struct guest_helper *helper,
+                          struct guests *guests, struct guest_process *helper,
                           const struct evict *evict, char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
@@ -741,7 +741,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->evict = evict;
     s->started = time(NULL);
     s->config_stale = "";
-    s->reports = reports_new();
+    s->reports = daemon_reports_new();
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
     s->symuploads = symuploads_new(s->uploads);
@@ -810,7 +810,7 @@ void server_free(struct server *server)
     tecken_free(server->tecken);
     pyroscope_free(server->pyroscope);
     metadata_free(server->metadata);
-    reports_free(server->reports);
+    daemon_reports_free(server->reports);
     ready_free(server->ready);
     free(server);
 }

@@ -15,7 +15,7 @@ struct evict;
 struct scheduler;
 struct server;
 struct guests;
-struct guest_helper;
+struct guest_process;
 
 /*
  * A loop in which reading requests comes after all else, so that thousands of
@@ -35,9 +35,8 @@ struct event_base *server_event_base(void);
  * the server.  Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct guests *guests, struct guest_helper *helper,
-                          const struct evict *evict, char *error,
-                          size_t size);
+                          struct guests *guests, struct guest_process *helper,
+                          const struct evict *evict, char *error, size_t size);
 
 /* The scheduler has another configuration. */
 void server_configure(struct server *server);

@@ -18,7 +18,7 @@ struct status {
     cJSON *disks;                   /* of ready_disks() */
     cJSON *jobs, *sources, *misses; /* the objects of the three pages */
     cJSON *tiers;                   /* of scheduler_tiers() */
-    cJSON *reports;                 /* of reports_json() */
+    cJSON *reports;                 /* of daemon_reports_json() */
     cJSON *tenants;                 /* of tenants_json() */
 };
 

@@ -19,7 +19,7 @@
 #include "proto/file_id.h"
 #include "symcached/job/job.h"
 #include "symcached/upload/upload.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -246,8 +246,9 @@ static const char *read_headers(struct symbfile *s, symcache_key_t *key,
     snprintf(s->file, sizeof(s->file), "file=%.22s/%u-%u ", id, request->parts,
              request->part);
     request->body = header_of(s->req, UPLOAD_HEADER_BODY);
-    return request->body == NULL ? "the body is empty"
-                                 : labels_read(s->req, &request->labels);
+    return request->body == NULL
+               ? "the body is empty"
+               : upload_labels_read(s->req, &request->labels);
 }
 
 void symbfile_upload_page(struct uploads *uploads, const struct config *config,

@@ -19,7 +19,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "symcached/upload/upload.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "upload_page.h"
 #include "url_path.h"
 
@@ -243,7 +243,7 @@ static void take(struct symuploads *symuploads, const struct config *config,
         .replace = config->uploads.replace,
         .body = evhttp_find_header(evhttp_request_get_input_headers(req),
                                    UPLOAD_HEADER_BODY)};
-    const char *wrong = labels_read(req, &request.labels);
+    const char *wrong = upload_labels_read(req, &request.labels);
 
     if (wrong != NULL) {
         answer_error(req, 400, wrong);

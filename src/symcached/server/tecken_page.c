@@ -23,7 +23,7 @@
 #include "base/task.h"
 #include "config/config.h"
 #include "http/http.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "symcached/upload/upload.h"
 #include "tecken_files.h"
 #include "upload_page.h"
@@ -341,7 +341,7 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
     upload->only_try = only_try;
     snprintf(upload->user, sizeof(upload->user), "%s", user);
     snprintf(upload->url, sizeof(upload->url), "%s", url != NULL ? url : "");
-    wrong = labels_read(req, &upload->labels);
+    wrong = upload_labels_read(req, &upload->labels);
     if (wrong != NULL) {
         status = 400;
     } else {

@@ -26,9 +26,9 @@
 #include "proto/digest.h"
 #include "proto/hints.h"
 #include "proto/upload.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/upload/upload.h"
-#include "labels.h"
+#include "upload_labels.h"
 #include "url_path.h"
 
 #define HEADER_NUGET "X-NuGet-ApiKey"
@@ -346,7 +346,7 @@ static int read_request(const struct config *config, struct page *page,
     request->replace = page->is_form && config->uploads.replace;
     *wrong = read_query(query, page->is_form, request);
     if (*wrong == NULL) {
-        *wrong = labels_read(req, &request->labels);
+        *wrong = upload_labels_read(req, &request->labels);
     }
     if (*wrong == NULL && !page->is_form) {
         *wrong = read_path(t, request);

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/task.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/task.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/tier/tier.h"
 #include "lookup_steps.h"
 

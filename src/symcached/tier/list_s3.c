@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "call.h"
-#include "page.h"
+#include "bucket_page.h"
 
 #define PAGE_MAX (16 * 1024 * 1024) /* bytes of an answer */
 #define PAGE_SECONDS 300

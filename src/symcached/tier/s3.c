@@ -17,7 +17,7 @@
 #include "base/percent.h"
 #include "base/task.h"
 #include "call.h"
-#include "page.h"
+#include "bucket_page.h"
 #include "presign.h"
 #include "s3_headers.h"
 #include "tier.h"
@@ -146,8 +146,8 @@ static bool renews(struct tier_call *call, enum request what,
     renewal->call = call;
     renewal->what = what;
     snprintf(renewal->detail, sizeof(renewal->detail), "%s", detail);
-    renewal->task = renew_start(call->tiers->base, &call->config->transport,
-                                on_renewed, renewal);
+    renewal->task = reload_keys_start(
+        call->tiers->base, &call->config->transport, on_renewed, renewal);
     if (renewal->task == NULL) {
         free(renewal);
         return false;

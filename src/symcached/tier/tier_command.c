@@ -16,7 +16,7 @@
 #include "call.h"
 #include "list.h"
 #include "object.h"
-#include "page.h"
+#include "bucket_page.h"
 
 #define REMOVALS 16 /* at a time */
 #define DAY 86400

@@ -54,7 +54,7 @@ void converter_check_close(struct converter_check_channel *channel)
 
 static enum converter_check proof_of(const char *text)
 {
-    /* as converter/check.h has them */
+    /* as converter/output_check.h has them */
     static const char *const texts[] = {
         [PROOF_SOUND] = "sound\n",
         [PROOF_FULL] = "sound\nfull\n",

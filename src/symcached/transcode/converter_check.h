@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What our converter says that it has checked: see converter/check.h.
+ * What our converter says that it has checked: see converter/output_check.h.
  *
  * What it made is read by the process that started the one which parsed, and
  * has not seen the original.  That takes less than to start another process.

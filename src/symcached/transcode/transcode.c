@@ -30,7 +30,7 @@
 #include "child/child.h"
 #include "command_line.h"
 #include "confine.h"
-#include "output.h"
+#include "output_folder.h"
 #include "converter_check.h"
 #include "symcached/space/space.h"
 #include "validate.h"
@@ -283,8 +283,8 @@ static void conclude(struct transcode *transcode)
         return;
     }
 
-    output_look(&transcode->output, transcode->out, &transcode->key);
-    result.error = output_judge(&transcode->output);
+    output_folder_look(&transcode->output, transcode->out, &transcode->key);
+    result.error = output_folder_judge(&transcode->output);
     result.proof = converter_check_read(&transcode->proof, transcode->pid);
     if (result.error == NULL && result.proof != PROOF_NONE) {
         take_file(transcode, &result);
@@ -504,10 +504,10 @@ static void on_usage(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
 
-    output_look(&transcode->output, transcode->work, &transcode->key);
+    output_folder_look(&transcode->output, transcode->work, &transcode->key);
     if (transcode->child != NULL &&
         (transcode->output.bytes > transcode->transcoder->disk ||
-         output_is_endless(&transcode->output))) {
+         output_folder_is_endless(&transcode->output))) {
         transcode->over = true;
         event_del(transcode->usage);
         child_kill(transcode->child);

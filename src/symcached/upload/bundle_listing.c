@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "peers.h"
 #include "tier_copy.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
 #include "peer_notification.h"
 #include "upload_state.h"

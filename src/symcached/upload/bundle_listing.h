@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Run after a bundle of scripts was stored: the lists that it belongs to have
- * an entry here (index/artifacts.h) and in the tier of uploads, where there is
- * one; then stores drop what they know of these lists, here and on the other
- * machines of the fleet.
+ * an entry here (upload_index/artifacts.h) and in the tier of uploads, where
+ * there is one; then stores drop what they know of these lists, here and on
+ * the other machines of the fleet.
  */
 #ifndef SYMCACHED_UPLOAD_BUNDLE_LISTING_H
 #define SYMCACHED_UPLOAD_BUNDLE_LISTING_H

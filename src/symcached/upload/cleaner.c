@@ -18,7 +18,7 @@
 #include "base/task.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "builds.h"
 #include "removal.h"
 #include "retention.h"

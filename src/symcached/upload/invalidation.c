@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config/config.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
 
 /* How long to wait for a job that is just publishing a file made from a former

@@ -18,7 +18,7 @@
 #include "base/task.h"
 #include "base/workdir.h"
 #include "config/config.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/tier/tier.h"
 #include "write_ahead_log.h"
 #include "retention.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "config/config.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "write_ahead_log.h"

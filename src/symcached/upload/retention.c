@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "proto/upload.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "symcached/intake/upload_report.h"
 #include "builds.h"
 #include "upload.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <time.h>
 #include "base/build_list.h"
-#include "symcached/index/index.h"
+#include "symcached/upload_index/upload_index.h"
 #include "assembly.h"
 #include "nginx_body_file.h"
 #include "stored_digest.h"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "mozilla.h"
+#include "symbolicate_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>

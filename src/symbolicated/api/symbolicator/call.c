@@ -8,9 +8,9 @@
 
 #include "base/zeroed.h"
 #include "candidates.h"
-#include "key.h"
+#include "module_key.h"
 #include "short_answer.h"
-#include "sources.h"
+#include "request_sources.h"
 
 /* Some module did not come within the time of the call. */
 static void answer_late(const struct symbolicator_call *call,

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "module.h"
+#include "module_answer.h"
 #include "client_sources.h"
 #include "source_links.h"
-#include "sources.h"
+#include "request_sources.h"
 
 /* In the order in which the same place of several stores is told of. */
 enum outcome { OUTCOME_OK, OUTCOME_UNSUPPORTED, OUTCOME_MALFORMED,
@@ -668,7 +668,7 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     if (c->outcome == OUTCOME_OK && c->is_source) {
         write_features(w, false, false, true);
     } else if (c->outcome == OUTCOME_OK) {
-        symbolicator_features_write(w, result, c->is_unwind, false);
+        symbolicator_module_features_write(w, result, c->is_unwind, false);
     } else if (c->outcome == OUTCOME_UNSUPPORTED) {
         /* as for every Windows PDB; its processor was not checked */
         write_features(w, true, true, false);

@@ -10,7 +10,7 @@
 #include "js_origin.h"
 #include "js_file_requests.h"
 #include "symbolication/js/js.h"
-#include "why.h"
+#include "absence_reason.h"
 
 /* A file that was looked for in this step. */
 struct js_entry {
@@ -65,7 +65,7 @@ void js_files_note(struct js_files *files, struct js_file *file,
         }
         *at = own;
         if (own->answer == NULL) {
-            own->answer = why_state(own->module);
+            own->answer = absence_state(own->module);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "why.h"
+#include "absence_reason.h"
 
 static void write_text(struct json_writer *w, const char *name,
                        const char *text)
@@ -31,7 +31,7 @@ static void write_asked(struct json_writer *w, const struct js_asked *asked)
     write_string(w, "bundle", asked->bundle);
     write_text(w, "answer", asked->answer);
     if (asked->module != NULL && asked->module->attempts != NULL) {
-        why_attempts_write(w, asked->module);
+        absence_attempts_write(w, asked->module);
     }
     json_write_close(w, '}');
 }
@@ -65,9 +65,9 @@ static void write_cache(struct json_writer *w, const struct api_module *cache)
 {
     json_write_open(w, '{');
     write_text(w, "type", "jscache");
-    write_text(w, "answer", why_state(cache));
+    write_text(w, "answer", absence_state(cache));
     if (cache->attempts != NULL) {
-        why_attempts_write(w, cache);
+        absence_attempts_write(w, cache);
     }
     json_write_close(w, '}');
 }

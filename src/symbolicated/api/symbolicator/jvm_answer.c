@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/hash_table.h"
 #include "frame_source.h"
-#include "why.h"
+#include "absence_reason.h"
 
 struct answer {
     const struct jvm_request *request;
@@ -461,8 +461,8 @@ static void write_why(struct json_writer *w, const struct api_round *round)
         json_write_key(w, "uuid");
         json_write_text(w, id);
         json_write_key(w, "answer");
-        json_write_text(w, why_state(module));
-        why_attempts_write(w, module);
+        json_write_text(w, absence_state(module));
+        absence_attempts_write(w, module);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');

@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "symbolicated/api/written_strings.h"
 #include "frame_source.h"
-#include "module.h"
+#include "module_answer.h"
 #include "report_head.h"
 
 #define METHOD_DEF 0x06 /* the first byte of a method's token */

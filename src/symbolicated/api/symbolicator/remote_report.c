@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash.h"
+#include "crash_report_call.h"
 #include "native_request.h"
 #include "short_answer.h"
-#include "sources.h"
+#include "request_sources.h"
 
 #define VALUES_MAX ((size_t)1 << 18)
 

@@ -10,7 +10,7 @@
 #include "base/percent.h"
 #include "base/url_id.h"
 #include "base/utf8.h"
-#include "key.h"
+#include "module_key.h"
 #include "proto/hints.h"
 
 /* Bytes that are not UTF-8 are not a text. */

@@ -7,7 +7,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLIZE_H
 #define SYMBOLICATED_API_SYMBOLIZE_H
 
-#include "symbolicated/api/input.h"
+#include "symbolicated/api/body_input.h"
 #include "symbolicated/api/api.h"
 #include "symbolication/symbolication.h"
 

@@ -108,8 +108,8 @@ static void renew(const struct lookup *lookup)
     }
     renewal->config = config_ref(config);
     renewal->source = source;
-    if (renew_start(lookup->sources->base, &source->transport, on_renewed,
-                    renewal) == NULL) {
+    if (reload_keys_start(lookup->sources->base, &source->transport,
+                          on_renewed, renewal) == NULL) {
         config_unref(config);
         free(renewal);
         return;

@@ -1,0 +1,79 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "daemon_start.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "release.h"
+
+int daemon_options_read(struct daemon_options *options, int argc, char **argv,
+                        const char *name, const char *usage)
+{
+    int c;
+
+    while ((c = getopt(argc, argv, "c:l:tvVh")) != -1) {
+        switch (c) {
+        case 'c':
+            options->config = optarg;
+            break;
+        case 'l':
+            options->log = optarg;
+            break;
+        case 't':
+            options->test = true;
+            break;
+        case 'v':
+            options->verbose = true;
+            log_set_level(LOG_LEVEL_DEBUG);
+            break;
+        case 'V':
+            printf("%s %s\n", name, SYMCACHED_VERSION);
+            return 0;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc) {
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+int daemon_open_log(const struct daemon_options *options, const char *name)
+{
+    if (log_open(options->log) != 0) {
+        fprintf(stderr, "%s: cannot open %s: %s\n", name, options->log,
+                strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+void daemon_forbid_core(void)
+{
+    static const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
+void daemon_raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}

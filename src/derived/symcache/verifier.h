@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What verifiers of derived files share: how a violation is told, bytes that
+ * must be zero, and the string tables of SymCaches, which other kinds have,
+ * too.
+ */
+#ifndef DERIVED_SYMCACHE_VERIFIER_H
+#define DERIVED_SYMCACHE_VERIFIER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verify.h"
+
+struct verification {
+    const uint8_t *data;    /* the file */
+    size_t strings;         /* where its string table begins, */
+    uint32_t string_bytes;  /* and its size */
+    uint8_t *string_starts; /* one bit per byte of it: a string begins here */
+    char *error;            /* receives the first violation */
+    size_t error_size;
+};
+
+/* Initializes the verification of a file that a reader has open. */
+#define VERIFICATION_OF(reader_, error_, error_size_)                         \
+    {                                                                         \
+        .data = (reader_)->data, .strings = (reader_)->strings,               \
+        .string_bytes = (reader_)->string_bytes, .error = (error_),           \
+        .error_size = (error_size_)                                           \
+    }
+
+/* Writes a violation to error.  Returns false. */
+bool verification_fails(const struct verification *v, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Checks bytes begin to end of the file.  what: their name for people. */
+bool verification_zeros(const struct verification *v, size_t begin, size_t end,
+                        const char *what);
+
+/*
+ * Checks the string table.  Strings follow each other without gaps, so one
+ * pass finds where each of them begins. version: of the SymCaches whose
+ * strings have this form.  The caller frees the notes with verification_end().
+ * Not verified: there is no memory for them.
+ */
+enum symc_verify_status verification_strings(struct verification *v,
+                                             uint32_t version);
+
+/* Does a string begin at this offset of the string table? */
+bool verification_is_string(const struct verification *v, uint32_t offset);
+
+void verification_end(struct verification *v);
+
+#endif

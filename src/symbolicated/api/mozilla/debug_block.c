@@ -1,0 +1,190 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The block "debug" of v5.  Eliot's words for what happens here: a cache
+ * lookup is a look at the disk, a download is what was not there.
+ */
+#include "symbolicate_request.h"
+
+#include <stdio.h>
+
+static void write_seconds(struct json_writer *w, const char *key,
+                          uint64_t usec)
+{
+    char text[32];
+
+    json_write_key(w, key);
+    json_write_raw(
+        w, text,
+        (size_t)snprintf(text, sizeof(text), "%.6f", (double)usec / 1e6));
+}
+
+static void write_count(struct json_writer *w, const char *key, uint64_t n)
+{
+    json_write_key(w, key);
+    json_write_number(w, n);
+}
+
+/* Modules whose state is known; by index of group. */
+static const struct api_module *module_at(const struct mozilla_call *call,
+                                          uint32_t group)
+{
+    uint32_t module = call->groups[group].module;
+
+    return module != MOZILLA_NONE ? &call->base.round->modules[module] : NULL;
+}
+
+/* An entry of each group, as its text is needed. */
+static const struct mozilla_entry *next_entry(const struct mozilla_call *call,
+                                              uint32_t *i, uint32_t *group)
+{
+    const struct mozilla_entry *e;
+
+    for (; *i < call->nentries; (*i)++) {
+        e = &call->entries[*i];
+        if (call->groups[e->group].first == *i) {
+            *group = e->group;
+            (*i)++;
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static void write_module_map(struct mozilla_call *call, struct json_writer *w,
+                             const char *key, bool found, bool sizes)
+{
+    const struct api_module *module;
+    const struct mozilla_entry *e;
+    uint32_t i = 0, group;
+    bool any = false;
+    char text[32];
+    int n;
+
+    while ((e = next_entry(call, &i, &group)) != NULL) {
+        module = module_at(call, group);
+        if (module == NULL || !module->missed ||
+            (module->state == API_MODULE_FOUND) != found) {
+            continue;
+        }
+        if (!any) {
+            any = true;
+            json_write_key(w, key);
+            json_write_open(w, '{');
+        }
+        mozilla_write_name(call, w, e);
+        n = sizes ? snprintf(text, sizeof(text), "%llu",
+                             (unsigned long long)module->size)
+                  : snprintf(text, sizeof(text), "%.6f",
+                             (double)module->usec / 1e6);
+        json_write_raw(w, text, (size_t)n);
+    }
+    if (any) {
+        json_write_close(w, '}');
+    }
+}
+
+static void write_cache_lookups(const struct mozilla_call *call,
+                                struct json_writer *w)
+{
+    uint64_t usec = 0;
+    size_t i, hits = 0;
+
+    for (i = 0; i < call->base.round->nmodules; i++) {
+        if (!call->base.round->modules[i].missed &&
+            call->base.round->modules[i].state == API_MODULE_FOUND) {
+            hits++;
+            usec += call->base.round->modules[i].usec;
+        }
+    }
+    json_write_key(w, "cache_lookups");
+    json_write_open(w, '{');
+    write_count(w, "count", call->base.round->nmodules);
+    if (call->base.round->nmodules > 0) {
+        write_count(w, "hits", hits);
+    }
+    write_seconds(w, "time", usec);
+    json_write_close(w, '}');
+}
+
+static void write_downloads(struct mozilla_call *call, struct json_writer *w)
+{
+    const struct api_module *module;
+    uint64_t size = 0, usec = 0;
+    size_t i, count = 0;
+
+    for (i = 0; i < call->base.round->nmodules; i++) {
+        module = &call->base.round->modules[i];
+        count += module->missed;
+        if (module->missed && module->state == API_MODULE_FOUND) {
+            size += module->size;
+            usec += module->usec;
+        }
+    }
+    json_write_key(w, "downloads");
+    json_write_open(w, '{');
+    write_count(w, "count", count);
+    write_module_map(call, w, "size_per_module", true, true);
+    write_module_map(call, w, "time_per_module", true, false);
+    write_module_map(call, w, "fail_time_per_module", false, false);
+    write_count(w, "size", size);
+    write_seconds(w, "time", usec);
+    json_write_close(w, '}');
+}
+
+static void write_modules(struct mozilla_call *call, struct json_writer *w)
+{
+    const struct mozilla_entry *e;
+    uint32_t i = 0, group;
+    uint64_t count = 0;
+    bool any = false;
+
+    for (group = 0; group < call->ngroups; group++) {
+        count += module_at(call, group) != NULL ? call->groups[group].jobs : 0;
+    }
+    json_write_key(w, "modules");
+    json_write_open(w, '{');
+    write_count(w, "count", count);
+    while ((e = next_entry(call, &i, &group)) != NULL) {
+        if (module_at(call, group) == NULL) {
+            continue;
+        }
+        if (!any) {
+            any = true;
+            json_write_key(w, "stacks_per_module");
+            json_write_open(w, '{');
+        }
+        mozilla_write_name(call, w, e);
+        json_write_number(w, call->groups[group].jobs);
+    }
+    if (any) {
+        json_write_close(w, '}');
+    }
+    json_write_close(w, '}');
+}
+
+void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
+{
+    uint64_t usec = 0;
+    const struct api_round *round = call->base.round;
+    size_t i;
+
+    for (i = 0; i < round->nmodules; i++) {
+        usec = round->modules[i].usec > usec ? round->modules[i].usec : usec;
+    }
+    json_write_key(w, "debug");
+    json_write_open(w, '{');
+    write_cache_lookups(call, w);
+    write_downloads(call, w);
+    write_seconds(w, "time", usec);
+    write_modules(call, w);
+    json_write_key(w, "parse_sym");
+    json_write_open(w, '{');
+    write_count(w, "time", 0);
+    json_write_close(w, '}');
+    json_write_key(w, "save_symcache");
+    json_write_open(w, '{');
+    write_count(w, "time", 0);
+    json_write_close(w, '}');
+    json_write_close(w, '}');
+}

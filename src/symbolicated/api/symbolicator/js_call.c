@@ -1,0 +1,338 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "js_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbolicated/api/request_limit.h"
+#include "call.h"
+#include "js_answer.h"
+#include "js_headers.h"
+#include "proto/url.h"
+#include "short_answer.h"
+
+struct js_call {
+    struct api_call api; /* first */
+    const struct symbolication_config *config;
+    struct js_request request;
+    size_t body_size;
+    bool is_counted;
+    struct json_writer tenant; /* api.tenant */
+    struct js_files files;
+    struct js_module *modules;   /* of each script */
+    struct js_place *places;     /* of each frame */
+    size_t scripts[API_SCRIPTS]; /* api.scripts */
+};
+
+/* Scripts are read through for the comments that refer to their maps, and
+ * originals for their lines: of more than this, not in the loop. */
+#define LARGE_SIZE (1024 * 1024)
+
+static request_count running; /* requests that are posted */
+
+/* Has a file not come in time? */
+static bool is_late(const struct js_call *call)
+{
+    const struct api_round *round;
+
+    for (round = call->api.round; round != NULL; round = round->before) {
+        if (symbolicator_round_is_late(round)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_large(const struct api_call *api)
+{
+    const struct api_round *round;
+    const struct api_module *module;
+    uint64_t size = 0;
+    size_t i;
+
+    for (round = api->round; round != NULL; round = round->before) {
+        for (i = 0; i < round->nmodules; i++) {
+            module = &round->modules[i];
+            if (module->state == API_MODULE_FOUND &&
+                module->key.kind == SYMCACHE_KIND_SOURCE) {
+                size += module->size;
+            }
+        }
+    }
+    return size > LARGE_SIZE;
+}
+
+static void answer_late(const struct js_call *call, struct api_reply *reply)
+{
+    if (call->api.is_stopped) {
+        answer_later(reply, "the server is stopping");
+    } else {
+        answer_status(reply, "timeout", NULL);
+    }
+}
+
+/* What became of a frame.  Where fetching is off, what is missing is so all
+ * the same. */
+static enum api_script outcome_of(const struct js_place *place)
+{
+    const struct js_module *module = place->module;
+
+    if (place->is_found) {
+        return API_SCRIPT_MAPPED;
+    }
+    switch (place->error) {
+    case JS_ERROR_LOCATION:
+        return API_SCRIPT_NO_PLACE;
+    case JS_ERROR_MALFORMED:
+        return API_SCRIPT_MALFORMED;
+    case JS_NO_ERROR:
+        return API_SCRIPT_PLAIN;
+    default:
+        return module->script->state == JS_FILE_FOUND ? API_SCRIPT_NO_MAP
+                                                      : API_SCRIPT_NO_SCRIPT;
+    }
+}
+
+static void count_outcomes(struct js_call *call)
+{
+    size_t i;
+
+    memset(call->scripts, 0, sizeof(call->scripts));
+    for (i = 0; i < call->request.nframes; i++) {
+        call->scripts[outcome_of(&call->places[i])]++;
+    }
+    call->api.scripts = call->scripts;
+}
+
+static enum api_next step(struct api_call *api, struct api_reply *reply)
+{
+    struct js_call *call = (struct js_call *)api;
+    bool has_all_lines = (call->config->symbolicator.corrections &
+                          1u << CORRECTION_MAP_LINES) != 0;
+
+    if (!is_late(call) && !api->lacks_tenant) {
+        js_files_begin(&call->files);
+        if (!js_frames_find(&call->files, call->modules, call->places,
+                            has_all_lines) &&
+            js_files_round(&call->files, api)) {
+            return API_WANTS;
+        }
+    }
+    api_reply_header(reply, "Cache-Control", "no-store");
+    if (is_late(call)) {
+        answer_late(call, reply);
+        return API_FINISHED;
+    }
+    if (api->lacks_tenant) {
+        answer_later(reply, "the source has no store here for now");
+        return API_FINISHED;
+    }
+    reply->status = 200;
+    reply->type = ANSWER_JSON_TYPE;
+    if (call->files.has_failed ||
+        (call->files.told <= call->files.most &&
+         js_answer_write(&call->files, call->places, reply->body) != 0)) {
+        json_write_reset(reply->body);
+        answer_text(reply, 503, "out of memory");
+    } else if (call->files.told > call->files.most ||
+               reply->body->size > call->files.most) {
+        json_write_reset(reply->body);
+        answer_text(reply, 422, "the answer is too large: ask for less");
+    } else {
+        count_outcomes(call);
+    }
+    return API_FINISHED;
+}
+
+static void release(struct api_call *api)
+{
+    struct js_call *call = (struct js_call *)api;
+    struct api_round *round, *before;
+
+    if (call->is_counted) {
+        request_limit_end(&running, call->body_size);
+    }
+    js_files_free(&call->files);
+    for (round = api->round; round != &api->first; round = before) {
+        before = round->before;
+        free(round);
+    }
+    if (call->tenant.data != NULL) {
+        explicit_bzero(call->tenant.data, call->tenant.size);
+    }
+    free(call->tenant.data);
+    free(call->modules);
+    free(call->places);
+    js_request_free(&call->request);
+    free(call);
+}
+
+static void write_text(struct json_writer *w, const char *name,
+                       struct symc_string text)
+{
+    if (text.data != NULL) {
+        json_write_key(w, name);
+        json_write_string(w, text.data, text.size);
+    }
+}
+
+/* Writes the tenant's request: the source, and the web for files whose URLs
+ * the source returns, and for those that are scraped.  All of this names the
+ * tenant's store, so files fetched with other headers are in another one.
+ * Returns 0, or -1 without memory. */
+static int write_tenant(struct js_call *call, const char *scope)
+{
+    const struct js_request *request = &call->request;
+    struct json_writer *w = &call->tenant;
+
+    json_write_open(w, '{');
+    json_write_key(w, "scope");
+    json_write_text(w, scope);
+    json_write_key(w, "sources");
+    json_write_open(w, '[');
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, "source");
+    json_write_key(w, "type");
+    json_write_text(w, "sentry");
+    write_text(w, "url", request->source);
+    if (request->token.data != NULL) {
+        write_text(w, "token", request->token);
+    } else {
+        write_text(w, "cookies", request->cookies);
+    }
+    json_write_close(w, '}');
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, "web");
+    json_write_key(w, "type");
+    json_write_text(w, "web");
+    if (call->files.has_scraping) {
+        js_headers_write(request, w);
+    }
+    json_write_close(w, '}');
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    call->api.tenant = w->data;
+    call->api.tenant_size = w->size;
+    return w->has_failed ? -1 : 0;
+}
+
+/* NULL, or what is wrong with the source that a client brings. */
+static const char *js_source_error(const struct js_request *request)
+{
+    char url[SYMCACHE_URL_MAX + 1];
+
+    if (symcache_url_normalise(url, request->source.data,
+                               request->source.size) == 0) {
+        return "source.url: is not a URL of http or https, has a user name, "
+               "or is too long";
+    }
+    if (!js_header_is_value(request->token)) {
+        return "source.token: is not a token";
+    }
+    return js_header_is_value(request->cookies)
+               ? NULL
+               : "source.cookies: are not cookies";
+}
+
+/* The rest of a request whose body has been read.  Returns 0, or the status of
+ * the answer with a sentence in error. */
+static int prepare(struct js_call *call, const char *scope, const char **error)
+{
+    const struct symbolicator_config *config = &call->config->symbolicator;
+    const struct js_request *request = &call->request;
+    bool is_allowed = config->sources == SYMBOLICATOR_SOURCES_ALLOW;
+
+    if (config->sources == SYMBOLICATOR_SOURCES_REFUSE) {
+        *error = "source: sources are not allowed here";
+        return 422;
+    }
+    *error = is_allowed ? js_source_error(request) : NULL;
+    if (*error == NULL) {
+        *error = js_headers_mistake(request);
+    }
+    if (*error != NULL) {
+        return 422;
+    }
+    call->files.has_scraping =
+        request->has_scraping && call->config->javascript.scraping;
+    call->modules = calloc(request->nscripts + 1, sizeof(*call->modules));
+    call->places = calloc(request->nframes + 1, sizeof(*call->places));
+    if (call->modules == NULL || call->places == NULL ||
+        (is_allowed && write_tenant(call, scope) != 0)) {
+        return 500;
+    }
+    call->files.request = request;
+    call->files.has_source = is_allowed;
+    call->files.tells_why = call->api.attempts != API_ATTEMPTS_OF_NONE;
+    call->files.now = (uint64_t)time(NULL);
+    call->files.most = call->config->limits.answer_size;
+    call->api.nframes = request->nframes;
+    return 0;
+}
+
+/* Reads the request and what it wants.  Returns false when it has answered. */
+static bool read_request(struct js_call *call,
+                         const struct api_request *request, const char *scope,
+                         struct api_reply *reply)
+{
+    char text[256] = "out of memory";
+    const char *error = text;
+    int status =
+        js_request_read(&call->request, request->body, request->size,
+                        request->config->limits.frames,
+                        request->config->limits.modules, text, sizeof(text));
+
+    if (status == 0) {
+        status = prepare(call, scope, &error);
+    }
+    if (status != 0) {
+        answer_unreadable(reply, status, error);
+    }
+    return status == 0;
+}
+
+struct api_call *js_begin(const struct api_request *request, const char *scope,
+                          struct api_reply *reply)
+{
+    struct js_call *call;
+
+    if (request->size > request->config->limits.body_size) {
+        answer_text(
+            reply, 413,
+            "Failed to buffer the request body: length limit exceeded");
+        return NULL;
+    }
+    call = calloc(1, sizeof(*call));
+    if (call == NULL) {
+        answer_text(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->config = request->config;
+    call->body_size = request->size;
+    call->api.wait = SYMBOLICATOR_LIMIT_MS;
+    call->api.round = &call->api.first;
+    call->api.step = step;
+    call->api.is_large = is_large;
+    call->api.free = release;
+    if (api_query_has(request, "why", "1")) {
+        call->api.attempts = API_ATTEMPTS_OF_ALL;
+    }
+    if (!request_limit_begin(
+            &running, request->config->symbolicator.js.requests, request->size,
+            request->config->limits.running_size)) {
+        release(&call->api);
+        answer_busy(reply);
+        return NULL;
+    }
+    call->is_counted = true;
+    if (!read_request(call, request, scope, reply)) {
+        release(&call->api);
+        return NULL;
+    }
+    return &call->api;
+}

@@ -1,0 +1,200 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "module_answer.h"
+
+#include <stdio.h>
+
+#include "candidates.h"
+
+static uint32_t arch_of(const struct symc_reader *reader)
+{
+    return reader == NULL ? SYMC_ARCH_UNKNOWN
+                          : symc_load(reader->data + SYMC_AT_ARCH);
+}
+
+/* The likely properties of an original for which none were noted. */
+static unsigned guess_features(const struct symbolicator_result *result)
+{
+    const struct symc_reader *reader = result->reader;
+    bool is_x86 = symc_arch_number(arch_of(reader)) == SYMC_ARCH_X86;
+
+    if (reader == NULL) {
+        return SYMCACHE_HAS_DEBUG;
+    }
+    return SYMCACHE_HAS_SYMBOLS |
+           (!result->is_image || reader->num_files > 0 ? SYMCACHE_HAS_DEBUG
+                                                       : 0) |
+           (result->is_image != is_x86 ? SYMCACHE_HAS_UNWIND : 0);
+}
+
+/* The properties of the files by which stacks were walked. */
+static unsigned cfi_features(const struct symbolicator_result *result)
+{
+    unsigned features = SYMCACHE_HAS_UNWIND;
+    size_t i;
+
+    for (i = 0; i < sizeof(result->cfi) / sizeof(result->cfi[0]); i++) {
+        if (result->cfi[i] != NULL &&
+            result->cfi[i]->state == API_MODULE_FOUND) {
+            features |= result->cfi[i]->features;
+        }
+    }
+    return features;
+}
+
+void symbolicator_module_features_write(
+    struct json_writer *w, const struct symbolicator_result *result,
+    bool has_cfi, bool has_sources)
+{
+    const struct symc_reader *reader = result->reader;
+    unsigned features = 0;
+
+    if (result->status == SYMBOLICATOR_FOUND) {
+        features = result->features & ~SYMCACHE_HAS_LINKS;
+        features = features != 0 ? features : guess_features(result);
+    }
+    if (has_cfi) {
+        features |= cfi_features(result);
+    }
+    json_write_key(w, "features");
+    json_write_open(w, '{');
+    json_write_key(w, "has_debug_info");
+    json_write_bool(w, (features & SYMCACHE_HAS_DEBUG) != 0);
+    json_write_key(w, "has_unwind_info");
+    json_write_bool(w, (features & SYMCACHE_HAS_UNWIND) != 0);
+    json_write_key(w, "has_symbols");
+    json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
+    json_write_key(w, "has_sources");
+    json_write_bool(w, has_sources || (features & SYMCACHE_HAS_SOURCES) != 0);
+    if (reader != NULL && reader->has_srcsrv) {
+        json_write_key(w, "srcsrv_vcs");
+        json_write_text(w, "perforce");
+    }
+    json_write_close(w, '}');
+}
+
+/* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
+static void write_debug_id(struct json_writer *w,
+                           const struct symbolicator_module *module)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[64];
+    size_t i, n = 0;
+    int shift;
+
+    for (i = 0; i < sizeof(module->guid); i++) {
+        if (i >= 4 && i <= 10 && i % 2 == 0) {
+            text[n++] = '-';
+        }
+        text[n++] = digits[module->guid[i] >> 4];
+        text[n++] = digits[module->guid[i] & 15];
+    }
+    if (module->age != 0) {
+        text[n++] = '-';
+        for (shift = 28; module->age >> shift == 0; shift -= 4) {
+        }
+        for (; shift >= 0; shift -= 4) {
+            text[n++] = digits[module->age >> shift & 15];
+        }
+    }
+    json_write_key(w, "debug_id");
+    json_write_string(w, text, n);
+}
+
+static void write_pdb20_id(struct json_writer *w,
+                           const struct symbolicator_module *module)
+{
+    char text[20];
+
+    snprintf(text, sizeof(text), module->age != 0 ? "%08X-%x" : "%08X",
+             module->signature, module->age);
+    json_write_key(w, "debug_id");
+    json_write_text(w, text);
+}
+
+static void write_type(struct json_writer *w, const struct json *json,
+                       uint32_t type)
+{
+    size_t i;
+    static const char *const types[] = {"pe", "elf", "macho", "wasm",
+                                        "pe_dotnet"};
+
+    json_write_key(w, "type");
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (json_is(json, type, types[i])) {
+            json_write_text(w, types[i]);
+            return;
+        }
+    }
+    json_write_text(w, "unknown");
+}
+
+/* A member that goes back as it came, if it was there. */
+static void pass(struct json_writer *w, const struct json *json,
+                 const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(w, name);
+        json_write_value(w, json, value);
+    }
+}
+
+void symbolicator_module_write(struct json_writer *w,
+                               const struct symbolication_config *config,
+                               const struct symbolicator_request *request,
+                               size_t index,
+                               const struct symbolicator_result *result,
+                               const struct source_links *links)
+{
+    const struct json *json = &request->json;
+    const struct symbolicator_module *module = &request->modules[index];
+    static const char *const statuses[] = {
+        [SYMBOLICATOR_UNUSED] = "unused",
+        [SYMBOLICATOR_FOUND] = "found",
+        [SYMBOLICATOR_MISSING] = "missing",
+        [SYMBOLICATOR_UNSUPPORTED] = "unsupported",
+        [SYMBOLICATOR_MALFORMED] = "malformed",
+        [SYMBOLICATOR_FETCHING_FAILED] = "fetching_failed",
+        [SYMBOLICATOR_TIMEOUT] = "timeout",
+        [SYMBOLICATOR_OTHER] = "other",
+    };
+    bool is_walked;
+
+    is_walked = module->unwind_status != 0 &&
+                !json_is(json, module->unwind_status, "unused");
+    json_write_open(w, '{');
+    json_write_key(w, "debug_status");
+    json_write_text(w, statuses[result->status]);
+    pass(w, json, "unwind_status", module->unwind_status);
+    symbolicator_module_features_write(
+        w, result,
+        module->unwind_status != 0 &&
+            json_is(json, module->unwind_status, "found"),
+        result->sources != NULL);
+    json_write_key(w, "arch");
+    json_write_text(w, symc_arch_name(arch_of(result->reader)));
+    write_type(w, json, module->type);
+    pass(w, json, "code_id", module->code_id);
+    pass(w, json, "code_file", module->code_file);
+    if (module->has_debug_id) {
+        write_debug_id(w, module);
+    } else if (module->has_pdb20_id) {
+        write_pdb20_id(w, module);
+    }
+    pass(w, json, "debug_file", module->debug_file);
+    pass(w, json, "debug_checksum", module->debug_checksum);
+    json_write_key(w, "image_addr");
+    json_write_hex(w, module->image_addr);
+    if (module->has_size) {
+        json_write_key(w, "image_size");
+        json_write_number(w, module->image_size);
+    }
+    if (request->has_candidates && config->symbolicator.candidates &&
+        (result->status != SYMBOLICATOR_UNUSED || is_walked) &&
+        !w->has_failed && w->size <= config->limits.answer_size) {
+        symbolicator_candidates_write(w, config, request, index, result,
+                                      is_walked, links);
+    }
+    json_write_close(w, '}');
+}

@@ -1,0 +1,37 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * "sources" of a request of Symbolicator's protocol.  As the configuration
+ * says, they name sources of it, by their id, and what else a request says of
+ * them is not read; or they are sources of the client's own, which a tenant
+ * asks.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
+
+#include "config/config.h"
+#include "native_request.h"
+
+/* Returns 0, or 422 with a sentence in error. */
+int symbolicator_sources_check(const struct symbolication_config *config,
+                               const struct symbolicator_request *request,
+                               char *error, size_t error_size);
+
+/* The list of sources that are to be asked; 0: all that are configured. */
+uint32_t symbolicator_source_list(const struct symbolication_config *config,
+                                  const struct symbolicator_request *request);
+
+/* Whether the sources are the client's own, which a tenant asks. */
+bool symbolicator_has_own(const struct symbolication_config *config,
+                          const struct symbolicator_request *request);
+
+/* The id of a source of the request; 0: it has none that is text. */
+uint32_t symbolicator_source_id(const struct json *json, uint32_t source);
+
+/* Whether files of this source count; a part of a symbol path does if the path
+ * is named. */
+bool symbolicator_source_counts(const struct symbolication_config *config,
+                                const struct symbolicator_request *request,
+                                const char *source);
+
+#endif

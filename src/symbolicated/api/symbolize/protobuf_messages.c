@@ -1,0 +1,359 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Questions and answers as messages of Protocol Buffers, which
+ * docs/symbolize.md defines.
+ */
+#include <pb_decode.h>
+#include <pb_encode.h>
+#include <string.h>
+#include "symbolize.h"
+
+/* The longest varint. */
+#define VARINT_MAX 10
+
+/* reading ------------------------------------------------------------------
+ */
+
+static const char damaged[] = "the body is not a SymbolizeRequest";
+
+/* Reads a tag, which is 0 at the end of the stream. */
+static bool read_tag(pb_istream_t *s, uint32_t *field, pb_wire_type_t *type)
+{
+    bool is_end;
+
+    *field = 0;
+    return s->bytes_left == 0 || pb_decode_tag(s, type, field, &is_end);
+}
+
+/* Finds the next question: its bytes, which are all there then. */
+static bool find_message(struct input *in, size_t *size)
+{
+    pb_istream_t s;
+    pb_wire_type_t type;
+    uint64_t length;
+    uint32_t field;
+
+    for (;;) {
+        s = pb_istream_from_buffer(/* packed bodies have no data at first */
+                                   in->size > 0
+                                       ? (const pb_byte_t *)in->data + in->at
+                                       : NULL,
+                                   in->size - in->at);
+        if (s.bytes_left > 0 && read_tag(&s, &field, &type) &&
+            pb_decode_varint(&s, &length)) {
+            if (field != 1 || type != PB_WT_STRING) {
+                in->error = damaged;
+                return false;
+            }
+            if (length > SYMBOLIZE_QUESTION_MAX) {
+                in->error = "a message may have 512 KiB";
+                return false;
+            }
+            if (length <= s.bytes_left) {
+                in->at = in->size - s.bytes_left;
+                *size = (size_t)length;
+                return true;
+            }
+        } else if (in->size - in->at >= 2 * VARINT_MAX) {
+            in->error = damaged;
+            return false;
+        }
+        if (!input_more(in)) {
+            in->error =
+                in->error == NULL && in->size > in->at ? damaged : in->error;
+            return false;
+        }
+    }
+}
+
+/* Texts as in lines.  Returns false without memory. */
+static bool write_file(struct symbolize_call *call, pb_istream_t *s,
+                       struct symbolize_question *question, bool is_file_id)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t i, size = s->bytes_left;
+    pb_byte_t byte;
+    char *p;
+
+    if (symc_array_need(&call->texts, &call->texts_room,
+                        call->texts_size + 2 * size + 5, 1) != 0) {
+        return false;
+    }
+    question->file = (uint32_t)call->texts_size;
+    p = call->texts + call->texts_size;
+    if (is_file_id) {
+        memcpy(p, "hash-", 5);
+        p += 5;
+    }
+    for (i = 0; i < size && pb_read(s, &byte, 1); i++) {
+        *p++ = digits[byte >> 4];
+        *p++ = digits[byte & 15];
+    }
+    question->file_size = (uint32_t)(p - call->texts) - question->file;
+    call->texts_size += question->file_size;
+    return true;
+}
+
+/* Most of a request is here, and pb_decode_varint() calls a function for each
+ * byte. */
+static const char *read_packed(struct symbolize_call *call, pb_istream_t *s,
+                               struct symbolize_question *question)
+{
+    const pb_byte_t *p = s->state, *end = p + s->bytes_left;
+    uint64_t *addresses =
+        symbolize_need_addresses(call, question->count + s->bytes_left);
+    uint64_t value;
+    unsigned shift;
+
+    if (addresses == NULL) {
+        call->input.error = "out of memory";
+        return call->input.error;
+    }
+    while (p < end) {
+        value = 0;
+        for (shift = 0; p<end && * p> 127 && shift < 63; shift += 7) {
+            value |= (uint64_t)(*p++ & 127) << shift;
+        }
+        if (p == end || *p > (shift == 63 ? 1 : 127)) {
+            return damaged;
+        }
+        addresses[question->count++] = value | (uint64_t)*p++ << shift;
+    }
+    pb_read(s, NULL, s->bytes_left);
+    return NULL;
+}
+
+static const char *read_single(struct symbolize_call *call, pb_istream_t *s,
+                               struct symbolize_question *question)
+{
+    uint64_t *addresses = symbolize_need_addresses(call, question->count + 1);
+
+    if (addresses == NULL) {
+        call->input.error = "out of memory";
+        return call->input.error;
+    }
+    return pb_decode_varint(s, &addresses[question->count++]) ? NULL : damaged;
+}
+
+static const char *read_bytes(struct symbolize_call *call, pb_istream_t *s,
+                              uint32_t field,
+                              struct symbolize_question *question)
+{
+    pb_istream_t bytes;
+    const char *wrong = NULL;
+
+    if (!pb_make_string_substream(s, &bytes)) {
+        return damaged;
+    }
+    if (field == 3) {
+        wrong = read_packed(call, &bytes, question);
+    } else if (!write_file(call, &bytes, question, field == 1)) {
+        wrong = call->input.error = "out of memory";
+    }
+    return pb_close_string_substream(s, &bytes) ? wrong : damaged;
+}
+
+static const char *read_question(struct symbolize_call *call, pb_istream_t *s,
+                                 struct symbolize_question *question)
+{
+    const char *wrong = NULL;
+    pb_wire_type_t type;
+    uint32_t field;
+
+    while (wrong == NULL && s->bytes_left > 0) {
+        if (!read_tag(s, &field, &type)) {
+            return damaged;
+        }
+        if (field >= 1 && field <= 3 && type == PB_WT_STRING) {
+            wrong = read_bytes(call, s, field, question);
+        } else if (field == 3 && type == PB_WT_VARINT) {
+            wrong = read_single(call, s, question);
+        } else if (!pb_skip_field(s, type)) {
+            return damaged;
+        }
+    }
+    return wrong == NULL && question->count > SYMBOLIZE_ADDRESSES_MAX
+               ? "a message may have 16384 addresses"
+               : wrong;
+}
+
+bool symbolize_read_message(struct symbolize_call *call)
+{
+    struct symbolize_question *question = &call->questions[call->nquestions];
+    struct input *in = &call->input;
+    pb_istream_t s;
+    size_t size;
+
+    if (!find_message(in, &size)) {
+        return false;
+    }
+    s = pb_istream_from_buffer((const pb_byte_t *)in->data + in->at, size);
+    question->error = read_question(call, &s, question);
+    in->at += size;
+    return in->error == NULL;
+}
+
+/* writing ------------------------------------------------------------------
+ */
+
+/* A message is written first, and what stands before it is moved there. */
+static void begin(struct json_writer *w, size_t *at)
+{
+    *at = w->size;
+}
+
+static void put_number(struct json_writer *w, uint64_t number)
+{
+    pb_byte_t *p = (pb_byte_t *)json_write_need(w, VARINT_MAX);
+    pb_ostream_t s;
+
+    if (p != NULL) {
+        s = pb_ostream_from_buffer(p, VARINT_MAX);
+        pb_encode_varint(&s, number);
+        w->size += s.bytes_written;
+    }
+}
+
+static void put_tag(struct json_writer *w, uint32_t field, pb_wire_type_t type)
+{
+    put_number(w, field << 3 | (uint32_t)type);
+}
+
+/* What was written since is a field. */
+static void end(struct json_writer *w, size_t at, uint32_t field)
+{
+    pb_byte_t head[2 * VARINT_MAX];
+    pb_ostream_t s = pb_ostream_from_buffer(head, sizeof(head));
+    size_t size = w->size - at;
+
+    if (json_write_need(w, sizeof(head)) == NULL ||
+        !pb_encode_tag(&s, PB_WT_STRING, field) ||
+        !pb_encode_varint(&s, size)) {
+        w->has_failed = true;
+        return;
+    }
+    memmove(w->data + at + s.bytes_written, w->data + at, size);
+    memcpy(w->data + at, head, s.bytes_written);
+    w->size += s.bytes_written;
+}
+
+static void put_field(struct json_writer *w, uint32_t field, uint64_t number)
+{
+    if (number != 0) {
+        put_tag(w, field, PB_WT_VARINT);
+        put_number(w, number);
+    }
+}
+
+static void put_text(struct json_writer *w, uint32_t field, const char *data,
+                     size_t size)
+{
+    put_tag(w, field, PB_WT_STRING);
+    put_number(w, size);
+    symbolize_put(w, data, size);
+}
+
+static void write_strings(struct json_writer *w,
+                          const struct name_table *names)
+{
+    struct symc_string string;
+    size_t i, part, at;
+
+    begin(w, &part);
+    begin(w, &at);
+    put_field(w, 1, names->told);
+    for (i = names->told; i < names->count; i++) {
+        string = name_table_at(names, i);
+        put_text(w, 2, string.data, string.size);
+    }
+    end(w, at, 1);
+    end(w, part, 1);
+}
+
+/* Most of an answer is written here. */
+static char *put_small(char *p, uint32_t number)
+{
+    for (; number > 127; number >>= 7) {
+        *p++ = (char)((number & 127) | 128);
+    }
+    *p++ = (char)number;
+    return p;
+}
+
+static void write_places(struct json_writer *w,
+                         const struct symbolize_call *call, size_t count)
+{
+    const struct resolved *place;
+    const uint32_t *number, *last;
+    size_t i, at;
+    char *p;
+
+    begin(w, &at);
+    p = json_write_need(w, VARINT_MAX * count);
+    for (i = 0; p != NULL && i < count; i++) {
+        p = put_small(p, call->resolver.places[i].count);
+        w->size = (size_t)(p - w->data);
+    }
+    end(w, at, 5);
+    begin(w, &at);
+    for (i = 0; i < count; i++) {
+        place = &call->resolver.places[i];
+        if (place->count == 0) {
+            continue;
+        }
+        p = json_write_need(w, 3 * VARINT_MAX * (size_t)place->count);
+        if (p == NULL) {
+            return;
+        }
+        number = call->resolver.frames + place->first;
+        for (last = number + 3 * place->count; number < last; number++) {
+            p = put_small(p, *number);
+        }
+        w->size = (size_t)(p - w->data);
+    }
+    end(w, at, 6);
+}
+
+static void write_answer(struct json_writer *w, struct symbolize_call *call,
+                         const struct symbolize_question *question)
+{
+    unsigned retry_after;
+    enum symbolize_state state = symbolize_state(call, question, &retry_after);
+    size_t part, at;
+
+    begin(w, &part);
+    begin(w, &at);
+    put_field(w, 1, call->counts.questions);
+    put_field(w, 2, (uint64_t)state);
+    put_field(w, 3, retry_after);
+    if (state == SYMBOLIZE_REFUSED) {
+        put_text(w, 4, question->error, strlen(question->error));
+    } else if (state == SYMBOLIZE_FOUND) {
+        write_places(w, call, question->count);
+    }
+    end(w, at, 2);
+    end(w, part, 1);
+}
+
+static void write_end(struct json_writer *w, const struct symbolize_call *call)
+{
+    const struct symbolize_counts *counts = &call->counts;
+    size_t part, at;
+
+    begin(w, &part);
+    begin(w, &at);
+    put_field(w, 1, counts->questions);
+    put_field(w, 2, counts->pairs);
+    put_field(w, 3, counts->found);
+    put_field(w, 4, counts->missing);
+    put_field(w, 5, counts->refused);
+    if (call->error != NULL) {
+        put_text(w, 6, call->error, strlen(call->error));
+    }
+    end(w, at, 3);
+    end(w, part, 1);
+}
+
+const struct symbolize_writer symbolize_messages = {
+    "application/x-protobuf", write_strings, write_answer, write_end};

@@ -1,0 +1,17 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Pages of the daemon itself, as symcached has them: /metrics, /healthz and
+ * /version.
+ */
+#ifndef SYMBOLICATED_DAEMON_PAGES_H
+#define SYMBOLICATED_DAEMON_PAGES_H
+
+#include "http/http.h"
+#include "worker_thread.h"
+
+/* Answers a request for a page; false: there is no such page. */
+bool daemon_page_reply(const struct workers *workers,
+                       struct http_request *request);
+
+#endif

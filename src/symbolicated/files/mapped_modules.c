@@ -1,0 +1,357 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "mapped_modules.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash_table.h"
+#include "base/log.h"
+#include "sigbus.h"
+
+#define STALE_MAX 1000 /* looked at in one call: a millisecond or so */
+
+/* The one to be evicted is chosen among so many: on the whole the least
+ * recently used ones go, without a look at all of them each time. */
+#define CHOICE 100
+
+/* Bytes of memory that the machine must have for each mapped file, of which
+ * two to four thousand are taken. */
+#define FILE_MEMORY 32768
+
+#define GONE_MAX 65536 /* evicted files that are remembered; then all go */
+#define MINUTE_MS (60 * 1000)
+
+/* A file that was evicted. */
+struct gone {
+    dev_t device;
+    ino_t inode;
+    size_t size;
+    uint_least64_t told; /* as in struct module */
+};
+
+struct mapped {
+    pthread_mutex_t mutex;
+    struct module **modules;
+    size_t room;
+    struct table places; /* of modules, by device and inode */
+    struct table gone;   /* the same of files that were evicted */
+    size_t max_files;
+    uint64_t max_bytes;
+    struct mapped_modules_sizes sizes;
+    size_t hand;   /* where the next choice begins */
+    size_t unseen; /* modules that are still to be looked at for stale ones */
+    uint64_t minute;        /* when the one began in which */
+    uint64_t returned_then; /* so many had returned before */
+    bool has_warned;        /* in this minute */
+    atomic_uint generation;
+};
+
+struct mapped *mapped_modules_new(void)
+{
+    struct mapped *mapped = calloc(1, sizeof(*mapped));
+
+    if (mapped != NULL) {
+        pthread_mutex_init(&mapped->mutex, NULL);
+    }
+    return mapped;
+}
+
+/* All below: with the mutex held. */
+
+static uint64_t hash_of(const struct mapped *mapped, dev_t device, ino_t inode)
+{
+    const uint64_t key[] = {device, inode};
+
+    return table_hash((uintptr_t)mapped, key, sizeof(key));
+}
+
+static void take_out(struct mapped *mapped, struct module *module)
+{
+    struct module *last = mapped->modules[--mapped->sizes.files];
+
+    table_remove(&mapped->places,
+                 hash_of(mapped, module->device, module->inode),
+                 (uintptr_t)module);
+    mapped->sizes.bytes -= module->size;
+    last->at = module->at;
+    mapped->modules[last->at] = last;
+    atomic_store(&module->evicted, true);
+    atomic_fetch_add(&mapped->generation, 1);
+    module_unref(module);
+}
+
+static struct gone *find_gone(const struct mapped *mapped, uint64_t hash,
+                              const struct module *module)
+{
+    struct gone *gone;
+    size_t at = 0;
+
+    while ((gone = (struct gone *)table_next(&mapped->gone, hash, &at)) !=
+               NULL &&
+           (gone->inode != module->inode || gone->device != module->device ||
+            gone->size != module->size)) {
+    }
+    return gone;
+}
+
+static void forget_gone(struct mapped *mapped)
+{
+    size_t i;
+
+    for (i = 0; i < mapped->gone.num_slots; i++) {
+        free((struct gone *)mapped->gone.slots[i].value);
+    }
+    table_free(&mapped->gone);
+}
+
+/* Without memory, it is not. */
+static void remember_gone(struct mapped *mapped, const struct module *module)
+{
+    struct gone *gone = malloc(sizeof(*gone));
+
+    if (mapped->gone.count >= GONE_MAX) {
+        forget_gone(mapped);
+    }
+    if (gone == NULL) {
+        return;
+    }
+    *gone = (struct gone){module->device, module->inode, module->size,
+                          atomic_load(&module->told)};
+    if (table_add(&mapped->gone,
+                  hash_of(mapped, module->device, module->inode),
+                  (uintptr_t)gone) != 0) {
+        free(gone);
+    }
+}
+
+/* Returns whether the file of the module is one that was evicted: symcached
+ * then does not hear of its use again within the hour. */
+static bool take_back(struct mapped *mapped, struct module *module)
+{
+    uint64_t hash = hash_of(mapped, module->device, module->inode);
+    struct gone *gone = find_gone(mapped, hash, module);
+
+    if (gone == NULL) {
+        return false;
+    }
+    atomic_store(&module->told, gone->told);
+    table_remove(&mapped->gone, hash, (uintptr_t)gone);
+    free(gone);
+    return true;
+}
+
+static struct module *choose(struct mapped *mapped,
+                             const struct module *spared)
+{
+    struct module *module, *oldest = NULL;
+    size_t i;
+
+    for (i = 0; i < CHOICE && i < mapped->sizes.files; i++) {
+        mapped->hand = (mapped->hand + 1) % mapped->sizes.files;
+        module = mapped->modules[mapped->hand];
+        if (module != spared &&
+            (oldest == NULL ||
+             atomic_load(&module->used) < atomic_load(&oldest->used))) {
+            oldest = module;
+        }
+    }
+    return oldest;
+}
+
+static void evict(struct mapped *mapped, const struct module *spared)
+{
+    struct module *oldest;
+
+    while (mapped->sizes.files > mapped->max_files ||
+           mapped->sizes.bytes > mapped->max_bytes) {
+        oldest = choose(mapped, spared);
+        if (oldest == NULL) {
+            break;
+        }
+        remember_gone(mapped, oldest);
+        take_out(mapped, oldest);
+        mapped->sizes.evicted++;
+    }
+}
+
+/* The module of a file that has this size now, or NULL. */
+static struct module *find(struct mapped *mapped, dev_t device, ino_t inode,
+                           size_t size)
+{
+    uint64_t hash = hash_of(mapped, device, inode);
+    struct module *module;
+    size_t at = 0;
+
+    while ((module = (struct module *)table_next(&mapped->places, hash,
+                                                 &at)) != NULL &&
+           (module->inode != inode || module->device != device)) {
+    }
+    if (module != NULL &&
+        (module->size != size || atomic_load(&module->broken))) {
+        take_out(mapped, module);
+        module = NULL;
+    }
+    return module;
+}
+
+/* Returns 0, or -1 without memory. */
+static int put_in(struct mapped *mapped, struct module *module)
+{
+    if (symc_array_need(&mapped->modules, &mapped->room,
+                        mapped->sizes.files + 1,
+                        sizeof(mapped->modules[0])) != 0 ||
+        table_add(&mapped->places,
+                  hash_of(mapped, module->device, module->inode),
+                  (uintptr_t)module) != 0) {
+        return -1;
+    }
+    module->at = mapped->sizes.files++;
+    mapped->modules[module->at] = module_ref(module);
+    mapped->sizes.bytes += module->size;
+    mapped->sizes.opened++;
+    return 0;
+}
+
+/* Counts a file that was evicted and is back.  Returns whether a warning is
+ * due: within a minute these were more than a tenth of the files that there is
+ * room for. */
+static bool is_thrashing(struct mapped *mapped, uint64_t now)
+{
+    if (mapped->minute == 0 || now - mapped->minute >= MINUTE_MS) {
+        mapped->minute = now;
+        mapped->returned_then = mapped->sizes.returned;
+        mapped->has_warned = false;
+    }
+    mapped->sizes.returned++;
+    if (mapped->has_warned || mapped->sizes.returned - mapped->returned_then <=
+                                  mapped->sizes.files / 10) {
+        return false;
+    }
+    mapped->has_warned = true;
+    return true;
+}
+
+/* without the mutex --------------------------------------------------------
+ */
+
+size_t mapped_modules_allowed(void)
+{
+    unsigned long maps = 65530; /* the kernel's default */
+    long pages = sysconf(_SC_PHYS_PAGES);
+    uint64_t memory =
+        pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+
+    if (file != NULL) {
+        if (fscanf(file, "%lu", &maps) != 1 || maps < 8) {
+            maps = 65530;
+        }
+        fclose(file);
+    }
+    maps -= maps / 8; /* threads, heaps, libraries */
+    if (maps > memory / FILE_MEMORY) {
+        maps = memory / FILE_MEMORY;
+    }
+    return maps < SIGBUS_MAX ? maps : SIGBUS_MAX;
+}
+
+void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes)
+{
+    pthread_mutex_lock(&mapped->mutex);
+    mapped->max_files = files;
+    mapped->max_bytes = bytes;
+    evict(mapped, NULL);
+    pthread_mutex_unlock(&mapped->mutex);
+}
+
+struct module *mapped_modules_find(struct mapped *mapped,
+                                   const struct stat *st)
+{
+    struct module *module;
+
+    pthread_mutex_lock(&mapped->mutex);
+    module = find(mapped, st->st_dev, st->st_ino, (size_t)st->st_size);
+    if (module != NULL) {
+        module_ref(module);
+        atomic_store(&module->used, clock_ms());
+    }
+    pthread_mutex_unlock(&mapped->mutex);
+    return module;
+}
+
+struct module *mapped_modules_add(struct mapped *mapped, struct module *module)
+{
+    struct mapped_modules_sizes sizes;
+    struct module *other;
+    bool is_too_small = false;
+
+    pthread_mutex_lock(&mapped->mutex);
+    other = find(mapped, module->device, module->inode, module->size);
+    if (other != NULL) {
+        module_ref(other);
+        module_unref(module);
+        module = other;
+    } else if (put_in(mapped, module) == 0) {
+        is_too_small =
+            take_back(mapped, module) && is_thrashing(mapped, clock_ms());
+        evict(mapped, module);
+    } else {
+        atomic_store(&module->evicted, true);
+    }
+    sizes = mapped->sizes;
+    pthread_mutex_unlock(&mapped->mutex);
+    if (is_too_small) {
+        log_warn(0,
+                 "files that made room for others were needed again within a "
+                 "minute, more than a tenth of those that are mapped: "
+                 "symbolication.limits.files or limits.files_size is too "
+                 "low, files: %zu, bytes: %llu",
+                 sizes.files, (unsigned long long)sizes.bytes);
+    }
+    return module;
+}
+
+void mapped_modules_remove(struct mapped *mapped, struct module *module)
+{
+    pthread_mutex_lock(&mapped->mutex);
+    if (!atomic_load(&module->evicted)) {
+        take_out(mapped, module);
+    }
+    pthread_mutex_unlock(&mapped->mutex);
+}
+
+void mapped_modules_evict_stale(struct mapped *mapped)
+{
+    size_t n;
+
+    pthread_mutex_lock(&mapped->mutex);
+    for (n = 0; n < STALE_MAX && mapped->unseen > 0; n++) {
+        mapped->unseen--;
+        if (mapped->unseen < mapped->sizes.files &&
+            !module_is_current(mapped->modules[mapped->unseen])) {
+            take_out(mapped, mapped->modules[mapped->unseen]);
+        }
+    }
+    if (mapped->unseen == 0) {
+        mapped->unseen = mapped->sizes.files;
+    }
+    pthread_mutex_unlock(&mapped->mutex);
+}
+
+unsigned mapped_modules_generation(struct mapped *mapped)
+{
+    return atomic_load_explicit(&mapped->generation, memory_order_relaxed);
+}
+
+void mapped_modules_sizes(struct mapped *mapped,
+                          struct mapped_modules_sizes *sizes)
+{
+    pthread_mutex_lock(&mapped->mutex);
+    *sizes = mapped->sizes;
+    pthread_mutex_unlock(&mapped->mutex);
+}

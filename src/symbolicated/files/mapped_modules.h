@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The modules that are mapped, at most so many files and bytes: the least
+ * recently used ones go first, nearly in that order.  What is in use stays
+ * mapped until its last user is through.  For all threads.
+ */
+#ifndef SYMBOLICATED_FILES_MAPPED_MODULES_H
+#define SYMBOLICATED_FILES_MAPPED_MODULES_H
+
+#include "module.h"
+
+struct mapped;
+
+struct mapped_modules_sizes {
+    size_t files;
+    uint64_t bytes;
+    uint64_t opened; /* since the start */
+    uint64_t evicted;
+    uint64_t returned; /* opened again after they were evicted */
+};
+
+/* For as long as the process lives.  NULL without memory. */
+struct mapped *mapped_modules_new(void);
+
+/* How many files this machine lets a process map: by vm.max_map_count, and by
+ * its memory. */
+size_t mapped_modules_allowed(void);
+
+/* Evicts what is too much. */
+void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes);
+
+/* The module of an open file if it is mapped, with a reference; or NULL. */
+struct module *mapped_modules_find(struct mapped *mapped,
+                                   const struct stat *st);
+
+/* Adds a module and takes the reference over.  Returns the module to use, with
+ * a reference: another one, if another thread added it first. */
+struct module *mapped_modules_add(struct mapped *mapped,
+                                  struct module *module);
+
+/* Removes a module whose file has changed. */
+void mapped_modules_remove(struct mapped *mapped, struct module *module);
+
+/* Removes modules whose files were removed, replaced or cut short, so that
+ * their disk space is freed even if they are never requested again.  One call
+ * checks some of them, and the next one continues from there. */
+void mapped_modules_evict_stale(struct mapped *mapped);
+
+/* Changes with each module that goes. */
+unsigned mapped_modules_generation(struct mapped *mapped);
+
+void mapped_modules_sizes(struct mapped *mapped,
+                          struct mapped_modules_sizes *sizes);
+
+#endif

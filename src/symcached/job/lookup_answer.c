@@ -1,0 +1,254 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * How a lookup is answered: by decision.h, from what is on disk or known to be
+ * absent, or else by the job of its key.
+ */
+
+#include <time.h>
+#include "base/id.h"
+#include "base/log.h"
+#include "proto/header.h"
+#include "decision.h"
+#include "scheduler.h"
+#include "same_module_job.h"
+#include "waiter.h"
+
+/* The most jobs that nobody waits for; a later hit may start what is left. */
+#define BACKGROUND_MAX 20
+
+#define LOOP_SECONDS 60 /* until somebody changes a configuration */
+
+/* Starts a job that nobody waits for.  Returns false if none was started. */
+static bool start_background(struct scheduler *scheduler,
+                             const struct scheduler_lookup *lookup,
+                             const struct transcoder_config *transcoder,
+                             enum job_purpose purpose, size_t better)
+{
+    struct job_request request;
+    struct job *job;
+    const char *reason;
+
+    if (scheduler->draining ||
+        !source_order_has_way(lookup->store, lookup->key,
+                              &transcoder->version) ||
+        scheduler_find(scheduler, lookup->store, lookup->key) != NULL ||
+        same_module_job_find(scheduler, lookup->store, lookup->key) != NULL ||
+        via_loops(lookup->via, lookup->store->name)) {
+        return false;
+    }
+    if (scheduler->background >= BACKGROUND_MAX) {
+        metrics_add(METRIC_UPGRADE_SKIPPED, 1);
+        return false;
+    }
+    request = (struct job_request){.store = lookup->store,
+                                   .transcoder = transcoder,
+                                   .key = lookup->key,
+                                   .name = lookup->name,
+                                   .hints = lookup->hints,
+                                   .purpose = purpose,
+                                   .better = better};
+    job = scheduler_start(scheduler, &request, &reason);
+    if (job != NULL) {
+        job_join_via(job, lookup->via);
+    }
+    return job != NULL;
+}
+
+/* Would our converter write the file better today? */
+static bool is_outdated(const struct provenance *provenance,
+                        const struct transcoder_config *transcoder)
+{
+    return provenance->builder > 0 && provenance->builder < SYMCACHE_BUILDER &&
+           transcode_is_ours(transcoder);
+}
+
+/*
+ * A file of a former builder of our converter is made anew, and stays if that
+ * comes to nothing.
+ * If the file that serves this hit was not made from the best source, the
+ * better ones are asked again, but no more often than for a miss; and if it
+ * was made of the symbols of a program, all are asked for the debug file by
+ * the code id that the client has.
+ */
+static void ask_better(struct scheduler *scheduler,
+                       const struct scheduler_lookup *lookup,
+                       const struct decision *d)
+{
+    const struct cache_config *cache = &scheduler->config->cache;
+    const symcache_key_t *key = lookup->key;
+    struct provenance provenance;
+    enum job_purpose purpose = JOB_FOR_BETTER;
+    time_t now = time(NULL);
+    char path[PATH_MAX];
+    size_t better;
+
+    if (symcache_kind_is_original((symcache_kind_e)key->kind) ||
+        d->transcoder == NULL ||
+        symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
+        return;
+    }
+    store_path(path, lookup->store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
+    if (!provenance_read(path, &provenance) ||
+        (provenance.checked <= now &&
+         now - provenance.checked < (time_t)cache->retry_misses_after)) {
+        return;
+    }
+    if (is_outdated(&provenance, d->transcoder) &&
+        start_background(scheduler, lookup, d->transcoder, JOB_FOR_REBUILD,
+                         0)) {
+        metrics_add(METRIC_JOB_UPGRADE, 1);
+        provenance.checked = now;
+        provenance_write(path, &provenance);
+        return;
+    }
+    better = provenance_better(&provenance, lookup->store);
+    if (provenance.extent == SYMCACHE_EXTENT_PROGRAM &&
+        lookup->hints[0] != '\0') {
+        purpose = JOB_FOR_DEBUG_FILE;
+        better = lookup->store->nsources;
+    }
+    if (better > 0 &&
+        start_background(scheduler, lookup, d->transcoder, purpose, better)) {
+        metrics_add(METRIC_BETTER_ASKED, 1);
+        provenance.checked = now;
+        provenance_write(path, &provenance);
+    }
+}
+
+/*
+ * Completes an answer from what is on disk or remembered, and starts what a
+ * hit wants done in the background.
+ */
+static void answer_decided(struct scheduler *scheduler,
+                           const struct scheduler_lookup *lookup,
+                           const struct decision *d,
+                           struct scheduler_answer *a)
+{
+    const struct store_config *store = lookup->store;
+    const symcache_key_t *key = lookup->key;
+
+    a->key = key;
+    if (a->kind == SCHEDULER_HIT && symcache_key_is_url(key)) {
+        store_touch(store->root, key, &a->version);
+    } else if (a->kind == SCHEDULER_HIT && !symcache_key_is_download(key)) {
+        if (store_touch(store->root, key, &a->version)) {
+            tiers_used(scheduler->tiers, store,
+                       scheduler_workdir(scheduler, store->root), key,
+                       &a->version);
+        }
+        scheduler_want_gzip(scheduler, store, key, &a->version);
+    }
+    if (d->what == SYMCACHE_ANSWER_STALE) {
+        a->stale = true;
+        if (start_background(scheduler, lookup, d->transcoder, JOB_FOR_NEWER,
+                             0)) {
+            metrics_add(METRIC_JOB_UPGRADE, 1);
+        }
+    } else if (d->what == SYMCACHE_ANSWER_HIT) {
+        ask_better(scheduler, lookup, d);
+    }
+}
+
+/*
+ * Returns the job of the key, which is new if there was none, or NULL, and
+ * then a says why.
+ */
+static struct job *get_job(struct scheduler *scheduler,
+                           const struct scheduler_lookup *lookup,
+                           const struct decision *d,
+                           struct scheduler_answer *a)
+{
+    const struct store_config *store = lookup->store;
+    char id[ID_MAX];
+    struct job *job;
+
+    a->kind = SCHEDULER_BUSY;
+    if (via_loops(lookup->via, store->name)) {
+        metrics_add(METRIC_LOOP_REFUSED, 1);
+        a->reason = "loop";
+        a->text = "the request came through this helper already";
+        a->seconds = LOOP_SECONDS;
+        return NULL;
+    }
+
+    a->seconds = SCHEDULER_BUSY_SECONDS;
+    job = same_module_job_or_own(scheduler, store, lookup->key, lookup->hints);
+    if (job == NULL && d->unseen != 0) {
+        /* what may be on disk is neither made again nor called absent */
+        id_print(id, store->name, lookup->key);
+        log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
+        a->reason = "error";
+        a->text = d->entry.text;
+        return NULL;
+    }
+    if (job == NULL && scheduler->draining) {
+        metrics_add(METRIC_JOB_REFUSED, 1);
+        a->reason = SYMCACHE_REASON_DRAINING;
+        a->text = "the helper starts no new job until its drain ends";
+        return NULL;
+    }
+    if (job == NULL) {
+        struct job_request request = {.store = store,
+                                      .transcoder = d->transcoder,
+                                      .key = lookup->key,
+                                      .name = lookup->name,
+                                      .hints = lookup->hints,
+                                      .purpose = JOB_FOR_LOOKUP};
+
+        job = scheduler_start(scheduler, &request, &a->reason);
+    }
+    if (job != NULL) {
+        /* the job gets the ids of all who wait for it, so that two helpers
+         * that wait for each other notice */
+        job_join_via(job, lookup->via);
+        a->kind = SCHEDULER_PENDING;
+        a->seconds = WAITER_PENDING_SECONDS;
+    }
+    return job;
+}
+
+struct waiter *scheduler_ask(struct scheduler *scheduler,
+                             const struct scheduler_lookup *lookup,
+                             scheduler_answer_fn fn, void *arg)
+{
+    struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
+                                 .reason = "unstorable",
+                                 .text =
+                                     "the name is too long for a file system",
+                                 .seconds = 86400};
+    struct waiter *w = NULL;
+    struct decision d;
+    struct job *job;
+
+    if (!symcache_path_storable(lookup->key)) {
+        fn(arg, &a);
+        return NULL;
+    }
+
+    decision_make(&d, scheduler->negcache, lookup->store, scheduler->config,
+                  lookup->key, lookup->name, lookup->hints, lookup->ask);
+    if (d.negative) {
+        metrics_add(negcache_rules[d.entry.reason].metric, 1);
+    }
+    if (decision_answer(&d, lookup->store, lookup->key, &a)) {
+        answer_decided(scheduler, lookup, &d, &a);
+        if (a.kind == SCHEDULER_ABSENT) {
+            missing_modules_note(scheduler->missing, lookup->key, lookup->name,
+                                 lookup->hints);
+        }
+        fn(arg, &a);
+        return NULL;
+    }
+
+    job = get_job(scheduler, lookup, &d, &a);
+    if (job != NULL && lookup->wait > 0) {
+        w = waiter_new(job, lookup, fn, arg);
+    } else if (job != NULL) {
+        waiter_want(job, lookup);
+    }
+    if (w == NULL) {
+        fn(arg, &a);
+    }
+    return w;
+}

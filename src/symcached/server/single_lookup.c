@@ -1,0 +1,329 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "single_lookup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <event2/bufferevent.h>
+#include "base/clock.h"
+#include "base/fd_readable.h"
+#include "metrics/metrics.h"
+#include "http/http.h"
+#include "proto/header.h"
+#include "proto/path.h"
+
+/* The lookup if the client cannot be redirected. */
+struct question {
+    struct scheduler *scheduler;
+    char
+        store[SYMCACHE_STORE_MAX + 1]; /* a reload replaces the store itself */
+    symcache_key_t key;
+    char name[SYMCACHE_NAME_MAX + 1];
+    char via[VIA_MAX + 1];
+    struct lookup_query query;
+};
+
+/*
+ * While it waits, its connection either still belongs to evhttp, and an event
+ * of ours tells of a close, or it is detached.  The wait ends in on_answer(),
+ * or in on_gone() if the client goes away before.
+ */
+struct single_lookup {
+    struct evhttp_request *req;     /* NULL: detached */
+    struct pending_reply *detached; /* or NULL */
+    struct event *closed;           /* NULL: detached, or does not wait yet */
+    struct waiter *waiter;          /* NULL while scheduler_ask() runs */
+    struct tier_redirect *locate;   /* or NULL; it comes before that */
+    struct question *question;      /* for that time */
+    uint64_t began;
+    single_lookup_ended_fn ended;
+    void *arg;
+};
+
+static void single_lookup_free(struct single_lookup *lookup)
+{
+    if (lookup->closed != NULL) {
+        event_free(lookup->closed);
+    }
+    free(lookup->question);
+    free(lookup);
+}
+
+static void reply_hit(struct evhttp_request *req,
+                      const struct scheduler_answer *a)
+{
+    char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    symcache_version_print(text, &a->version);
+    if (symcache_key_is_download(a->key)) {
+        symcache_path_original(path, a->key);
+    } else {
+        symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);
+    }
+    reply_header(req, SYMCACHE_HEADER_VERSION, text);
+    reply_header(req, SYMCACHE_HEADER_PATH, path);
+    reply_empty(req, 200);
+}
+
+int single_lookup_status(const struct scheduler_answer *answer)
+{
+    static const struct {
+        int status;
+        enum metric metric;
+    } kinds[] = {
+        [SCHEDULER_HIT] = {200, METRIC_LOOKUP_HIT},
+        [SCHEDULER_NOT_MODIFIED] = {304, METRIC_LOOKUP_NOT_MODIFIED},
+        [SCHEDULER_ABSENT] = {404, METRIC_LOOKUP_ABSENT},
+        [SCHEDULER_PENDING] = {202, METRIC_LOOKUP_PENDING},
+        [SCHEDULER_BUSY] = {503, METRIC_LOOKUP_BUSY},
+    };
+
+    metrics_add(answer->kind == SCHEDULER_HIT && answer->stale
+                    ? METRIC_LOOKUP_STALE
+                    : kinds[answer->kind].metric,
+                1);
+    return kinds[answer->kind].status;
+}
+
+static void reply(struct evhttp_request *req, const void *what)
+{
+    const struct scheduler_answer *a = what;
+    int status = single_lookup_status(a);
+
+    switch (a->kind) {
+    case SCHEDULER_HIT:
+        reply_hit(req, a);
+        break;
+
+    case SCHEDULER_NOT_MODIFIED:
+        reply_empty(req, status);
+        break;
+
+    case SCHEDULER_ABSENT:
+        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
+        reply_number(req, SYMCACHE_HEADER_VALID, a->seconds);
+        reply_error(req, status, a->reason, a->text);
+        break;
+
+    case SCHEDULER_PENDING:
+        reply_number(req, "Retry-After", a->seconds);
+        reply_empty(req, status);
+        break;
+
+    case SCHEDULER_BUSY:
+        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
+        reply_number(req, "Retry-After", a->seconds);
+        reply_error(req, status, a->reason, a->text);
+        break;
+    }
+}
+
+/* Sends the answer that print() makes, and frees the lookup. */
+static void answer(struct single_lookup *lookup,
+                   void (*print)(struct evhttp_request *req, const void *what),
+                   const void *what)
+{
+    struct evhttp_request *req;
+
+    metrics_observe(METRICS_LOOKUP, clock_since(lookup->began));
+    if (lookup->req != NULL) {
+        print(lookup->req, what);
+        single_lookup_free(lookup);
+        return;
+    }
+
+    req = evhttp_request_new(NULL, NULL);
+    if (req != NULL) {
+        print(req, what);
+        pending_reply_answer(lookup->detached,
+                             evhttp_request_get_output_buffer(req));
+        evhttp_request_free(req);
+    } else {
+        pending_reply_free(
+            lookup->detached); /* out of memory: the client asks again */
+    }
+    lookup->ended(lookup->arg);
+    single_lookup_free(lookup);
+}
+
+/* Is called from inside scheduler_ask(), or later. */
+static void on_answer(void *arg, const struct scheduler_answer *a)
+{
+    answer(arg, reply, a);
+}
+
+static void reply_redirect(struct evhttp_request *req, const void *url)
+{
+    metrics_add(METRIC_LOOKUP_REDIRECT, 1);
+    reply_header(req, "Location", url);
+    reply_empty(req, 302);
+}
+
+/* The client went away; the job goes on without this waiter. */
+static void on_gone(void *arg)
+{
+    struct single_lookup *lookup = arg;
+
+    metrics_add(METRIC_LOOKUP_ABORTED, 1);
+    if (lookup->locate != NULL) {
+        tier_redirect_cancel(lookup->locate);
+    } else {
+        scheduler_leave(lookup->waiter);
+    }
+    if (lookup->req != NULL) {
+        evhttp_connection_free(evhttp_request_get_connection(lookup->req));
+    } else {
+        pending_reply_free(lookup->detached);
+        lookup->ended(lookup->arg);
+    }
+    single_lookup_free(lookup);
+}
+
+static void on_closed(evutil_socket_t fd, short events, void *arg)
+{
+    struct single_lookup *lookup = arg;
+
+    if (!fd_is_readable(fd) && event_add(lookup->closed, NULL) == 0) {
+        return;
+    }
+    on_gone(lookup);
+}
+
+/*
+ * While a request waits for its answer, evhttp does not read from its
+ * connection and so does not see a close.  Making it read would make it fail
+ * on pipelined bytes, so an event of ours tells of both.  No client of ours
+ * sends bytes behind a request that waits, so they end it like a close.
+ * (EV_CLOSED would tell of a close alone, but not of a reset, and then the
+ * loop would spin.)
+ */
+static void watch_close(struct event_base *base, struct single_lookup *lookup)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(lookup->req));
+
+    lookup->closed =
+        event_new(base, bufferevent_getfd(bev), EV_READ, on_closed, lookup);
+    if (lookup->closed != NULL) {
+        event_add(lookup->closed, NULL);
+    }
+}
+
+/* The rest of the time that the client waits. */
+static unsigned seconds_left(const struct single_lookup *lookup)
+{
+    unsigned spent = (unsigned)((clock_since(lookup->began) + 999) / 1000);
+    unsigned wait = lookup->question->query.wait;
+
+    return wait == 0 ? 0 : wait > spent ? wait - spent : 1;
+}
+
+static void on_located(void *arg, const char *url)
+{
+    static const struct scheduler_answer gone = {
+        .kind = SCHEDULER_BUSY, .reason = SYMCACHE_REASON_STORE, .seconds = 1};
+    struct single_lookup *lookup = arg;
+    const struct question *question = lookup->question;
+    const struct store_config *store;
+    struct waiter *waiter;
+
+    lookup->locate = NULL;
+    if (url != NULL) {
+        answer(lookup, reply_redirect, url);
+        return;
+    }
+    store = config_store(scheduler_config(question->scheduler),
+                         question->store, strlen(question->store));
+    if (store == NULL) {
+        on_answer(lookup, &gone);
+        return;
+    }
+    waiter = scheduler_ask(question->scheduler,
+                           &(struct scheduler_lookup){
+                               store, &question->key, question->name,
+                               &question->query.ask, question->via,
+                               question->query.hints, seconds_left(lookup)},
+                           on_answer, lookup);
+    if (waiter != NULL) {
+        lookup->waiter = waiter;
+        free(lookup->question);
+        lookup->question = NULL;
+    }
+}
+
+/* Looks whether the client is sent to the tier for the file.  Returns false if
+ * that cannot be. */
+static bool locate(struct single_lookup *lookup, struct scheduler *scheduler,
+                   const struct store_config *store, const symcache_key_t *key,
+                   const char *name, const struct lookup_query *q,
+                   const char *via)
+{
+    struct question *question;
+
+    if (!q->redirects || strlen(via) >= sizeof(question->via)) {
+        return false;
+    }
+    question = lookup->question = calloc(1, sizeof(*question));
+    if (question == NULL) {
+        return false;
+    }
+    question->scheduler = scheduler;
+    snprintf(question->store, sizeof(question->store), "%s", store->name);
+    symcache_key_copy(&question->key, key);
+    snprintf(question->name, sizeof(question->name), "%s", name);
+    snprintf(question->via, sizeof(question->via), "%s", via);
+    question->query = *q;
+    lookup->locate =
+        scheduler_redirect(scheduler, store, key, on_located, lookup);
+    return lookup->locate != NULL;
+}
+
+void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
+                         const struct store_config *store,
+                         const symcache_key_t *key, const char *name,
+                         const struct lookup_query *q,
+                         struct evhttp_request *req,
+                         single_lookup_ended_fn ended, void *arg)
+{
+    struct single_lookup *lookup = calloc(1, sizeof(*lookup));
+    struct waiter *waiter = NULL;
+    const char *via;
+
+    if (lookup == NULL) {
+        reply_number(req, "Retry-After", 1);
+        reply_empty(req, 503);
+        return;
+    }
+
+    lookup->req = req;
+    lookup->ended = ended;
+    lookup->arg = arg;
+    lookup->began = clock_ms();
+    via = evhttp_find_header(evhttp_request_get_input_headers(req),
+                             SYMCACHE_HEADER_VIA);
+    via = via != NULL ? via : "";
+    if (!locate(lookup, scheduler, store, key, name, q, via)) {
+        waiter =
+            scheduler_ask(scheduler,
+                          &(struct scheduler_lookup){store, key, name, &q->ask,
+                                                     via, q->hints, q->wait},
+                          on_answer, lookup);
+        if (waiter == NULL) {
+            return;
+        }
+        lookup->waiter = waiter;
+    }
+
+    if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
+        lookup->detached = pending_reply_new(base, req, on_gone, lookup);
+    }
+    if (lookup->detached != NULL) {
+        lookup->req = NULL;
+    } else {
+        watch_close(base, lookup);
+    }
+}

@@ -1,0 +1,115 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Another SymCache server of the same fleet, a peer, which is asked for what
+ * it has on its disk: at a location without symcache_pass, where nginx never
+ * asks its helper, so that no job is started there.
+ */
+#include "tier.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/percent.h"
+#include "proto/digest.h"
+#include "call.h"
+
+static const struct header_config want_digest = {SYMCACHE_HEADER_WANT_DIGEST,
+                                                 SYMCACHE_DIGEST_WANT};
+
+static char *peer_url(const struct tier_call *call)
+{
+    const symcache_key_t *key = call->key;
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1], guid[2 * 16 + 1], *url;
+    char name[3 * SYMCACHE_NAME_MAX + 1];
+    size_t i;
+
+    symcache_version_print(version, &call->version);
+    percent_encode_path(name, key->name);
+    for (i = 0; i < 16; i++) {
+        snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
+    }
+    return asprintf(&url, "%s/v%s/%s/%s/%" PRIu32, call->config->url, version,
+                    name, guid, key->age) < 0
+               ? NULL
+               : url;
+}
+
+/* A file that is not the version that was asked for is of no use. */
+static void received(struct tier_call *call,
+                     const struct fetch_response *answer)
+{
+    symcache_version_t version;
+
+    if (fetch_response_version(answer->type, &version) != 1 ||
+        symcache_version_cmp(&version, &call->version) != 0) {
+        tier_call_end(call, TIER_REPLY_ABSENT, "200 with another version: %s",
+                      answer->type);
+    } else if (fetch_response_coded(answer) || answer->range[0] != '\0' ||
+               (!answer->framed && !answer->verified)) {
+        tier_call_end(call, TIER_REPLY_FAILED, "200, coded or without an end");
+    } else {
+        tier_call_end(call, TIER_REPLY_DONE, "found");
+    }
+}
+
+static void on_fetched(void *arg, const struct fetch_result *result)
+{
+    const struct fetch_response *answer = result->answer;
+    struct tier_call *call = arg;
+
+    call->bytes = result->bytes;
+    call->status = answer->status;
+    if (result->outcome == SOURCE_FOUND) {
+        received(call, answer);
+    } else if (result->outcome == SOURCE_UNUSABLE) {
+        tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
+    } else if (answer->status == 404 && !answer->again) {
+        tier_call_end(call, TIER_REPLY_ABSENT, "%ld", answer->status);
+    } else if (answer->status == 401 || answer->status == 403) {
+        tier_call_end(call, TIER_REPLY_DENIED, "%s", result->detail);
+    } else {
+        tier_call_end(call, TIER_REPLY_FAULT, "%s", result->detail);
+    }
+}
+
+static int get(struct tier_call *call)
+{
+    struct fetch_request fetch = {
+        .transport = &call->config->transport,
+        .credentials = true,
+        .extra = &want_digest,
+        .nextra = 1,
+        .busy_file = true,
+        .limits = &tier_limits,
+        .cache = &call->all->cache,
+        .fd = call->fd,
+        .max = call->config->max_object,
+        .seconds = TIER_BODY,
+    };
+    char *url;
+
+    errno = ENOTSUP;
+    if (call->key->kind != SYMCACHE_KIND_SYMCACHE ||
+        call->key->id_type != SYMCACHE_ID_DEBUG) {
+        return -1; /* the protocol has no others */
+    }
+    url = peer_url(call);
+    fetch.url = url;
+    call->task = url != NULL ? fetch_start(call->tiers->fetcher, &fetch,
+                                           on_fetched, call)
+                             : NULL;
+    free(url);
+    errno = ENOMEM;
+    return call->task != NULL ? 0 : -1;
+}
+
+static void cancel(struct tier_call *call)
+{
+    fetch_cancel(call->task);
+}
+
+const struct tier_type tier_symcache = {false, get,  NULL, NULL,
+                                        NULL,  NULL, NULL, cancel};

@@ -1,0 +1,38 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a transcoder has left in a folder.  No symbolic link is followed, and
+ * not more is looked at than an honest one leaves.
+ */
+#ifndef SYMCACHED_TRANSCODE_OUTPUT_FOLDER_H
+#define SYMCACHED_TRANSCODE_OUTPUT_FOLDER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/key.h"
+#include "proto/version.h"
+
+struct output {
+    const symcache_key_t *key;
+    unsigned entries;
+    unsigned files; /* SymCache files of the key */
+    bool empty;     /* of the last one: */
+    symcache_version_t version;
+    char file[PATH_MAX];
+    uint64_t bytes; /* that all take on the disk */
+};
+
+/* Fills output.  key must live as long. */
+void output_folder_look(struct output *output, const char *folder,
+                        const symcache_key_t *key);
+
+/* Is there more than is looked at? */
+bool output_folder_is_endless(const struct output *output);
+
+/* Returns NULL if the output is one SymCache file, or else its fault as a
+ * sentence. */
+const char *output_folder_judge(const struct output *output);
+
+#endif

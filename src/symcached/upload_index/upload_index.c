@@ -1,0 +1,536 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "upload_index.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/workdir.h"
+#include "config/config.h"
+#include "proto/file_id.h"
+
+#define TEXT ".sym"
+/* The index was compared with all files; .whole of older releases said so of
+ * an index without the ids of profilers. */
+#define WHOLE ".whole-2"
+
+/* The same while that is being done. */
+#define BEGUN ".begun-2"
+#define BUILD_ID "buildid-"
+#define DEBUG_ID "debugid-"
+#define CODE_ID "codeid-"
+#define HASH "hash-"
+#define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
+#define UUID_SIZE 16
+
+/* How long to keep a folder that leads to no file here: longer than any
+ * absence is remembered.  If it has names by which clients asked for its id,
+ * as long as files made under these can be in use. */
+#define KEPT_SECONDS (7 * 86400)
+#define KEPT_ASKED_SECONDS (365 * 86400)
+
+bool index_has_name(const struct symstore_path *place)
+{
+    return strcmp(place->name, "_.debug") != 0 &&
+           strcmp(place->name, "_.dwarf") != 0;
+}
+
+static bool is_text(const char *name, size_t *stem)
+{
+    size_t len = strlen(name);
+
+    if (len <= sizeof(TEXT) - 1 || strcmp(name + len - 4, TEXT) != 0) {
+        return false;
+    }
+    *stem = len - (sizeof(TEXT) - 1);
+    return true;
+}
+
+size_t index_folders(char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE],
+                     const symcache_key_t *key)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    const char *hex = id + sizeof(BUILD_ID) - 1;
+    size_t n = 0, digits = 2 * (size_t)key->build_len, len;
+
+    symcache_id_print(id, key);
+    switch (key->id_type) {
+    case SYMCACHE_ID_HASH:
+        if (key->build_len == SYMCACHE_FILE_ID_SIZE) {
+            snprintf(folders[n++], SYMSTORE_ID_SIZE, "%s", id);
+        }
+        return n;
+    case SYMCACHE_ID_BUILD:
+        len = (size_t)snprintf(folders[n], SYMSTORE_ID_SIZE, "elf-buildid-%s",
+                               hex);
+        for (; digits < ELF_DIGITS; digits++) {
+            folders[n][len++] = '0';
+            folders[n][len] = '\0';
+        }
+        n++;
+        if (key->build_len == UUID_SIZE) {
+            snprintf(folders[n++], SYMSTORE_ID_SIZE, "mach-uuid-%s", hex);
+        }
+        return n;
+    default:
+        snprintf(folders[n++], SYMSTORE_ID_SIZE, "%s", id);
+        return n;
+    }
+}
+
+/* The first id of a type that a file has, or NULL. */
+static const symcache_key_t *id_of(const struct symstore_path *place,
+                                   uint8_t type)
+{
+    size_t i;
+
+    for (i = 0; i < place->nids; i++) {
+        if (place->ids[i].id_type == type) {
+            return &place->ids[i];
+        }
+    }
+    return NULL;
+}
+
+/* Writes the entry by which the profiler's id of a PE image leads to its own
+ * one.  Returns how many there are. */
+static size_t print_code_id(char entries[][INDEX_ENTRY_SIZE], size_t most,
+                            const struct symstore_path *place,
+                            const symcache_key_t *hash)
+{
+    const symcache_key_t *code_id = id_of(place, SYMCACHE_ID_PE);
+    char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (code_id == NULL || most == 0) {
+        return 0;
+    }
+    symcache_id_print(from, hash);
+    symcache_id_print(to, code_id);
+    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/" CODE_ID "%s", from, to);
+    return 1;
+}
+
+/* Writes the entries by which one of the ids of a file leads to another one of
+ * it, and back.  Returns how many there are. */
+static size_t print_links(char entries[][INDEX_ENTRY_SIZE], size_t most,
+                          const struct symstore_path *place,
+                          const symcache_key_t *id)
+{
+    char from[SYMCACHE_ID_TEXT_MAX + 1], to[SYMCACHE_ID_TEXT_MAX + 1];
+    bool is_hash = id->id_type == SYMCACHE_ID_HASH;
+    const symcache_key_t *other = is_hash ? id_of(place, SYMCACHE_ID_DEBUG)
+                                  : id->id_type == SYMCACHE_ID_DEBUG
+                                      ? id_of(place, SYMCACHE_ID_BUILD)
+                                      : NULL;
+
+    if (other == NULL || most < 1 + (size_t)is_hash) {
+        return 0;
+    }
+    symcache_id_print(from, id);
+    symcache_id_print(to, other);
+    snprintf(entries[0], INDEX_ENTRY_SIZE, "%s/%s%s", from,
+             is_hash ? DEBUG_ID : "", to);
+    if (is_hash) {
+        snprintf(entries[1], INDEX_ENTRY_SIZE, "%s/%s", to, from);
+    }
+    return 1 + (size_t)is_hash;
+}
+
+size_t index_entries(char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE],
+                     const struct symstore_path *place)
+{
+    size_t i, n = 0, stem;
+
+    if (place->nids == 0 || place->ids[0].id_type == SYMCACHE_ID_HASH) {
+        return 0;
+    }
+    if (index_has_name(place) &&
+        strlen(place->name) + sizeof(TEXT) <= SYMCACHE_NAME_MAX) {
+        snprintf(entries[n++], INDEX_ENTRY_SIZE, "%s/%s%s", place->id,
+                 place->name,
+                 strcmp(place->file, place->name) != 0 &&
+                         is_text(place->file, &stem)
+                     ? TEXT
+                     : "");
+    }
+    for (i = 0; i < place->nids && n < INDEX_ENTRIES; i++) {
+        n +=
+            print_links(entries + n, INDEX_ENTRIES - n, place, &place->ids[i]);
+        if (place->ids[i].id_type == SYMCACHE_ID_HASH) {
+            n += print_code_id(entries + n, INDEX_ENTRIES - n, place,
+                               &place->ids[i]);
+        }
+    }
+    return n;
+}
+
+/* reading ----------------------------------------------------------------- */
+
+static bool take_user(struct index_names *names, const char *entry)
+{
+    symcache_key_t key = {.name_len = 0};
+
+    if (strncmp(entry, DEBUG_ID, strlen(DEBUG_ID)) != 0 ||
+        symcache_debug_id_parse(entry + strlen(DEBUG_ID),
+                                strlen(entry) - strlen(DEBUG_ID),
+                                &key) != SYMCACHE_OK) {
+        return false;
+    }
+    names->has_user = true;
+    names->user = key;
+    return true;
+}
+
+void index_take(struct index_names *names, const char *entry)
+{
+    struct index_name name = {.is_asked = entry[0] == '.'};
+    symcache_key_t key = {.name_len = 0};
+    size_t i, stem, alike = 0;
+
+    entry += name.is_asked;
+    if (name.is_asked && take_user(names, entry)) {
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, BUILD_ID, strlen(BUILD_ID)) == 0 &&
+        symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
+        names->has_build_id = true;
+        names->build_id = key;
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, HASH, strlen(HASH)) == 0 &&
+        symcache_id_parse(entry, strlen(entry), &key) == SYMCACHE_OK) {
+        if (names->nhashes < INDEX_HASHES) {
+            index_set_name(&key, SYMCACHE_NAME_NONE);
+            names->hashes[names->nhashes++] = key;
+        }
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, DEBUG_ID, strlen(DEBUG_ID)) == 0 &&
+        symcache_debug_id_parse(entry + strlen(DEBUG_ID),
+                                strlen(entry) - strlen(DEBUG_ID),
+                                &key) == SYMCACHE_OK) {
+        names->has_debug_id = true;
+        names->debug_id = key;
+        return;
+    }
+    if (!name.is_asked && strncmp(entry, CODE_ID, strlen(CODE_ID)) == 0 &&
+        symcache_id_parse(entry + strlen(CODE_ID),
+                          strlen(entry) - strlen(CODE_ID),
+                          &key) == SYMCACHE_OK &&
+        key.id_type == SYMCACHE_ID_PE) {
+        names->has_code_id = true;
+        names->code_id = key;
+        return;
+    }
+    if (symcache_name_parse(entry, strlen(entry), &key) != SYMCACHE_OK ||
+        strcmp(key.name, entry) != 0) {
+        return;
+    }
+    snprintf(name.text, sizeof(name.text), "%s", entry);
+    if (!name.is_asked && is_text(entry, &stem)) {
+        name.is_text = true;
+        name.text[stem] = '\0';
+    }
+    for (i = 0; i < names->n; i++) {
+        alike += names->list[i].is_asked == name.is_asked;
+        if (names->list[i].is_text == name.is_text &&
+            names->list[i].is_asked == name.is_asked &&
+            strcmp(names->list[i].text, name.text) == 0) {
+            return;
+        }
+    }
+    if (alike < (name.is_asked ? INDEX_ASKED : INDEX_NAMES)) {
+        names->list[names->n++] = name;
+    }
+}
+
+static void print_path(char path[PATH_MAX], const char *root,
+                       const char *below)
+{
+    snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
+}
+
+void index_find(const char *root, const char *folder,
+                struct index_names *names)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    print_path(path, root, folder);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0) {
+            index_take(names, entry->d_name);
+        }
+    }
+    closedir(dir);
+}
+
+void index_set_name(symcache_key_t *key, const char *name)
+{
+    key->name_len =
+        (uint32_t)snprintf(key->name, sizeof(key->name), "%s", name);
+}
+
+bool index_is_newer(const char *root, const symcache_key_t *key, time_t than)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = index_folders(folders, key);
+    struct stat st;
+
+    while (n-- > 0) {
+        print_path(path, root, folders[n]);
+        if (stat(path, &st) == 0 && st.st_mtime >= than) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* writing ----------------------------------------------------------------- */
+
+/* Returns 0, also if it is there, or an errno. */
+static int make(const char *root, const char *entry)
+{
+    const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    char path[PATH_MAX], *slash;
+    int fd;
+
+    print_path(path, root, entry);
+    fd = open(path, flags, 0644);
+    if (fd < 0 && errno == ENOENT) {
+        slash = strrchr(path, '/');
+        *slash = '\0';
+        if (workdir_make_path(path) != 0) {
+            return errno;
+        }
+        *slash = '/';
+        fd = open(path, flags, 0644);
+    }
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
+}
+
+/* Also without an entry: findings by other names may be old. */
+static int touch(const char *root, const symcache_key_t *key)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = index_folders(folders, key);
+    int rc = 0;
+
+    while (n-- > 0) {
+        print_path(path, root, folders[n]);
+        if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) != 0 &&
+            (errno != ENOENT || workdir_make_path(path) != 0)) {
+            rc = errno;
+        }
+    }
+    return rc;
+}
+
+/* The same name may have a file of the other kind there. */
+static void drop(const char *root, const struct symstore_path *place)
+{
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE], path[PATH_MAX];
+
+    if (index_entries(entries, place) > 0 && index_has_name(place)) {
+        print_path(path, root, entries[0]);
+        (void)unlink(path);
+    }
+}
+
+int index_change(const char *root, const struct symstore_path *place,
+                 bool is_there)
+{
+    int rc = 0, one;
+    size_t i;
+
+    if (is_there) {
+        index_keep(root, place);
+    } else {
+        drop(root, place);
+    }
+    for (i = 0; i < place->nids; i++) {
+        one = touch(root, &place->ids[i]);
+        rc = one != 0 ? one : rc;
+    }
+    return rc;
+}
+
+bool index_is_whole(const char *root)
+{
+    char path[PATH_MAX];
+
+    print_path(path, root, WHOLE);
+    return access(path, F_OK) == 0;
+}
+
+void index_begin(const char *root)
+{
+    (void)make(root, BEGUN);
+}
+
+void index_set_whole(const char *root)
+{
+    char begun[PATH_MAX], whole[PATH_MAX];
+
+    print_path(begun, root, BEGUN);
+    print_path(whole, root, WHOLE);
+    (void)rename(begun, whole); /* another index has none */
+}
+
+void index_keep(const char *root, const struct symstore_path *place)
+{
+    char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE];
+    size_t n = index_entries(entries, place);
+
+    while (n-- > 0) {
+        (void)make(root, entries[n]);
+    }
+}
+
+int index_note_asked(const char *root, const symcache_key_t *key)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[INDEX_ENTRY_SIZE + 1];
+    struct index_names names = {.n = 0};
+    size_t i, n = 0;
+
+    if (index_folders(folders, key) == 0) {
+        return EINVAL;
+    }
+    index_find(root, folders[0], &names);
+    for (i = 0; i < names.n; i++) {
+        if (strcmp(names.list[i].text, key->name) == 0) {
+            return 0;
+        }
+        n += names.list[i].is_asked;
+    }
+    snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
+    return n < INDEX_ASKED ? make(root, entry) : EDQUOT;
+}
+
+void index_note_user(const char *root, const symcache_key_t *key,
+                     const symcache_key_t *user)
+{
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
+    char entry[INDEX_ENTRY_SIZE + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    (void)index_note_asked(root, user);
+    if (!symcache_key_same_id(key, user) && index_folders(folders, key) > 0) {
+        symcache_id_print(id, user);
+        snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
+        (void)make(root, entry);
+    }
+}
+
+/* cleaning ---------------------------------------------------------------- */
+
+static bool is_there(const char *root, const char *name, const char *id)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.1024s/%s/%s", root, name, id);
+    return access(path, F_OK) == 0;
+}
+
+/* Does the index of this machine know a debug id, or that of a PE image?  It
+ * is cleaned like the folder that leads to it. */
+static bool has_id(const char *root, const symcache_key_t *key)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    symcache_id_print(id, key);
+    return is_there(root, UPLOADS_INDEX, id);
+}
+
+/* Is there a file on this machine that has the build id? */
+static bool has_build_id(const char *root, const symcache_key_t *build_id)
+{
+    static const char *const kinds[][2] = {{"_.debug", "elf-buildid-sym-%s"},
+                                           {"_.dwarf", "mach-uuid-sym-%s"}};
+    char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], id[SYMSTORE_ID_SIZE];
+    size_t i, n = index_folders(folders, build_id);
+
+    for (i = 0; i < n; i++) {
+        snprintf(id, sizeof(id), kinds[i][1], strrchr(folders[i], '-') + 1);
+        if (is_there(root, UPLOADS_INDEX, folders[i]) ||
+            is_there(root, kinds[i][0], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_old(const char *root, const char *folder, time_t age)
+{
+    struct index_names names = {.n = 0};
+    bool was_asked = false;
+    size_t i;
+
+    if (age < KEPT_SECONDS) {
+        return false;
+    }
+    index_find(root, folder, &names);
+    was_asked = names.has_user;
+    for (i = 0; i < names.n; i++) {
+        if (!names.list[i].is_asked &&
+            is_there(root, names.list[i].text, folder)) {
+            return false;
+        }
+        was_asked |= names.list[i].is_asked;
+    }
+    return (!names.has_build_id || !has_build_id(root, &names.build_id)) &&
+           (!names.has_debug_id || !has_id(root, &names.debug_id)) &&
+           (!names.has_code_id || !has_id(root, &names.code_id)) &&
+           (!was_asked || age >= KEPT_ASKED_SECONDS);
+}
+
+static void remove_folder(const char *path)
+{
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir != NULL) {
+        closedir(dir);
+        (void)rmdir(path);
+    }
+}
+
+void index_clean(const char *root, time_t now)
+{
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    struct stat st;
+    DIR *dir;
+
+    print_path(path, root, "");
+    dir = opendir(path);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        print_path(path, root, entry->d_name);
+        if (entry->d_name[0] != '.' && lstat(path, &st) == 0 &&
+            is_old(root, entry->d_name, now - st.st_mtime)) {
+            remove_folder(path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}

@@ -1,0 +1,254 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "worker_loop.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "share_relocations.h"
+#include "spawner.h"
+
+/* Memory that stays with a worker between bodies: giving it back and taking it
+ * anew would cost more than a small body does. */
+#define HEAP_KEPT (1 << 20)
+
+#define TEXT_ROOM (WORK_MESSAGE_MAX - sizeof(struct work_head))
+
+struct mapping {
+    const uint8_t *data;
+    size_t size;
+};
+
+struct work_service {
+    size_t size; /* of the text that was not sent yet */
+    struct {
+        struct work_head head;
+        char text[TEXT_ROOM];
+    } packet;
+    char begin[WORK_MESSAGE_MAX]; /* the order, and a small body */
+    char input[WORK_MESSAGE_MAX];
+    struct mapping slots[WORK_SLOTS];
+};
+
+static struct work_service only;
+
+static _Noreturn void give_up(void)
+{
+    _exit(1);
+}
+
+/* The size of the packet; the process ends with the daemon's interest. */
+static size_t receive(char packet[WORK_MESSAGE_MAX], int *fds, size_t *nfds)
+{
+    ssize_t n = work_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
+
+    if (n == 0) {
+        exit(0);
+    }
+    if (n < (ssize_t)sizeof(struct work_head)) {
+        give_up();
+    }
+    return (size_t)n;
+}
+
+static void send_packet(struct work_service *service,
+                        enum work_message message, uint32_t detail)
+{
+    const void *packet = &service->packet;
+
+    service->packet.head = (struct work_head){message, detail};
+    if (write(WORK_SOCKET, packet, sizeof(struct work_head) + service->size) <
+        0) {
+        give_up();
+    }
+    service->size = 0;
+}
+
+static struct mapping map(int fd)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    struct mapping mapping = {NULL, 0};
+    void *data;
+
+    if (size > 0) {
+        data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED) {
+            give_up();
+        }
+        mapping = (struct mapping){data, (size_t)size};
+    }
+    close(fd);
+    return mapping;
+}
+
+/* The text that is not sent yet goes along with what ends it. */
+void work_say(struct work_service *service, const void *text, size_t size)
+{
+    size_t n;
+
+    for (; size > 0; size -= n) {
+        n = TEXT_ROOM - service->size;
+        n = n < size ? n : size;
+        memcpy(service->packet.text + service->size, text, n);
+        service->size += n;
+        text = (const char *)text + n;
+        if (service->size == TEXT_ROOM) {
+            send_packet(service, WORK_TEXT, 0);
+        }
+    }
+}
+
+void work_ask(struct work_service *service,
+              void (*have)(void *arg, const struct work_file *file,
+                           const uint8_t *data, size_t size),
+              void *arg)
+{
+    const struct work_head *head = (const struct work_head *)service->input;
+    const struct work_file *files = (const struct work_file *)(head + 1);
+    const struct mapping none = {NULL, 0}, *mapping;
+    int fds[WORK_FILES_MAX];
+    size_t i, n, nfds, next;
+
+    send_packet(service, WORK_ASKS, 0);
+    do {
+        nfds = WORK_FILES_MAX;
+        n = (receive(service->input, fds, &nfds) - sizeof(*head)) /
+            sizeof(*files);
+        if (head->message != WORK_HAVE) {
+            give_up();
+        }
+        for (i = next = 0; i < n; i++) {
+            mapping = &none;
+            if (files[i].slot < WORK_SLOTS) {
+                if (files[i].is_new && next < nfds) {
+                    service->slots[files[i].slot] = map(fds[next++]);
+                }
+                mapping = &service->slots[files[i].slot];
+            }
+            have(arg, &files[i], mapping->data, mapping->size);
+        }
+    } while (head->detail == 0);
+}
+
+void work_done(struct work_service *service)
+{
+    send_packet(service, WORK_DONE, 0);
+}
+
+void work_refuse(struct work_service *service, uint32_t status)
+{
+    send_packet(service, WORK_REFUSES, status);
+}
+
+/* Serves the body that a packet of this size begins; the text in it has a NUL
+ * after it. */
+static void read_body(struct work_service *service,
+                      const struct work_kind *kind, size_t size, int fd)
+{
+    struct work_begin begin;
+    struct mapping mapping = {NULL, 0};
+    struct work_body body = {.service = service};
+    char *text;
+
+    memcpy(&begin, service->begin, sizeof(begin));
+    size -= sizeof(begin);
+    if (begin.text > size ||
+        (text = strndup(service->begin + sizeof(begin), begin.text)) == NULL) {
+        give_up();
+    }
+    body.text = text;
+    body.limit = begin.limit;
+    if (fd != -1) {
+        mapping = map(fd);
+        body.data = mapping.data;
+        body.size = mapping.size;
+    } else {
+        body.data =
+            (const uint8_t *)service->begin + sizeof(begin) + begin.text;
+        body.size = size - begin.text;
+    }
+    kind->read(&body);
+    free(text);
+    explicit_bzero(service->begin, sizeof(begin) + size);
+    if (mapping.data != NULL) {
+        munmap((void *)mapping.data, mapping.size);
+    }
+    if (mapping.size > HEAP_KEPT) {
+        malloc_trim(HEAP_KEPT);
+    }
+}
+
+/* Makes a copy of this process, a child of the same parent.  Returns as
+ * fork(). */
+static pid_t copy_process(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL,
+                          NULL);
+}
+
+void work_fork(void)
+{
+    const pid_t spawner = getppid();
+    struct spawner_message order;
+    int fd;
+    size_t n;
+    ssize_t got;
+
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+    mallopt(M_TOP_PAD, HEAP_KEPT / 8);
+#ifndef __SANITIZE_ADDRESS__ /* it forbids to read between variables */
+    share_relocations();
+#endif
+    for (;;) {
+        n = 1;
+        got = work_receive(WORK_SOCKET, &order, sizeof(order), &fd, &n);
+        if (got == 0) {
+            exit(0);
+        }
+        if (got != sizeof(order) || n != 1) {
+            give_up();
+        }
+        order.pid = copy_process();
+        if (order.pid == 0) {
+            break;
+        }
+        close(fd);
+        if (write(WORK_SOCKET, &order, sizeof(order)) != sizeof(order)) {
+            give_up();
+        }
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner || dup2(fd, WORK_SOCKET) < 0) {
+        give_up();
+    }
+    close(fd);
+}
+
+void work_serve(const struct work_kind *kinds, size_t n)
+{
+    struct work_service *service = &only;
+    const struct work_begin *begin = (const struct work_begin *)service->begin;
+    size_t i, size, nfds;
+    int fd;
+
+    for (;;) {
+        nfds = 1;
+        size = receive(service->begin, &fd, &nfds);
+        for (i = 0; i < n && kinds[i].kind != begin->kind; i++) {
+        }
+        if (i == n || size < sizeof(*begin) ||
+            begin->head.message != WORK_BEGIN) {
+            give_up();
+        }
+        read_body(service, &kinds[i], size, nfds == 1 ? fd : -1);
+    }
+}
