@@ -130,4 +130,28 @@ my @functions = qx('@{[$corpus->build]}/symcachectl' dump '$alone');
 is((grep { /\bf_\d+_\d+$/ } @functions), eval(join '+', @sizes),
    'all functions are there');
 
+# What cannot be written counts before a later entry that cannot be read.  A
+# unit with a function in which 5000 calls are inlined into each other, 300,000
+# bytes of variables, and an entry of no known kind.  Abbreviations: 1 is a
+# unit, 2 a function, 3 an inlined call, 4 a variable.
+
+sub unit {
+    my ($entries) = @_;
+    $entries = pack('vVCCQ<V', 4, 0, 8, 1, 0x1000, 0x1000) . $entries . "\0";
+    return pack('V', length $entries) . $entries;
+}
+
+my @code = (0x11, 0x01, 0x12, 0x06, 0, 0); # low_pc, and the size as high_pc
+spew("$work/abbrev", pack 'C*', 1, 0x11, 1, @code, 2, 0x2e, 1, @code,
+     3, 0x1d, 1, @code, 4, 0x34, 0, 0x1c, 0x0b, 0, 0, 0);
+my $range = pack 'Q<V', 0x1000, 0x1000;
+spew("$work/info", unit("\2$range" . "\3$range" x 5000 . "\0" x 5001)
+     . unit("\4\1" x 150_000) . unit("\x4d"));
+run('gcc -fPIC -shared -Wl,--build-id -o v v.c');
+run('objcopy --add-section .debug_info=info --add-section '
+    . '.debug_abbrev=abbrev v bad');
+is(ours('bad'), 'exit code 9', 'calls are nested too deep before damage');
+run('truncate -s 3M bad');
+is(ours('bad'), 'exit code 9', '... which another thread finds out');
+
 done_testing;

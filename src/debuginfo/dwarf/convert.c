@@ -96,6 +96,7 @@ int dwarf_convert(const struct dwarf_object *object,
     int rc;
     size_t i;
     struct dwarf_reader d = {0}, supplementary = {0};
+    struct failure earlier = {FAILURE_NONE, ""};
     struct dwarf_splits splits;
     struct dwarf_walk w = {
         .reader = &d, .line_reader = &d, .batches.writer = writer};
@@ -119,7 +120,11 @@ int dwarf_convert(const struct dwarf_object *object,
         rc = convert_unit(&w, &splits);
     }
     rc = failure->code != FAILURE_NONE ? -1 : rc;
-    rc = rc == 0 ? dwarf_walk_end(&w) : rc;
+    /* functions that wait were read before whatever cannot be */
+    if (dwarf_walk_end(&w, &earlier) != 0) {
+        *failure = earlier;
+        rc = -1;
+    }
     dwarf_walk_free(&w);
     dwarf_splits_free(&splits);
     dwarf_reader_free(&d);

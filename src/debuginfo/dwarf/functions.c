@@ -664,9 +664,9 @@ static void resolve(struct dwarf_reader *d, const struct dwarf_unit *u,
     v->number = v->kind == DWARF_TEXT ? size : 0;
 }
 
-int dwarf_walk_end(struct dwarf_walk *w)
+int dwarf_walk_end(struct dwarf_walk *w, struct failure *failure)
 {
-    return dwarf_batches_settle(&w->batches, w->reader->failure);
+    return dwarf_batches_settle(&w->batches, failure);
 }
 
 int dwarf_walk_unit(struct dwarf_walk *w)

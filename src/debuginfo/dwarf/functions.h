@@ -56,8 +56,9 @@ struct dwarf_walk {
  * written before dwarf_walk_end().  Returns 0, or -1 with failure set. */
 int dwarf_walk_unit(struct dwarf_walk *walk);
 
-/* Writes all functions.  Returns 0, or -1 with failure set. */
-int dwarf_walk_end(struct dwarf_walk *walk);
+/* Writes the functions that wait, also those before an entry that could not be
+ * read.  Returns 0, or -1 with failure set. */
+int dwarf_walk_end(struct dwarf_walk *walk, struct failure *failure);
 
 void dwarf_walk_free(struct dwarf_walk *walk);
 
