@@ -67,7 +67,7 @@ static const char usage[] =
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 71 cannot start, or not go on\n";
 
-static void stop(struct daemon *d, int signo)
+static void stop_daemon(struct daemon *d, int signo)
 {
     if (!d->stopping) {
         d->stopping = true;
@@ -102,7 +102,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Returns NULL, or why the old configuration stays. */
-static const char *reload(struct daemon *d, char *error, size_t size)
+static const char *reload_settings(struct daemon *d, char *error, size_t size)
 {
     struct settings *settings;
     struct config *config;
@@ -156,7 +156,7 @@ static void on_signal(void *arg, int signo)
     switch (signo) {
     case SIGHUP:
         service_reloading();
-        error = reload(d, buf, sizeof(buf));
+        error = reload_settings(d, buf, sizeof(buf));
         if (error != NULL) {
             log_emerg(0, "%s; the old configuration stays", error);
             config_watch_reloaded(d->watch, NULL, error);
@@ -169,7 +169,7 @@ static void on_signal(void *arg, int signo)
         log_reopen();
         break;
     default:
-        stop(d, signo);
+        stop_daemon(d, signo);
         break;
     }
 }
@@ -287,7 +287,7 @@ static int use_spool(int fd, const struct config *config, char *error,
 }
 
 /* Tells whether the configuration could be used. */
-static int test(const struct config *config)
+static int test_settings(const struct config *config)
 {
     char error[1024];
     int fd, rc = open_spool(&fd, config, error, sizeof(error));
@@ -302,7 +302,7 @@ static int test(const struct config *config)
     return rc == 0 ? 0 : EXIT_CONFIG;
 }
 
-static int lock(struct daemon *d, char *error, size_t size)
+static int lock_spool(struct daemon *d, char *error, size_t size)
 {
     struct daemon_sandbox allowed = {
         .spool = d->spool,
@@ -387,7 +387,7 @@ static bool are_alive(void *arg, unsigned ms)
     return true;
 }
 
-static int start(struct daemon *d, struct config *config)
+static int start_daemon(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
@@ -415,7 +415,7 @@ static int start(struct daemon *d, struct config *config)
     if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
         start_spawner(d, error, sizeof(error)) != 0 ||
         open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
-        lock(d, error, sizeof(error)) != 0 ||
+        lock_spool(d, error, sizeof(error)) != 0 ||
         use_spool(d->spool, config, error, sizeof(error)) != 0) {
         goto failed;
     }
@@ -447,7 +447,7 @@ failed:
     return -1;
 }
 
-static void finish(struct daemon *d)
+static void finish_daemon(struct daemon *d)
 {
     unsigned i;
 
@@ -499,7 +499,7 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     }
     if (d.options.test) {
-        rc = test(config);
+        rc = test_settings(config);
         config_unref(config);
         return rc;
     }
@@ -508,12 +508,12 @@ int main(int argc, char **argv)
         return EXIT_START;
     }
 
-    rc = start(&d, config);
+    rc = start_daemon(&d, config);
     config_unref(config);
     if (rc == 0) {
         event_base_dispatch(d.base);
     }
-    finish(&d);
+    finish_daemon(&d);
     if (rc == 0) {
         log_info(0, "stopped");
     }

@@ -42,7 +42,7 @@ static void on_news(void *arg, enum work_news news)
 }
 
 /* Returns 0, or -1 without memory. */
-static int begin(struct body *body, const char *text)
+static int begin_body(struct body *body, const char *text)
 {
     const struct api_work *work = body->call->work;
     struct work_order order = {
@@ -60,7 +60,7 @@ static int begin(struct body *body, const char *text)
 }
 
 /* There is no body. */
-static void fail(struct body *body, const char *reason)
+static void fail_body(struct body *body, const char *reason)
 {
     struct api_work *work = body->call->work;
 
@@ -76,15 +76,15 @@ static void on_fetched(void *arg, struct spool *spool, const char *text)
     char *order = NULL;
 
     if (spool == NULL) {
-        fail(body, text);
+        fail_body(body, text);
         return;
     }
     body->call->work->body = spool;
     if (asprintf(&order, "%s\ncoding %s", body->call->work->text, text) < 0) {
         order = NULL;
     }
-    if (order == NULL || begin(body, order) != 0) {
-        fail(body, "out of memory");
+    if (order == NULL || begin_body(body, order) != 0) {
+        fail_body(body, "out of memory");
     }
     free(order);
 }
@@ -107,7 +107,7 @@ struct body *body_work_start(struct event_base *base, struct work_pool *pool,
     body->told = told;
     body->arg = arg;
     if (work->body != NULL) {
-        is_begun = begin(body, work->text) == 0;
+        is_begun = begin_body(body, work->text) == 0;
     } else {
         body->download = download_start(base, helper, work->url, work->token,
                                         on_fetched, body);

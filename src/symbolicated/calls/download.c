@@ -27,7 +27,8 @@ struct download {
     void *arg;
 };
 
-static void tell(struct download *download, const char *text, bool is_good)
+static void tell_download(struct download *download, const char *text,
+                          bool is_good)
 {
     struct spool *body = NULL;
 
@@ -67,9 +68,9 @@ static void on_end(struct download *download)
     }
     json_free(&json);
     if (coding != NULL && download->file != -1) {
-        tell(download, coding, true);
+        tell_download(download, coding, true);
     } else {
-        tell(download, failed != NULL ? failed : FAILED, false);
+        tell_download(download, failed != NULL ? failed : FAILED, false);
     }
 }
 
@@ -85,7 +86,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (n == -1 || download->size + (size_t)n == ANSWER_MAX) {
-        tell(download, FAILED, false);
+        tell_download(download, FAILED, false);
         return;
     }
     download->size += (size_t)n;
@@ -96,7 +97,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /* The request fits into the buffer of a new socket. */
-static bool ask(int fd, const char *url, const char *token)
+static bool ask_for_file(int fd, const char *url, const char *token)
 {
     struct json_writer w = {0};
     char *text = NULL;
@@ -163,7 +164,7 @@ struct download *download_start(struct event_base *base,
                                    download);
     if (download->socket == -1 || download->readable == NULL ||
         event_add(download->readable, NULL) != 0 ||
-        !ask(download->socket, url, token)) {
+        !ask_for_file(download->socket, url, token)) {
         download_free(download);
         return NULL;
     }

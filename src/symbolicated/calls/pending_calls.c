@@ -48,7 +48,7 @@ static struct {
 
 /* under the lock ----------------------------------------------------------- */
 
-static void unref(struct pending_answer *answer)
+static void unref_answer(struct pending_answer *answer)
 {
     if (answer != NULL && --answer->refs == 0) {
         free(answer);
@@ -61,23 +61,23 @@ static size_t size_of(const struct pending_call *kept)
            (kept->answer != NULL ? kept->answer->answer.size : 0);
 }
 
-static void drop(struct pending_call *kept)
+static void drop_pending(struct pending_call *kept)
 {
     all.size -= size_of(kept);
     TAILQ_REMOVE(&all.ended, kept, entry);
     table_remove(&all.table, kept->hash, (uintptr_t)kept);
-    unref(kept->answer);
+    unref_answer(kept->answer);
     free(kept);
 }
 
-static void evict(void)
+static void evict_pending(void)
 {
     uint64_t now = clock_ms();
     struct pending_call *kept;
 
     while ((kept = TAILQ_FIRST(&all.ended)) != NULL &&
            now - kept->ended > PENDING_CALL_ANSWERED_MS) {
-        drop(kept);
+        drop_pending(kept);
     }
 }
 
@@ -86,7 +86,7 @@ static bool has_room(size_t size, size_t most)
     return size <= most && all.size <= most - size;
 }
 
-static struct pending_call *find(const char *id)
+static struct pending_call *find_pending(const char *id)
 {
     uint64_t hash = table_hash_text(&all.table, id);
     struct pending_call *kept;
@@ -133,7 +133,7 @@ struct pending_call *pending_call_new(unsigned node, size_t most)
     LIST_INIT(&kept->polls);
     kept->hash = table_hash_text(&all.table, kept->id);
     pthread_mutex_lock(&all.lock);
-    evict();
+    evict_pending();
     if (has_room(sizeof(*kept), most) &&
         table_add(&all.table, kept->hash, (uintptr_t)kept) == 0) {
         all.size += sizeof(*kept);
@@ -152,7 +152,7 @@ const char *pending_call_id(const struct pending_call *kept)
     return kept->id;
 }
 
-static struct pending_answer *copy(const struct api_reply *reply)
+static struct pending_answer *copy_reply(const struct api_reply *reply)
 {
     struct pending_answer *answer = malloc(sizeof(*answer) + reply->body->size);
 
@@ -172,12 +172,12 @@ static struct pending_answer *copy(const struct api_reply *reply)
 bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
                       size_t most)
 {
-    struct pending_answer *answer = copy(reply);
+    struct pending_answer *answer = copy_reply(reply);
     struct pending_poll *poll;
     bool is_kept;
 
     pthread_mutex_lock(&all.lock);
-    evict();
+    evict_pending();
     kept->ended = clock_ms();
     TAILQ_INSERT_TAIL(&all.ended, kept, entry);
     while ((poll = LIST_FIRST(&kept->polls)) != NULL) {
@@ -194,7 +194,7 @@ bool pending_call_end(struct pending_call *kept, const struct api_reply *reply,
         kept->answer = answer;
         all.size += answer->answer.size;
     } else {
-        unref(answer);
+        unref_answer(answer);
     }
     pthread_mutex_unlock(&all.lock);
     return is_kept;
@@ -267,8 +267,8 @@ enum api_poll_news pending_poll_start(struct pending_poll *poll,
     poll->told = told;
     poll->arg = arg;
     pthread_mutex_lock(&all.lock);
-    evict();
-    kept = find(id);
+    evict_pending();
+    kept = find_pending(id);
     if (kept != NULL && kept->ended == 0) {
         poll->inbox = inbox;
         LIST_INSERT_HEAD(&kept->polls, poll, entry);
@@ -296,7 +296,7 @@ void pending_poll_end(struct pending_poll *poll)
         LIST_REMOVE(poll, entry);
         poll->inbox = NULL;
     }
-    unref(poll->answer);
+    unref_answer(poll->answer);
     poll->answer = NULL;
     pthread_mutex_unlock(&all.lock);
 }
@@ -306,7 +306,7 @@ void pending_poll_end(struct pending_poll *poll)
 void pending_calls_evict(void)
 {
     pthread_mutex_lock(&all.lock);
-    evict();
+    evict_pending();
     pthread_mutex_unlock(&all.lock);
 }
 
@@ -316,7 +316,7 @@ void pending_calls_clear(void)
 
     pthread_mutex_lock(&all.lock);
     while ((kept = TAILQ_FIRST(&all.ended)) != NULL) {
-        drop(kept);
+        drop_pending(kept);
     }
     table_free(&all.table);
     pthread_mutex_unlock(&all.lock);

@@ -101,7 +101,7 @@ static void reset_reply(struct request *r)
 }
 
 /* What a large request has left behind. */
-static void trim(struct request_context *context)
+static void trim_memory(struct request_context *context)
 {
     if (context->writer.room > WRITER_KEPT) {
         free(context->writer.data);
@@ -150,7 +150,7 @@ static void send_reply(struct request *r)
     if (http == NULL) {
         keep_answer(r);
         request_free(r);
-        trim(context);
+        trim_memory(context);
         return;
     }
     reply = reply_http(&r->reply, fields);
@@ -166,7 +166,7 @@ static void send_reply(struct request *r)
      * requests can be limited */
     request_free(r);
     http_reply(http, &reply);
-    trim(context);
+    trim_memory(context);
 }
 
 /* There is no memory. */
@@ -377,7 +377,7 @@ static bool wants_too_much(const struct request *r)
  * Searches for what is unknown.  Returns true if all of it is known now; or
  * false: it will be, or the request has been answered.
  */
-static bool search(struct request *r)
+static bool search_modules(struct request *r)
 {
     bool is_known = true;
     struct search *s;
@@ -410,7 +410,7 @@ static void on_work(void *arg)
 }
 
 /* Begins the work of the call, or gives it files; then it is waited for. */
-static void work(struct request *r)
+static void run_work(struct request *r)
 {
     if (r->context->is_stopping) {
         r->call->work->news = API_WORK_LATE;
@@ -477,7 +477,7 @@ static bool take_step(struct request *r, enum api_next next)
         send_reply(r);
         return false;
     } else if (next == API_WORKS) {
-        work(r);
+        run_work(r);
         return false;
     } else if (next == API_POLLS) {
         poll_call(r);
@@ -493,7 +493,7 @@ static bool take_step(struct request *r, enum api_next next)
         request_fail(r);
         return false;
     }
-    return search(r);
+    return search_modules(r);
 }
 
 /* A step has ended that was taken in another thread. */
@@ -552,7 +552,7 @@ void request_go_on(struct request *r)
 }
 
 /* The process stops: this answer is the last one. */
-static void stop(struct request *r)
+static void stop_request(struct request *r)
 {
     r->tries = BROKEN_TRIES;
     r->call->is_stopped = true;
@@ -567,7 +567,7 @@ void request_context_stop(struct request_context *context)
     context->is_stopping = true;
     while ((r = LIST_FIRST(&context->waiting)) != NULL) {
         n += r->http == NULL;
-        stop(r);
+        stop_request(r);
     }
     while ((r = LIST_FIRST(&context->stepping)) != NULL) {
         n += r->http == NULL;
@@ -601,7 +601,7 @@ static enum api_method method_of(enum http_method method)
     return methods[method];
 }
 
-static void describe(struct request *r)
+static void describe_request(struct request *r)
 {
     r->api.method = method_of(r->http->method);
     r->api.path = r->http->path;
@@ -639,7 +639,7 @@ void request_start(struct request_context *context, struct http_request *http)
     r->settings = settings_ref(context->settings);
     r->record.started = r->begun = clock_usec();
     module_cache_trim(context->searcher.cache);
-    describe(r);
+    describe_request(r);
     reset_reply(r);
     if (!is_refused(r)) {
         r->call = api_begin(&r->api, &r->reply);
@@ -651,7 +651,7 @@ void request_start(struct request_context *context, struct http_request *http)
         request_go_on(r);
     } else if (add_round(r) != 0) {
         request_fail(r);
-    } else if (search(r)) {
+    } else if (search_modules(r)) {
         request_go_on(r);
     }
 }

@@ -88,7 +88,7 @@ struct line {
 };
 
 /* What has no room is left out. */
-static inline void add(struct line *line, const char *text)
+static inline void add_to_line(struct line *line, const char *text)
 {
     size_t n = strlen(text);
 
@@ -104,8 +104,8 @@ static inline void add_number(struct line *line, const char *name,
     char digits[DECIMAL_MAX + 1];
 
     digits[DECIMAL_MAX] = '\0';
-    add(line, name);
-    add(line, decimal_before(digits + DECIMAL_MAX, number));
+    add_to_line(line, name);
+    add_to_line(line, decimal_before(digits + DECIMAL_MAX, number));
 }
 
 /* Without printf(), which would take a sixth of a small request. */
@@ -117,9 +117,9 @@ static void print_line(struct line *line, const char *what,
     const size_t *states = counts->states;
 
     line->size = 0;
-    add(line, what);
-    add(line, " protocol=");
-    add(line, api_protocol_name(reply->protocol));
+    add_to_line(line, what);
+    add_to_line(line, " protocol=");
+    add_to_line(line, api_protocol_name(reply->protocol));
     add_number(line, " status=", (uint64_t)reply->status);
     add_number(line, " frames=", call != NULL ? call->nframes : 0);
     add_number(line, " modules=", counts->modules);
@@ -130,8 +130,8 @@ static void print_line(struct line *line, const char *what,
         line, " failed=", states[API_MODULE_FAILED] + states[API_MODULE_LATE]);
     add_number(line, " us=", usec);
     if (call != NULL && call->left_out != NULL) {
-        add(line, " left_out=");
-        add(line, call->left_out);
+        add_to_line(line, " left_out=");
+        add_to_line(line, call->left_out);
     }
     line->text[line->size] = '\0';
 }

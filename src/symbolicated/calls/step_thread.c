@@ -27,7 +27,7 @@ enum api_next step_here(struct api_call *call, struct api_reply *reply)
     return call->step(call, reply);
 }
 
-static void run(void *arg)
+static void run_step(void *arg)
 {
     struct step_thread *step = arg;
 
@@ -35,14 +35,14 @@ static void run(void *arg)
     sem_post(&step->end);
 }
 
-static void done(void *arg, bool late)
+static void step_done(void *arg, bool late)
 {
     struct step_thread *step = arg;
 
     step->ended(step->arg, step->next, &step->writer);
 }
 
-static void drop(void *arg)
+static void drop_step(void *arg)
 {
     struct step_thread *step = arg;
 
@@ -56,7 +56,7 @@ struct step_thread *step_thread_start(
     void (*ended)(void *arg, enum api_next next, struct json_writer *written),
     void *arg)
 {
-    static const struct task_calls calls = {run, done, drop};
+    static const struct task_calls calls = {run_step, step_done, drop_step};
     struct json_writer *before = reply->body;
     struct step_thread *step = calloc(1, sizeof(*step));
     struct task *task;
@@ -84,6 +84,6 @@ void step_thread_wait(struct step_thread *step)
     while (sem_wait(&step->end) != 0 && errno == EINTR) {
         continue;
     }
-    done(step, false);
+    step_done(step, false);
     task_cancel(step->task);
 }

@@ -61,7 +61,7 @@ void streamed_answer_part(struct request *r)
     }
 }
 
-static void end(void *arg)
+static void end_answer(void *arg)
 {
     struct request *r = arg;
     struct http_request *http = r->http;
@@ -85,8 +85,8 @@ void streamed_answer_end(struct request *r)
     } else if (body->size > 0) {
         part.body = body->data;
         part.size = body->size;
-        send_part(r, &part, end);
+        send_part(r, &part, end_answer);
     } else {
-        end(r);
+        end_answer(r);
     }
 }

@@ -90,8 +90,8 @@ static void forget_attempts(struct module_cache *cache, struct entry *entry)
     entry->attempts_size = 0;
 }
 
-static void drop(struct module_cache *cache, uint64_t hash,
-                 struct entry *entry)
+static void drop_folder(struct module_cache *cache, uint64_t hash,
+                        struct entry *entry)
 {
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
@@ -115,7 +115,7 @@ static void drop_some(struct module_cache *cache, bool empty, bool all)
             (all ||
              (entry->module == NULL ? empty
                                     : atomic_load(&entry->module->evicted)))) {
-            drop(cache, slot->hash, entry); /* others move up */
+            drop_folder(cache, slot->hash, entry); /* others move up */
         } else {
             i++;
         }
@@ -137,8 +137,9 @@ void module_cache_free(struct module_cache *cache)
     free(cache);
 }
 
-static struct entry *find(const struct module_cache *cache, uint64_t hash,
-                          int store, const symcache_key_t *key)
+static struct entry *find_folder(const struct module_cache *cache,
+                                 uint64_t hash, int store,
+                                 const symcache_key_t *key)
 {
     struct entry *entry;
     size_t at = 0;
@@ -153,8 +154,9 @@ static struct entry *find(const struct module_cache *cache, uint64_t hash,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct entry *add(struct module_cache *cache, uint64_t hash, int store,
-                         const symcache_key_t *key, struct module *module)
+static struct entry *add_folder(struct module_cache *cache, uint64_t hash,
+                                int store, const symcache_key_t *key,
+                                struct module *module)
 {
     struct entry *entry;
 
@@ -260,7 +262,7 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
 {
     if (atomic_load_explicit(&entry->module->broken, memory_order_relaxed)) {
         mapped_modules_remove(cache->mapped, entry->module);
-        drop(cache, hash, entry);
+        drop_folder(cache, hash, entry);
         return MODULE_FIND_LOOK;
     }
     if (atomic_load_explicit(&entry->module->used, memory_order_relaxed) !=
@@ -276,10 +278,10 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
  * and again in its next round; half of what a small dump asks the kernel for
  * were these questions.
  */
-static const struct glance *glance(struct module_cache *cache, uint64_t hash,
-                                   int store, int root,
-                                   const symcache_key_t *key,
-                                   const struct module_asker *asker)
+static const struct glance *look_at_folder(struct module_cache *cache,
+                                           uint64_t hash, int store, int root,
+                                           const symcache_key_t *key,
+                                           const struct module_asker *asker)
 {
     struct glance *seen = &cache->glances[hash % GLANCES];
     char path[SYMCACHE_PATH_MAX + 1];
@@ -303,8 +305,9 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
                                    struct module **module, unsigned *reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, store, key);
-    const struct glance *seen = glance(cache, hash, store, root, key, asker);
+    struct entry *entry = find_folder(cache, hash, store, key);
+    const struct glance *seen =
+        look_at_folder(cache, hash, store, root, key, asker);
     /* also before the first question: what is forgotten later is seen */
     uint64_t forgotten = store >= 0 && (entry == NULL || entry->module == NULL)
                              ? forgotten_at(cache, store, root, asker)
@@ -315,7 +318,7 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
             return MODULE_FIND_LOOK;
         }
         if (entry != NULL && entry->folder.inode != 0) {
-            drop(cache, hash, entry);
+            drop_folder(cache, hash, entry);
             entry = NULL;
         }
         return find_empty(entry, hints, asker->now, forgotten, reason);
@@ -333,14 +336,14 @@ void module_cache_add(struct module_cache *cache, int store,
                       const struct module_sight *sight)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, store, key);
+    struct entry *entry = find_folder(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
-        drop(cache, hash, entry);
+        drop_folder(cache, hash, entry);
     }
     if (sight->error == 0 && sight->folder.inode != 0) {
-        entry = add(cache, hash, store, key, sight->module);
+        entry = add_folder(cache, hash, store, key, sight->module);
         if (entry != NULL) {
             entry->folder = sight->folder;
         }
@@ -353,11 +356,11 @@ void module_cache_absent(struct module_cache *cache, int store,
                          unsigned reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find(cache, hash, store, key);
+    struct entry *entry = find_folder(cache, hash, store, key);
     char *copy = hints != NULL ? strdup(hints) : NULL;
 
     if (entry == NULL) {
-        entry = add(cache, hash, store, key, NULL);
+        entry = add_folder(cache, hash, store, key, NULL);
     }
     if (entry == NULL || !is_same(copy, hints)) {
         free(copy);
@@ -387,7 +390,7 @@ bool module_cache_find_absence(struct module_cache *cache, int store, int root,
     if (found != MODULE_FIND_ABSENT) {
         return false;
     }
-    entry = find(cache, hash_of(cache, key), store, key);
+    entry = find_folder(cache, hash_of(cache, key), store, key);
     absence->number = entry->absence;
     absence->attempts = entry->attempts;
     absence->size = entry->attempts_size;
@@ -398,7 +401,7 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
                                const symcache_key_t *key, uint64_t number,
                                const char *text, size_t size)
 {
-    struct entry *entry = find(cache, hash_of(cache, key), store, key);
+    struct entry *entry = find_folder(cache, hash_of(cache, key), store, key);
     size_t i;
 
     if (entry == NULL || entry->absence != number || size == 0 ||

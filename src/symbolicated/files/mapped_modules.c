@@ -145,8 +145,8 @@ static bool take_back(struct mapped *mapped, struct module *module)
     return true;
 }
 
-static struct module *choose(struct mapped *mapped,
-                             const struct module *spared)
+static struct module *choose_unused(struct mapped *mapped,
+                                    const struct module *spared)
 {
     struct module *module, *oldest = NULL;
     size_t i;
@@ -163,13 +163,13 @@ static struct module *choose(struct mapped *mapped,
     return oldest;
 }
 
-static void evict(struct mapped *mapped, const struct module *spared)
+static void evict_modules(struct mapped *mapped, const struct module *spared)
 {
     struct module *oldest;
 
     while (mapped->sizes.files > mapped->max_files ||
            mapped->sizes.bytes > mapped->max_bytes) {
-        oldest = choose(mapped, spared);
+        oldest = choose_unused(mapped, spared);
         if (oldest == NULL) {
             break;
         }
@@ -180,8 +180,8 @@ static void evict(struct mapped *mapped, const struct module *spared)
 }
 
 /* The module of a file that has this size now, or NULL. */
-static struct module *find(struct mapped *mapped, dev_t device, ino_t inode,
-                           size_t size)
+static struct module *find_mapped(struct mapped *mapped, dev_t device,
+                                  ino_t inode, size_t size)
 {
     uint64_t hash = hash_of(mapped, device, inode);
     struct module *module;
@@ -265,7 +265,7 @@ void mapped_modules_limit(struct mapped *mapped, size_t files, uint64_t bytes)
     pthread_mutex_lock(&mapped->mutex);
     mapped->max_files = files;
     mapped->max_bytes = bytes;
-    evict(mapped, NULL);
+    evict_modules(mapped, NULL);
     pthread_mutex_unlock(&mapped->mutex);
 }
 
@@ -275,7 +275,7 @@ struct module *mapped_modules_find(struct mapped *mapped,
     struct module *module;
 
     pthread_mutex_lock(&mapped->mutex);
-    module = find(mapped, st->st_dev, st->st_ino, (size_t)st->st_size);
+    module = find_mapped(mapped, st->st_dev, st->st_ino, (size_t)st->st_size);
     if (module != NULL) {
         module_ref(module);
         atomic_store(&module->used, clock_ms());
@@ -291,7 +291,7 @@ struct module *mapped_modules_add(struct mapped *mapped, struct module *module)
     bool is_too_small = false;
 
     pthread_mutex_lock(&mapped->mutex);
-    other = find(mapped, module->device, module->inode, module->size);
+    other = find_mapped(mapped, module->device, module->inode, module->size);
     if (other != NULL) {
         module_ref(other);
         module_unref(module);
@@ -299,7 +299,7 @@ struct module *mapped_modules_add(struct mapped *mapped, struct module *module)
     } else if (put_in(mapped, module) == 0) {
         is_too_small =
             take_back(mapped, module) && is_thrashing(mapped, clock_ms());
-        evict(mapped, module);
+        evict_modules(mapped, module);
     } else {
         atomic_store(&module->evicted, true);
     }

@@ -45,7 +45,7 @@ void module_unref(struct module *module)
 }
 
 /* Returns 0, or -1 with errno. */
-static int map(struct module *module, int fd)
+static int map_module(struct module *module, int fd)
 {
     module->data = mmap(NULL, module->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (module->data == MAP_FAILED) {
@@ -57,7 +57,7 @@ static int map(struct module *module, int fd)
     return module->sigbus != -1 ? 0 : -1;
 }
 
-static bool verify(struct module *module, char *error, size_t size)
+static bool verify_module(struct module *module, char *error, size_t size)
 {
     const struct derived_type *type = derived_type(module->kind);
 
@@ -149,7 +149,7 @@ struct module *module_open(int fd, const struct stat *st, int root,
     module->inode = st->st_ino;
     module->size = (size_t)st->st_size;
 
-    if (module->size > 0 && map(module, fd) != 0) {
+    if (module->size > 0 && map_module(module, fd) != 0) {
         saved = errno;
         close(fd);
         module_unref(module);
@@ -162,10 +162,9 @@ struct module *module_open(int fd, const struct stat *st, int root,
         read_properties(module, fd);
     }
     close(fd); /* the mapping stays */
-    module->sound =
-        (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) &&
-        verify(module, error, sizeof(error)) &&
-        !atomic_load(&module->broken);
+    module->sound = (module->size > 0 || kind == SYMCACHE_KIND_SOURCE) &&
+                    verify_module(module, error, sizeof(error)) &&
+                    !atomic_load(&module->broken);
     if (!module->sound) {
         log_error(0, "module file=%s cannot be used: %s",
                   strrchr(path, '/') + 1, error);

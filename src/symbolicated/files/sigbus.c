@@ -25,7 +25,7 @@ static atomic_uint used; /* slots that were ever filled */
 static unsigned lowest;  /* the slots before it are taken */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct slot *find(uintptr_t address)
+static struct slot *find_mapping(uintptr_t address)
 {
     unsigned i, n = atomic_load(&used);
     uintptr_t base;
@@ -41,7 +41,7 @@ static struct slot *find(uintptr_t address)
 
 static void on_sigbus(int signo, siginfo_t *info, void *context)
 {
-    struct slot *slot = find((uintptr_t)info->si_addr);
+    struct slot *slot = find_mapping((uintptr_t)info->si_addr);
 
     if (slot == NULL ||
         mmap((void *)atomic_load(&slot->base), slot->size, PROT_READ,

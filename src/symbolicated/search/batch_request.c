@@ -25,8 +25,8 @@ struct batch_request {
 };
 
 /* Gives all keys that are not answered yet the same answer. */
-static void end(struct batch_request *ask, struct batch_reply *replies,
-                size_t n, enum batch_answer answer)
+static void end_batch(struct batch_request *ask, struct batch_reply *replies,
+                      size_t n, enum batch_answer answer)
 {
     batch_fn fn = ask->fn;
     void *arg = ask->arg;
@@ -41,7 +41,7 @@ static void end(struct batch_request *ask, struct batch_reply *replies,
     fn(arg, replies, n, true);
 }
 
-static enum batch_answer judge(unsigned status, const char *reason)
+static enum batch_answer judge_status(unsigned status, const char *reason)
 {
     switch (status) {
     case 200:
@@ -75,7 +75,7 @@ static bool read_line(struct batch_request *ask, const char *line,
     ask->is_answered[i] = true;
     ask->open--;
     reply->i = i;
-    reply->answer = judge(status, reason);
+    reply->answer = judge_status(status, reason);
     reply->valid = seconds;
     return true;
 }
@@ -109,8 +109,8 @@ static void on_news(void *arg, enum symcached_client_news news,
         is_good = read_lines(ask, body, replies, &n);
     }
     if (news != EXCHANGE_BODY || !is_good || ask->open == 0) {
-        end(ask, replies, n,
-            news == EXCHANGE_NOBODY ? BATCH_NOBODY : BATCH_FAILED);
+        end_batch(ask, replies, n,
+                  news == EXCHANGE_NOBODY ? BATCH_NOBODY : BATCH_FAILED);
     } else if (n > 0) {
         ask->fn(ask->arg, replies, n, false);
     }

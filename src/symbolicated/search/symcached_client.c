@@ -52,8 +52,8 @@ void symcached_client_address(struct symcached_client_address *address,
 }
 
 /* The last call of fn, which frees the exchange. */
-static void end(struct symcached_client *exchange,
-                enum symcached_client_news news)
+static void end_exchange(struct symcached_client *exchange,
+                         enum symcached_client_news news)
 {
     bufferevent_disable(exchange->bev, EV_READ | EV_WRITE);
     evtimer_del(&exchange->limit);
@@ -74,11 +74,11 @@ static void note_reach(const struct symcached_client *exchange, int error)
 static void fail_connect(struct symcached_client *exchange, int error)
 {
     if (error == EAGAIN) {
-        end(exchange, EXCHANGE_FAILED);
+        end_exchange(exchange, EXCHANGE_FAILED);
         return;
     }
     note_reach(exchange, error);
-    end(exchange, EXCHANGE_NOBODY);
+    end_exchange(exchange, EXCHANGE_NOBODY);
 }
 
 /* Is all of a body there, with this head before it?  Without a length, which
@@ -125,7 +125,7 @@ static void on_read(struct bufferevent *bev, void *arg)
     if (rc == 1) {
         exchange->fn(exchange->arg, EXCHANGE_BODY, in);
     } else if (rc != 0) {
-        end(exchange, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
+        end_exchange(exchange, rc == 2 ? EXCHANGE_ENDED : EXCHANGE_FAILED);
     }
 }
 
@@ -140,11 +140,11 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
         return;
     }
     if ((what & BEV_EVENT_EOF) != 0 && exchange->has_head) {
-        end(exchange, EXCHANGE_ENDED);
+        end_exchange(exchange, EXCHANGE_ENDED);
     } else if ((what & BEV_EVENT_ERROR) != 0 && !exchange->is_connected) {
         fail_connect(exchange, error);
     } else {
-        end(exchange, EXCHANGE_FAILED);
+        end_exchange(exchange, EXCHANGE_FAILED);
     }
 }
 
@@ -153,7 +153,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     struct symcached_client *exchange = arg;
 
     if (exchange->is_connected) {
-        end(exchange, EXCHANGE_FAILED);
+        end_exchange(exchange, EXCHANGE_FAILED);
     } else {
         fail_connect(exchange, ETIMEDOUT);
     }
@@ -209,9 +209,10 @@ static int connect_now(struct symcached_client *exchange,
 }
 
 /* Returns 0, or -1 without memory or descriptors. */
-static int begin(struct symcached_client *exchange, struct event_base *base,
-                 const struct symcached_client_address *address,
-                 struct evbuffer *out)
+static int begin_exchange(struct symcached_client *exchange,
+                          struct event_base *base,
+                          const struct symcached_client_address *address,
+                          struct evbuffer *out)
 {
     int fd = connect_now(exchange, address, out);
 
@@ -262,7 +263,7 @@ symcached_client_start(struct event_base *base,
         has_begun = out != NULL &&
                     print_request(out, address, line, body) >= 0 &&
                     evtimer_add(&exchange->limit, &limit) == 0 &&
-                    begin(exchange, base, address, out) == 0;
+                    begin_exchange(exchange, base, address, out) == 0;
     }
     if (!has_begun) {
         symcached_client_free(exchange);

@@ -59,7 +59,7 @@ struct symcached_client *tenant_ask(struct event_base *base,
 }
 
 /* Appends a text with its NUL. */
-static char *put(char **at, const char *text, size_t size)
+static char *put_text(char **at, const char *text, size_t size)
 {
     char *start = *at;
 
@@ -84,7 +84,7 @@ static bool read_sources(struct tenant *tenant, const struct json *json,
             return false;
         }
         *(*at)++ = ',';
-        put(at, json_text(json, i), json->values[i].size);
+        put_text(at, json_text(json, i), json->values[i].size);
         (*at)--; /* the next one is after it */
     }
     *(*at)++ = '\0';
@@ -104,7 +104,7 @@ static bool read_store(struct tenant *tenant, const struct settings *settings,
         json->values[name].size != NAME_SIZE) {
         return false;
     }
-    tenant->names[n] = put(at, json_text(json, name), NAME_SIZE);
+    tenant->names[n] = put_text(at, json_text(json, name), NAME_SIZE);
     if (strspn(tenant->names[n], "0123456789abcdef") != NAME_SIZE ||
         !read_sources(tenant, json, json_member(json, store, "sources"), at)) {
         return false;
@@ -195,7 +195,7 @@ static size_t count_sources(const char *sources)
 
 /* Leaves the store's own names in a list of names; none if all of them are
  * asked for all.  Returns false if there are none. */
-static bool filter(const char *sources, char *names)
+static bool filter_sources(const char *sources, char *names)
 {
     char *rest = names, *to = names, *name;
     size_t n = 0, len;
@@ -234,7 +234,7 @@ bool tenant_hints(const struct tenant *tenant, size_t store, const char *hints,
             symcache_hint_get(hints, (symcache_hint_e)i, value);
         }
         if (i == SYMCACHE_HINT_SOURCES && value[0] != '\0' &&
-            !filter(tenant->sources[store], value)) {
+            !filter_sources(tenant->sources[store], value)) {
             return false;
         }
         if (value[0] != '\0') {

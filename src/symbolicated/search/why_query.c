@@ -63,9 +63,9 @@ bool why_query_note(struct api_attempts **list,
 /* Reads a page about a store, which it takes over and which may be NULL, and
  * puts it after those of other stores.  Returns NULL if it is none, which is
  * left out, or without memory. */
-static const struct api_attempts *add(struct api_attempts **list,
-                                      const struct store_config *store,
-                                      char *text, size_t size)
+static const struct api_attempts *
+add_attempts(struct api_attempts **list, const struct store_config *store,
+             char *text, size_t size)
 {
     struct api_attempts *attempts =
         text != NULL ? calloc(1, sizeof(*attempts)) : NULL;
@@ -116,13 +116,14 @@ static bool is_known(struct why_query_question *q)
     if (text != NULL) {
         memcpy(text, absence.attempts, absence.size);
     }
-    return add(&q->module->attempts, store_of(q), text, absence.size) != NULL;
+    return add_attempts(&q->module->attempts, store_of(q), text,
+                        absence.size) != NULL;
 }
 
 /* Remembers the attempts of an answer with an absence: they are read in each
  * request, and most of the page is about other things. */
-static void remember(const struct why_query_question *q,
-                     const struct api_attempts *attempts)
+static void remember_attempts(const struct why_query_question *q,
+                              const struct api_attempts *attempts)
 {
     struct why_query_queue *queue = q->queue;
     struct json_writer w = {0};
@@ -140,7 +141,7 @@ static void remember(const struct why_query_question *q,
 
 /* Reads an answer, and remembers it if the store had no file before it was
  * asked for.  A job that runs still has places before it. */
-static void take(struct why_query_question *q, struct evbuffer *page)
+static void take_page(struct why_query_question *q, struct evbuffer *page)
 {
     size_t size = page != NULL ? evbuffer_get_length(page) : 0;
     char *text = size > 0 ? malloc(size) : NULL;
@@ -149,10 +150,10 @@ static void take(struct why_query_question *q, struct evbuffer *page)
     if (text != NULL) {
         evbuffer_copyout(page, text, size);
     }
-    attempts = add(&q->module->attempts, store_of(q), text, size);
+    attempts = add_attempts(&q->module->attempts, store_of(q), text, size);
     if (attempts != NULL && q->absence != 0 &&
         json_member(attempts->json, 0, "job") == 0) {
-        remember(q, attempts);
+        remember_attempts(q, attempts);
     }
 }
 
@@ -182,7 +183,7 @@ static void on_news(void *arg, enum symcached_client_news news,
         return; /* the rest is to come */
     }
     if (news == EXCHANGE_ENDED) {
-        take(q, body);
+        take_page(q, body);
     }
     symcached_client_free(q->exchange);
     q->exchange = NULL;
@@ -220,7 +221,7 @@ static bool send_question(struct why_query_question *q)
     return q->exchange != NULL;
 }
 
-static void empty(struct why_query_queue *queue)
+static void empty_queue(struct why_query_queue *queue)
 {
     queue->running = 0;
     STAILQ_INIT(&queue->waiting);
@@ -239,7 +240,7 @@ void why_query_begin(struct why_query_queue *queue, struct event_base *base,
     queue->fn = fn;
     queue->arg = arg;
     queue->cache = NULL;
-    empty(queue);
+    empty_queue(queue);
 }
 
 void why_query_remember(struct why_query_queue *queue,
@@ -296,7 +297,7 @@ void why_query_cancel(struct why_query_queue *queue)
         symcached_client_free(q->exchange);
         q->exchange = NULL;
     }
-    empty(queue);
+    empty_queue(queue);
 }
 
 void why_query_free(struct api_attempts **list)

@@ -36,14 +36,14 @@ struct cleaning {
     struct evict_life life;
 };
 
-static void drop(struct cleaning *cleaning, struct dirty *dirty)
+static void drop_store(struct cleaning *cleaning, struct dirty *dirty)
 {
     TAILQ_REMOVE(&cleaning->queue, dirty, next);
     config_unref(dirty->config);
     free(dirty);
 }
 
-static void next(struct cleaning *cleaning)
+static void clean_next(struct cleaning *cleaning)
 {
     if (cleaning->running == NULL && !TAILQ_EMPTY(&cleaning->queue)) {
         event_active(cleaning->start, 0, 0);
@@ -69,7 +69,7 @@ static double bytes_left(int fd)
     return sum;
 }
 
-static void end(struct cleaning *cleaning)
+static void end_cleaning(struct cleaning *cleaning)
 {
     struct dirty *dirty = cleaning->running;
 
@@ -77,8 +77,8 @@ static void end(struct cleaning *cleaning)
     cleaning->report = -1;
     cleaning->child = NULL;
     cleaning->running = NULL;
-    drop(cleaning, dirty);
-    next(cleaning);
+    drop_store(cleaning, dirty);
+    clean_next(cleaning);
 }
 
 static void on_passed(void *arg, struct child_result *result)
@@ -98,7 +98,7 @@ static void on_passed(void *arg, struct child_result *result)
                   "clean: the pass of store \"%s\" ended with status %d: %s",
                   config->stores[0].name, result->status, result->tail);
     }
-    end(cleaning);
+    end_cleaning(cleaning);
 }
 
 /* Stores before this one may have made the room. */
@@ -118,7 +118,7 @@ static void on_start(evutil_socket_t fd, short what, void *arg)
 
     while ((dirty = TAILQ_FIRST(&cleaning->queue)) != NULL &&
            cleaning->running == NULL && !is_needed(dirty)) {
-        drop(cleaning, dirty);
+        drop_store(cleaning, dirty);
     }
     if (dirty == NULL || cleaning->running != NULL) {
         return;
@@ -133,7 +133,7 @@ static void on_start(evutil_socket_t fd, short what, void *arg)
     if (cleaning->child == NULL) {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
         log_crit(errno, "clean: no process");
-        end(cleaning);
+        end_cleaning(cleaning);
     }
 }
 
@@ -171,14 +171,14 @@ void cleaning_free(struct cleaning *cleaning)
         close(cleaning->report);
     }
     while (!TAILQ_EMPTY(&cleaning->queue)) {
-        drop(cleaning, TAILQ_FIRST(&cleaning->queue));
+        drop_store(cleaning, TAILQ_FIRST(&cleaning->queue));
     }
     event_free(cleaning->start);
     free(cleaning);
 }
 
-static struct dirty *find(const struct cleaning *cleaning,
-                          const struct config *config)
+static struct dirty *find_store(const struct cleaning *cleaning,
+                                const struct config *config)
 {
     struct dirty *dirty;
 
@@ -191,21 +191,22 @@ static struct dirty *find(const struct cleaning *cleaning,
     return dirty;
 }
 
-static struct dirty *add(struct cleaning *cleaning, struct config *config)
+static struct dirty *add_store(struct cleaning *cleaning,
+                               struct config *config)
 {
-    struct dirty *dirty = find(cleaning, config);
+    struct dirty *dirty = find_store(cleaning, config);
 
     if (dirty == NULL && (dirty = calloc(1, sizeof(*dirty))) != NULL) {
         dirty->config = config_ref(config);
         TAILQ_INSERT_TAIL(&cleaning->queue, dirty, next);
-        next(cleaning);
+        clean_next(cleaning);
     }
     return dirty;
 }
 
 void cleaning_add(struct cleaning *cleaning, struct config *config)
 {
-    struct dirty *dirty = add(cleaning, config);
+    struct dirty *dirty = add_store(cleaning, config);
 
     if (dirty != NULL) { /* whether there is room or not */
         memset(&dirty->wanted, 0, sizeof(dirty->wanted));
@@ -214,22 +215,22 @@ void cleaning_add(struct cleaning *cleaning, struct config *config)
 
 void cleaning_drop(struct cleaning *cleaning, const struct config *config)
 {
-    struct dirty *dirty = find(cleaning, config);
+    struct dirty *dirty = find_store(cleaning, config);
 
     if (dirty != NULL) {
-        drop(cleaning, dirty);
+        drop_store(cleaning, dirty);
     }
     if (cleaning->running != NULL && cleaning->running->config == config) {
         child_cancel(cleaning->child);
-        end(cleaning);
+        end_cleaning(cleaning);
     }
 }
 
 void cleaning_make_space(struct cleaning *cleaning, struct config *config,
                         const struct space_request *request)
 {
-    bool is_new = find(cleaning, config) == NULL;
-    struct dirty *dirty = add(cleaning, config);
+    bool is_new = find_store(cleaning, config) == NULL;
+    struct dirty *dirty = add_store(cleaning, config);
 
     if (dirty != NULL && (is_new || dirty->wanted.bytes > 0)) {
         dirty->wanted = *request;

@@ -73,8 +73,8 @@ struct guest_process {
 /* its messages -------------------------------------------------------------
  */
 
-static void count(const cJSON *message, const char *name, uint64_t *before,
-                  enum metric metric)
+static void count_growth(const cJSON *message, const char *name,
+                         uint64_t *before, enum metric metric)
 {
     const cJSON *item = cJSON_GetObjectItem(message, name);
     uint64_t now = cJSON_IsNumber(item) && item->valuedouble > 0
@@ -103,9 +103,9 @@ static void on_report(evutil_socket_t fd, short what, void *arg)
     if (message == NULL) {
         return;
     }
-    count(message, "started", &counts->started, METRIC_TENANTS_STARTED);
-    count(message, "refused", &counts->refused, METRIC_TENANTS_REFUSED);
-    count(message, "removed", &counts->removed, METRIC_TENANTS_REMOVED);
+    count_growth(message, "started", &counts->started, METRIC_TENANTS_STARTED);
+    count_growth(message, "refused", &counts->refused, METRIC_TENANTS_REFUSED);
+    count_growth(message, "removed", &counts->removed, METRIC_TENANTS_REMOVED);
     cJSON_Delete(helper->tenants);
     helper->tenants = cJSON_DetachItemFromObject(message, "tenants");
     cJSON_Delete(message);
@@ -141,7 +141,7 @@ static void restart_later(struct guest_process *helper)
     evtimer_add(helper->restart, &soon);
 }
 
-static void stopped(struct guest_process *helper)
+static void process_stopped(struct guest_process *helper)
 {
     void (*done)(void *arg) = helper->done;
 
@@ -158,7 +158,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
              "the helper of clients' sources does not stop within %d s, "
              "and is killed",
              STOP_SECONDS);
-    stopped(helper);
+    process_stopped(helper);
 }
 
 static void on_ended(void *arg, struct child_result *result)
@@ -168,7 +168,7 @@ static void on_ended(void *arg, struct child_result *result)
 
     helper->child = NULL;
     if (helper->done != NULL) {
-        stopped(helper);
+        process_stopped(helper);
         return;
     }
     while (n > 0 && result->tail[n - 1] == '\n') {
@@ -204,7 +204,7 @@ static int open_report(struct guest_process *helper)
 }
 
 /* Returns 0, or -1 with errno. */
-static int start(struct guest_process *helper)
+static int start_process(struct guest_process *helper)
 {
     static const char *const kept[] = {"PATH", "JOURNAL_STREAM"};
     char texts[2][PATH_MAX], *env[3] = {NULL};
@@ -248,7 +248,7 @@ static void on_restart(evutil_socket_t fd, short what, void *arg)
 
     if (helper->listener.fd == -1) { /* on_look() makes it */
         restart_later(helper);
-    } else if (start(helper) != 0) {
+    } else if (start_process(helper) != 0) {
         log_crit(errno, "the helper of clients' sources cannot be started");
         restart_later(helper);
     }
@@ -396,7 +396,7 @@ struct guest_process *guest_process_new(struct event_base *base,
     if (helper->config == -1 || listen_in_root(helper, error, size) != 0) {
         goto failed;
     }
-    if (start(helper) != 0) {
+    if (start_process(helper) != 0) {
         snprintf(error, size,
                  "the helper of clients' sources cannot be started: %s",
                  strerror(errno));

@@ -95,10 +95,10 @@ static struct config *read_config(const struct guest_settings *with,
     return config;
 }
 
-static int start(struct guest_store *store,
-                 const struct guest_context *context,
-                 struct conversion_slots_party *party, char *error,
-                 size_t size)
+static int start_store(struct guest_store *store,
+                       const struct guest_context *context,
+                       struct conversion_slots_party *party, char *error,
+                       size_t size)
 {
     store->sources = sources_new(context->base, context->tiers);
     if (store->sources == NULL || total_add(store->config) != 0) {
@@ -135,7 +135,7 @@ struct guest_store *guest_store_open(const struct guest_context *context,
         store->config->stores[0].tier = context->tier;
     }
     if (store->config == NULL ||
-        start(store, context, party, error, size) != 0) {
+        start_store(store, context, party, error, size) != 0) {
         guest_store_close(store);
         return NULL;
     }

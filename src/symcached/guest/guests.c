@@ -90,7 +90,7 @@ static void print_folder(const struct guests *guests, const char *name,
 /* a store's life -----------------------------------------------------------
  */
 
-static void changed(struct guests *guests)
+static void guests_changed(struct guests *guests)
 {
     if (guests->report != NULL) {
         guests_report_changed(guests->report);
@@ -126,7 +126,7 @@ static void remove_guest(struct guests *guests, struct guest *guest,
     }
     guest_slots_remove(&guests->places, &guest->place);
     free(guest);
-    changed(guests);
+    guests_changed(guests);
 }
 
 static struct guest *add_guest(struct guests *guests, const char *name)
@@ -237,7 +237,8 @@ static size_t base_length(const char *name)
 
 /* Puts each source into its group, in the order of the list.  Returns the
  * number of groups, or 0: the list is wrong. */
-static size_t split(const cJSON *list, struct group groups[SOURCES_MAX])
+static size_t split_sources(const cJSON *list,
+                            struct group groups[SOURCES_MAX])
 {
     const cJSON *source;
     const char *name;
@@ -292,8 +293,8 @@ static int print_name(const struct guests *guests, const struct group *group,
     return rc;
 }
 
-static bool use(struct guests *guests, struct guest *guest,
-                const char *scope_name)
+static bool use_guest(struct guests *guests, struct guest *guest,
+                      const char *scope_name)
 {
     struct conversion_slot *turn =
         guest->store != NULL ? &guest->store->turn : NULL;
@@ -361,7 +362,7 @@ static struct guest *find_or_add(struct guests *guests,
             return NULL;
         }
     }
-    if (!use(guests, guest, scope_name)) {
+    if (!use_guest(guests, guest, scope_name)) {
         return NULL;
     }
     while ((excess = guest_slots_excess(&guests->places, &guest->place)) !=
@@ -413,7 +414,7 @@ static bool ask_all(struct guests *guests, const struct group *groups,
         }
         add_answer(array, guest, &groups[i]);
     }
-    changed(guests);
+    guests_changed(guests);
     return true;
 }
 
@@ -424,7 +425,7 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
     cJSON *object = cJSON_CreateObject();
     cJSON *array = cJSON_AddArrayToObject(object, "tenants");
     struct group groups[SOURCES_MAX];
-    size_t i, n = split(cJSON_GetObjectItem(asked, "sources"), groups);
+    size_t i, n = split_sources(cJSON_GetObjectItem(asked, "sources"), groups);
 
     *status = 400;
     *detail = "the sources cannot be used";
@@ -432,7 +433,7 @@ cJSON *guests_ask(struct guests *guests, const char *text, size_t size,
                            status, detail)) {
         metrics_add(METRIC_TENANTS_REFUSED, 1);
         guests->counts.refused++;
-        changed(guests);
+        guests_changed(guests);
         cJSON_Delete(object);
         object = NULL;
     }
@@ -708,7 +709,7 @@ static const struct store_config *find_store(void *arg, const char *name)
                : NULL;
 }
 
-static int start(struct guests *guests)
+static int start_guests(struct guests *guests)
 {
     unsigned transcodes = guests->config->limits.transcodes;
     const struct tier_config *tier = guests->tenants.tier;
@@ -755,7 +756,7 @@ struct guests *guests_new(struct event_base *base, struct tiers *tiers,
     guests->tenants = *tenants;
     guests->context.tier = tenants->tier;
     guest_slots_init(&guests->places, tenants->count);
-    if (start(guests) != 0) {
+    if (start_guests(guests) != 0) {
         errnum = errno;
         guests_free(guests);
         errno = errnum;

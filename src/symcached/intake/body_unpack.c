@@ -19,12 +19,12 @@
 #define BODY_CHUNK 65536
 #define COPY_CHUNK (1024 * 1024)
 
-static enum body_status fail(enum body_status status, char *error, size_t size,
-                             const char *format, ...)
+static enum body_status fail_unpacking(enum body_status status, char *error,
+                                       size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static enum body_status fail(enum body_status status, char *error, size_t size,
-                             const char *format, ...)
+static enum body_status fail_unpacking(enum body_status status, char *error,
+                                       size_t size, const char *format, ...)
 {
     va_list args;
 
@@ -36,7 +36,8 @@ static enum body_status fail(enum body_status status, char *error, size_t size,
 
 static enum body_status read_failed(char *error, size_t size)
 {
-    return fail(BODY_SYSTEM, error, size, "read: %s", strerror(errno));
+    return fail_unpacking(BODY_SYSTEM, error, size, "read: %s",
+                          strerror(errno));
 }
 
 static enum body_status writer_failed(const struct limited_writer *writer,
@@ -84,7 +85,7 @@ enum body_status body_copy(int in, struct limited_writer *writer, char *error,
     }
     buf = malloc(BODY_CHUNK);
     if (buf == NULL) {
-        return fail(BODY_SYSTEM, error, size, "out of memory");
+        return fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
     }
 
     copy_by_kernel(in, writer);
@@ -176,13 +177,13 @@ static enum body_status body_inflate(bool members, int in,
     case Z_STREAM_ERROR:
         return read_failed(error, size);
     case Z_MEM_ERROR:
-        return fail(BODY_SYSTEM, error, size, "out of memory");
+        return fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
     case Z_BUF_ERROR:
-        return fail(BODY_BAD, error, size, "truncated %s",
-                    members ? "gzip data" : "zlib data");
+        return fail_unpacking(BODY_BAD, error, size, "truncated %s",
+                              members ? "gzip data" : "zlib data");
     default:
-        return fail(BODY_BAD, error, size, "damaged %s",
-                    members ? "gzip data" : "zlib data");
+        return fail_unpacking(BODY_BAD, error, size, "damaged %s",
+                              members ? "gzip data" : "zlib data");
     }
 }
 
@@ -203,8 +204,9 @@ static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
             output = (ZSTD_outBuffer){outbuf, BODY_CHUNK, 0};
             left = ZSTD_decompressStream(stream, &output, &input);
             if (ZSTD_isError(left)) {
-                return fail(BODY_BAD, error, size, "damaged zstd data: %s",
-                            ZSTD_getErrorName(left));
+                return fail_unpacking(BODY_BAD, error, size,
+                                      "damaged zstd data: %s",
+                                      ZSTD_getErrorName(left));
             }
             if (limited_writer_write(writer, outbuf, output.pos) != 0) {
                 return writer_failed(writer, error, size);
@@ -216,7 +218,7 @@ static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
         return read_failed(error, size);
     }
     if (left != 0) {
-        return fail(BODY_BAD, error, size, "truncated zstd data");
+        return fail_unpacking(BODY_BAD, error, size, "truncated zstd data");
     }
     return BODY_OK;
 }
@@ -229,7 +231,7 @@ static enum body_status body_zstd(int in, struct limited_writer *writer,
     enum body_status status;
 
     if (stream == NULL || buf == NULL) {
-        status = fail(BODY_SYSTEM, error, size, "out of memory");
+        status = fail_unpacking(BODY_SYSTEM, error, size, "out of memory");
     } else {
         status =
             zstd_loop(stream, in, writer, buf, buf + BODY_CHUNK, error, size);
@@ -331,6 +333,6 @@ enum body_status body_unpack(enum body_kind kind, int in,
     case BODY_MSFZ:
         return body_msfz(in, writer, error, size);
     default:
-        return fail(BODY_BAD, error, size, "nothing to unpack");
+        return fail_unpacking(BODY_BAD, error, size, "nothing to unpack");
     }
 }

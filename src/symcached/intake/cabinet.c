@@ -107,7 +107,7 @@ static int cabinet_write(struct mspack_file *handle, void *buf, int len)
     return len;
 }
 
-static int seek(struct mspack_file *handle, off_t offset, int mode)
+static int mspack_seek(struct mspack_file *handle, off_t offset, int mode)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
     off_t base = 0;
@@ -128,31 +128,31 @@ static int seek(struct mspack_file *handle, off_t offset, int mode)
     return 0;
 }
 
-static off_t tell(struct mspack_file *handle)
+static off_t mspack_tell(struct mspack_file *handle)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
 
     return file->writer != NULL ? (off_t)file->writer->written : file->offset;
 }
 
-static void message(struct mspack_file *file, const char *format, ...)
+static void mspack_message(struct mspack_file *file, const char *format, ...)
 {
     (void)file;
     (void)format;
 }
 
-static void *alloc(struct mspack_system *self, size_t bytes)
+static void *mspack_alloc(struct mspack_system *self, size_t bytes)
 {
     (void)self;
     return malloc(bytes);
 }
 
-static void release(void *p)
+static void mspack_release(void *p)
 {
     free(p);
 }
 
-static void copy(void *from, void *to, size_t bytes)
+static void mspack_copy(void *from, void *to, size_t bytes)
 {
     memcpy(to, from, bytes);
 }
@@ -329,7 +329,7 @@ static enum body_status add_parts(struct cabinet *cabinet, int in,
                : BODY_OK;
 }
 
-static const char *reason(int code)
+static const char *mspack_reason(int code)
 {
     switch (code) {
     case MSPACK_ERR_READ:
@@ -348,21 +348,23 @@ static const char *reason(int code)
     }
 }
 
-static enum body_status fail(int code, const struct limited_writer *writer,
-                             char *error, size_t size)
+static enum body_status fail_cabinet(int code,
+                                     const struct limited_writer *writer,
+                                     char *error, size_t size)
 {
     if (writer->error != 0) {
         limited_writer_reason(writer, error, size);
         return writer->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
     }
-    snprintf(error, size, "cabinet: %s", reason(code));
+    snprintf(error, size, "cabinet: %s", mspack_reason(code));
     return BODY_BAD;
 }
 
 /* Opens all cabinets, and joins those after the first one to it, which is
  * returned.  Returns NULL with *code. */
-static struct mscabd_cabinet *join(struct mscab_decompressor *mscab,
-                                   const struct cabinet *cabinet, int *code)
+static struct mscabd_cabinet *join_cabinets(struct mscab_decompressor *mscab,
+                                            const struct cabinet *cabinet,
+                                            int *code)
 {
     struct mscabd_cabinet *first = NULL, *last = NULL, *cab;
     size_t i;
@@ -390,25 +392,25 @@ static struct mscabd_cabinet *join(struct mscab_decompressor *mscab,
     return first;
 }
 
-static enum body_status extract(struct mscab_decompressor *mscab,
-                                struct mscabd_cabinet *cab,
-                                struct limited_writer *writer, char *error,
-                                size_t size)
+static enum body_status extract_cabinet(struct mscab_decompressor *mscab,
+                                        struct mscabd_cabinet *cab,
+                                        struct limited_writer *writer,
+                                        char *error, size_t size)
 {
     struct mscabd_file *file = cab->files;
 
     if (file == NULL || file->next != NULL || file->folder == NULL) {
-        return fail(MSPACK_ERR_DATAFORMAT, writer, error, size);
+        return fail_cabinet(MSPACK_ERR_DATAFORMAT, writer, error, size);
     }
     if (file->length > writer->max) {
         writer->error = EFBIG;
-        return fail(MSPACK_ERR_OK, writer, error, size);
+        return fail_cabinet(MSPACK_ERR_OK, writer, error, size);
     }
     if (mscab->extract(mscab, file, "out") != MSPACK_ERR_OK) {
-        return fail(mscab->last_error(mscab), writer, error, size);
+        return fail_cabinet(mscab->last_error(mscab), writer, error, size);
     }
     if (writer->written != file->length) {
-        return fail(MSPACK_ERR_READ, writer, error, size);
+        return fail_cabinet(MSPACK_ERR_READ, writer, error, size);
     }
 
     return BODY_OK;
@@ -419,8 +421,9 @@ enum body_status cabinet_unpack(int in, const struct cabinet_parts *parts,
                                 size_t size)
 {
     struct cabinet cabinet = {{cabinet_open, cabinet_close, cabinet_read,
-                               cabinet_write, seek, tell, message, alloc,
-                               release, copy, NULL},
+                               cabinet_write, mspack_seek, mspack_tell,
+                               mspack_message, mspack_alloc, mspack_release,
+                               mspack_copy, NULL},
                               .writer = writer};
     enum body_status status = add_parts(&cabinet, in, parts, error, size);
     struct mscab_decompressor *mscab;
@@ -439,14 +442,14 @@ enum body_status cabinet_unpack(int in, const struct cabinet_parts *parts,
     mscab = mspack_create_cab_decompressor(&cabinet.system);
     if (mscab == NULL) {
         writer->error = ENOMEM;
-        return fail(MSPACK_ERR_NOMEMORY, writer, error, size);
+        return fail_cabinet(MSPACK_ERR_NOMEMORY, writer, error, size);
     }
 
-    cab = join(mscab, &cabinet, &code);
+    cab = join_cabinets(mscab, &cabinet, &code);
     if (cab == NULL) {
-        status = fail(code, writer, error, size);
+        status = fail_cabinet(code, writer, error, size);
     } else {
-        status = extract(mscab, cab, writer, error, size);
+        status = extract_cabinet(mscab, cab, writer, error, size);
         mscab->close(mscab, cab);
     }
 

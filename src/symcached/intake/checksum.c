@@ -26,7 +26,8 @@ static const struct {
 
 /* The checksum of an algorithm as hex digits; *len is their number.  NULL if
  * text has none. */
-static const char *find(const char *text, const char *name, size_t *len)
+static const char *find_checksum(const char *text, const char *name,
+                                 size_t *len)
 {
     size_t size = strlen(name);
 
@@ -41,9 +42,9 @@ static const char *find(const char *text, const char *name, size_t *len)
     return NULL;
 }
 
-static void digest(char hex[2 * SHA512_DIGEST_SIZE + 1],
-                   const struct nettle_hash *hash, const uint8_t *data,
-                   size_t size, size_t id_at)
+static void digest_of_pdb(char hex[2 * SHA512_DIGEST_SIZE + 1],
+                          const struct nettle_hash *hash, const uint8_t *data,
+                          size_t size, size_t id_at)
 {
     static const uint8_t zeros[ID_SIZE];
     uint8_t sum[SHA512_DIGEST_SIZE];
@@ -74,12 +75,12 @@ bool checksum_fits(const char *wanted, const uint8_t *data, size_t size,
     size_t i, len;
 
     for (i = 0; wanted != NULL && i < ALGORITHMS; i++) {
-        text = find(wanted, algorithms[i].name, &len);
+        text = find_checksum(wanted, algorithms[i].name, &len);
         if (text == NULL) {
             continue;
         }
         known = true;
-        digest(hex, algorithms[i].hash, data, size, id_at);
+        digest_of_pdb(hex, algorithms[i].hash, data, size, id_at);
         if (len == strlen(hex) && strncasecmp(text, hex, len) == 0) {
             return true;
         }

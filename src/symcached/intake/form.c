@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void take(void *arg, const struct multipart_part *part)
+static void take_form_part(void *arg, const struct multipart_part *part)
 {
     struct upload_form *form = arg;
 
@@ -26,5 +26,6 @@ int upload_form_read(const uint8_t *data, size_t size, const char *boundary,
                      struct upload_form *form, char *error, size_t error_size)
 {
     memset(form, 0, sizeof(*form));
-    return multipart_read(data, size, boundary, take, form, error, error_size);
+    return multipart_read(data, size, boundary, take_form_part, form, error,
+                          error_size);
 }

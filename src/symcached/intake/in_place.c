@@ -51,7 +51,7 @@ struct in_place_message {
     } control;
 };
 
-static void prepare(struct in_place_message *message)
+static void prepare_message(struct in_place_message *message)
 {
     memset(message, 0, sizeof(*message));
     message->text.iov_base = &message->place;
@@ -67,7 +67,7 @@ static int in_place_send(int socket, size_t place, int fd)
     struct in_place_message message;
     struct cmsghdr *control;
 
-    prepare(&message);
+    prepare_message(&message);
     message.place = place;
     control = CMSG_FIRSTHDR(&message.head);
     control->cmsg_level = SOL_SOCKET;
@@ -112,7 +112,7 @@ int in_place_receive(int socket, size_t place)
     int fd = -1;
 
     for (;;) {
-        prepare(&message);
+        prepare_message(&message);
         if (recvmsg(socket, &message.head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
             (ssize_t)sizeof(message.place)) {
             return -1;

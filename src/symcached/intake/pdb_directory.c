@@ -28,7 +28,7 @@ struct flat_index {
     size_t n;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_records(const void *a, const void *b)
 {
     const struct pdb_directory_record *x = a, *y = b;
 
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* An index that cannot be read is treated as an empty one. */
-static int load(struct flat_index *index, int fd)
+static int load_records(struct flat_index *index, int fd)
 {
     size_t size = FLAT_FILES * sizeof(index->records[0]);
     ssize_t n;
@@ -50,12 +50,13 @@ static int load(struct flat_index *index, int fd)
     }
     n = pread(fd, index->records, size, 0);
     index->n = n > 0 ? (size_t)n / sizeof(index->records[0]) : 0;
-    qsort(index->records, index->n, sizeof(index->records[0]), compare);
+    qsort(index->records, index->n, sizeof(index->records[0]),
+          compare_records);
     return 0;
 }
 
-static void describe(struct pdb_directory_record *record,
-                     const struct stat *st)
+static void describe_pdb(struct pdb_directory_record *record,
+                         const struct stat *st)
 {
     memset(record, 0, sizeof(*record));
     record->dev = st->st_dev;
@@ -66,10 +67,11 @@ static void describe(struct pdb_directory_record *record,
 }
 
 static const struct pdb_directory_record *
-find(const struct flat_index *index, const struct pdb_directory_record *file)
+find_record(const struct flat_index *index,
+            const struct pdb_directory_record *file)
 {
-    const struct pdb_directory_record *known =
-        bsearch(file, index->records, index->n, sizeof(*file), compare);
+    const struct pdb_directory_record *known = bsearch(
+        file, index->records, index->n, sizeof(*file), compare_records);
 
     return known != NULL && known->size == file->size &&
                    known->seconds == file->seconds &&
@@ -79,15 +81,16 @@ find(const struct flat_index *index, const struct pdb_directory_record *file)
 }
 
 /* The age of a portable PDB is only a mark, which some clients do not know. */
-static bool is(const struct pdb_directory_record *record,
-               const symcache_key_t *key)
+static bool is_pdb_of(const struct pdb_directory_record *record,
+                      const symcache_key_t *key)
 {
     return record->sound != 0 &&
            (record->age == key->age || record->age == PORTABLEPDB_AGE) &&
            memcmp(record->guid, key->guid, sizeof(key->guid)) == 0;
 }
 
-static void fail(struct pdb_directory *flat, const char *name, int error)
+static void fail_directory(struct pdb_directory *flat, const char *name,
+                           int error)
 {
     snprintf(flat->error, sizeof(flat->error), "%s: %s", name,
              strerror(error));
@@ -95,8 +98,8 @@ static void fail(struct pdb_directory *flat, const char *name, int error)
 
 /* Opens and maps a file.  After the sandbox is entered, neither is
  * possible. */
-static bool add(struct pdb_directory *flat, int root, const char *name,
-                const struct pdb_directory_record *known)
+static bool add_pdb(struct pdb_directory *flat, int root, const char *name,
+                    const struct pdb_directory_record *known)
 {
     struct pdb_directory_file *file = &flat->files[flat->nfiles];
     struct stat st;
@@ -109,7 +112,7 @@ static bool add(struct pdb_directory *flat, int root, const char *name,
         if (errno == EMFILE && flat->nfiles > 0) {
             flat->more = true;
         } else if (errno != ENOENT) {
-            fail(flat, name, errno);
+            fail_directory(flat, name, errno);
         }
         return false;
     }
@@ -117,12 +120,12 @@ static bool add(struct pdb_directory *flat, int root, const char *name,
     map = mmap(NULL, st.st_size > 0 ? (size_t)st.st_size : 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, file->fd, 0);
     if (map == MAP_FAILED) {
-        fail(flat, name, errno);
+        fail_directory(flat, name, errno);
         close(file->fd);
         return false;
     }
 
-    describe(&file->record, &st);
+    describe_pdb(&file->record, &st);
     file->known = known != NULL;
     file->map = map;
     snprintf(file->name, sizeof(file->name), "%s", name);
@@ -165,7 +168,7 @@ static void flat_entry(struct pdb_directory *flat, int root, const char *name,
     if (fstatat(root, name, &st, 0) != 0) {
         /* It may have vanished.  If its name is still there, it is a link. */
         if (errno != ENOENT) {
-            fail(flat, name, errno);
+            fail_directory(flat, name, errno);
         } else if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             snprintf(flat->error, sizeof(flat->error),
                      "%s: a symbolic link leads nowhere", name);
@@ -182,22 +185,22 @@ static void flat_entry(struct pdb_directory *flat, int root, const char *name,
     }
     flat->total++;
 
-    describe(&record, &st);
-    known = find(index, &record);
+    describe_pdb(&record, &st);
+    known = find_record(index, &record);
     if (known != NULL && named && known->sound == 0) {
         known = NULL; /* What is wrong with it is to be reported. */
     }
     if (known != NULL) {
         flat->records[flat->nrecords++] = *known;
     }
-    if (known != NULL && !is(known, key)) {
+    if (known != NULL && !is_pdb_of(known, key)) {
         return;
     }
     if (flat->nfiles >= FLAT_BATCH + (size_t)(named && flat->nnamed == 0)) {
         flat->more = true;
         return;
     }
-    if (add(flat, root, name, known) && named) {
+    if (add_pdb(flat, root, name, known) && named) {
         put_first(flat);
     }
 }
@@ -212,7 +215,7 @@ struct pdb_directory *pdb_directory_open(int root, int index_fd,
     DIR *dir;
     int fd;
 
-    if (flat == NULL || load(&index, index_fd) != 0) {
+    if (flat == NULL || load_records(&index, index_fd) != 0) {
         free(flat);
         return NULL;
     }
@@ -227,13 +230,13 @@ struct pdb_directory *pdb_directory_open(int root, int index_fd,
     fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        fail(flat, ".", errno);
+        fail_directory(flat, ".", errno);
     } else {
         while ((errno = 0, entry = readdir(dir)) != NULL) {
             flat_entry(flat, root, entry->d_name, &index, key, asked);
         }
         if (errno != 0) {
-            fail(flat, ".", errno);
+            fail_directory(flat, ".", errno);
         }
         closedir(dir);
     }
@@ -304,7 +307,7 @@ bool pdb_directory_look(struct pdb_directory *flat,
          file->record.seconds + FLAT_SETTLED < time(NULL))) {
         flat->records[flat->nrecords++] = file->record;
     }
-    return is(&file->record, key);
+    return is_pdb_of(&file->record, key);
 }
 
 void pdb_directory_save(const struct pdb_directory *flat, int index)

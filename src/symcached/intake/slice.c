@@ -100,8 +100,8 @@ enum slice slice_find(const symcache_key_t *key, unsigned formats,
     }
 }
 
-static int copy(int in, uint64_t offset, uint64_t length,
-                struct limited_writer *writer, uint8_t *buf)
+static int copy_slice(int in, uint64_t offset, uint64_t length,
+                      struct limited_writer *writer, uint8_t *buf)
 {
     uint64_t done = 0, left;
     ssize_t n;
@@ -130,7 +130,7 @@ int slice_copy(int in, uint64_t offset, uint64_t length,
 
     if (buf == NULL || lseek(writer->fd, 0, SEEK_SET) != 0) {
         writer->error = buf == NULL ? ENOMEM : errno;
-    } else if (copy(in, offset, length, writer, buf) == 0) {
+    } else if (copy_slice(in, offset, length, writer, buf) == 0) {
         rc = ftruncate(writer->fd, (off_t)length);
         writer->error = rc != 0 ? errno : 0;
     }

@@ -61,10 +61,10 @@ struct unpack_job {
     const struct cabinet_parts *beside; /* the file that is unpacked; or NULL */
 };
 
-static void say(size_t place, char letter, const char *format, ...)
+static void say_to_parent(size_t place, char letter, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void say(size_t place, char letter, const char *format, ...)
+static void say_to_parent(size_t place, char letter, const char *format, ...)
 {
     char text[UNPACK_TEXT], *p;
     va_list args;
@@ -87,8 +87,9 @@ static void say(size_t place, char letter, const char *format, ...)
  * UUID map is one of many kinds of XML, a package of split DWARF is an ELF
  * file; they are checked later.
  */
-static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
-                            size_t len, const char **what)
+static enum body_kind sniff_body(const struct unpack_job *job,
+                                 const uint8_t *head, size_t len,
+                                 const char **what)
 {
     static const enum original_format texts[] = {
         FORMAT_PROGUARD, FORMAT_UUIDMAP, FORMAT_IL2CPP};
@@ -129,8 +130,8 @@ static bool unpack_found(char letter)
  * Windows PDBs and portable ones have the same places, and of each something
  * else is made.  If it is the one with the GUID of the key, this is said.
  */
-static char check(const struct unpack_job *job, const uint8_t *map,
-                  uint64_t size, char *detail, size_t detail_size)
+static char check_identity(const struct unpack_job *job, const uint8_t *map,
+                           uint64_t size, char *detail, size_t detail_size)
 {
     enum original_format format;
     enum body_kind kind;
@@ -138,7 +139,8 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     const char *what;
     char letter;
 
-    kind = sniff(job, map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
+    kind = sniff_body(job, map, size < BODY_HEAD ? (size_t)size : BODY_HEAD,
+                      &what);
     if (!is_original(job, kind)) {
         snprintf(detail, detail_size, "changed while it was read: %s", what);
         return 'E';
@@ -154,7 +156,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
         }
         letter = letter == 'C' ? 'F' : letter;
         if (unpack_found(letter)) {
-            say(0, 'S', "%x", features);
+            say_to_parent(0, 'S', "%x", features);
         }
         return letter;
     }
@@ -178,8 +180,8 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
         return 'U';
     }
 
-    letter = check(job, fd == UNPACK_OUT_FD ? job->out : job->in,
-                   (uint64_t)end, detail, size);
+    letter = check_identity(job, fd == UNPACK_OUT_FD ? job->out : job->in,
+                            (uint64_t)end, detail, size);
     if (unpack_found(letter) && fdatasync(fd) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
         return 'M';
@@ -191,8 +193,8 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
  * If only a part of the file was requested, reduces the output to that part
  * and returns true with its letter.  Returns false if the file stays as it is.
  */
-static bool narrow(const struct unpack_job *job, int fd, char *letter,
-                   char *detail, size_t size)
+static bool narrow_to_slice(const struct unpack_job *job, int fd, char *letter,
+                            char *detail, size_t size)
 {
     struct limited_writer writer = job->writer;
     const uint8_t *map = fd == UNPACK_OUT_FD ? job->out : job->in;
@@ -227,7 +229,8 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
 {
     char letter = finish_file(job, fd, detail, size);
 
-    if (!unpack_found(letter) || narrow(job, fd, &letter, detail, size) ||
+    if (!unpack_found(letter) ||
+        narrow_to_slice(job, fd, &letter, detail, size) ||
         fd == UNPACK_OUT_FD) {
         return letter;
     }
@@ -238,8 +241,10 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
  * Returns the letter of a failure, and reports how many bytes had no room: the
  * size of a plain PDB is known, that of a packed one is guessed.
  */
-static char failed(const struct unpack_job *job, enum body_status status,
-                   const struct limited_writer *writer, int fd, bool packed)
+static char unpacking_failed(const struct unpack_job *job,
+                             enum body_status status,
+                             const struct limited_writer *writer, int fd,
+                             bool packed)
 {
     uint64_t wanted;
     off_t end;
@@ -250,7 +255,7 @@ static char failed(const struct unpack_job *job, enum body_status status,
         if (packed && wanted < 2 * writer->written) {
             wanted = 2 * writer->written;
         }
-        say(0, 'R', "%" PRIu64, wanted);
+        say_to_parent(0, 'R', "%" PRIu64, wanted);
     }
     if (status == BODY_SYSTEM) {
         return writer->error != 0 || job->received ? 'M' : 'E';
@@ -282,7 +287,7 @@ static char keep_packed(const struct unpack_job *job, int fd, char letter,
     }
     status = body_copy(fd, &writer, detail, size);
     if (status != BODY_OK) {
-        return failed(job, status, &writer, fd, false);
+        return unpacking_failed(job, status, &writer, fd, false);
     }
     if (fdatasync(UNPACK_OUT_FD) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
@@ -328,7 +333,7 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
     }
     status = body_unpack(kind, fd, job->beside, &writer, detail, size);
     if (status != BODY_OK) {
-        return failed(job, status, &writer, fd, true);
+        return unpacking_failed(job, status, &writer, fd, true);
     }
 
     n = pread(UNPACK_OUT_FD, head, sizeof(head), 0);
@@ -336,7 +341,7 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'M';
     }
-    kind = sniff(job, head, (size_t)n, &what);
+    kind = sniff_body(job, head, (size_t)n, &what);
     if (!is_original(job, kind)) {
         snprintf(detail, size, "%s inside the packed body", what);
         return kind == BODY_OTHER ? 'U' : 'B';
@@ -376,7 +381,7 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
     if (!job->received) {
         status = body_copy(fd, &writer, detail, size);
         if (status != BODY_OK) {
-            return failed(job, status, &writer, fd, false);
+            return unpacking_failed(job, status, &writer, fd, false);
         }
     }
     if (embedded_pdb_unpack(job->received ? job->in : job->out, (size_t)end,
@@ -412,10 +417,10 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     }
 
     kind = job->coded ? body_sniff(head, (size_t)n, &what)
-                      : sniff(job, head, (size_t)n, &what);
+                      : sniff_body(job, head, (size_t)n, &what);
 
     if (slice_is_of_sources(&job->key, job->formats)) {
-        return narrow(job, fd, &letter, detail, size) ? letter : 'U';
+        return narrow_to_slice(job, fd, &letter, detail, size) ? letter : 'U';
     }
     if (job->coded && kind >= BODY_OTHER) {
         snprintf(detail, size, "its Content-Encoding is none that is read");
@@ -441,7 +446,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
     status = body_copy(fd, &writer, detail, size);
     if (status != BODY_OK) {
-        return failed(job, status, &writer, fd, false);
+        return unpacking_failed(job, status, &writer, fd, false);
     }
     return finish(job, UNPACK_OUT_FD, detail, size);
 }
@@ -467,7 +472,7 @@ static char unpack_here(const struct unpack_job *job,
                    &length, &why) != SLICE_WHOLE) {
         return 0;
     }
-    letter = check(job, file->map, file->size, detail, size);
+    letter = check_identity(job, file->map, file->size, detail, size);
     if (letter == 'f' && kind != BODY_ORIGINAL + FORMAT_PDB &&
         !symcache_kind_is_original((symcache_kind_e)job->key.kind)) {
         return 0;
@@ -509,7 +514,7 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
 
 /* All symbols are better than public ones.  A file that may become readable
  * is better than one that will not. */
-static bool better(char letter, char than)
+static bool better_letter(char letter, char than)
 {
     static const char order[] = "NWXBUEMfF";
 
@@ -533,7 +538,7 @@ static char flat_best(struct unpack_job *job, size_t *best, char *detail,
         }
         last = i;
         other = unpack_flat_file(job, i, detail, size);
-        if (better(other, letter)) {
+        if (better_letter(other, letter)) {
             letter = other;
             *best = i;
         }
@@ -556,15 +561,15 @@ static bool unpack_flat(struct unpack_job *job)
     pdb_directory_save(flat, UNPACK_NEW_INDEX_FD);
 
     if (letter != 'N') {
-        say(0, letter, "%s: %s", flat->files[best].name, detail);
+        say_to_parent(0, letter, "%s: %s", flat->files[best].name, detail);
     } else if (flat->more) {
-        say(0, 'A', "%zu are known", flat->nrecords);
+        say_to_parent(0, 'A', "%zu are known", flat->nrecords);
     } else if (flat->error[0] != '\0') {
-        say(0, 'E', "%s", flat->error);
+        say_to_parent(0, 'E', "%s", flat->error);
     } else if (flat->damaged[0] != '\0') {
-        say(0, 'U', "%s", flat->damaged);
+        say_to_parent(0, 'U', "%s", flat->damaged);
     } else {
-        say(0, 'N', "none of %zu PDBs", flat->total);
+        say_to_parent(0, 'N', "none of %zu PDBs", flat->total);
     }
     return unpack_found(letter) || (letter == 'N' && flat->more);
 }
@@ -586,11 +591,11 @@ static void unpack_places(struct unpack_job *job)
     for (; i < places->n; i++) {
         if (places->fds[i] < 0) {
             letter = dir_places_unopened(places->errors[i], &why);
-            say(i, letter, "%s", why);
+            say_to_parent(i, letter, "%s", why);
             continue;
         }
         if (empty_out(detail, sizeof(detail)) != 0) {
-            say(i, 'M', "%s", detail);
+            say_to_parent(i, 'M', "%s", detail);
             return;
         }
 
@@ -604,7 +609,7 @@ static void unpack_places(struct unpack_job *job)
                          : unpack_body(job, places->fds[i], detail,
                                        sizeof(detail));
         }
-        say(i, letter, "%s", detail);
+        say_to_parent(i, letter, "%s", detail);
 
         if (strchr("FfKkHhP", letter) != NULL) {
             return;
@@ -614,14 +619,14 @@ static void unpack_places(struct unpack_job *job)
 
 /* Asks the directory something, whatever the answer is.  Listing a large
  * directory may take longer than it is allowed to be silent. */
-static void await(int root, const char *place)
+static void await_place(int root, const char *place)
 {
     char name[NAME_MAX + 1];
     struct stat st;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(place, "/"), place);
     (void)fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW);
-    say(0, 'O', "the directory answers");
+    say_to_parent(0, 'O', "the directory answers");
 }
 
 /* argv is "tree", "beneath" or "flat", the time since which a file that is left
@@ -646,20 +651,20 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
     if (root < 0) {
         /* A directory that is not mounted does not prove that the file is
          * absent. */
-        say(0, 'E', "%s: %s", argv[3], strerror(errno));
+        say_to_parent(0, 'E', "%s: %s", argv[3], strerror(errno));
         return -1;
     }
 
     search.root = root;
     search.n = argc - 4 < UNPACK_PLACES ? (size_t)argc - 4 : UNPACK_PLACES;
-    await(root, search.names[0]);
+    await_place(root, search.names[0]);
 
     if (strcmp(argv[0], "flat") == 0) {
         search.is_flat = true;
         job->flat = pdb_directory_open(root, UNPACK_INDEX_FD, &job->key,
                                        search.names[0], takes_images(job));
         if (job->flat == NULL) {
-            say(0, 'M', "out of memory");
+            say_to_parent(0, 'M', "out of memory");
             return -1;
         }
     }
@@ -705,7 +710,7 @@ static int unpack_map(struct unpack_job *job)
     return 0;
 }
 
-static int lock(const struct unpack_job *job)
+static int lock_place(const struct unpack_job *job)
 {
     struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max,
                                     sandbox_seconds(2 * job->max)};
@@ -725,7 +730,7 @@ static int lock(const struct unpack_job *job)
     }
 
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        say(0, 'M', "%s", error);
+        say_to_parent(0, 'M', "%s", error);
         return -1;
     }
     return 0;
@@ -786,12 +791,12 @@ int unpack_main(int argc, char **argv)
     }
 
     if (unpack_map(&job) != 0) {
-        say(0, 'M', "mmap: %s", strerror(errno));
+        say_to_parent(0, 'M', "mmap: %s", strerror(errno));
         return 0;
     }
     job.checksum = getenv(UNPACK_CHECKSUM);
     job.coded = getenv(UNPACK_CODED) != NULL;
-    if (lock(&job) == 0) {
+    if (lock_place(&job) == 0) {
         unpack_places(&job);
     }
     return 0;

@@ -92,9 +92,10 @@ static enum unpack_found unpack_letter(char letter,
  * Parses the child's report.  The child has read an untrusted file and may be
  * compromised, so only results that are possible at this place are accepted.
  */
-static enum unpack_found believe(const struct unpack *unpack, size_t place,
-                                 char letter, struct unpack_result *result,
-                                 struct unpack_attempt *attempt)
+static enum unpack_found believe_process(const struct unpack *unpack,
+                                         size_t place, char letter,
+                                         struct unpack_result *result,
+                                         struct unpack_attempt *attempt)
 {
     enum unpack_found found = unpack_letter(letter, &attempt->outcome);
     bool may_be = true;
@@ -161,14 +162,14 @@ static void read_lines(const struct unpack *unpack,
         attempt->place = (size_t)(line[1] - '0');
         attempt->detail = line + 5;
         result->found =
-            believe(unpack, attempt->place, line[3], result, attempt);
+            believe_process(unpack, attempt->place, line[3], result, attempt);
         result->publics_only = strchr("fkh", line[3]) != NULL;
     }
 }
 
 /* The child process died.  Some damage is only noticed by a crash. */
-static void died(struct unpack *unpack, struct unpack_result *result,
-                 const struct child_result *child)
+static void process_died(struct unpack *unpack, struct unpack_result *result,
+                         const struct child_result *child)
 {
     struct unpack_attempt *attempt;
 
@@ -209,7 +210,7 @@ static void died(struct unpack *unpack, struct unpack_result *result,
     }
 }
 
-static void release(struct unpack *unpack)
+static void release_unpack(struct unpack *unpack)
 {
     if (unpack->socket >= 0) {
         close(unpack->socket);
@@ -229,14 +230,14 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     if (child->timed_out || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0 ||
         (result.nattempts == 0 && !result.again)) {
-        died(unpack, &result, child);
+        process_died(unpack, &result, child);
     }
 
     unpack->done(unpack->arg, &result);
     if (result.here >= 0) {
         close(result.here);
     }
-    release(unpack);
+    release_unpack(unpack);
 }
 
 /* "<kind>/<id>" and a NUL */
@@ -258,8 +259,8 @@ struct environment {
     char *env[3];
 };
 
-static char **environment(struct environment *e,
-                          const struct unpack_request *request)
+static char **set_environment(struct environment *e,
+                              const struct unpack_request *request)
 {
     static char coded[] = UNPACK_CODED "=1";
     size_t n = 0;
@@ -292,8 +293,8 @@ static void add_places(const char **argv, const struct unpack_request *request,
 }
 
 /* Returns NULL with errno. */
-static struct unpack *prepare(const struct unpack_request *request,
-                              unpack_done_fn done, void *arg)
+static struct unpack *prepare_unpack(const struct unpack_request *request,
+                                     unpack_done_fn done, void *arg)
 {
     struct unpack *unpack = calloc(1, sizeof(*unpack));
     size_t i;
@@ -350,7 +351,7 @@ struct unpack *unpack_start(struct event_base *base,
     struct environment env;
     int fds[4] = {request->out, request->in}, socket = -1;
     struct child_options options = {0};
-    struct unpack *unpack = prepare(request, done, arg);
+    struct unpack *unpack = prepare_unpack(request, done, arg);
 
     if (unpack == NULL) {
         return NULL;
@@ -373,7 +374,7 @@ struct unpack *unpack_start(struct event_base *base,
     }
 
     options.argv = (char *const *)argv;
-    options.env = environment(&env, request);
+    options.env = set_environment(&env, request);
     options.fds = fds;
     options.seconds = request->seconds;
     options.first = request->first;
@@ -385,7 +386,7 @@ struct unpack *unpack_start(struct event_base *base,
         close(socket);
     }
     if (unpack->child == NULL) {
-        release(unpack);
+        release_unpack(unpack);
         return NULL;
     }
     return unpack;
@@ -394,5 +395,5 @@ struct unpack *unpack_start(struct event_base *base,
 void unpack_cancel(struct unpack *unpack)
 {
     child_cancel(unpack->child);
-    release(unpack);
+    release_unpack(unpack);
 }

@@ -74,7 +74,7 @@ struct work {
  * Writes a line of n fields.  A field cannot contain a TAB or a line end: each
  * control character becomes a blank, and a field that is too long is cut.
  */
-static void say(const char *const *fields, size_t n)
+static void say_fields(const char *const *fields, size_t n)
 {
     char line[4096];
     size_t i, len = 0;
@@ -94,14 +94,14 @@ static void say_end(void)
 {
     const char *const end = "end";
 
-    say(&end, 1);
+    say_fields(&end, 1);
 }
 
 /* Says why nothing can be taken, and returns -1. */
-static int refuse(int status, const char *format, ...)
+static int refuse_upload(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse(int status, const char *format, ...)
+static int refuse_upload(int status, const char *format, ...)
 {
     char number[16], text[2048];
     const char *const fields[] = {"refuse", number, text};
@@ -111,7 +111,7 @@ static int refuse(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     snprintf(number, sizeof(number), "%d", status);
-    say(fields, COUNT(fields));
+    say_fields(fields, COUNT(fields));
     return -1;
 }
 
@@ -122,13 +122,16 @@ static int refuse_writer(const struct work *w, enum body_status status,
                          const char *detail)
 {
     if (w->writer.error == EFBIG) {
-        return refuse(413, "%s: there is more than \"uploads.max_size\" "
-                      "allows", w->name);
+        return refuse_upload(413,
+                             "%s: there is more than \"uploads.max_size\" "
+                             "allows",
+                             w->name);
     }
     if (limited_writer_is_full(&w->writer)) {
-        return refuse(507, "%s: no room on the disk", w->name);
+        return refuse_upload(507, "%s: no room on the disk", w->name);
     }
-    return refuse(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name, detail);
+    return refuse_upload(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name,
+                         detail);
 }
 
 static void start_writer(struct work *w, int fd)
@@ -138,7 +141,7 @@ static void start_writer(struct work *w, int fd)
 }
 
 /* Unpacks fd, whose content is packed, into the file's own descriptor. */
-static int unpack(struct work *w, int fd)
+static int unpack_upload(struct work *w, int fd)
 {
     char detail[TEXT_SIZE] = "";
     enum body_status status;
@@ -156,7 +159,8 @@ static bool has_end(const char *name, const char *end)
 }
 
 /* All of a file is there: tells where it belongs. */
-static int finish(struct work *w, const char *const parts[3], bool packed)
+static int finish_upload(struct work *w, const char *const parts[3],
+                         bool packed)
 {
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1];
     char detail[TEXT_SIZE] = "", out[16], bytes[32], features[16];
@@ -168,15 +172,15 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
     size_t i;
 
     if (size <= 0) {
-        return refuse(400, "%s is empty", w->name);
+        return refuse_upload(400, "%s is empty", w->name);
     }
     if (!symstore_path_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size,
                             parts, packed, &place, detail, sizeof(detail))) {
-        return refuse(400, "%s %s", w->name, detail);
+        return refuse_upload(400, "%s %s", w->name, detail);
     }
     if (parts[1] == NULL && place.format != FORMAT_BREAKPAD &&
         has_end(parts[0], ".sym")) {
-        return refuse(400, "%s is not Breakpad's text", w->name);
+        return refuse_upload(400, "%s is not Breakpad's text", w->name);
     }
     snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
     snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
@@ -186,7 +190,7 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
         symcache_id_print(ids[i], &place.ids[i]);
         fields[REPORT_FILE_FIELDS + i] = ids[i];
     }
-    say(fields, REPORT_FILE_FIELDS + place.nids);
+    say_fields(fields, REPORT_FILE_FIELDS + place.nids);
     w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
     return 0;
 }
@@ -203,7 +207,7 @@ static int say_file(struct work *w, const char *const parts[3])
     snprintf(bytes, sizeof(bytes), "%" PRIu64, w->writer.written);
     snprintf(features, sizeof(features), "%d:%x", FORMAT_SYMBFILE,
              SYMCACHE_HAS_DEBUG);
-    say(fields, COUNT(fields));
+    say_fields(fields, COUNT(fields));
     return 0;
 }
 
@@ -224,11 +228,13 @@ static int take_file(struct work *w, const char *const path[3])
     w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
                          &what);
     if (is_packed(w->kind)) {
-        return unpack(w, UPLOAD_IN_FD) == 0 ? finish(w, path, true) : -1;
+        return unpack_upload(w, UPLOAD_IN_FD) == 0
+                   ? finish_upload(w, path, true)
+                   : -1;
     }
     start_writer(w, w->out);
     status = body_copy(UPLOAD_IN_FD, &w->writer, detail, sizeof(detail));
-    return status == BODY_OK ? finish(w, path, false)
+    return status == BODY_OK ? finish_upload(w, path, false)
                              : refuse_writer(w, status, detail);
 }
 
@@ -240,7 +246,7 @@ static int write_joined(void *context, const void *data, size_t size)
 }
 
 /* The body can be several symbfiles in a row, but only one is stored. */
-static int join(struct work *w, const uint8_t *data, size_t size)
+static int join_parts(struct work *w, const uint8_t *data, size_t size)
 {
     struct symc_sink sink = {write_joined, &w->writer};
     char detail[TEXT_SIZE] = "";
@@ -249,7 +255,7 @@ static int join(struct work *w, const uint8_t *data, size_t size)
     start_writer(w, w->out);
     rc = symbfile_join(data, size, &sink, detail, sizeof(detail));
     return rc == 0    ? 0
-           : rc == -1 ? refuse(400, "the symbfile %s", detail)
+           : rc == -1 ? refuse_upload(400, "the symbfile %s", detail)
                       : refuse_writer(w, BODY_SYSTEM, "cannot be written");
 }
 
@@ -274,7 +280,7 @@ static int take_body(struct work *w, int fd, bool is_slice)
             return status == BODY_OK ? 0 : refuse_writer(w, status, detail);
         }
         if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-            return refuse(500, "%s", strerror(errno));
+            return refuse_upload(500, "%s", strerror(errno));
         }
         start_writer(w, fd);
     }
@@ -304,13 +310,13 @@ static int take_symbfile(struct work *w, char **parts, const char *mode)
         return -1;
     }
     if (w->writer.written == 0) {
-        return refuse(400, "the body is empty");
+        return refuse_upload(400, "the body is empty");
     }
     if (strcmp(mode, "part") != 0 &&
         !may_begin(got, (size_t)w->writer.written)) {
-        return refuse(400, "the body is not a symbfile");
+        return refuse_upload(400, "the body is not a symbfile");
     }
-    if (is_whole && join(w, got, (size_t)w->writer.written) != 0) {
+    if (is_whole && join_parts(w, got, (size_t)w->writer.written) != 0) {
         return -1;
     }
     return say_file(w, path);
@@ -337,7 +343,7 @@ static void note_chunk(void *arg, const struct multipart_part *part)
 static int copy_part(struct work *w, const struct multipart_part *part, int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        return refuse(500, "%s", strerror(errno));
+        return refuse_upload(500, "%s", strerror(errno));
     }
     start_writer(w, fd);
     return limited_writer_write(&w->writer, part->data, part->size) == 0
@@ -359,11 +365,11 @@ static int take_chunk(struct work *w, const struct multipart_part *part)
     if (strcmp(part->name, "file_gzip") != 0
             ? copy_part(w, part, w->out) != 0
             : copy_part(w, part, UPLOAD_SCRATCH_FD) != 0 ||
-                  unpack(w, UPLOAD_SCRATCH_FD) != 0) {
+                  unpack_upload(w, UPLOAD_SCRATCH_FD) != 0) {
         return -1;
     }
     if (w->writer.written == 0) {
-        return refuse(400, "a chunk is empty");
+        return refuse_upload(400, "a chunk is empty");
     }
     sha1_init(&sha1);
     sha1_update(&sha1, (size_t)w->writer.written, got);
@@ -384,10 +390,11 @@ static int take_chunks(struct work *w, const char *boundary)
 
     if (multipart_read(w->in, w->size, boundary, note_chunk, &chunks, detail,
                        sizeof(detail)) != 0) {
-        return refuse(400, "%s", detail);
+        return refuse_upload(400, "%s", detail);
     }
     if (chunks.n == 0 || chunks.n > w->nouts) {
-        return refuse(400, "a request has from 1 to %zu chunks", w->nouts);
+        return refuse_upload(400, "a request has from 1 to %zu chunks",
+                             w->nouts);
     }
     for (i = 0; i < chunks.n; i++) {
         w->out = UPLOAD_OUT_FD + (int)i;
@@ -410,7 +417,7 @@ static void say_doubts(const struct work *w)
 
     if (n > 0) {
         snprintf(number, sizeof(number), "%zu", n);
-        say(fields, COUNT(fields));
+        say_fields(fields, COUNT(fields));
     }
 }
 
@@ -426,15 +433,15 @@ static int take_artifacts(struct work *w, const char *const path[3])
     w->name = "the bundle";
     if (sourcebundle_ids_read(w->in, w->size, &ids, detail, sizeof(detail)) !=
         0) {
-        return refuse(400, "%s %s", w->name, detail);
+        return refuse_upload(400, "%s %s", w->name, detail);
     }
     if (ids.n > UPLOAD_DEBUG_IDS) {
-        return refuse(400, "%s has more than %d debug ids", w->name,
-                      UPLOAD_DEBUG_IDS);
+        return refuse_upload(400, "%s has more than %d debug ids", w->name,
+                             UPLOAD_DEBUG_IDS);
     }
     for (i = 0; i < ids.n; i++) {
         fields[1] = ids.texts[i];
-        say(fields, COUNT(fields));
+        say_fields(fields, COUNT(fields));
     }
     sourcebundle_ids_free(&ids);
     say_doubts(w);
@@ -448,7 +455,7 @@ static int take_artifacts(struct work *w, const char *const path[3])
 /* many files ------------------------------------------------------------- */
 
 /* Splits "<name>/<id>/<file>" in place.  Returns false if it is none. */
-static bool split(char *name, const char *parts[3])
+static bool split_name(char *name, const char *parts[3])
 {
     char *first = strchr(name, '/');
     char *second = first != NULL ? strchr(first + 1, '/') : NULL;
@@ -516,7 +523,7 @@ static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
         parts[2] = parts[0];
         return true;
     }
-    return split(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
+    return split_name(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
            parts[2][0] != '.';
 }
 
@@ -529,18 +536,21 @@ static int check_member(const struct work *w, const struct zip_member *member,
 
     memcpy(copy, member->name, sizeof(copy));
     if (!find_parts(w, copy, parts)) {
-        return refuse(400,
-                      "Unrecognized file pattern. Should only be "
-                      "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
-                      "else. (First unrecognized pattern was '%s')",
-                      member->name);
+        return refuse_upload(
+            400,
+            "Unrecognized file pattern. Should only be "
+            "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
+            "else. (First unrecognized pattern was '%s')",
+            member->name);
     }
     if (member->refuse != NULL) {
-        return refuse(400, "%s %s", member->name, member->refuse);
+        return refuse_upload(400, "%s %s", member->name, member->refuse);
     }
     if (member->size > w->max - *total) {
-        return refuse(413, "%s: there is more than \"uploads.max_size\" "
-                      "allows", member->name);
+        return refuse_upload(413,
+                             "%s: there is more than \"uploads.max_size\" "
+                             "allows",
+                             member->name);
     }
     *total += member->size;
     return 0;
@@ -553,12 +563,12 @@ static int check_members(const struct work *w, struct zip *zip)
     struct zip_member member;
 
     if (n > UPLOAD_FILES_MAX) {
-        return refuse(400, "the archive has more than %d members",
-                      UPLOAD_FILES_MAX);
+        return refuse_upload(400, "the archive has more than %d members",
+                             UPLOAD_FILES_MAX);
     }
     for (; n > 0; n--) {
         if (zip_next(zip, &member) != 1) {
-            return refuse(400, "File is not a zip file");
+            return refuse_upload(400, "File is not a zip file");
         }
         if (!is_left_out(w, member.name) &&
             check_member(w, &member, &total) != 0) {
@@ -608,7 +618,7 @@ static int take_member(struct work *w, struct zip *zip,
     w->name = member->name;
     memcpy(path, member->name, sizeof(path));
     if (!find_parts(w, path, parts) || member->refuse != NULL) {
-        return refuse(400, "the archive has changed");
+        return refuse_upload(400, "the archive has changed");
     }
     w->has_begun = false;
     rc = zip_unpack(zip, take_piece, w, detail, sizeof(detail));
@@ -616,9 +626,11 @@ static int take_member(struct work *w, struct zip *zip,
         return refuse_writer(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
     }
     if (!is_packed(w->kind)) {
-        return finish(w, parts, false);
+        return finish_upload(w, parts, false);
     }
-    return unpack(w, UPLOAD_SCRATCH_FD) == 0 ? finish(w, parts, true) : -1;
+    return unpack_upload(w, UPLOAD_SCRATCH_FD) == 0
+               ? finish_upload(w, parts, true)
+               : -1;
 }
 
 /* Takes as many members as there are files for them. */
@@ -643,12 +655,12 @@ static int take_members(struct work *w, struct zip *zip)
             zip_tell(zip, place);
             snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, place[0],
                      place[1]);
-            say(next, COUNT(next));
+            say_fields(next, COUNT(next));
             return 0;
         }
     }
     if (rc < 0) {
-        return refuse(400, "File is not a zip file");
+        return refuse_upload(400, "File is not a zip file");
     }
     say_end();
     return 0;
@@ -668,7 +680,7 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
         place[0] = strtoull(text, &end, 10);
         place[1] = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         if (zip_seek(zip, place) != 0) {
-            return refuse(400, "File is not a zip file");
+            return refuse_upload(400, "File is not a zip file");
         }
     }
     return take_members(w, zip);
@@ -685,7 +697,7 @@ static int take_symbol_file(struct work *w, const struct upload_form *form)
     if (limited_writer_write(&w->writer, form->file, form->size) != 0) {
         return refuse_writer(w, BODY_SYSTEM, "cannot be written");
     }
-    if (finish(w, path, false) != 0) {
+    if (finish_upload(w, path, false) != 0) {
         return -1;
     }
     say_end();
@@ -703,33 +715,35 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
 
     if (upload_form_read(w->in, w->size, boundary, &form, detail,
                        sizeof(detail)) != 0) {
-        return refuse(400, "%s", detail);
+        return refuse_upload(400, "%s", detail);
     }
     if (form.file == NULL) {
         return form.has_url
-                   ? refuse(400, "Uploads by URL are not offered here")
-                   : refuse(400, "Must be multipart form data with at least "
-                                 "one file");
+                   ? refuse_upload(400, "Uploads by URL are not offered here")
+                   : refuse_upload(400,
+                                   "Must be multipart form data with at least "
+                                   "one file");
     }
     dot = strrchr(form.name, '.');
     is_text = !w->is_package && strcmp(form.name, "symbol_file") == 0;
     if (!w->is_package && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
-        return refuse(400, "Unrecognized archive file extension \"%s\"",
-                      dot != NULL ? dot : "");
+        return refuse_upload(400, "Unrecognized archive file extension \"%s\"",
+                             dot != NULL ? dot : "");
     }
     if (control_in(form.name)) {
-        return refuse(400, "The name of the archive has a control character");
+        return refuse_upload(
+            400, "The name of the archive has a control character");
     }
     snprintf(size, sizeof(size), "%zu", form.size);
     fields[1] = form.is_try ? "1" : "0";
-    say(fields, COUNT(fields));
+    say_fields(fields, COUNT(fields));
     if (is_text) {
         return take_symbol_file(w, &form);
     }
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
-        return refuse(400, "File is not a zip file");
+        return refuse_upload(400, "File is not a zip file");
     }
     rc = read_archive(w, place, zip);
     zip_close(zip);
@@ -746,18 +760,18 @@ static int map_all(struct work *w, bool many)
     size_t i;
 
     if (size <= 0) {
-        return refuse(400, "the request has no body");
+        return refuse_upload(400, "the request has no body");
     }
     w->size = (size_t)size;
     map = mmap(NULL, w->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
     if (map == MAP_FAILED) {
-        return refuse(500, "mmap: %s", strerror(errno));
+        return refuse_upload(500, "mmap: %s", strerror(errno));
     }
     w->in = map;
     map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, UPLOAD_SCRATCH_FD, 0);
     if (map == MAP_FAILED) {
-        return refuse(500, "mmap: %s", strerror(errno));
+        return refuse_upload(500, "mmap: %s", strerror(errno));
     }
     w->scratch = map;
     w->nouts = many ? UPLOAD_OUTS : 1;
@@ -765,7 +779,7 @@ static int map_all(struct work *w, bool many)
         map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
         if (map == MAP_FAILED) {
-            return refuse(500, "mmap: %s", strerror(errno));
+            return refuse_upload(500, "mmap: %s", strerror(errno));
         }
         w->outs[i] = map;
     }
@@ -799,7 +813,7 @@ int upload_main(int argc, char **argv)
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        refuse(500, "%s", error);
+        refuse_upload(500, "%s", error);
         return 0;
     }
     if (is_chunks) {

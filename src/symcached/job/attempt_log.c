@@ -59,7 +59,7 @@ struct attempt_log *attempt_log_new(const char *id)
     return attempt_log;
 }
 
-static void clear(struct attempt *a)
+static void clear_attempt(struct attempt *a)
 {
     free(a->source);
     free(a->place);
@@ -74,10 +74,10 @@ void attempt_log_free(struct attempt_log *attempt_log)
         return;
     }
     for (i = 0; i < attempt_log->n; i++) {
-        clear(&attempt_log->attempts[i]);
+        clear_attempt(&attempt_log->attempts[i]);
     }
     if (attempt_log->tier != NULL) {
-        clear(attempt_log->tier);
+        clear_attempt(attempt_log->tier);
         free(attempt_log->tier);
     }
     free(attempt_log->attempts);
@@ -89,13 +89,13 @@ const char *attempt_log_id(const struct attempt_log *attempt_log)
     return attempt_log->id;
 }
 
-static char *copy(const char *text, size_t max)
+static char *copy_text(const char *text, size_t max)
 {
     return strndup(text != NULL ? text : "", max);
 }
 
 /* Grows in small steps, as most logs have no more than two attempts. */
-static bool grow(struct attempt_log *attempt_log)
+static bool grow_log(struct attempt_log *attempt_log)
 {
     struct attempt *attempts;
 
@@ -115,11 +115,12 @@ static bool grow(struct attempt_log *attempt_log)
 }
 
 /* Fills a.  Returns false when out of memory. */
-static bool fill(struct attempt *a, const struct source_attempt *attempt)
+static bool fill_attempt(struct attempt *a,
+                         const struct source_attempt *attempt)
 {
-    a->source = copy(attempt->source, DETAIL_MAX);
-    a->place = copy(attempt->place, PLACE_MAX);
-    a->detail = copy(attempt->detail, DETAIL_MAX);
+    a->source = copy_text(attempt->source, DETAIL_MAX);
+    a->place = copy_text(attempt->place, PLACE_MAX);
+    a->detail = copy_text(attempt->detail, DETAIL_MAX);
     a->outcome = attempt->outcome;
     a->at = time(NULL);
     a->bytes = attempt->bytes;
@@ -128,7 +129,7 @@ static bool fill(struct attempt *a, const struct source_attempt *attempt)
     a->status = attempt->status;
     a->errnum = attempt->errnum;
     if (a->source == NULL || a->place == NULL || a->detail == NULL) {
-        clear(a);
+        clear_attempt(a);
         return false;
     }
     return true;
@@ -139,9 +140,9 @@ void attempt_log_tier(struct attempt_log *attempt_log,
 {
     struct attempt *a = calloc(1, sizeof(*a));
 
-    if (a != NULL && fill(a, attempt)) {
+    if (a != NULL && fill_attempt(a, attempt)) {
         if (attempt_log->tier != NULL) {
-            clear(attempt_log->tier);
+            clear_attempt(attempt_log->tier);
             free(attempt_log->tier);
         }
         attempt_log->tier = a;
@@ -159,16 +160,16 @@ void attempt_log_add(struct attempt_log *attempt_log,
     a = attempt_log->n > 0 ? &attempt_log->attempts[attempt_log->n - 1] : NULL;
     if (a != NULL && a->outcome == SOURCE_PENDING &&
         strcmp(a->source, attempt->source) == 0) {
-        clear(a);
+        clear_attempt(a);
         attempt_log->n--;
     }
 
-    if (!grow(attempt_log)) {
+    if (!grow_log(attempt_log)) {
         attempt_log->left_off++;
         return;
     }
 
-    if (!fill(&attempt_log->attempts[attempt_log->n], attempt)) {
+    if (!fill_attempt(&attempt_log->attempts[attempt_log->n], attempt)) {
         attempt_log->left_off++;
         return;
     }
@@ -193,7 +194,7 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
     }
 
     a->outcome = SOURCE_UNUSABLE;
-    detail = copy(why, DETAIL_MAX);
+    detail = copy_text(why, DETAIL_MAX);
     if (detail != NULL) {
         free(a->detail);
         a->detail = detail;
@@ -343,8 +344,8 @@ static uint64_t hash_of(const struct attempt_logs *attempt_logs,
     return table_hash_text(&attempt_logs->by_id, id);
 }
 
-static void drop(struct attempt_logs *attempt_logs,
-                 struct attempt_log *attempt_log)
+static void drop_log(struct attempt_logs *attempt_logs,
+                     struct attempt_log *attempt_log)
 {
     table_remove(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
                  (uintptr_t)attempt_log);
@@ -361,14 +362,14 @@ void attempt_logs_free(struct attempt_logs *attempt_logs)
         return;
     }
     while ((attempt_log = TAILQ_FIRST(&attempt_logs->by_age)) != NULL) {
-        drop(attempt_logs, attempt_log);
+        drop_log(attempt_logs, attempt_log);
     }
     table_free(&attempt_logs->by_id);
     free(attempt_logs);
 }
 
-static struct attempt_log *find(const struct attempt_logs *attempt_logs,
-                                const char *id)
+static struct attempt_log *find_log(const struct attempt_logs *attempt_logs,
+                                    const char *id)
 {
     uint64_t hash = hash_of(attempt_logs, id);
     struct attempt_log *found;
@@ -384,13 +385,13 @@ static struct attempt_log *find(const struct attempt_logs *attempt_logs,
 void attempt_logs_keep(struct attempt_logs *attempt_logs,
                        struct attempt_log *attempt_log)
 {
-    struct attempt_log *former = find(attempt_logs, attempt_log->id);
+    struct attempt_log *former = find_log(attempt_logs, attempt_log->id);
 
     if (former != NULL) {
-        drop(attempt_logs, former);
+        drop_log(attempt_logs, former);
     }
     if (attempt_logs->n == LOGS_MAX) {
-        drop(attempt_logs, TAILQ_FIRST(&attempt_logs->by_age));
+        drop_log(attempt_logs, TAILQ_FIRST(&attempt_logs->by_age));
     }
 
     if (table_add(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
@@ -405,5 +406,5 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
 const struct attempt_log *
 attempt_logs_find(const struct attempt_logs *attempt_logs, const char *id)
 {
-    return find(attempt_logs, id);
+    return find_log(attempt_logs, id);
 }

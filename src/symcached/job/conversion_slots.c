@@ -39,7 +39,7 @@ static bool has_share(const struct conversion_slot *slot)
  * begin any more, the next one must still be called.  Parties that find no
  * free slot wait again, in the same order.
  */
-static void wake(struct conversion_slots *slots)
+static void wake_party(struct conversion_slots *slots)
 {
     struct conversion_slot *slot, *next;
 
@@ -90,7 +90,7 @@ void conversion_slot_leave(struct conversion_slot *slot)
     slot->slots->running -= slot->running;
     conversion_slot_move(slot, NULL);
     slot->running = 0;
-    wake(slot->slots);
+    wake_party(slot->slots);
 }
 
 bool conversion_slot_may(struct conversion_slot *slot)
@@ -123,5 +123,5 @@ void conversion_slot_ended(struct conversion_slot *slot)
     if (slot->party != NULL) {
         slot->party->running--;
     }
-    wake(slot->slots);
+    wake_party(slot->slots);
 }

@@ -85,8 +85,8 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 
 /* Copies bytes of a file to another one.  Returns 0, or an errno; ENODATA: the
  * file has no such bytes. */
-static int copy(int from, int to, uint64_t offset, uint64_t left,
-                EVP_MD_CTX *md)
+static int copy_input(int from, int to, uint64_t offset, uint64_t left,
+                      EVP_MD_CTX *md)
 {
     uint8_t piece[PIECE];
     ssize_t n;
@@ -121,7 +121,7 @@ static int take_bytes(int from, const symcache_hint_file_t *file,
         errnum = ENOMEM;
     }
     if (errnum == 0) {
-        errnum = copy(from, to, file->offset, file->size, md);
+        errnum = copy_input(from, to, file->offset, file->size, md);
     }
     if (errnum == 0 && EVP_DigestFinal_ex(md, digest, NULL) != 1) {
         errnum = ENOMEM;
@@ -134,7 +134,8 @@ static int take_bytes(int from, const symcache_hint_file_t *file,
 }
 
 /* Finds an input and its digest. */
-static void find(struct inputs *inputs, int which, uint8_t digest[JS_ID_SIZE])
+static void find_input(struct inputs *inputs, int which,
+                       uint8_t digest[JS_ID_SIZE])
 {
     const symcache_hint_file_t *file = &inputs->files[which];
     char path[PATH_MAX];
@@ -161,14 +162,14 @@ static void find(struct inputs *inputs, int which, uint8_t digest[JS_ID_SIZE])
     close(fd);
 }
 
-static void run(void *arg)
+static void run_copy(void *arg)
 {
     struct inputs *inputs = arg;
     uint8_t digests[INPUTS][JS_ID_SIZE];
 
-    find(inputs, SCRIPT, digests[SCRIPT]);
+    find_input(inputs, SCRIPT, digests[SCRIPT]);
     if (inputs->wrong == NULL && inputs->has_map) {
-        find(inputs, MAP, digests[MAP]);
+        find_input(inputs, MAP, digests[MAP]);
     }
     if (inputs->wrong != NULL) {
         return;
@@ -183,7 +184,7 @@ static void run(void *arg)
 /* in the loop --------------------------------------------------------------
  */
 
-static void done(void *arg, bool late)
+static void copy_done(void *arg, bool late)
 {
     struct inputs *inputs = arg;
     struct job *job = inputs->job;
@@ -233,7 +234,7 @@ static bool read_hints(struct inputs *inputs, const char *hints)
 
 void job_take_inputs(struct job *job)
 {
-    static const struct task_calls calls = {run, done, free};
+    static const struct task_calls calls = {run_copy, copy_done, free};
     struct inputs *inputs = calloc(1, sizeof(*inputs));
 
     if (inputs == NULL) {

@@ -101,7 +101,7 @@ static bool explained_by_attempts(const struct job *job,
  * answered, the outcome is an error when they were asked by a configuration
  * that is no longer in force.
  */
-static const char *preface(const struct job *job)
+static const char *preface_of_outcome(const struct job *job)
 {
     return is_outdated(job) ? "the configuration was reloaded meanwhile; " : "";
 }
@@ -111,7 +111,7 @@ static void say_attempts(struct job *job)
     char looked[NEGCACHE_TEXT_MAX];
 
     attempt_log_print(job->attempt_log, false, looked, sizeof(looked));
-    job_say(job, "%s%s", preface(job),
+    job_say(job, "%s%s", preface_of_outcome(job),
             looked[0] != '\0' ? looked : "no source is asked for it");
 }
 
@@ -134,7 +134,8 @@ static void log_end(const struct job *job, enum job_outcome outcome)
         char looked[3072]; /* more than the text has room for */
 
         attempt_log_print(job->attempt_log, false, looked, sizeof(looked));
-        snprintf(note, sizeof(note), ", %slooked in %s", preface(job),
+        snprintf(note, sizeof(note), ", %slooked in %s",
+                 preface_of_outcome(job),
                  looked[0] != '\0' ? looked : "no source: none takes it");
     } else if (outcome != JOB_PUBLISHED) {
         snprintf(note, sizeof(note), ", %s", job_text(job));
@@ -200,7 +201,7 @@ static bool is_as_wanted(const struct job_target *target)
 }
 
 /* Keeps for later requests what this job found out. */
-static void remember(struct job *job, enum job_outcome outcome)
+static void remember_outcome(struct job *job, enum job_outcome outcome)
 {
     const struct job_target *target = &job->target;
     const struct cache_config *cache = &job->config->cache;
@@ -243,7 +244,8 @@ static void note_miss(struct job *job, enum job_outcome outcome)
         return;
     }
     if (explained_by_attempts(job, outcome)) {
-        n = (size_t)snprintf(looked, sizeof(looked), "%s", preface(job));
+        n = (size_t)snprintf(looked, sizeof(looked), "%s",
+                             preface_of_outcome(job));
         attempt_log_print(job->attempt_log, true, looked + n,
                           sizeof(looked) - n);
     }
@@ -267,7 +269,7 @@ static void count_packed(const struct job *job, enum job_outcome outcome)
     metrics_add(first + 2, outcome == JOB_ERROR);
 }
 
-static void record(struct job *job, enum job_outcome outcome)
+static void record_outcome(struct job *job, enum job_outcome outcome)
 {
     count_packed(job, outcome);
     metrics_add(outcome_metrics[outcome], 1);
@@ -278,7 +280,7 @@ static void record(struct job *job, enum job_outcome outcome)
                     purpose_is_better(job->purpose) &&
                         outcome == JOB_PUBLISHED);
     } else {
-        remember(job, outcome);
+        remember_outcome(job, outcome);
         note_miss(job, outcome);
     }
     log_end(job, outcome);
@@ -473,14 +475,14 @@ void job_answer_original(struct job *job)
 void job_answer_published(struct job *job)
 {
     job->findings |= FINDING_PUBLISHED;
-    record(job, JOB_PUBLISHED);
+    record_outcome(job, JOB_PUBLISHED);
     answer_hits(job, &job->key);
 }
 
 /* the end ---------------------------------------------------------------- */
 
 /* Ends what still runs for a job, which is the case only when it is stopped. */
-static void cancel(struct job *job)
+static void cancel_tasks(struct job *job)
 {
     if (job->tier_get != NULL) {
         tiers_get_cancel(job->tier_get);
@@ -517,7 +519,7 @@ void job_end(struct job *job, unsigned found)
     job->findings |= found;
     outcome = findings_outcome(all_findings(job), job->purpose);
 
-    cancel(job);
+    cancel_tasks(job);
     job_drop_kept(job);
     prefetch_drop(job);
     job_leaves_run(job);
@@ -528,7 +530,7 @@ void job_end(struct job *job, unsigned found)
         if (explained_by_attempts(job, outcome)) {
             say_attempts(job);
         }
-        record(job, outcome);
+        record_outcome(job, outcome);
     }
 
     job_set_state(job, JOB_ENDED);

@@ -86,8 +86,8 @@ static bool find_id(symcache_key_t *id, const symcache_key_t *key,
     return is_listed(id);
 }
 
-static struct entry *find(const struct missing_modules *missing,
-                          const symcache_key_t *id, uint64_t *hash)
+static struct entry *find_module(const struct missing_modules *missing,
+                                 const symcache_key_t *id, uint64_t *hash)
 {
     struct entry *e;
     size_t at = 0;
@@ -105,8 +105,8 @@ static struct entry *find(const struct missing_modules *missing,
     return NULL;
 }
 
-static struct entry *add(struct missing_modules *missing,
-                         const symcache_key_t *id, uint64_t hash)
+static struct entry *add_module(struct missing_modules *missing,
+                                const symcache_key_t *id, uint64_t hash)
 {
     struct entry *e = calloc(1, sizeof(*e));
 
@@ -145,10 +145,10 @@ void missing_modules_note(struct missing_modules *missing,
     if (!find_id(&id, key, hints)) {
         return;
     }
-    e = find(missing, &id, &hash);
+    e = find_module(missing, &id, &hash);
     if (e != NULL) {
         TAILQ_REMOVE(&missing->entries, e, order);
-    } else if ((e = add(missing, &id, hash)) == NULL) {
+    } else if ((e = add_module(missing, &id, hash)) == NULL) {
         return;
     }
     TAILQ_INSERT_HEAD(&missing->entries, e, order);
@@ -163,7 +163,7 @@ void missing_modules_drop(struct missing_modules *missing,
     struct entry *e;
     uint64_t hash;
 
-    if (is_listed(key) && (e = find(missing, key, &hash)) != NULL) {
+    if (is_listed(key) && (e = find_module(missing, key, &hash)) != NULL) {
         remove_entry(missing, e);
     }
 }

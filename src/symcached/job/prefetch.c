@@ -20,7 +20,7 @@ struct prefetch {
     bool found; /* it has ended, with a file */
 };
 
-static void arm(struct job *job)
+static void arm_prefetch(struct job *job)
 {
     unsigned seconds = job->config->limits.look_ahead_after;
     struct timeval delay = {.tv_sec = seconds};
@@ -48,7 +48,7 @@ static void on_end(void *arg, enum source_outcome outcome)
 static const struct source_callbacks end_only = {.done = on_end};
 
 /* Ends the lookup that was begun, if any. */
-static void cancel(struct job *job)
+static void cancel_prefetch(struct job *job)
 {
     struct prefetch *prefetch = job->prefetch;
 
@@ -78,7 +78,7 @@ static const struct source_config *next_source(const struct job *job)
                : source;
 }
 
-static void begin(struct job *job, const struct source_config *source)
+static void begin_prefetch(struct job *job, const struct source_config *source)
 {
     struct workdir *workdir =
         scheduler_workdir(job->scheduler, job->config->downloads);
@@ -113,7 +113,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     if (source_receives(job->lookup)) {
         /* this source probably has it, so the other transfer is not needed */
-        cancel(job);
+        cancel_prefetch(job);
     } else if (job->prefetch->source != NULL && job->prefetch->found &&
                source_is_silent(job->lookup)) {
         job_pass_over(job);
@@ -121,10 +121,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     } else if (job->prefetch->source == NULL) {
         next = next_source(job);
         if (next != NULL) {
-            begin(job, next);
+            begin_prefetch(job, next);
         }
     }
-    arm(job);
+    arm_prefetch(job);
 }
 
 static struct prefetch *new_prefetch(struct job *job)
@@ -156,7 +156,7 @@ void prefetch_watch(struct job *job)
         job->prefetch = new_prefetch(job);
     }
     if (job->prefetch != NULL) {
-        arm(job);
+        arm_prefetch(job);
     }
 }
 
@@ -188,7 +188,7 @@ void prefetch_drop(struct job *job)
     if (job->prefetch == NULL) {
         return;
     }
-    cancel(job);
+    cancel_prefetch(job);
     event_free(job->prefetch->timer);
     free(job->prefetch);
     job->prefetch = NULL;

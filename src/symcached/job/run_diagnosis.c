@@ -155,9 +155,9 @@ bool job_was_lied_to(const struct job *job)
 /* the canary ------------------------------------------------------------ */
 
 /* Chooses a canary.  Returns false if there is none. */
-static bool choose(const struct job *job,
-                   const struct transcoder_health *health,
-                   struct canary *canary)
+static bool choose_canary(const struct job *job,
+                          const struct transcoder_health *health,
+                          struct canary *canary)
 {
     store_download_path(canary->path, job->config->downloads, job->store->name,
                         &health->good.key);
@@ -190,7 +190,8 @@ static unsigned take_back(const struct job *job,
     return n;
 }
 
-static void believe(struct job *job, const struct transcoder_health *health)
+static void believe_run(struct job *job,
+                        const struct transcoder_health *health)
 {
     if (!(job->findings & FINDING_MALFORMED)) {
         job->run.accuser = job_transcoder(job);
@@ -213,11 +214,11 @@ static void on_canary(void *arg, const struct transcode_result *result)
 
     transcode_describe(result, why, sizeof(why));
     if (health == NULL) {
-        believe(job,
-                health); /* harmless, as an outdated job ends in an error */
+        believe_run(
+            job, health); /* harmless, as an outdated job ends in an error */
     } else if (result->ok) {
         transcoder_health_canary_lives(health, canary->path, take_probe(job));
-        believe(job, health);
+        believe_run(job, health);
     } else if (job_lacks_space(job, result->full) || result->full) {
         job_diagnosed(job, "no room to try the transcoder on a good PDB");
     } else if (!job_has_work(job)) {
@@ -271,7 +272,7 @@ void job_diagnose(struct job *job)
                                        &job->target.transcoder->version,
                                        take_probe(job));
         }
-        believe(job, health);
+        believe_run(job, health);
         return;
     }
 
@@ -280,7 +281,7 @@ void job_diagnose(struct job *job)
         job_diagnosed(job, "out of memory");
         return;
     }
-    if (!choose(job, health, job->run.canary)) {
+    if (!choose_canary(job, health, job->run.canary)) {
         if (job->run.canary->path[0] != '\0') {
             snprintf(error, sizeof(error),
                      "failed on different files in a row, and there is no "

@@ -70,7 +70,7 @@ struct job *same_module_job_or_own(const struct scheduler *scheduler,
     return job;
 }
 
-static void narrow(struct job *job)
+static void narrow_to_own(struct job *job)
 {
     unsigned ids = source_first_ids(&job->key);
 
@@ -88,8 +88,8 @@ void same_module_job_part(struct job *job)
         same_module_job_find(job->scheduler, job->store, &job->key);
 
     if (sibling != NULL) {
-        narrow(job);
-        narrow(sibling);
+        narrow_to_own(job);
+        narrow_to_own(sibling);
     }
 }
 

@@ -101,7 +101,7 @@ void scheduler_share(struct scheduler *scheduler, struct conversion_slot *turn,
  * jobs go first. */
 #define AGAIN_EACH 8
 
-static void ask(struct scheduler *scheduler, struct job *job)
+static void ask_next_source(struct scheduler *scheduler, struct job *job)
 {
     scheduler->asked = job->waits_behind ? 0 : scheduler->asked + 1;
     job_ask_source(job);
@@ -126,7 +126,7 @@ static void ask_waiting(struct scheduler *scheduler, struct job_queue *queue,
         }
         if (job_may_ask(job)) {
             job_set_state(job, JOB_WAITS_SOURCE);
-            ask(scheduler, job);
+            ask_next_source(scheduler, job);
             most--;
         } else {
             busy = job->source;
@@ -147,7 +147,7 @@ static void ask_sources(struct scheduler *scheduler, struct job_queue *queue,
          job = next) {
         next = TAILQ_NEXT(job, queue);
         if (job_may_ask(job)) {
-            ask(scheduler, job);
+            ask_next_source(scheduler, job);
             most--;
         } else {
             job_set_state(job, JOB_WAITS_HOST);
@@ -206,8 +206,8 @@ static struct job_queue *host_queue(struct scheduler *scheduler,
 }
 
 /* Takes the job from its queue, or its slot from it. */
-static void leave(struct scheduler *scheduler, struct job *job,
-                  enum job_state state)
+static void leave_state(struct scheduler *scheduler, struct job *job,
+                        enum job_state state)
 {
     switch (state) {
     case JOB_WAITS_SOURCE:
@@ -249,7 +249,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
 {
     struct scheduler *scheduler = job->scheduler;
 
-    leave(scheduler, job, from);
+    leave_state(scheduler, job, from);
     switch (to) {
     case JOB_WAITS_SOURCE:
         job->waits_behind = job->was_absent || job->is_unlikely;

@@ -245,7 +245,7 @@ static bool may_come(const struct job *job, const symcache_key_t *key)
     return false;
 }
 
-static void take(struct job *job, const struct scheduler_answer *answer)
+static void take_second(struct job *job, const struct scheduler_answer *answer)
 {
     unsigned row = job->run.seeks;
     bool is_auxiliary = rows[row].second != SECOND_FILE;
@@ -272,7 +272,7 @@ static void take(struct job *job, const struct scheduler_answer *answer)
 }
 
 /* All were asked for: converts again with what was found. */
-static void finish(struct job *job)
+static void finish_second(struct job *job)
 {
     struct made made = job->run.made;
 
@@ -289,7 +289,7 @@ static void finish(struct job *job)
     free(made.output);
 }
 
-static void seek(struct job *job);
+static void seek_second(struct job *job);
 
 /* The search for one of them has ended. */
 static void on_second(void *arg, const struct scheduler_answer *answer)
@@ -297,11 +297,11 @@ static void on_second(void *arg, const struct scheduler_answer *answer)
     struct job *job = arg;
 
     job->run.second = NULL;
-    take(job, answer);
+    take_second(job, answer);
     if (job->run.is_seeking) {
-        job->run.is_seeking = 0; /* seek() goes on */
+        job->run.is_seeking = 0; /* seek_second() goes on */
     } else {
-        seek(job);
+        seek_second(job);
     }
 }
 
@@ -341,7 +341,7 @@ static const char *sources_of(const struct job *job)
     return hints;
 }
 
-static void seek(struct job *job)
+static void seek_second(struct job *job)
 {
     symcache_key_t key;
     symcache_ask_t ask = {.version = order_original.version,
@@ -371,7 +371,7 @@ static void seek(struct job *job)
             return;
         }
     }
-    finish(job);
+    finish_second(job);
 }
 
 bool job_wants_second(struct job *job, const struct transcode_result *result)
@@ -393,7 +393,7 @@ bool job_wants_second(struct job *job, const struct transcode_result *result)
         return false;
     }
     job_set_state(job, JOB_WAITS_UPSTREAM);
-    seek(job);
+    seek_second(job);
     return true;
 }
 

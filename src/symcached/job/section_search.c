@@ -177,8 +177,8 @@ static bool has_changed(const struct section *section)
            st.st_ctim.tv_nsec != section->st.st_ctim.tv_nsec;
 }
 
-static void note(struct job *job, enum source_outcome outcome,
-                 const char *detail, unsigned ms)
+static void note_section(struct job *job, enum source_outcome outcome,
+                         const char *detail, unsigned ms)
 {
     struct source_attempt attempt = {.source = job->original.from,
                                      .place = job->section->path,
@@ -226,7 +226,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
     if (result->wanted > 0) {
         disk_space_want_for(job->section->out, result->wanted);
     }
-    note(job, outcome, detail, result->ms);
+    note_section(job, outcome, detail, result->ms);
     if (outcome != SOURCE_FOUND) {
         go_on(job, outcome);
         return;
@@ -260,7 +260,7 @@ static bool open_files(struct job *job, const char *path)
 }
 
 /* The file at the path is known to have the build id. */
-static void cut(struct job *job, const char *path)
+static void cut_section(struct job *job, const char *path)
 {
     const struct limits_config *limits = &job->config->limits;
     struct section *section = job->section;
@@ -292,12 +292,12 @@ void section_cut_file(struct job *job, const char *file)
     if (lstat(file, &st) == 0 && S_ISLNK(st.st_mode)) {
         /* it is opened by its name once more */
         job->section->unchanged = job->original.unchanged;
-        cut(job, file);
+        cut_section(job, file);
         return;
     }
     provenance_note(file, job->original.from, SYMCACHE_EXTENT_FULL, 0);
     if (job_take_file(job, file)) {
-        cut(job, job_pdb_path(job));
+        cut_section(job, job_pdb_path(job));
     }
 }
 
@@ -341,6 +341,6 @@ bool section_cut_near(struct job *job)
     job->section->looked |= 1u << part;
     job->section->part = part;
     job->original.from = JOB_ORIGINAL_DOWNLOADS;
-    cut(job, job_pdb_path(job));
+    cut_section(job, job_pdb_path(job));
     return true;
 }

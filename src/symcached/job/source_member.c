@@ -75,8 +75,8 @@ void source_member_leave(struct job *job)
     job->member = NULL;
 }
 
-static void note(struct job *job, enum source_outcome outcome,
-                 const char *detail, unsigned ms)
+static void note_member(struct job *job, enum source_outcome outcome,
+                        const char *detail, unsigned ms)
 {
     struct source_attempt attempt = {.source = JOB_ORIGINAL_DOWNLOADS,
                                      .place = job->member->path,
@@ -106,7 +106,7 @@ static void on_cut(void *arg, const struct unpack_result *result)
     if (result->wanted > 0) {
         disk_space_want_for(job->member->out, result->wanted);
     }
-    note(job, attempt->outcome, attempt->detail, result->ms);
+    note_member(job, attempt->outcome, attempt->detail, result->ms);
     if (attempt->outcome != SOURCE_FOUND) {
         if (attempt->outcome != SOURCE_NOT_FOUND) {
             job->findings |= FINDING_UNSURE;
@@ -140,7 +140,7 @@ static bool open_files(struct job *job, const char *path)
     return m->path != NULL && m->in >= 0 && m->out >= 0;
 }
 
-static void cut(struct job *job, const char *path)
+static void cut_member(struct job *job, const char *path)
 {
     const struct limits_config *limits = &job->config->limits;
     struct unpack_request request = {.key = &job->key,
@@ -173,7 +173,7 @@ static void on_cache(void *arg, const struct scheduler_answer *answer)
     if (answer->kind == SCHEDULER_HIT) {
         store_path(path, job->store->root, answer->key, &answer->version,
                    SYMCACHE_FILE_PLAIN);
-        cut(job, path);
+        cut_member(job, path);
         return;
     }
     if (answer->kind != SCHEDULER_ABSENT) {

@@ -13,7 +13,8 @@
 #define ORDER_PASSES 2
 
 /* Does a file of version a serve a client that asks for version b? */
-static bool serves(const symcache_version_t *a, const symcache_version_t *b)
+static bool serves_version(const symcache_version_t *a,
+                           const symcache_version_t *b)
 {
     static const symcache_version_t any;
 
@@ -36,7 +37,8 @@ best_transcoder(const struct store_config *store, symcache_kind_e kind,
     for (i = 0; i < store->ntranscoders; i++) {
         t = &store->transcoders[i];
         if (t->command != NULL && t->makes == kind &&
-            (t->inputs & 1u << format) && serves(&t->version, target) &&
+            (t->inputs & 1u << format) &&
+            serves_version(&t->version, target) &&
             symcache_version_cmp(&t->version, target) <= 0 &&
             (best == NULL ||
              symcache_version_cmp(&t->version, &best->version) > 0)) {
@@ -135,8 +137,8 @@ static unsigned formats_of(const struct source_config *source,
 }
 
 /* The version that a source leads to, or NULL. */
-static const symcache_version_t *offered(const struct source_order *order,
-                                         const struct source_config *source)
+static const symcache_version_t *is_offered(const struct source_order *order,
+                                            const struct source_config *source)
 {
     unsigned formats = formats_of(source, order->key) & order->formats;
     const symcache_version_t *best = NULL;
@@ -196,7 +198,7 @@ bool source_order_has_way(const struct store_config *store,
         formats = formats_by_id(formats_of(source, key), key);
         version = config_source_ready_made(source, key);
         if (config_source_is_ready_made(source, key)
-                ? version != NULL && serves(version, target)
+                ? version != NULL && serves_version(version, target)
                 : (formats & config_format_originals(kind)) ||
                       has_transcoder(store, kind, target, formats)) {
             return true;
@@ -255,17 +257,17 @@ void source_order_absent(struct source_order *order,
     }
 }
 
-static bool takes(struct source_order *order,
-                  const struct source_config *source)
+static bool takes_source(struct source_order *order,
+                         const struct source_config *source)
 {
-    const symcache_version_t *offer = offered(order, source);
+    const symcache_version_t *offer = is_offered(order, source);
     int cmp;
 
     if (order->is_last ? !(order->left_out & source_bit(order, source))
                        : (order->absent & source_bit(order, source)) != 0) {
         return false;
     }
-    if (offer == NULL || !serves(offer, order->target) ||
+    if (offer == NULL || !serves_version(offer, order->target) ||
         (order->debug_files &&
          config_source_is_ready_made(source, order->key))) {
         return false;
@@ -293,7 +295,7 @@ const struct source_config *source_order_next(struct source_order *order)
     for (; order->pass < ORDER_PASSES; order->pass++) {
         while (order->next < order->end) {
             source = order->store->sources[order->next++];
-            if (takes(order, source)) {
+            if (takes_source(order, source)) {
                 if (order->is_last) {
                     order->left_out &= ~source_bit(order, source);
                 }

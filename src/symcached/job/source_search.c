@@ -201,7 +201,7 @@ static bool may_be_bettered(const struct job *job)
 
 /* Keeps the first of these, unless such a one or a better one is on disk, and
  * asks the next source. */
-static void keep(struct job *job, bool is_wanted)
+static void keep_original(struct job *job, bool is_wanted)
 {
     if (job->kept_work == NULL && is_wanted &&
         job->purpose != JOB_FOR_DEBUG_FILE) {
@@ -276,7 +276,7 @@ static void on_found(struct job *job)
         source_id_slot(&job->key, job->original.id_at, job->original.format);
     worse = is_worse(job);
     if (worse && job->purpose == JOB_FOR_REBUILD && may_be_bettered(job)) {
-        keep(job, !worse);
+        keep_original(job, !worse);
         return;
     }
     if (worse) {
@@ -307,7 +307,7 @@ static void on_found(struct job *job)
     }
 
     if (may_be_bettered(job)) {
-        keep(job, true);
+        keep_original(job, true);
         return;
     }
     if (!job_take_file(job, file)) {
@@ -523,7 +523,7 @@ bool job_may_ask(struct job *job)
 
 /* What no source has ever had is asked for after jobs with a better chance:
  * returns true if the job gives its slot back, and waits for another. */
-static bool yields(struct job *job)
+static bool yields_original(struct job *job)
 {
     bool was_unlikely = job->is_unlikely;
 
@@ -549,7 +549,7 @@ void job_ask_source(struct job *job)
         return;
     }
 
-    if (yields(job)) {
+    if (yields_original(job)) {
         return;
     }
 

@@ -179,8 +179,8 @@ static void on_deadline(evutil_socket_t fd, short events, void *arg)
 }
 
 /* Returns a waiter that no job has yet, or NULL when out of memory. */
-static struct waiter *make(struct scheduler *scheduler,
-                           const struct scheduler_lookup *lookup)
+static struct waiter *make_waiter(struct scheduler *scheduler,
+                                  const struct scheduler_lookup *lookup)
 {
     size_t len = strlen(lookup->name) + 1, size = strlen(lookup->hints) + 1;
     struct waiter *w = calloc(1, sizeof(*w) + len + size);
@@ -209,7 +209,7 @@ struct waiter *waiter_new(struct job *job,
                           scheduler_answer_fn fn, void *arg)
 {
     struct waiter *w = may_wait(job, lookup->hints)
-                           ? make(job->scheduler, lookup)
+                           ? make_waiter(job->scheduler, lookup)
                            : NULL;
 
     if (w == NULL) {
@@ -256,7 +256,7 @@ void waiter_want(struct job *job, const struct scheduler_lookup *lookup)
     if (is_seen_to(job, (symcache_kind_e)lookup->key->kind, lookup->hints)) {
         return;
     }
-    w = make(job->scheduler, lookup);
+    w = make_waiter(job->scheduler, lookup);
     if (w != NULL) {
         waiter_join(w, job);
     }

@@ -74,7 +74,7 @@ struct metadata {
 
 /* the end ------------------------------------------------------------------ */
 
-static void release(struct inquiry *inquiry)
+static void release_inquiry(struct inquiry *inquiry)
 {
     size_t i;
 
@@ -109,7 +109,7 @@ static void one_ended(struct inquiry *inquiry)
                           inquiry->is_complete && !inquiry->results.is_cut);
     inquiry->results.list = NULL;
     inquiry->fn(inquiry->arg, answer);
-    release(inquiry);
+    release_inquiry(inquiry);
 }
 
 /* the downloads ------------------------------------------------------------ */
@@ -322,7 +322,7 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
     LIST_INSERT_HEAD(&metadata->all, inquiry, next);
     metadata->ninquiries++;
     if (inquiry->results.list == NULL || !start_local(inquiry, key, value)) {
-        release(inquiry);
+        release_inquiry(inquiry);
         return false;
     }
     ask_sources(inquiry, key, value);
@@ -359,7 +359,7 @@ void metadata_stop(struct metadata *metadata)
 
     while ((inquiry = LIST_FIRST(&metadata->all)) != NULL) {
         inquiry->fn(inquiry->arg, NULL);
-        release(inquiry);
+        release_inquiry(inquiry);
     }
 }
 

@@ -35,8 +35,9 @@ static bool is_same(const cJSON *entry, const char *name, const char *text)
                                          : strcmp(text, other) == 0;
 }
 
-static bool has(const struct results *results, const char *type,
-                const char *build_id, const char *file, const char *archive)
+static bool has_result(const struct results *results, const char *type,
+                       const char *build_id, const char *file,
+                       const char *archive)
 {
     const cJSON *entry;
 
@@ -57,7 +58,7 @@ void results_add(struct results *results, const char *type,
     cJSON *entry;
 
     if (results->list == NULL ||
-        has(results, type, build_id, file, archive)) {
+        has_result(results, type, build_id, file, archive)) {
         return;
     }
     if (results->n == RESULTS_MAX) {

@@ -21,7 +21,7 @@
 static const char prefix[] = "buildid-";
 
 /* The value of a property in text, which is cut there; or NULL. */
-static const char *property(char *text, const char *name)
+static const char *read_property(char *text, const char *name)
 {
     char *line = text, *next;
     size_t n = strlen(name);
@@ -44,7 +44,7 @@ static const char *property(char *text, const char *name)
 }
 
 /* Copies the value up to the end of its line; NULL: there is none. */
-static const char *copy(char *buf, const char *value)
+static const char *copy_value(char *buf, const char *value)
 {
     if (value == NULL) {
         return NULL;
@@ -93,11 +93,11 @@ static void look_at(struct results *results, const char *folder,
         n = getxattr(path, SYMCACHE_PROPERTIES_ATTRIBUTE, text,
                      sizeof(text) - 1);
         text[n > 0 ? n : 0] = '\0';
-        name = copy(file, property(text, "file"));
+        name = copy_value(file, read_property(text, "file"));
         if (is_wanted(key, value, name)) {
             results_add(results, symcache_kind_text(kinds[i]),
                         id + sizeof(prefix) - 1, name,
-                        copy(archive, property(text, "archive")));
+                        copy_value(archive, read_property(text, "archive")));
         }
     }
 }

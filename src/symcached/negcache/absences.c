@@ -81,7 +81,7 @@ static uint64_t hash_of(const struct absent_store *store, const char *path)
                       end != NULL ? (size_t)(end - path) : strlen(path));
 }
 
-static void drop(struct absences *absences, struct absence *a)
+static void drop_absence(struct absences *absences, struct absence *a)
 {
     table_remove(&absences->by_folder, hash_of(a->store, a->path),
                  (uintptr_t)a);
@@ -100,7 +100,7 @@ void absences_free(struct absences *absences)
         return;
     }
     while ((a = TAILQ_FIRST(&absences->by_age)) != NULL) {
-        drop(absences, a);
+        drop_absence(absences, a);
     }
     while ((store = LIST_FIRST(&absences->stores)) != NULL) {
         LIST_REMOVE(store, next);
@@ -110,7 +110,8 @@ void absences_free(struct absences *absences)
     free(absences);
 }
 
-static struct absence *find(struct absent_store *store, const char *path)
+static struct absence *find_absence(struct absent_store *store,
+                                    const char *path)
 {
     uint64_t hash = hash_of(store, path);
     struct absence *a;
@@ -123,8 +124,8 @@ static struct absence *find(struct absent_store *store, const char *path)
     return a;
 }
 
-static void add(struct absent_store *store, const char *record,
-                size_t path_len)
+static void add_absence(struct absent_store *store, const char *record,
+                        size_t path_len)
 {
     struct absences *absences = store->absences;
     size_t size = sizeof(struct absence) + strlen(record) + 2;
@@ -149,7 +150,7 @@ static void add(struct absent_store *store, const char *record,
     absences->bytes += size;
     store->bytes += (off_t)(strlen(a->path) + strlen(a->rest));
     while (absences->bytes > BYTES_MAX) {
-        drop(absences, TAILQ_FIRST(&absences->by_age));
+        drop_absence(absences, TAILQ_FIRST(&absences->by_age));
     }
 }
 
@@ -165,7 +166,7 @@ static void take_record(void *arg, const char *record)
         for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
             next = TAILQ_NEXT(a, age);
             if (a->store == store) {
-                drop(store->absences, a);
+                drop_absence(store->absences, a);
             }
         }
         return;
@@ -176,12 +177,12 @@ static void take_record(void *arg, const char *record)
     }
     memcpy(path, record, len);
     path[len] = '\0';
-    a = find(store, path);
+    a = find_absence(store, path);
     if (a != NULL) {
-        drop(store->absences, a);
+        drop_absence(store->absences, a);
     }
     if (record[len] == '\t') {
-        add(store, record, len);
+        add_absence(store, record, len);
     }
 }
 
@@ -266,7 +267,7 @@ static struct absent_store *store_of(struct absences *absences,
 
 /* Writes the records that count, oldest first.  EAGAIN: another process has
  * written some meanwhile, which are read by the next read_journal(). */
-static int rewrite(struct absent_store *store)
+static int rewrite_journal(struct absent_store *store)
 {
     char path[PATH_MAX], record[JOURNAL_RECORD_MAX + 1];
     const struct absence *a;
@@ -298,7 +299,7 @@ static int write_record(struct absent_store *store, const char *record)
 
     if ((store->is_damaged ||
          store->journal.size > 2 * store->bytes + WASTE_MAX) &&
-        rewrite(store) != 0 && errno != EAGAIN) {
+        rewrite_journal(store) != 0 && errno != EAGAIN) {
         return -1;
     }
     journal_path(path, store);
@@ -308,7 +309,7 @@ static int write_record(struct absent_store *store, const char *record)
 
 /* What is forgotten must not come back.  Where that cannot be written down,
  * nothing that the journal says is believed any more. */
-static void discard(struct absent_store *store)
+static void discard_journal(struct absent_store *store)
 {
     char path[PATH_MAX];
 
@@ -322,16 +323,16 @@ static void take_back(struct absent_store *store, const char *path)
     struct absence *a;
 
     if (write_record(store, path) != 0) {
-        discard(store);
+        discard_journal(store);
     }
-    a = find(store, path);
+    a = find_absence(store, path);
     if (a != NULL) {
-        drop(store->absences, a);
+        drop_absence(store->absences, a);
     }
 }
 
 /* Reads "<reason>\t<time>\t<fingerprint>\t<spellings>\t<text>". */
-static bool parse(const char *rest, struct written *written)
+static bool parse_record(const char *rest, struct written *written)
 {
     struct negcache_entry *entry = &written->entry;
     char *end;
@@ -375,7 +376,7 @@ static struct absence *find_key(struct absent_store *store,
     char path[SYMCACHE_PATH_MAX + 1];
 
     symcache_path_file(path, key, version, SYMCACHE_FILE_ABSENT);
-    return store != NULL ? find(store, path) : NULL;
+    return store != NULL ? find_absence(store, path) : NULL;
 }
 
 bool absences_find(struct absences *absences, const char *root,
@@ -384,7 +385,7 @@ bool absences_find(struct absences *absences, const char *root,
 {
     const struct absence *a = find_key(store_of(absences, root), key, version);
 
-    return a != NULL && parse(a->rest, written);
+    return a != NULL && parse_record(a->rest, written);
 }
 
 int absences_add(struct absences *absences, const char *root,
@@ -455,7 +456,7 @@ static unsigned drop_below(struct absent_store *store, const char *folder)
     for (a = TAILQ_FIRST(&store->absences->by_age); a != NULL; a = next) {
         next = TAILQ_NEXT(a, age);
         if (a->store == store && strncmp(a->path, folder, len) == 0) {
-            drop(store->absences, a);
+            drop_absence(store->absences, a);
             n++;
         }
     }
@@ -467,15 +468,15 @@ static unsigned drop_below(struct absent_store *store, const char *folder)
 static unsigned forget_name(struct absent_store *store, const char *folder)
 {
     unsigned n = drop_below(store, folder), tries = 3;
-    int rc = n > 0 ? rewrite(store) : 0;
+    int rc = n > 0 ? rewrite_journal(store) : 0;
 
     while (rc != 0 && errno == EAGAIN && --tries > 0) {
         (void)read_journal(store);
         (void)drop_below(store, folder);
-        rc = rewrite(store);
+        rc = rewrite_journal(store);
     }
     if (rc != 0) {
-        discard(store);
+        discard_journal(store);
     }
     return n;
 }

@@ -109,8 +109,8 @@ struct walk {
     int errnum; /* of the last folder or entry that could not be handled */
 };
 
-static void look(struct walk *walk, int dir, const char *name,
-                 symcache_key_t *key)
+static void look_at_entry(struct walk *walk, int dir, const char *name,
+                          symcache_key_t *key)
 {
     symcache_version_t version;
     struct negcache_entry entry;
@@ -130,8 +130,8 @@ static void look(struct walk *walk, int dir, const char *name,
 }
 
 /* The levels are: folders of names, folders of ids, files. */
-static void descend(struct walk *walk, int at, const char *path,
-                    symcache_key_t *key, int depth)
+static void descend_folder(struct walk *walk, int at, const char *path,
+                           symcache_key_t *key, int depth)
 {
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
@@ -150,12 +150,12 @@ static void descend(struct walk *walk, int at, const char *path,
     while ((entry = readdir(dir)) != NULL) {
         name = entry->d_name;
         if (depth == 2) {
-            look(walk, fd, name, key);
+            look_at_entry(walk, fd, name, key);
         } else if (depth == 0
                        ? symcache_name_parse(name, strlen(name), key) ==
                              SYMCACHE_OK
                        : symcache_path_id_parse(name, strlen(name), key)) {
-            descend(walk, fd, name, key, depth + 1);
+            descend_folder(walk, fd, name, key, depth + 1);
         }
     }
     closedir(dir);
@@ -177,7 +177,7 @@ int forget_main(int argc, char **argv)
     /* Unlike the folders below it, the root may be a symbolic link. */
     root = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root != -1) {
-        descend(&walk, root, ".", &key, 0);
+        descend_folder(&walk, root, ".", &key, 0);
     } else if (errno != ENOENT) {
         walk.errnum = errno;
     }

@@ -142,7 +142,7 @@ void negcache_free(struct negcache *negcache)
  * are none, or the id proves them.  A source cannot look for a hash alone, so
  * such a result is not a finding about the key.
  */
-static const char *unproved(const symcache_key_t *key, const char *hints)
+static const char *unproved_hints(const symcache_key_t *key, const char *hints)
 {
     if (hints == NULL || (key->kind == SYMCACHE_KIND_SOURCE &&
                                   key->id_type == SYMCACHE_ID_HASH
@@ -245,7 +245,7 @@ static bool find_error(struct negcache *negcache,
     struct failure *f;
     time_t now = time(NULL);
 
-    print_id(id, store, key, name, unproved(key, hints), version);
+    print_id(id, store, key, name, unproved_hints(key, hints), version);
     f = failure_find(negcache, id);
     if (f == NULL) {
         return false;
@@ -345,7 +345,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
 {
     enum metric why = METRICS_N;
 
-    if (unproved(key, hints) == NULL &&
+    if (unproved_hints(key, hints) == NULL &&
         find_written(negcache, store, cache, key, version, entry, &why)) {
         if (looked_for(store, entry, name)) {
             return true;
@@ -433,16 +433,17 @@ static int write_entry(struct negcache *negcache,
     return write_file(&written, path, tmp);
 }
 
-static void note(struct negcache *negcache, const struct store_config *store,
-                 const symcache_key_t *key, const char *name,
-                 const char *hints, const symcache_version_t *version,
-                 enum negcache_reason reason, const char *text,
-                 unsigned seconds)
+static void note_entry(struct negcache *negcache,
+                       const struct store_config *store,
+                       const symcache_key_t *key, const char *name,
+                       const char *hints, const symcache_version_t *version,
+                       enum negcache_reason reason, const char *text,
+                       unsigned seconds)
 {
     char id[FAILURE_ID_MAX];
     struct failure *f;
 
-    print_id(id, store, key, name, unproved(key, hints), version);
+    print_id(id, store, key, name, unproved_hints(key, hints), version);
     f = failure_find(negcache, id);
     if (f != NULL) {
         failure_free(negcache, f);
@@ -483,10 +484,11 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
 
     /* sections are found by their build id when a file with it comes: on disk,
      * each would lie in a folder of its own name */
-    if (!negcache_rules[reason].on_disk || unproved(key, hints) != NULL ||
+    if (!negcache_rules[reason].on_disk ||
+        unproved_hints(key, hints) != NULL ||
         key->kind == SYMCACHE_KIND_SECTION) {
-        note(negcache, store, key, name, hints, version, reason, text,
-             seconds > 0 ? seconds : negcache_life(reason, cache));
+        note_entry(negcache, store, key, name, hints, version, reason, text,
+                   seconds > 0 ? seconds : negcache_life(reason, cache));
         return 0;
     }
     errno = ENOENT;
@@ -495,8 +497,8 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         return 0;
     }
     saved = errno;
-    note(negcache, store, key, name, hints, version, NEGCACHE_ERROR, text,
-         negcache_life(NEGCACHE_ERROR, cache));
+    note_entry(negcache, store, key, name, hints, version, NEGCACHE_ERROR,
+               text, negcache_life(NEGCACHE_ERROR, cache));
     errno = saved;
     return -1;
 }

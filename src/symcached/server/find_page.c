@@ -158,8 +158,8 @@ static void look_at(struct find *find, const char *root, const char *where,
 }
 
 /* Calls look_at() for the ids of a name, or for the names of an id. */
-static void search(struct find *find, const char *root, const char *where,
-                   const char *store)
+static void search_root(struct find *find, const char *root, const char *where,
+                        const char *store)
 {
     const struct dirent *entry;
     char path[PATH_MAX];
@@ -184,7 +184,7 @@ static void search(struct find *find, const char *root, const char *where,
     }
 }
 
-static void run(void *arg)
+static void run_find(void *arg)
 {
     struct find *find = arg;
     const struct config *config = find->config;
@@ -192,16 +192,17 @@ static void run(void *arg)
     size_t i;
 
     if (config->uploads.root != NULL) {
-        search(find, config->uploads.root, UPLOADS_SOURCE, "");
+        search_root(find, config->uploads.root, UPLOADS_SOURCE, "");
         snprintf(path, sizeof(path), "%.1500s/" UPLOADS_TRY,
                  config->uploads.root);
-        search(find, path, UPLOADS_SOURCE_TRY, "");
+        search_root(find, path, UPLOADS_SOURCE_TRY, "");
     }
     for (i = 0; i < config->nstores; i++) {
-        search(find, config->stores[i].root, "store", config->stores[i].name);
+        search_root(find, config->stores[i].root, "store",
+                    config->stores[i].name);
         snprintf(path, sizeof(path), "%.1500s/%.300s", config->downloads,
                  config->stores[i].name);
-        search(find, path, "downloads", config->stores[i].name);
+        search_root(find, path, "downloads", config->stores[i].name);
     }
 }
 
@@ -221,7 +222,7 @@ static void on_done(void *arg, bool late)
     find->answer = NULL;
 }
 
-static void drop(void *arg)
+static void drop_find(void *arg)
 {
     struct find *find = arg;
 
@@ -251,7 +252,7 @@ static void add_stores(const struct config *config, cJSON *answer)
 void find_page(const struct config *config, const char *query,
                struct evhttp_request *req)
 {
-    static const struct task_calls calls = {run, on_done, drop};
+    static const struct task_calls calls = {run_find, on_done, drop_find};
     struct find *find = calloc(1, sizeof(*find));
     const char *wrong;
 

@@ -97,9 +97,9 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
 }
 
 /* Begins the lookup that a line of the body asks for. */
-static void begin(struct lookup_batch *batch, lookup_scheduler_fn find,
-                  const struct lookup_query *q, char *line, size_t size,
-                  const char *via)
+static void begin_line(struct lookup_batch *batch, lookup_scheduler_fn find,
+                       const struct lookup_query *q, char *line, size_t size,
+                       const char *via)
 {
     struct item *item = &batch->items[batch->n++];
     struct url_path_error error = {400, "bad-path", NULL};
@@ -203,7 +203,7 @@ static void begin_all(struct lookup_batch *batch, lookup_scheduler_fn find,
     size_t size;
 
     while ((line = evbuffer_readln(body, &size, EVBUFFER_EOL_LF)) != NULL) {
-        begin(batch, find, q, line, size, via != NULL ? via : "");
+        begin_line(batch, find, q, line, size, via != NULL ? via : "");
         free(line);
     }
 }

@@ -23,7 +23,7 @@ struct handover {
 
 static LIST_HEAD(, handover) all = LIST_HEAD_INITIALIZER(all);
 
-static void end(struct handover *handover)
+static void end_fetch(struct handover *handover)
 {
     LIST_REMOVE(handover, entry);
     handover->ended(handover->arg);
@@ -36,7 +36,7 @@ static void on_gone(void *arg)
 
     one_time_fetch_cancel(handover->fetch);
     pending_reply_free(handover->detached);
-    end(handover);
+    end_fetch(handover);
 }
 
 static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
@@ -60,7 +60,7 @@ static void on_fetched(void *arg, const struct one_time_fetch_answer *answer)
     if (answer->fd != -1) {
         close(answer->fd);
     }
-    end(handover);
+    end_fetch(handover);
 }
 
 static const char *text_of(const cJSON *object, const char *name)
@@ -69,10 +69,11 @@ static const char *text_of(const cJSON *object, const char *name)
 }
 
 /* Returns NULL when it has answered. */
-static struct handover *begin(struct event_base *base,
-                              struct one_time_fetch *once,
-                              const struct config *config,
-                              struct evhttp_request *req, const cJSON *asked)
+static struct handover *begin_fetch(struct event_base *base,
+                                    struct one_time_fetch *once,
+                                    const struct config *config,
+                                    struct evhttp_request *req,
+                                    const cJSON *asked)
 {
     const char *url = text_of(asked, "url"), *token = text_of(asked, "token");
     struct handover *handover = calloc(1, sizeof(*handover));
@@ -116,7 +117,7 @@ void one_time_fetch_page_start(struct event_base *base,
         explicit_bzero(text, size);
     }
     if (once != NULL) {
-        handover = begin(base, once, config, req, asked);
+        handover = begin_fetch(base, once, config, req, asked);
     } else {
         url_path_refuse(req, 403, "no-tenants",
                         "the configuration does not allow them");

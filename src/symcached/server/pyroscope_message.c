@@ -36,7 +36,7 @@ static bool read_varint(struct input *in, uint64_t *value)
     return false;
 }
 
-static bool skip(struct input *in, uint64_t size)
+static bool skip_field(struct input *in, uint64_t size)
 {
     if (size > (uint64_t)(in->end - in->p)) {
         return false;
@@ -60,15 +60,15 @@ static bool read_field(struct input *in, uint64_t *number, struct input *bytes)
     case VARINT:
         return read_varint(in, &value);
     case FIXED64:
-        return skip(in, 8);
+        return skip_field(in, 8);
     case FIXED32:
-        return skip(in, 4);
+        return skip_field(in, 4);
     case BYTES:
         if (!read_varint(in, &value)) {
             return false;
         }
         bytes->p = in->p;
-        if (!skip(in, value)) {
+        if (!skip_field(in, value)) {
             return false;
         }
         bytes->end = in->p;

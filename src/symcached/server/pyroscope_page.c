@@ -180,14 +180,14 @@ static bool check_token(const struct config *config, struct call *call)
 
 /* uploads that are begun -------------------------------------------------- */
 
-static void forget(struct entry *entry)
+static void forget_upload(struct entry *entry)
 {
     TAILQ_REMOVE(&entry->pyroscope->entries, entry, next);
     free(entry);
 }
 
-static struct entry *find(struct pyroscope *pyroscope, const struct call *call,
-                          const char *build_id)
+static struct entry *find_upload(struct pyroscope *pyroscope,
+                                 const struct call *call, const char *build_id)
 {
     struct entry *entry, *next;
 
@@ -196,7 +196,7 @@ static struct entry *find(struct pyroscope *pyroscope, const struct call *call,
         next = TAILQ_NEXT(entry, next);
         if (entry->state != ENTRY_RUNS &&
             clock_ms() - entry->begun > ENTRY_MS) {
-            forget(entry);
+            forget_upload(entry);
         } else if (strcmp(entry->user, call->user) == 0 &&
                    strcmp(entry->file.build_id, build_id) == 0) {
             return entry;
@@ -206,11 +206,11 @@ static struct entry *find(struct pyroscope *pyroscope, const struct call *call,
 }
 
 /* Returns NULL if the user has begun as many as may be. */
-static struct entry *begin(struct pyroscope *pyroscope,
-                           const struct call *call,
-                           const struct pyroscope_file *file)
+static struct entry *begin_file(struct pyroscope *pyroscope,
+                                const struct call *call,
+                                const struct pyroscope_file *file)
 {
-    struct entry *entry = find(pyroscope, call, file->build_id);
+    struct entry *entry = find_upload(pyroscope, call, file->build_id);
     size_t n = 0;
 
     if (entry == NULL) {
@@ -265,7 +265,7 @@ static void should_initiate(struct pyroscope *pyroscope,
                             const struct call *call,
                             const struct pyroscope_file *file)
 {
-    const struct entry *entry = find(pyroscope, call, file->build_id);
+    const struct entry *entry = find_upload(pyroscope, call, file->build_id);
 
     if (file->build_id[0] == '\0') {
         answer_wanted(call, false, "a file without a GNU build id is not "
@@ -275,7 +275,7 @@ static void should_initiate(struct pyroscope *pyroscope,
     } else if (is_there(config, call->only_try, file)) {
         answer_wanted(call, false, "a file of this name with this build id "
                                    "was uploaded already");
-    } else if (begin(pyroscope, call, file) == NULL) {
+    } else if (begin_file(pyroscope, call, file) == NULL) {
         answer_error(call->req, 503, "unavailable",
                      "too many uploads are begun");
     } else {
@@ -309,8 +309,9 @@ static void on_done(void *arg, const struct upload_result *result)
     reply_empty(req, 200);
 }
 
-static void take(struct pyroscope *pyroscope, const struct config *config,
-                 const struct call *call, const char *text)
+static void take_upload(struct pyroscope *pyroscope,
+                        const struct config *config, const struct call *call,
+                        const char *text)
 {
     char build_id[PYROSCOPE_BUILD_ID_MAX + 1];
     struct entry *entry;
@@ -330,7 +331,7 @@ static void take(struct pyroscope *pyroscope, const struct config *config,
     } else if (request.body == NULL) {
         wrong = "the request has no body";
     }
-    entry = wrong == NULL ? find(pyroscope, call, build_id) : NULL;
+    entry = wrong == NULL ? find_upload(pyroscope, call, build_id) : NULL;
     if (wrong != NULL) {
         answer_refusal(call->req, 400, wrong);
     } else if (entry == NULL || entry->state != ENTRY_BEGUN) {
@@ -345,10 +346,10 @@ static void take(struct pyroscope *pyroscope, const struct config *config,
     }
 }
 
-static void finish(struct pyroscope *pyroscope, const struct call *call,
-                   const struct pyroscope_file *file)
+static void finish_file(struct pyroscope *pyroscope, const struct call *call,
+                        const struct pyroscope_file *file)
 {
-    struct entry *entry = find(pyroscope, call, file->build_id);
+    struct entry *entry = find_upload(pyroscope, call, file->build_id);
 
     if (entry == NULL) {
         answer_error(call->req, 404, "not_found",
@@ -357,7 +358,7 @@ static void finish(struct pyroscope *pyroscope, const struct call *call,
         answer_error(call->req, 400, "failed_precondition",
                      "the file has not come");
     } else {
-        forget(entry);
+        forget_upload(entry);
         answer_empty(call);
     }
 }
@@ -430,7 +431,7 @@ void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
     } else if (!check_token(config, &call)) {
         answer_error(req, 401, "unauthenticated", "the token is unknown");
     } else if (is_upload) {
-        take(pyroscope, config, &call, path->segments[3]);
+        take_upload(pyroscope, config, &call, path->segments[3]);
     } else if (path->n == 3 && strcmp(name, "DeleteDebuginfo") == 0) {
         answer_refusal(req, 403, "uploads are removed by an operator: "
                                  "symcachectl uploads rm");
@@ -442,7 +443,7 @@ void pyroscope_page(struct pyroscope *pyroscope, const struct config *config,
         if (is_begin) {
             should_initiate(pyroscope, config, &call, &file);
         } else {
-            finish(pyroscope, &call, &file);
+            finish_file(pyroscope, &call, &file);
         }
     } else {
         answer_error(req, path->n == 3 ? 501 : 404, "unimplemented",
@@ -469,7 +470,7 @@ void pyroscope_free(struct pyroscope *pyroscope)
         return;
     }
     while ((entry = TAILQ_FIRST(&pyroscope->entries)) != NULL) {
-        forget(entry);
+        forget_upload(entry);
     }
     free(pyroscope);
 }

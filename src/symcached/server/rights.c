@@ -55,8 +55,8 @@ static bool is_own(int fd)
 
 /* Returns NULL, or why a page is not for a client that has sent the token, if
  * there is one. */
-static const char *refusal(bool has_token, enum rights_socket socket,
-                           enum right right, int fd)
+static const char *refusal_text(bool has_token, enum rights_socket socket,
+                                enum right right, int fd)
 {
     bool is_local = is_unix(fd);
 
@@ -100,7 +100,7 @@ bool rights_check(const struct config *config, enum rights_socket socket,
                         "token of \"listen_token\"");
         return false;
     }
-    why = refusal(token != NULL, socket, right, socket_of(req));
+    why = refusal_text(token != NULL, socket, right, socket_of(req));
     if (why != NULL) {
         url_path_refuse(req, 403, "forbidden", why);
     }

@@ -159,7 +159,7 @@ static void add_debug_files(struct list *list, const char *folder)
 }
 
 /* Adds the files of an id. */
-static void find(struct list *list, const symcache_key_t *key)
+static void find_listed(struct list *list, const symcache_key_t *key)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     struct index_names *names = calloc(1, sizeof(*names));
@@ -183,7 +183,7 @@ static void find(struct list *list, const symcache_key_t *key)
         }
     }
     if (names->has_build_id && key->id_type == SYMCACHE_ID_DEBUG) {
-        find(list, &names->build_id);
+        find_listed(list, &names->build_id);
     }
     free(names);
 }
@@ -221,10 +221,10 @@ static void answer_list(const struct config *config, bool only_try,
     snprintf(list.root, sizeof(list.root), "%.2000s%s", config->uploads.root,
              only_try ? "/" UPLOADS_TRY : "");
     if (debug_id != NULL && read_debug_id(debug_id, &key)) {
-        find(&list, &key);
+        find_listed(&list, &key);
     }
     if (code_id != NULL && read_code_id(code_id, &key)) {
-        find(&list, &key);
+        find_listed(&list, &key);
     }
     reply_object(req, 200, list.files);
 }

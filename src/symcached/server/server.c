@@ -565,7 +565,8 @@ static const struct page *page_of(const struct url_path *t)
 }
 
 /* Returns the methods that a path of a page takes, for the header Allow. */
-static const char *methods(const struct page *page, const struct url_path *t)
+static const char *page_methods(const struct page *page,
+                                const struct url_path *t)
 {
     if (page->fn == page_uploads) {
         return t->n == page->prefix ? "POST, PUT" : "HEAD, PUT";
@@ -586,7 +587,7 @@ static void run_page(struct server *s, const struct page *page,
         return;
     }
     if ((page->methods & method) == 0) {
-        reply_header(req, "Allow", methods(page, t));
+        reply_header(req, "Allow", page_methods(page, t));
         url_path_refuse(req, 405, "method-not-allowed",
                         t->segments[page->prefix - 1]);
         return;
@@ -600,7 +601,7 @@ static void run_page(struct server *s, const struct page *page,
 
 /* life ------------------------------------------------------------------ */
 
-static void drained(struct server *s)
+static void server_drained(struct server *s)
 {
     void (*done)(void *arg) = s->done;
 
@@ -617,7 +618,7 @@ static void on_stored(void *arg)
     struct server *s = arg;
 
     s->is_stored = true;
-    drained(s);
+    server_drained(s);
 }
 
 /* A request was answered, or its connection is gone. */
@@ -626,7 +627,7 @@ static void on_ended(void *arg)
     struct server *s = arg;
 
     s->open--;
-    drained(s);
+    server_drained(s);
 }
 
 static void on_refused(int status, void *arg)
@@ -637,8 +638,8 @@ static void on_refused(int status, void *arg)
                 1);
 }
 
-static void serve(struct server *s, enum rights_socket socket,
-                  struct evhttp_request *req)
+static void serve_page(struct server *s, enum rights_socket socket,
+                       struct evhttp_request *req)
 {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
     const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
@@ -665,17 +666,17 @@ static void on_request(struct evhttp_request *req, void *arg)
 {
     struct server *s = arg;
 
-    serve(s, s->admin != NULL ? RIGHTS_LISTEN_ONLY : RIGHTS_LISTEN, req);
+    serve_page(s, s->admin != NULL ? RIGHTS_LISTEN_ONLY : RIGHTS_LISTEN, req);
 }
 
 static void on_admin_request(struct evhttp_request *req, void *arg)
 {
-    serve(arg, RIGHTS_ADMIN, req);
+    serve_page(arg, RIGHTS_ADMIN, req);
 }
 
 static void on_upload_request(struct evhttp_request *req, void *arg)
 {
-    serve(arg, RIGHTS_UPLOADS, req);
+    serve_page(arg, RIGHTS_UPLOADS, req);
 }
 
 static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)

@@ -89,7 +89,7 @@ int single_lookup_status(const struct scheduler_answer *answer)
     return kinds[answer->kind].status;
 }
 
-static void reply(struct evhttp_request *req, const void *what)
+static void send_reply(struct evhttp_request *req, const void *what)
 {
     const struct scheduler_answer *a = what;
     int status = single_lookup_status(a);
@@ -153,7 +153,7 @@ static void answer(struct single_lookup *lookup,
 /* Is called from inside scheduler_ask(), or later. */
 static void on_answer(void *arg, const struct scheduler_answer *a)
 {
-    answer(arg, reply, a);
+    answer(arg, send_reply, a);
 }
 
 static void reply_redirect(struct evhttp_request *req, const void *url)
@@ -257,10 +257,11 @@ static void on_located(void *arg, const char *url)
 
 /* Looks whether the client is sent to the tier for the file.  Returns false if
  * that cannot be. */
-static bool locate(struct single_lookup *lookup, struct scheduler *scheduler,
-                   const struct store_config *store, const symcache_key_t *key,
-                   const char *name, const struct lookup_query *q,
-                   const char *via)
+static bool locate_original(struct single_lookup *lookup,
+                            struct scheduler *scheduler,
+                            const struct store_config *store,
+                            const symcache_key_t *key, const char *name,
+                            const struct lookup_query *q, const char *via)
 {
     struct question *question;
 
@@ -306,7 +307,7 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";
-    if (!locate(lookup, scheduler, store, key, name, q, via)) {
+    if (!locate_original(lookup, scheduler, store, key, name, q, via)) {
         waiter =
             scheduler_ask(scheduler,
                           &(struct scheduler_lookup){store, key, name, &q->ask,

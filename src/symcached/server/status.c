@@ -52,7 +52,7 @@ static const struct fields misses_fields = {
  * its "host".  What neither has is added as empty or 0, so that readers of the
  * page need not know which fields are left out when there is nothing to tell.
  */
-static cJSON *pick(const cJSON *from, const struct fields *fields)
+static cJSON *pick_fields(const cJSON *from, const struct fields *fields)
 {
     const cJSON *host = cJSON_GetObjectItemCaseSensitive(from, "host");
     cJSON *to = cJSON_CreateObject();
@@ -89,7 +89,7 @@ static void add_items(cJSON *to, const char *name, const cJSON *items,
     cJSON_ArrayForEach(item, items)
     {
         if (n++ < STATUS_ITEMS) {
-            cJSON_AddItemToArray(array, pick(item, fields));
+            cJSON_AddItemToArray(array, pick_fields(item, fields));
         }
     }
 }
@@ -128,7 +128,8 @@ cJSON *status_json(struct status *status)
     cJSON_AddNumberToObject(object, "started", (double)status->started);
     cJSON_AddStringToObject(object, "not_ready", status->not_ready);
     add_items(object, "disks", status->disks, &disks_fields);
-    cJSON_AddItemToObject(object, "jobs", pick(status->jobs, &jobs_fields));
+    cJSON_AddItemToObject(object, "jobs",
+                          pick_fields(status->jobs, &jobs_fields));
     add_items(object, "running",
               cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
               &running_fields);

@@ -33,7 +33,7 @@ struct packing {
     size_t packed_size; /* 0: it could not be done */
 };
 
-static void run(void *arg)
+static void run_store(void *arg)
 {
     struct packing *p = arg;
     void *data = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, p->fd, 0);
@@ -50,7 +50,7 @@ static void run(void *arg)
     }
 }
 
-static void drop(void *arg)
+static void drop_store(void *arg)
 {
     struct packing *p = arg;
 
@@ -59,7 +59,7 @@ static void drop(void *arg)
     free(p);
 }
 
-static void done(void *arg, bool late)
+static void store_done(void *arg, bool late)
 {
     struct packing *p = arg;
     struct evhttp_request *req = evhttp_request_new(NULL, NULL);
@@ -99,7 +99,7 @@ static void on_gone(void *arg)
 static void send_packed(struct event_base *base, int fd, size_t size,
                         struct evhttp_request *req)
 {
-    static const struct task_calls calls = {run, done, drop};
+    static const struct task_calls calls = {run_store, store_done, drop_store};
     struct packing *p = calloc(1, sizeof(*p));
     struct pending_reply *detached = NULL;
     struct task *task;

@@ -123,7 +123,7 @@ static int base64_digit(char c)
 
 /* Decodes text of either alphabet, with padding or without, as a string.
  * Returns false if it is none. */
-static bool decode(const char *text, char to[KEY_MAX])
+static bool decode_key(const char *text, char to[KEY_MAX])
 {
     unsigned bits = 0, n = 0;
     size_t len = 0;
@@ -180,7 +180,7 @@ static int check_key(struct symbfile *s, const struct config *config,
     char key[KEY_MAX] = "", *secret = NULL;
 
     *wrong = "the API key is unknown";
-    if (encoded != NULL && decode(encoded, key) &&
+    if (encoded != NULL && decode_key(encoded, key) &&
         (secret = strchr(key, ':')) != NULL) {
         *secret++ = '\0';
     }

@@ -54,10 +54,10 @@ struct symuploads {
 
 /* answers ------------------------------------------------------------------ */
 
-static void answer(struct evhttp_request *req, const char *format, ...)
+static void answer_json(struct evhttp_request *req, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void answer(struct evhttp_request *req, const char *format, ...)
+static void answer_json(struct evhttp_request *req, const char *format, ...)
 {
     struct evbuffer *body = evbuffer_new();
     va_list args;
@@ -115,7 +115,7 @@ static int check_token(const struct config *config, const char *query,
 
 /* uploads that are begun --------------------------------------------------- */
 
-static void forget(struct entry *entry)
+static void forget_symupload(struct entry *entry)
 {
     TAILQ_REMOVE(&entry->symuploads->entries, entry, next);
     free(entry);
@@ -131,7 +131,7 @@ static void forget_old(struct symuploads *symuploads)
         next = TAILQ_NEXT(entry, next);
         if (entry->state != ENTRY_RUNS &&
             clock_ms() - entry->begun > ENTRY_MS) {
-            forget(entry);
+            forget_symupload(entry);
         }
     }
 }
@@ -156,13 +156,14 @@ static bool has_place(struct symuploads *symuploads, const char *user)
         return true;
     }
     if (oldest != NULL) {
-        forget(oldest);
+        forget_symupload(oldest);
     }
     return oldest != NULL;
 }
 
 /* Every client that knows the key may upload: it is as good as a token. */
-static struct entry *find(const struct symuploads *symuploads, const char *key)
+static struct entry *find_symupload(const struct symuploads *symuploads,
+                                    const char *key)
 {
     struct entry *entry, *found = NULL;
 
@@ -175,8 +176,8 @@ static struct entry *find(const struct symuploads *symuploads, const char *key)
     return found;
 }
 
-static void create(struct symuploads *symuploads, const char *user,
-                   bool only_try, struct evhttp_request *req)
+static void create_symupload(struct symuploads *symuploads, const char *user,
+                             bool only_try, struct evhttp_request *req)
 {
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
                                          UPLOAD_HEADER_URL);
@@ -206,10 +207,10 @@ static void create(struct symuploads *symuploads, const char *user,
     entry->only_try = only_try;
     snprintf(entry->user, sizeof(entry->user), "%s", user);
     TAILQ_INSERT_TAIL(&symuploads->entries, entry, next);
-    answer(req,
-           "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
-           "\"uploadKey\": \"%s\" }\n",
-           url, entry->key, entry->key);
+    answer_json(req,
+                "{ \"uploadUrl\": \"%s/symupload/v1/uploads/%s:send\", "
+                "\"uploadKey\": \"%s\" }\n",
+                url, entry->key, entry->key);
 }
 
 static void on_done(void *arg, const struct upload_result *result)
@@ -231,8 +232,9 @@ static void on_done(void *arg, const struct upload_result *result)
     reply_empty(req, 200);
 }
 
-static void take(struct symuploads *symuploads, const struct config *config,
-                 struct entry *entry, struct evhttp_request *req)
+static void take_symupload(struct symuploads *symuploads,
+                           const struct config *config, struct entry *entry,
+                           struct evhttp_request *req)
 {
     struct upload_request request = {
         .name = FILE_NAME,
@@ -258,15 +260,15 @@ static void take(struct symuploads *symuploads, const struct config *config,
     }
 }
 
-static void complete(struct entry *entry, struct evhttp_request *req)
+static void complete_symupload(struct entry *entry, struct evhttp_request *req)
 {
     if (entry->state != ENTRY_STORED && entry->state != ENTRY_SAME) {
         answer_error(req, 409, "the file has not come");
         return;
     }
-    answer(req, "{ \"result\": \"%s\" }\n",
-           entry->state == ENTRY_SAME ? "DUPLICATE_DATA" : "OK");
-    forget(entry);
+    answer_json(req, "{ \"result\": \"%s\" }\n",
+                entry->state == ENTRY_SAME ? "DUPLICATE_DATA" : "OK");
+    forget_symupload(entry);
 }
 
 /* -------------------------------------------------------------------------- */
@@ -299,7 +301,8 @@ static void check_status(const struct config *config, bool only_try,
     if (dir != NULL) {
         closedir(dir);
     }
-    answer(req, "{ \"status\": \"%s\" }\n", is_there ? "FOUND" : "MISSING");
+    answer_json(req, "{ \"status\": \"%s\" }\n",
+                is_there ? "FOUND" : "MISSING");
 }
 
 /* Cuts off a verb after a colon.  Returns it, or "". */
@@ -334,7 +337,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
     is_create = path->n == 3 && method == EVHTTP_REQ_POST && is_uploads &&
                 strcmp(verb, "create") == 0;
     if (path->n == 4 && is_uploads) {
-        entry = find(symuploads, path->segments[3]);
+        entry = find_symupload(symuploads, path->segments[3]);
     }
     if (config->uploads.root != NULL &&
         (is_check || is_create ||
@@ -343,7 +346,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
         status = check_token(config, query, user, &only_try, &wrong);
     } else if (entry != NULL && method == EVHTTP_REQ_PUT &&
                strcmp(verb, "send") == 0) {
-        take(symuploads, config, entry, req);
+        take_symupload(symuploads, config, entry, req);
         return;
     }
     if (status != 0) {
@@ -352,9 +355,9 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
         check_status(config, only_try, path->segments[3], path->segments[4],
                      req);
     } else if (is_create) {
-        create(symuploads, user, only_try, req);
+        create_symupload(symuploads, user, only_try, req);
     } else {
-        complete(entry, req);
+        complete_symupload(entry, req);
     }
 }
 
@@ -377,7 +380,7 @@ void symuploads_free(struct symuploads *symuploads)
         return;
     }
     while ((entry = TAILQ_FIRST(&symuploads->entries)) != NULL) {
-        forget(entry);
+        forget_symupload(entry);
     }
     free(symuploads);
 }

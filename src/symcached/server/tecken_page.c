@@ -132,7 +132,7 @@ static void drop_file(struct session *session)
     session->got = 0;
 }
 
-static void forget(struct session *session)
+static void forget_session(struct session *session)
 {
     TAILQ_REMOVE(&session->tecken->sessions, session, next);
     if (session->task != NULL) {
@@ -155,21 +155,22 @@ static bool has_place(struct tecken *tecken, const char *user)
          session = next) {
         next = TAILQ_NEXT(session, next);
         if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
-            forget(session);
+            forget_session(session);
         } else if (strcmp(session->user, user) == 0) {
             n++;
             oldest = oldest == NULL && session->req == NULL ? session : oldest;
         }
     }
     if (n >= SESSIONS_MAX && oldest != NULL) {
-        forget(oldest);
+        forget_session(oldest);
         n--;
     }
     return n < SESSIONS_MAX;
 }
 
 /* Every client that knows the key may upload: it is as good as a token. */
-static struct session *find(const struct tecken *tecken, const char *key)
+static struct session *find_session(const struct tecken *tecken,
+                                    const char *key)
 {
     struct session *session, *found = NULL;
 
@@ -183,8 +184,8 @@ static struct session *find(const struct tecken *tecken, const char *key)
 }
 
 /* Returns NULL when there is no room for it. */
-static struct session *begin(struct tecken *tecken, const char *user,
-                             const char *path)
+static struct session *begin_session(struct tecken *tecken, const char *user,
+                                     const char *path)
 {
     struct session *session =
         has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
@@ -238,7 +239,7 @@ static void free_upload(void *arg)
     free(upload);
 }
 
-static void look(void *arg)
+static void look_at_piece(void *arg)
 {
     tecken_files_compare(((struct tecken_upload *)arg)->files);
 }
@@ -275,7 +276,7 @@ static cJSON *make_action(const struct tecken_upload *upload,
     if (file->is_there && upload->labels.build[0] == '\0') {
         return new_action("skip");
     }
-    session = begin(upload->tecken, upload->user, file->path);
+    session = begin_session(upload->tecken, upload->user, file->path);
     if (session == NULL) {
         action = new_action("error");
         cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
@@ -325,7 +326,8 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
                          const char *user, bool only_try,
                          struct evhttp_request *req)
 {
-    static const struct task_calls calls = {look, on_looked, free_upload};
+    static const struct task_calls calls = {look_at_piece, on_looked,
+                                            free_upload};
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
                                          UPLOAD_HEADER_URL);
     struct tecken_upload *upload = calloc(1, sizeof(*upload));
@@ -433,7 +435,7 @@ static void on_done(void *arg, const struct upload_result *result)
     cJSON_AddStringToObject(object, "size", size);
     cJSON_AddStringToObject(object, "md5Hash", "");
     reply_object(req, 200, object);
-    forget(session);
+    forget_session(session);
 }
 
 /* All of the file is in the body, or in the session's file. */
@@ -528,8 +530,8 @@ static void take_piece(struct session *session, const struct config *config,
     }
 }
 
-static void take(struct session *session, const struct config *config,
-                 struct evhttp_request *req)
+static void take_upload(struct session *session, const struct config *config,
+                        struct evhttp_request *req)
 {
     struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
     const char *body = evhttp_find_header(headers, UPLOAD_HEADER_BODY);
@@ -583,13 +585,13 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     reply_header(req, "Connection", "close");
     if (path->n == 4) {
         session = config->uploads.root != NULL
-                      ? find(tecken, path->segments[3])
+                      ? find_session(tecken, path->segments[3])
                       : NULL;
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
             answer_error(req, 404, "no such upload is begun");
         } else {
-            take(session, config, req);
+            take_upload(session, config, req);
         }
         return;
     }
@@ -626,7 +628,7 @@ void tecken_free(struct tecken *tecken)
         return;
     }
     while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
-        forget(session);
+        forget_session(session);
     }
     free(tecken);
 }

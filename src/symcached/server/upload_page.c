@@ -401,7 +401,7 @@ static void on_looked(void *arg, const char *digest, uint64_t size)
 
 /* Copies a part of a path in lower case.  Returns false if it is not allowed or
  * too long. */
-static bool lower(char *to, size_t size, const char *part)
+static bool lower_text(char *to, size_t size, const char *part)
 {
     symcache_key_t key;
 
@@ -418,8 +418,8 @@ bool upload_place_spell(struct symstore_path *place,
 {
     symcache_key_t key;
 
-    if (!lower(place->name, sizeof(place->name), parts[0]) ||
-        !lower(place->file, sizeof(place->file), parts[2])) {
+    if (!lower_text(place->name, sizeof(place->name), parts[0]) ||
+        !lower_text(place->file, sizeof(place->file), parts[2])) {
         return false;
     }
     if (symcache_id_parse(parts[1], strlen(parts[1]), &key) == SYMCACHE_OK) {
@@ -427,7 +427,7 @@ bool upload_place_spell(struct symstore_path *place,
         return true;
     }
     /* "elf-buildid-<id>" and its like */
-    return lower(place->id, sizeof(place->id), parts[1]);
+    return lower_text(place->id, sizeof(place->id), parts[1]);
 }
 
 /*

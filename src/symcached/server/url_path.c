@@ -70,8 +70,8 @@ void url_path_reply(struct evhttp_request *req,
     url_path_refuse(req, error->status, error->error, error->detail);
 }
 
-static bool fail(struct url_path_error *error, int status, const char *word,
-                 const char *detail)
+static bool fail_path(struct url_path_error *error, int status,
+                      const char *word, const char *detail)
 {
     error->status = status;
     error->error = word;
@@ -86,11 +86,11 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
     const char *wrong = NULL;
 
     if (!symcache_kind_supported(kind)) {
-        return fail(error, 404, "unknown-kind", symcache_kind_text(kind));
+        return fail_path(error, 404, "unknown-kind", symcache_kind_text(kind));
     }
     if (t->n != 5 && (need_id || t->n != 4)) {
-        return fail(error, 404, "not-found",
-                    "the path is /v1/.../store/name/id");
+        return fail_path(error, 404, "not-found",
+                         "the path is /v1/.../store/name/id");
     }
 
     status = symcache_name_parse(t->segments[3], t->lengths[3], &t->key);
@@ -105,7 +105,7 @@ bool url_path_key(struct url_path *t, symcache_kind_e kind, bool need_id,
                                             (symcache_id_e)t->key.id_type))) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
-    return wrong == NULL || fail(error, 400, "bad-key", wrong);
+    return wrong == NULL || fail_path(error, 400, "bad-key", wrong);
 }
 
 /*
@@ -142,7 +142,7 @@ bool url_path_store(struct url_path *t, const struct config *config,
     t->store = config_store(config, t->segments[2], t->lengths[2]);
     if (t->store == NULL) {
         log_unknown_store(t);
-        return fail(error, 503, SYMCACHE_REASON_STORE, t->segments[2]);
+        return fail_path(error, 503, SYMCACHE_REASON_STORE, t->segments[2]);
     }
     return true;
 }
@@ -154,7 +154,7 @@ bool url_path_lookup(struct url_path *t, const struct config *config,
 
     if (t->n < 2 || strcmp(t->segments[0], "v1") != 0 ||
         !symcache_kind_parse(t->segments[1], t->lengths[1], &kind)) {
-        return fail(error, 404, "not-found", "no such page");
+        return fail_path(error, 404, "not-found", "no such page");
     }
     return url_path_key(t, kind, true, error) &&
            url_path_store(t, config, error);

@@ -29,7 +29,7 @@ enum {
 };
 
 /* Changes ASCII letters only, as everywhere in keys. */
-static void lower(char *p, size_t len)
+static void lower_text(char *p, size_t len)
 {
     for (; len > 0; p++, len--) {
         *p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 0x20) : *p;
@@ -87,13 +87,13 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
 {
     bool upper;
 
-    lower(name, strlen(name));
+    lower_text(name, strlen(name));
     if (key->id_type == SYMCACHE_ID_DEBUG) {
         upper = variant == VARIANT_MIXED ||
                 (variant == VARIANT_GIVEN && key->age == UINT32_MAX);
-        lower(id, upper ? LAYOUT_GUID : strlen(id));
+        lower_text(id, upper ? LAYOUT_GUID : strlen(id));
     } else if (variant == VARIANT_LOWER) {
-        lower(id, strlen(id));
+        lower_text(id, strlen(id));
     }
 }
 
@@ -168,7 +168,7 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
     } else if (variant != VARIANT_GIVEN ||
                walk->source->layout == LAYOUT_SSQP) {
-        lower(name, strlen(name));
+        lower_text(name, strlen(name));
     }
     snprintf(id, LAYOUT_ID_MAX + 1, "%s%s%s%.*s",
              macho ? "mach-uuid-" : "elf-buildid-", debug ? "sym-" : "", hex,
@@ -184,11 +184,11 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
     if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
-        lower(name, strlen(name));
+        lower_text(name, strlen(name));
     }
     if ((variant == VARIANT_GIVEN || variant == VARIANT_LOWER) &&
         strlen(id) > LAYOUT_GUID) {
-        lower(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
+        lower_text(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
     }
 }
 
@@ -201,20 +201,20 @@ static void spell_slashsymbols(const struct layout_walk *walk,
                 strlen(id + strlen("buildid-")) + 1);
     }
     if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
-        lower(name, strlen(name));
+        lower_text(name, strlen(name));
     }
     if (variant == VARIANT_GIVEN || variant == VARIANT_MIXED) {
         layout_upper(id, strlen(id));
     } else {
-        lower(id, strlen(id));
+        lower_text(id, strlen(id));
     }
     if (strcmp(walk->key->name, SYMCACHE_NAME_NONE) == 0) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
     }
 }
 
-static void spell(const struct layout_walk *walk, unsigned variant, char *name,
-                  char *id)
+static void spell_variant(const struct layout_walk *walk, unsigned variant,
+                          char *name, char *id)
 {
     enum source_layout layout = walk->source->layout;
 
@@ -240,10 +240,10 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
     }
 
     if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
-        lower(name, strlen(name));
+        lower_text(name, strlen(name));
     }
     if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
-        lower(id, strlen(id));
+        lower_text(id, strlen(id));
     }
     if (layout == LAYOUT_UNIFIED && is_uuid(walk->key)) {
         id[LAYOUT_GUID] = '\0';
@@ -408,7 +408,7 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
     } else {
         snprintf(name, sizeof(name), "%s", walk->name);
         symcache_id_print(id, walk->key);
-        spell(walk, variant, name, id);
+        spell_variant(walk, variant, name, id);
         layout_path(path, walk, name, id, form);
     }
 
@@ -417,7 +417,7 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
         return; /* whose case is known */
     }
     if (walk->source->casing == CASING_LOWER) {
-        lower(path, strlen(path));
+        lower_text(path, strlen(path));
     } else if (walk->source->casing == CASING_UPPER) {
         layout_upper(path, strlen(path));
     }
@@ -445,7 +445,8 @@ static bool has_form(const struct layout_walk *walk, enum layout_form form)
 }
 
 /* The form that worked last, then the others in the order of the source. */
-static void order(struct layout_walk *walk, const struct layout_memory *memory)
+static void order_variants(struct layout_walk *walk,
+                           const struct layout_memory *memory)
 {
     static const enum layout_form all[] = {FORM_PLAIN, FORM_PACKED,
                                            FORM_POINTER};
@@ -511,7 +512,7 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
     if (config_source_has_key(source, key)) {
-        order(walk, memory);
+        order_variants(walk, memory);
     }
     walk->tier_sure = source->layout != LAYOUT_SYMSTORE || walk->nforms == 0;
 }
@@ -525,8 +526,8 @@ unsigned layout_answered(const struct layout_memory *memory)
 }
 
 /* Has this form been given in a spelling that comes to the same path? */
-static bool given(const struct layout_walk *walk, unsigned rank,
-                  const char *path)
+static bool given_path(const struct layout_walk *walk, unsigned rank,
+                       const char *path)
 {
     char earlier[LAYOUT_PATH_MAX + 1];
     unsigned i;
@@ -551,7 +552,7 @@ static bool next_file(struct layout_walk *walk, struct layout_place *place)
         walk->step++;
 
         layout_print(walk, walk->variant, walk->form, place->path);
-        if (!given(walk, rank, place->path)) {
+        if (!given_path(walk, rank, place->path)) {
             place->form = walk->form;
             return true;
         }

@@ -100,7 +100,7 @@ void *lookup_state(struct lookup *lookup, size_t size)
     return lookup->state;
 }
 
-static unsigned severity(enum source_outcome outcome)
+static unsigned outcome_severity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
         [SOURCE_NOT_FOUND] = 0, [SOURCE_WRONG_FORMAT] = 1,
@@ -115,7 +115,8 @@ static unsigned severity(enum source_outcome outcome)
 static void lookup_attempt(struct lookup *lookup,
                            const struct source_attempt *attempt)
 {
-    if (severity(attempt->outcome) > severity(lookup->outcome)) {
+    if (outcome_severity(attempt->outcome) >
+        outcome_severity(lookup->outcome)) {
         lookup->outcome = attempt->outcome;
     }
 
@@ -178,7 +179,7 @@ symcache_kind_e source_id_slot(const symcache_key_t *key, unsigned id_at,
                                      : SYMCACHE_KIND_DEBUGINFO;
 }
 
-static symcache_extent_e extent(const struct lookup *lookup)
+static symcache_extent_e lookup_extent(const struct lookup *lookup)
 {
     if (!lookup->publics_only) {
         return SYMCACHE_EXTENT_FULL;
@@ -200,13 +201,12 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.bytes,
         lookup->received.ms,
         lookup->received.retry_after,
-        extent(lookup),
+        lookup_extent(lookup),
         lookup->features,
         lookup->id_at,
         lookup->received.status,
         lookup->received.errnum,
     };
-
 
     if (outcome == SOURCE_FOUND && lookup->by_index) {
         metrics_add(METRIC_UPLOADS_INDEXED, 1);

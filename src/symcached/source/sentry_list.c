@@ -70,7 +70,7 @@ struct sentry_lists *sentry_lists_new(void)
     return lists;
 }
 
-static void drop(struct sentry_lists *lists, struct entry *entry)
+static void drop_list(struct sentry_lists *lists, struct entry *entry)
 {
     TAILQ_REMOVE(&lists->entries, entry, order);
     table_remove(&lists->table, entry->hash, (uintptr_t)entry);
@@ -83,15 +83,15 @@ void sentry_lists_free(struct sentry_lists *lists)
 {
     if (lists != NULL) {
         while (!TAILQ_EMPTY(&lists->entries)) {
-            drop(lists, TAILQ_FIRST(&lists->entries));
+            drop_list(lists, TAILQ_FIRST(&lists->entries));
         }
         table_free(&lists->table);
         free(lists);
     }
 }
 
-static struct entry *find(const struct sentry_lists *lists, const char *url,
-                          uint64_t hash)
+static struct entry *find_list(const struct sentry_lists *lists,
+                               const char *url, uint64_t hash)
 {
     struct entry *entry;
     size_t at = 0;
@@ -107,11 +107,11 @@ const struct sentry_list *sentry_lists_find(struct sentry_lists *lists,
                                             const char *url)
 {
     struct entry *entry =
-        find(lists, url, table_hash_text(&lists->table, url));
+        find_list(lists, url, table_hash_text(&lists->table, url));
 
     if (entry != NULL &&
         (entry->list.n == 0 || clock_since(entry->list.fetched) >= KEPT_MS)) {
-        drop(lists, entry);
+        drop_list(lists, entry);
         return NULL;
     }
     return entry != NULL ? &entry->list : NULL;
@@ -163,7 +163,7 @@ static bool read_file(struct sentry_list *list, const cJSON *item)
     return true;
 }
 
-static void shrink(struct sentry_list *list)
+static void shrink_list(struct sentry_list *list)
 {
     struct sentry_file *files =
         realloc(list->files, (list->n + 1) * sizeof(files[0]));
@@ -191,7 +191,7 @@ static bool read_files(struct sentry_list *list, const cJSON *json,
             return false;
         }
     }
-    shrink(list); /* thousands of lists are kept */
+    shrink_list(list); /* thousands of lists are kept */
     return true;
 }
 
@@ -201,7 +201,7 @@ const struct sentry_list *sentry_lists_add(struct sentry_lists *lists,
                                            size_t error_size)
 {
     uint64_t hash = table_hash_text(&lists->table, url);
-    struct entry *former = find(lists, url, hash);
+    struct entry *former = find_list(lists, url, hash);
     struct entry *entry = calloc(1, sizeof(*entry) + strlen(url) + 1);
     cJSON *json = cJSON_ParseWithLength(text, size);
 
@@ -214,14 +214,14 @@ const struct sentry_list *sentry_lists_add(struct sentry_lists *lists,
     }
     cJSON_Delete(json);
     if (former != NULL) {
-        drop(lists, former);
+        drop_list(lists, former);
     }
     memcpy(entry->url, url, strlen(url) + 1);
     entry->hash = hash;
     entry->list.fetched = clock_ms();
     TAILQ_INSERT_TAIL(&lists->entries, entry, order);
     if (++lists->n > LISTS_MAX) {
-        drop(lists, TAILQ_FIRST(&lists->entries));
+        drop_list(lists, TAILQ_FIRST(&lists->entries));
     }
     return &entry->list;
 }

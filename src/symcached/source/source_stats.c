@@ -47,8 +47,8 @@ void source_stats_free(struct source_stats *source_stats)
     }
 }
 
-static struct count *find(const struct source_stats *source_stats,
-                          const char *name)
+static struct count *find_source(const struct source_stats *source_stats,
+                                 const char *name)
 {
     size_t i;
 
@@ -88,7 +88,7 @@ void source_stats_keep(struct source_stats *source_stats,
 void source_stats_add(struct source_stats *source_stats,
                       const struct source_attempt *attempt)
 {
-    struct count *count = find(source_stats, attempt->source);
+    struct count *count = find_source(source_stats, attempt->source);
 
     if (count == NULL) {
         count = realloc(source_stats->counts,
@@ -146,7 +146,7 @@ cJSON *source_stats_json(const struct source_stats *source_stats,
 
     for (i = 0; i < config->nsources; i++) {
         source = &config->sources[i];
-        count = find(source_stats, source->name);
+        count = find_source(source_stats, source->name);
         if (count == NULL) {
             count = &none;
         }

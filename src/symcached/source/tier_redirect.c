@@ -58,7 +58,7 @@ void tier_redirect_cancel(struct tier_redirect *locate)
     free(locate);
 }
 
-static void end(struct tier_redirect *locate, const char *url)
+static void end_redirect(struct tier_redirect *locate, const char *url)
 {
     tier_redirect_done_fn done = locate->done;
     void *arg = locate->arg;
@@ -70,7 +70,7 @@ static void end(struct tier_redirect *locate, const char *url)
 void tier_redirects_end(void)
 {
     while (!LIST_EMPTY(&running)) {
-        end(LIST_FIRST(&running), NULL);
+        end_redirect(LIST_FIRST(&running), NULL);
     }
 }
 
@@ -82,9 +82,9 @@ static void on_answer(void *arg, const struct tier_result *result)
 
     locate->get = NULL;
     if (result->outcome == TIER_HIT) {
-        end(locate, result->url);
+        end_redirect(locate, result->url);
     } else if (result->outcome == TIER_FAILED) {
-        end(locate, NULL); /* so would the next one */
+        end_redirect(locate, NULL); /* so would the next one */
     } else {
         ask_next(locate);
     }
@@ -98,13 +98,13 @@ static void ask_next(struct tier_redirect *locate)
             locate->paths[locate->next++], on_answer, locate);
     }
     if (locate->get == NULL) {
-        end(locate, NULL);
+        end_redirect(locate, NULL);
     }
 }
 
 /* the folder --------------------------------------------------------------- */
 
-static void run(void *arg)
+static void run_redirect(void *arg)
 {
     struct folder_look *look = arg;
     char path[PATH_MAX];
@@ -125,13 +125,13 @@ static void on_looked(void *arg, bool late)
 
     locate->task = NULL;
     if (late || look->found) {
-        end(locate, NULL);
+        end_redirect(locate, NULL);
     } else {
         ask_next(locate);
     }
 }
 
-static void drop(void *arg)
+static void drop_redirect(void *arg)
 {
     struct folder_look *look = arg;
 
@@ -142,7 +142,8 @@ static void drop(void *arg)
 static struct task *look_into_folder(struct event_base *base,
                                      struct tier_redirect *locate)
 {
-    static const struct task_calls calls = {run, on_looked, drop};
+    static const struct task_calls calls = {run_redirect, on_looked,
+                                            drop_redirect};
     struct folder_look *look = calloc(1, sizeof(*look));
 
     if (look == NULL) {

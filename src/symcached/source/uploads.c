@@ -303,7 +303,7 @@ static void ask_tier(struct lookup *lookup)
 }
 
 /* Returns false when it has ended the lookup. */
-static bool begin(struct lookup *lookup)
+static bool begin_uploads(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct walk *walk = lookup_state(lookup, sizeof(*walk));
@@ -326,7 +326,7 @@ void uploads_go_on(struct lookup *lookup)
     struct walk *walk = lookup->state;
 
     memset(&lookup->received, 0, sizeof(lookup->received));
-    if (walk == NULL && !begin(lookup)) {
+    if (walk == NULL && !begin_uploads(lookup)) {
         return;
     }
     walk = lookup->state;

@@ -27,7 +27,7 @@ struct list {
     struct artifacts_found found;
 };
 
-static void run(void *arg)
+static void run_list(void *arg)
 {
     struct list *list = arg;
 
@@ -58,7 +58,8 @@ static int write_list(struct lookup *lookup,
     return rename(lookup->part, lookup->file);
 }
 
-static void end(struct lookup *lookup, const struct artifacts_found *found)
+static void end_list(struct lookup *lookup,
+                     const struct artifacts_found *found)
 {
     if (found->n == 0) {
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
@@ -93,7 +94,7 @@ static void on_names(void *arg, const struct tier_result *result)
     for (i = 0; result->outcome == TIER_HIT && i < result->names->n; i++) {
         (void)artifacts_take_shared(found, result->names->list[i]);
     }
-    end(lookup, found);
+    end_list(lookup, found);
 }
 
 static void ask_tier(struct lookup *lookup)
@@ -118,7 +119,7 @@ static void ask_tier(struct lookup *lookup)
     lookup_set_step(lookup, LOOKUP_IN_TIER, get);
 }
 
-static void done(void *arg, bool late)
+static void list_done(void *arg, bool late)
 {
     const struct list *list = arg;
     struct lookup *lookup = list->lookup;
@@ -132,7 +133,7 @@ static void done(void *arg, bool late)
         return;
     }
     if (lookup->source->tier == NULL) {
-        end(lookup, &list->found);
+        end_list(lookup, &list->found);
         return;
     }
     found = lookup_state(lookup, sizeof(*found));
@@ -144,7 +145,7 @@ static void done(void *arg, bool late)
 
 void uploads_list_begin(struct lookup *lookup)
 {
-    static const struct task_calls calls = {run, done, free};
+    static const struct task_calls calls = {run_list, list_done, free};
     struct list *list;
     struct task *task;
 

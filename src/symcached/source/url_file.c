@@ -77,8 +77,8 @@ static void note_properties(struct lookup *lookup)
     }
 }
 
-static void received(struct lookup *lookup,
-                     const struct fetch_response *answer)
+static void url_received(struct lookup *lookup,
+                         const struct fetch_response *answer)
 {
     struct url_file *state = lookup->state;
 
@@ -110,7 +110,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
     if (result->outcome == SOURCE_FOUND) {
-        received(lookup, result->answer);
+        url_received(lookup, result->answer);
     } else {
         lookup_attempt_here(lookup, result->outcome, result->detail);
         lookup_end(lookup);

@@ -27,7 +27,7 @@ const char *via_self(char id[VIA_ID + 1], const char *store)
 }
 
 /* Returns the next id of the list at *p, or NULL at its end. */
-static const char *next(const char **p, size_t *len)
+static const char *next_via(const char **p, size_t *len)
 {
     const char *id = *p + strspn(*p, VIA_SEPARATORS);
 
@@ -36,12 +36,12 @@ static const char *next(const char **p, size_t *len)
     return *len > 0 ? id : NULL;
 }
 
-static bool has(const char *list, const char *id, size_t len)
+static bool has_via(const char *list, const char *id, size_t len)
 {
     const char *other;
     size_t n;
 
-    while ((other = next(&list, &n)) != NULL) {
+    while ((other = next_via(&list, &n)) != NULL) {
         if (n == len && memcmp(other, id, len) == 0) {
             return true;
         }
@@ -58,16 +58,16 @@ bool via_loops(const char *list, const char *store)
     if (strlen(list) >= VIA_MAX) {
         return true;
     }
-    while ((id = next(&p, &len)) != NULL) {
+    while ((id = next_via(&p, &len)) != NULL) {
         if (len != VIA_ID || strspn(id, "0123456789abcdef") < VIA_ID) {
             return true;
         }
     }
-    return has(list, via_self(self, store), VIA_ID);
+    return has_via(list, via_self(self, store), VIA_ID);
 }
 
 /* Takes the id at p out of a list that via_join() has made. */
-static void drop(char *list, char *p)
+static void drop_via(char *list, char *p)
 {
     if (p[VIA_ID] != '\0') {
         memmove(p, p + VIA_STEP, strlen(p + VIA_STEP) + 1);
@@ -76,18 +76,18 @@ static void drop(char *list, char *p)
     }
 }
 
-static void add(char *to, const char *id)
+static void add_via(char *to, const char *id)
 {
     size_t used = strlen(to), at;
 
     for (at = 0; at < used; at += VIA_STEP) {
         if (memcmp(to + at, id, VIA_ID) == 0) {
-            drop(to, to + at);
+            drop_via(to, to + at);
             break;
         }
     }
     while ((used = strlen(to)) + VIA_STEP >= VIA_MAX) {
-        drop(to, to);
+        drop_via(to, to);
     }
     snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "", VIA_ID,
              id);
@@ -98,9 +98,9 @@ void via_join(char *to, const char *more)
     const char *id;
     size_t len;
 
-    while ((id = next(&more, &len)) != NULL) {
+    while ((id = next_via(&more, &len)) != NULL) {
         if (len == VIA_ID) {
-            add(to, id);
+            add_via(to, id);
         }
     }
 }

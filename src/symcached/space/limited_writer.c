@@ -20,7 +20,7 @@ static bool exceeds_lent(const struct limited_writer *writer, size_t len)
                                 len > writer->lent - writer->written);
 }
 
-static int look(struct limited_writer *writer, size_t len)
+static int look_at_space(struct limited_writer *writer, size_t len)
 {
     struct statvfs fs;
     uint64_t left;
@@ -42,7 +42,7 @@ static int look(struct limited_writer *writer, size_t len)
     return 0;
 }
 
-static void count(struct limited_writer *writer, size_t n)
+static void count_written(struct limited_writer *writer, size_t n)
 {
     writer->written += n;
     writer->space -= writer->keep > 0 ? n : 0;
@@ -53,14 +53,14 @@ size_t limited_writer_copy(struct limited_writer *writer, int in, size_t len)
     ssize_t n;
 
     if (writer->error != 0 || len > writer->max - writer->written ||
-        exceeds_lent(writer, len) || look(writer, len) != 0) {
+        exceeds_lent(writer, len) || look_at_space(writer, len) != 0) {
         return 0;
     }
     n = copy_file_range(in, NULL, writer->fd, NULL, len, 0);
     if (n <= 0) {
         return 0;
     }
-    count(writer, (size_t)n);
+    count_written(writer, (size_t)n);
     return (size_t)n;
 }
 
@@ -78,7 +78,7 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
         return -1;
     }
     writer->over = exceeds_lent(writer, len);
-    writer->error = writer->over ? EDQUOT : look(writer, len);
+    writer->error = writer->over ? EDQUOT : look_at_space(writer, len);
     if (writer->error != 0) {
         return -1;
     }
@@ -94,7 +94,7 @@ int limited_writer_write(struct limited_writer *writer, const void *data,
         }
         p += n;
         len -= (size_t)n;
-        count(writer, (size_t)n);
+        count_written(writer, (size_t)n);
     }
 
     return 0;

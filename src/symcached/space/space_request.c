@@ -81,7 +81,7 @@ uint64_t space_request_grant(const struct space_usage *space,
 }
 
 /* st_blocks also counts space reserved after the end of the file. */
-static void add(struct space_usage *space, const struct stat *st)
+static void add_usage(struct space_usage *space, const struct stat *st)
 {
     uint64_t disk = (uint64_t)st->st_blocks * 512;
     uint64_t size = (uint64_t)st->st_size;
@@ -90,8 +90,8 @@ static void add(struct space_usage *space, const struct stat *st)
     space->claimed += size < disk ? disk - size : 0;
 }
 
-static void walk(int dir, const char *name, unsigned depth,
-                 struct space_usage *space)
+static void walk_usage(int dir, const char *name, unsigned depth,
+                       struct space_usage *space)
 {
     int fd =
         openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -106,9 +106,9 @@ static void walk(int dir, const char *name, unsigned depth,
             continue;
         }
         if (S_ISREG(st.st_mode)) {
-            add(space, &st);
+            add_usage(space, &st);
         } else if (S_ISDIR(st.st_mode) && depth > 0) {
-            walk(fd, entry->d_name, depth - 1, space);
+            walk_usage(fd, entry->d_name, depth - 1, space);
         }
     }
     if (folder != NULL) {
@@ -123,5 +123,5 @@ void space_request_look(const char *root, struct space_usage *space)
     char tmp[PATH_MAX];
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    walk(AT_FDCWD, tmp, WORK_DEPTH, space);
+    walk_usage(AT_FDCWD, tmp, WORK_DEPTH, space);
 }

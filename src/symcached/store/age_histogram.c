@@ -42,8 +42,8 @@ void age_histogram_add(struct age_histogram *age_histogram, long long age,
 }
 
 /* Marks bytes of the oldest step that is not yet marked as a whole. */
-static void mark(struct age_histogram *age_histogram, unsigned step,
-                 uint64_t bytes)
+static void mark_age(struct age_histogram *age_histogram, unsigned step,
+                     uint64_t bytes)
 {
     if (age_histogram->cut != step) {
         age_histogram->cut = step;
@@ -70,7 +70,7 @@ uint64_t age_histogram_mark(struct age_histogram *const *trees, size_t n,
             if (bytes > wanted - marked) {
                 bytes = wanted - marked;
             }
-            mark(trees[i], step, bytes);
+            mark_age(trees[i], step, bytes);
             marked += bytes;
         }
     }

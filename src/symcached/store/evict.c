@@ -58,7 +58,7 @@ struct evict {
     void *arg;
 };
 
-static void schedule(struct evict *evict, unsigned seconds)
+static void schedule_pass(struct evict *evict, unsigned seconds)
 {
     struct timeval tv = {.tv_sec = (time_t)seconds};
 
@@ -71,7 +71,7 @@ static void bring_nearer(struct evict *evict, unsigned seconds)
 {
     if (evtimer_pending(evict->timer, NULL) &&
         evict->due > clock_ms() + (uint64_t)seconds * 1000) {
-        schedule(evict, seconds);
+        schedule_pass(evict, seconds);
     }
 }
 
@@ -86,18 +86,19 @@ static void schedule_first(struct evict *evict)
 {
     unsigned every = evict->config->cache.clean_every;
 
-    schedule(evict, every < FIRST_SECONDS ? every : FIRST_SECONDS);
+    schedule_pass(evict, every < FIRST_SECONDS ? every : FIRST_SECONDS);
 }
 
 static void schedule_next(struct evict *evict)
 {
-    schedule(evict, evict->requests.n > 0 ? disk_space_seconds(evict)
-                                          : evict->config->cache.clean_every);
+    schedule_pass(evict, evict->requests.n > 0
+                             ? disk_space_seconds(evict)
+                             : evict->config->cache.clean_every);
 }
 
 /* the report ------------------------------------------------------------ */
 
-static double number(const cJSON *object, const char *name)
+static double report_number(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItem(object, name);
 
@@ -122,10 +123,10 @@ static void count_removed(const cJSON *removed, double *files, double *bytes)
     *files = *bytes = 0;
     for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
         item = cJSON_GetObjectItem(removed, metrics[i].reason);
-        *files += number(item, "files");
-        *bytes += number(item, "bytes");
-        metrics_add(metrics[i].files, (uint64_t)number(item, "files"));
-        metrics_add(metrics[i].bytes, (uint64_t)number(item, "bytes"));
+        *files += report_number(item, "files");
+        *bytes += report_number(item, "bytes");
+        metrics_add(metrics[i].files, (uint64_t)report_number(item, "files"));
+        metrics_add(metrics[i].bytes, (uint64_t)report_number(item, "bytes"));
     }
 }
 
@@ -152,8 +153,9 @@ static void show_tree(const struct config *config, const cJSON *tree)
              kind);
     metrics_show(STORE_FILES, labels,
                  "Files of a store, when it was cleaned last.",
-                 number(tree, "files"));
-    metrics_show(STORE_BYTES, labels, "Their bytes.", number(tree, "bytes"));
+                 report_number(tree, "files"));
+    metrics_show(STORE_BYTES, labels, "Their bytes.",
+                 report_number(tree, "bytes"));
 }
 
 /* Shows the last pass's report for the stores that still exist. */
@@ -175,9 +177,10 @@ static void say_clock(const cJSON *tree)
 {
     const char *store =
         cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
-    double ahead = number(tree, "ahead"), doubted = number(tree, "doubted");
-    double future = number(tree, "future");
-    double error = number(tree, "clock_error");
+    double ahead = report_number(tree, "ahead"),
+           doubted = report_number(tree, "doubted");
+    double future = report_number(tree, "future");
+    double error = report_number(tree, "clock_error");
 
     if (error > 0) {
         log_error((int)error,
@@ -219,26 +222,26 @@ static void take_report(const struct config *config, const cJSON *report)
     cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
     {
         say_clock(tree);
-        stored += number(tree, "bytes");
+        stored += report_number(tree, "bytes");
     }
     total_stored(&config->cache, (uint64_t)stored);
 
     count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
     metrics_show("symcached_clean_seconds", "",
                  "How long the last pass of cleaning took.",
-                 number(report, "ms") / 1000);
+                 report_number(report, "ms") / 1000);
     metrics_show("symcached_clean_failed", "",
                  "Files that the last pass could not remove, and folders that "
                  "it could not read.",
-                 number(report, "failed"));
+                 report_number(report, "failed"));
 
-    if (number(report, "failed") > 0) {
+    if (report_number(report, "failed") > 0) {
         log_warn(0, "clean: %.0f files or folders cannot be removed or read",
-                 number(report, "failed"));
+                 report_number(report, "failed"));
     }
     if (files > 0) {
         log_info(0, "clean files=%.0f bytes=%.0f ms=%.0f", files, bytes,
-                 number(report, "ms"));
+                 report_number(report, "ms"));
     }
 }
 
@@ -279,7 +282,8 @@ static const cJSON *disk_space_of(const struct evict *evict,
 
 static double share_of(const cJSON *space, const struct space_request *request)
 {
-    return number(space, request->kind == SPACE_ANNOUNCED ? "claim" : "body");
+    return report_number(space,
+                         request->kind == SPACE_ANNOUNCED ? "claim" : "body");
 }
 
 /* Logs one line after each pass, however many requests are refused. */
@@ -341,7 +345,7 @@ static void on_passed(void *arg, struct child_result *result)
     evict->child = NULL;
     if (evict->scope == EVICT_WORK) {
         if (evict->requests.n > 0) {
-            schedule(evict, 0);
+            schedule_pass(evict, 0);
         }
         return;
     }
@@ -418,13 +422,14 @@ static void on_space_wanted(void *arg, const struct space_request *request)
     first = evict->requests.n == 0;
     space_requests_add(&evict->requests, request);
     if (first && evict->child == NULL) {
-        schedule(evict, evict->ended == 0 || ms >= EVICT_SPACE_SECONDS * 1000
-                            ? 0
-                            : disk_space_seconds(evict));
+        schedule_pass(evict,
+                      evict->ended == 0 || ms >= EVICT_SPACE_SECONDS * 1000
+                          ? 0
+                          : disk_space_seconds(evict));
     }
 }
 
-static const char *text(const cJSON *object, const char *name)
+static const char *report_text(const cJSON *object, const char *name)
 {
     const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
 
@@ -433,19 +438,19 @@ static const char *text(const cJSON *object, const char *name)
 
 void evict_add_sizes(const struct evict *evict, cJSON *object)
 {
-    const char *store = text(object, "store");
+    const char *store = report_text(object, "store");
     double files = 0, bytes = 0, counted = 0;
     const cJSON *tree;
     bool downloads;
 
     cJSON_ArrayForEach(tree, cJSON_GetObjectItem(evict->last, "trees"))
     {
-        downloads = strcmp(text(tree, "kind"), "downloads") == 0;
+        downloads = strcmp(report_text(tree, "kind"), "downloads") == 0;
         if (store[0] == '\0' ? downloads
-                             : !downloads &&
-                                   strcmp(text(tree, "store"), store) == 0) {
-            files += number(tree, "files");
-            bytes += number(tree, "bytes");
+                             : !downloads && strcmp(report_text(tree, "store"),
+                                                    store) == 0) {
+            files += report_number(tree, "files");
+            bytes += report_number(tree, "bytes");
             counted = (double)(time(NULL) -
                                (time_t)(clock_since(evict->ended) / 1000));
         }

@@ -9,8 +9,8 @@
 #include <sys/statvfs.h>
 
 /* Chooses the trees of one store, or of all those on a device. */
-static size_t choose(struct eviction *eviction, const char *store,
-                     const dev_t *device, bool downloads)
+static size_t choose_store(struct eviction *eviction, const char *store,
+                           const dev_t *device, bool downloads)
 {
     struct evict_tree *tree;
     size_t i, n = 0;
@@ -29,8 +29,8 @@ static size_t choose(struct eviction *eviction, const char *store,
 
 /* Marks the least recently used bytes of the chosen trees.  Returns how
  * many. */
-static uint64_t mark(struct eviction *eviction, size_t n, uint64_t wanted,
-                     enum evict_pass_reason reason)
+static uint64_t mark_wanted(struct eviction *eviction, size_t n,
+                            uint64_t wanted, enum evict_pass_reason reason)
 {
     struct evict_pass_part *part;
     uint64_t marked;
@@ -53,12 +53,12 @@ static void mark_both(struct eviction *eviction, const char *store,
                       const dev_t *device, uint64_t wanted,
                       enum evict_pass_reason reason)
 {
-    size_t n = choose(eviction, store, device, true);
-    uint64_t marked = mark(eviction, n, wanted, reason);
+    size_t n = choose_store(eviction, store, device, true);
+    uint64_t marked = mark_wanted(eviction, n, wanted, reason);
 
     if (marked < wanted) {
-        n = choose(eviction, store, device, false);
-        mark(eviction, n, wanted - marked, reason);
+        n = choose_store(eviction, store, device, false);
+        mark_wanted(eviction, n, wanted - marked, reason);
     }
 }
 
@@ -72,9 +72,9 @@ static void keep_size(struct eviction *eviction)
     for (i = 0; i + 1 < eviction->ntrees; i += 2) {
         used = trees[i].part->disk + trees[i + 1].part->disk;
         if (most > 0 && trees[i].part->disk > most) {
-            n = choose(eviction, trees[i].store, NULL, true);
-            used -= mark(eviction, n, trees[i].part->disk - most,
-                         EVICT_MAX_SIZE);
+            n = choose_store(eviction, trees[i].store, NULL, true);
+            used -= mark_wanted(eviction, n, trees[i].part->disk - most,
+                                EVICT_MAX_SIZE);
         }
         if (max > 0 && used > max) {
             mark_both(eviction, trees[i].store, NULL, used - max,
@@ -142,8 +142,8 @@ static void look_under_way(const struct eviction *eviction, dev_t device,
 
 /* Decides how much space a request gets on the device of a tree beyond
  * cache.min_free. */
-static void grant(struct eviction *eviction, const struct evict_tree *tree,
-                  uint64_t bytes)
+static void grant_space(struct eviction *eviction,
+                        const struct evict_tree *tree, uint64_t bytes)
 {
     struct evict_pass_space *space = &eviction->spaces[eviction->nspaces++];
     const struct space_request *request = &eviction->rules->request;
@@ -154,7 +154,7 @@ static void grant(struct eviction *eviction, const struct evict_tree *tree,
     int d;
 
     for (d = 0; d < 2; d++) {
-        n = choose(eviction, NULL, &device, d == 0);
+        n = choose_store(eviction, NULL, &device, d == 0);
         for (i = 0; i < n; i++) {
             there.removable += age_histogram_left(eviction->age_histogram[i]);
         }
@@ -205,7 +205,7 @@ static void keep_free(struct eviction *eviction)
                       EVICT_MIN_FREE);
             there = bytes_free(eviction, tree, &wanted);
         }
-        grant(eviction, tree, there > wanted ? there - wanted : 0);
+        grant_space(eviction, tree, there > wanted ? there - wanted : 0);
     }
 }
 

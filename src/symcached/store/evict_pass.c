@@ -68,7 +68,8 @@ const char *evict_pass_reason_name(enum evict_pass_reason reason)
 
 /* units ----------------------------------------------------------------- */
 
-static void count(struct evict_pass_count *to, const struct evict_unit *unit)
+static void count_unit(struct evict_pass_count *to,
+                       const struct evict_unit *unit)
 {
     to->files += evict_unit_files(unit);
     to->bytes += unit->size;
@@ -90,7 +91,7 @@ static bool remove_unit(struct evict_pass *evict_pass, int dir,
         tree->failed += rc < 0;
         return false;
     }
-    count(&tree->removed[reason], unit);
+    count_unit(&tree->removed[reason], unit);
     tree->part->freed += unit->disk;
     evict_pass->gone++;
     return true;
@@ -144,7 +145,7 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
     enum evict_pass_reason reason;
 
     if (evict_pass->rules.unknown) {
-        count(&tree->kept, unit);
+        count_unit(&tree->kept, unit);
         return;
     }
     if (age < -UPTIME_DRIFT && !evict_pass->second) {
@@ -162,7 +163,7 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
         }
     }
     if (!evict_pass->second) {
-        count(&tree->kept, unit);
+        count_unit(&tree->kept, unit);
         part->disk += unit->disk;
         if (!is_fresh(tree, age)) {
             age_histogram_add(&part->age_histogram, age, unit->disk);

@@ -149,9 +149,9 @@ static cJSON *disk_space_json(const struct evict_pass_space *space)
     return object;
 }
 
-static void sum(const struct evict_pass *evict_pass,
-                struct evict_pass_count removed[EVICT_REASONS],
-                uint64_t *failed)
+static void sum_removed(const struct evict_pass *evict_pass,
+                        struct evict_pass_count removed[EVICT_REASONS],
+                        uint64_t *failed)
 {
     const struct evict_tree *trees;
     size_t i, n;
@@ -181,7 +181,7 @@ static int write_report(const struct evict_pass *evict_pass, bool dry_run,
     char *text;
     size_t i, n;
 
-    sum(evict_pass, removed, &failed);
+    sum_removed(evict_pass, removed, &failed);
     cJSON_AddBoolToObject(object, "dry_run", dry_run);
     cJSON_AddNumberToObject(object, "ms", ms);
     cJSON_AddNumberToObject(object, "failed", (double)failed);
@@ -263,7 +263,7 @@ struct child *evict_pass_start(struct event_base *base,
     return child;
 }
 
-static int say(const char *what)
+static int say_progress(const char *what)
 {
     fprintf(stderr, "%s\n", what);
     return 1;
@@ -299,7 +299,8 @@ int evict_pass_main(int argc, char **argv)
     int i;
 
     if (argc < ARG_STORES || !parse_rules(argv[ARG_RULES], &rules)) {
-        return say("--evict is not for the command line: see --clean");
+        return say_progress(
+            "--evict is not for the command line: see --clean");
     }
     (void)setpriority(PRIO_PROCESS, 0, 10);
     (void)syscall(SYS_ioprio_set, IOPRIO_PROCESS, 0, IOPRIO_IDLE);
@@ -316,19 +317,19 @@ int evict_pass_main(int argc, char **argv)
     for (i = ARG_STORES; evict_pass != NULL && i + 1 < argc; i += 2) {
         if (evict_pass_add(evict_pass, argv[i], argv[i + 1],
                            argv[ARG_DOWNLOADS]) != 0) {
-            return say("out of memory");
+            return say_progress("out of memory");
         }
     }
     if (evict_pass == NULL ||
         add_former_stores(evict_pass, argv[ARG_DOWNLOADS]) != 0) {
-        return say("out of memory");
+        return say_progress("out of memory");
     }
 
     evict_pass_run(evict_pass, NULL, NULL);
     report = fdopen(REPORT_FD, "w");
     if (report == NULL ||
         write_report(evict_pass, false, clock_since(began), report) != 0) {
-        return say(strerror(errno));
+        return say_progress(strerror(errno));
     }
     evict_pass_free(evict_pass);
     return 0;
@@ -398,7 +399,7 @@ static void print_summary(const struct evict_pass *evict_pass, bool unknown,
             putchar('\n');
         }
     }
-    sum(evict_pass, removed, &failed);
+    sum_removed(evict_pass, removed, &failed);
     for (r = 0; r < EVICT_REASONS; r++) {
         if ((r == EVICT_UNKNOWN) != unknown) {
             continue;
@@ -428,8 +429,8 @@ struct clean_options {
     bool json;
 };
 
-static int run(const struct config *config,
-               const struct clean_options *options)
+static int run_pass(const struct config *config,
+                    const struct clean_options *options)
 {
     struct evict_pass_rules rules;
     struct evict_pass *evict_pass;
@@ -471,7 +472,7 @@ static int run(const struct config *config,
     } else {
         print_summary(evict_pass, options->unknown, options->dry_run);
     }
-    sum(evict_pass, removed, &failed);
+    sum_removed(evict_pass, removed, &failed);
     evict_pass_free(evict_pass);
     return failed > 0 ? 3 : 0;
 }
@@ -521,7 +522,7 @@ int evict_pass_command(int argc, char **argv,
         fprintf(stderr, "symcached: %s\n", error);
         return 1;
     }
-    rc = run(config, &options);
+    rc = run_pass(config, &options);
     config_unref(config);
     return rc;
 }

@@ -78,7 +78,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* The file is seen by all now: what changes while it is read has no digest. */
-static bool take(int fd)
+static bool take_slot(int fd)
 {
     struct stat before, after;
     struct digest *digest;
@@ -104,13 +104,13 @@ static void take_path(const char *path)
     if (fd == -1) {
         return;
     }
-    for (tries = 0; tries < TRIES && !later.stops && !take(fd); tries++) {
+    for (tries = 0; tries < TRIES && !later.stops && !take_slot(fd); tries++) {
         continue;
     }
     close(fd);
 }
 
-static void *run(void *arg)
+static void *run_digest(void *arg)
 {
     struct sched_param none = {0};
     struct wanted *wanted;
@@ -156,7 +156,7 @@ void file_digest_later(const char *path)
     memcpy(wanted->path, path, size);
     pthread_mutex_lock(&later.mutex);
     if (!later.started) {
-        later.started = thread_start(run, NULL) == 0;
+        later.started = thread_start(run_digest, NULL) == 0;
     }
     if (later.started) {
         STAILQ_INSERT_TAIL(&later.queue, wanted, next);
@@ -169,7 +169,7 @@ void file_digest_later(const char *path)
 }
 
 /* The caller holds the mutex. */
-static void await(unsigned ms)
+static void await_slot(unsigned ms)
 {
     struct timespec end;
 
@@ -184,8 +184,8 @@ static void await(unsigned ms)
 void file_digest_settle(unsigned ms)
 {
     pthread_mutex_lock(&later.mutex);
-    await(ms);
+    await_slot(ms);
     later.stops = true;
-    await(ms);
+    await_slot(ms);
     pthread_mutex_unlock(&later.mutex);
 }

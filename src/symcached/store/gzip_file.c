@@ -158,9 +158,10 @@ static void gzip_file_on_exit(void *arg, struct child_result *result)
 
 /* Starts one of the two programs, whose arguments are how much stays free and
  * how much may be written. */
-static struct child *spawn(struct event_base *base, const char *what,
-                           const struct cache_config *cache, int in, int out,
-                           uint64_t max, child_done_fn done, void *arg)
+static struct child *spawn_gzip(struct event_base *base, const char *what,
+                                const struct cache_config *cache, int in,
+                                int out, uint64_t max, child_done_fn done,
+                                void *arg)
 {
     char keep[24], most[24];
     const char *argv[] = {SANDBOX_PROGRAM, what, keep, most, NULL};
@@ -183,14 +184,14 @@ struct child *gzip_start(struct event_base *base,
                          const struct cache_config *cache, int in, int out,
                          child_done_fn done, void *arg)
 {
-    return spawn(base, "--gzip", cache, in, out, UINT64_MAX, done, arg);
+    return spawn_gzip(base, "--gzip", cache, in, out, UINT64_MAX, done, arg);
 }
 
 struct child *gunzip_start(struct event_base *base,
                            const struct cache_config *cache, int in, int out,
                            uint64_t max, child_done_fn done, void *arg)
 {
-    return spawn(base, "--gunzip", cache, in, out, max, done, arg);
+    return spawn_gzip(base, "--gunzip", cache, in, out, max, done, arg);
 }
 
 static int gzip_file_start(struct gzip_files *gzip_files,

@@ -14,7 +14,7 @@
 #define LETTERS_DIGITS LETTERS "0123456789"
 
 /* The length of the word that a text begins with, or 0. */
-static size_t word(const char *text)
+static size_t next_word(const char *text)
 {
     size_t n = strspn(text, LETTERS_DIGITS);
 
@@ -27,7 +27,7 @@ static bool is_end(const char *text, unsigned max)
     size_t n;
 
     for (; *text != '\0'; text += 1 + n, max--) {
-        if (max == 0 || *text != '.' || (n = word(text + 1)) == 0) {
+        if (max == 0 || *text != '.' || (n = next_word(text + 1)) == 0) {
             return false;
         }
     }
@@ -36,7 +36,7 @@ static bool is_end(const char *text, unsigned max)
 
 bool newer_release_name_is_id(const char *folder)
 {
-    size_t n = word(folder), hex;
+    size_t n = next_word(folder), hex;
 
     if (n == 0 || folder[n] != '-') {
         return false;

@@ -37,8 +37,8 @@ bool provenance_read(const char *file, struct provenance *provenance)
     return true;
 }
 
-static void set(const char *file, const char *attribute, const char *text,
-                size_t size)
+static void set_attribute(const char *file, const char *attribute,
+                          const char *text, size_t size)
 {
     bool sealed = digest_unseal_path(file);
 
@@ -56,7 +56,7 @@ void provenance_write(const char *file, const struct provenance *provenance)
                      (long long)provenance->checked, provenance->features,
                      provenance->builder);
 
-    set(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
+    set_attribute(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
 }
 
 void provenance_note_builder(const char *file, bool is_to_be_made_anew)
@@ -72,7 +72,7 @@ void provenance_note_builder(const char *file, bool is_to_be_made_anew)
 
 void provenance_note_places(const char *file, const char *places)
 {
-    set(file, SYMCACHE_PLACES_ATTRIBUTE, places, strlen(places));
+    set_attribute(file, SYMCACHE_PLACES_ATTRIBUTE, places, strlen(places));
 }
 
 void provenance_note(const char *file, const char *source,
@@ -98,7 +98,7 @@ void provenance_copy(const char *from, const char *to)
     }
     n = lgetxattr(from, SYMCACHE_PLACES_ATTRIBUTE, places, sizeof(places));
     if (n > 0) {
-        set(to, SYMCACHE_PLACES_ATTRIBUTE, places, (size_t)n);
+        set_attribute(to, SYMCACHE_PLACES_ATTRIBUTE, places, (size_t)n);
     }
 }
 

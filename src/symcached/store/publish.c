@@ -65,8 +65,9 @@ static const struct task_calls publish_calls = {publish_run, publish_done,
                                                 publish_drop};
 
 /* Starts it; a text that it lacks is one for which there was no memory. */
-static struct publish *start(struct event_base *base, struct publish *publish,
-                             publish_done_fn done, void *arg)
+static struct publish *start_publish(struct event_base *base,
+                                     struct publish *publish,
+                                     publish_done_fn done, void *arg)
 {
     struct task *task;
 
@@ -102,7 +103,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
     symcache_key_copy(&publish->key, key);
     publish->version = *version;
     publish->has_digest = has_digest;
-    return start(base, publish, done, arg);
+    return start_publish(base, publish, done, arg);
 }
 
 struct publish *publish_original(struct event_base *base, const char *file,
@@ -116,7 +117,7 @@ struct publish *publish_original(struct event_base *base, const char *file,
     }
     publish->file = strdup(file);
     publish->place = strdup(place);
-    return start(base, publish, done, arg);
+    return start_publish(base, publish, done, arg);
 }
 
 void publish_cancel(struct publish *publish)

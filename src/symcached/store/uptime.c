@@ -22,7 +22,7 @@ static void drop_first(struct uptime *uptime)
             uptime->ngaps * sizeof(uptime->gaps[0]));
 }
 
-static void add(struct uptime *uptime, time_t from, time_t to)
+static void add_uptime(struct uptime *uptime, time_t from, time_t to)
 {
     struct uptime_gap *gaps = uptime->gaps;
 
@@ -41,7 +41,7 @@ static void add(struct uptime *uptime, time_t from, time_t to)
 }
 
 /* The clock was set back: no gap may end later than now. */
-static void cut(struct uptime *uptime, time_t now)
+static void cut_uptime(struct uptime *uptime, time_t now)
 {
     struct uptime_gap *last;
 
@@ -81,9 +81,9 @@ long long uptime_pass(struct uptime *uptime, time_t now,
         ahead = (long long)(now - uptime->wall) - passed;
     }
     if (ahead > UPTIME_DRIFT) {
-        add(uptime, uptime->wall, now - (time_t)passed);
+        add_uptime(uptime, uptime->wall, now - (time_t)passed);
     } else if (ahead < -UPTIME_DRIFT) {
-        cut(uptime, now);
+        cut_uptime(uptime, now);
     } else {
         ahead = 0;
     }
@@ -105,7 +105,7 @@ long long uptime_doubt(struct uptime *uptime, time_t newest, time_t began,
     if (uptime->wall != 0 || newest <= 0 || began - newest <= life) {
         return 0;
     }
-    add(uptime, newest, began);
+    add_uptime(uptime, newest, began);
     return began - newest;
 }
 

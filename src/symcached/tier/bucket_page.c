@@ -91,7 +91,7 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
 /* the answer ---------------------------------------------------------------
  */
 
-static void refuse(struct reading *reading, const char *what)
+static void refuse_page(struct reading *reading, const char *what)
 {
     snprintf(reading->error, reading->error_size, "the list of objects: %s",
              what);
@@ -101,7 +101,7 @@ static void refuse(struct reading *reading, const char *what)
 static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
                        const XML_Char *public, int has_subset)
 {
-    refuse(arg, "it has a document type");
+    refuse_page(arg, "it has a document type");
 }
 
 static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
@@ -111,7 +111,7 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
     reading->len = 0;
     if (++reading->depth > DEPTH_MAX ||
         (reading->depth == 1 && strcmp(name, "ListBucketResult") != 0)) {
-        refuse(reading, "it is none");
+        refuse_page(reading, "it is none");
     } else if (reading->depth == 2 && strcmp(name, "Contents") == 0) {
         reading->in_object = true;
         reading->key[0] = '\0';
@@ -125,7 +125,7 @@ static void on_text(void *arg, const XML_Char *text, int len)
     struct reading *reading = arg;
 
     if (reading->len + (size_t)len >= sizeof(reading->text)) {
-        refuse(reading, "it has an endless text");
+        refuse_page(reading, "it has an endless text");
         return;
     }
     memcpy(reading->text + reading->len, text, (size_t)len);
@@ -134,13 +134,13 @@ static void on_text(void *arg, const XML_Char *text, int len)
 
 /* An object whose key has a NUL is not ours, and would be taken for another.
  */
-static void deliver(struct reading *reading, const char *key, size_t len)
+static void deliver_key(struct reading *reading, const char *key, size_t len)
 {
     size_t n = strlen(reading->prefix);
     struct tier_listed listed = {key + n, reading->size, reading->stored};
 
     if (strncmp(key, reading->prefix, n) != 0) {
-        refuse(reading, "it has others than asked for");
+        refuse_page(reading, "it has others than asked for");
     } else if (key[n] != '\0' && strlen(key) == len) {
         reading->fn(reading->arg, &listed);
     }
@@ -158,15 +158,15 @@ static void object_ends(struct reading *reading)
         return;
     }
     if (!reading->is_encoded) {
-        deliver(reading, reading->key, len);
+        deliver_key(reading, reading->key, len);
         return;
     }
     key = evhttp_uridecode(reading->key, 1, &len);
     if (key == NULL) {
-        refuse(reading, "out of memory");
+        refuse_page(reading, "out of memory");
         return;
     }
-    deliver(reading, key, len);
+    deliver_key(reading, key, len);
     free(key);
 }
 
@@ -206,7 +206,7 @@ static void on_end(void *arg, const XML_Char *name)
 }
 
 /* Reads the answer, which is in a file.  Returns 0, or -1 with the error. */
-static int parse(struct reading *reading, int fd)
+static int parse_page(struct reading *reading, int fd)
 {
     enum XML_Status status = XML_STATUS_OK;
     char buf[65536];
@@ -227,7 +227,8 @@ static int parse(struct reading *reading, int fd)
         status = XML_Parse(reading->parser, buf, n > 0 ? (int)n : 0, n <= 0);
     } while (status == XML_STATUS_OK && n > 0);
     if (status != XML_STATUS_OK && reading->error[0] == '\0')
-        refuse(reading, XML_ErrorString(XML_GetErrorCode(reading->parser)));
+        refuse_page(reading,
+                    XML_ErrorString(XML_GetErrorCode(reading->parser)));
     XML_ParserFree(reading->parser);
     return reading->error[0] == '\0' ? 0 : -1;
 }
@@ -254,7 +255,7 @@ int tier_page_read(struct tier_page *page, int fd, const char *prefix,
         page->is_truncated = false;
         page->is_empty = true;
         page->next[0] = '\0';
-        if (parse(&reading, fd) != 0) {
+        if (parse_page(&reading, fd) != 0) {
             return -1;
         }
     }

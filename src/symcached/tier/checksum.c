@@ -39,7 +39,7 @@ static int read_all(const struct work *work, int fd, struct digest *digest,
     return n >= 0 ? 0 : errno;
 }
 
-static void run(void *arg)
+static void run_checksum(void *arg)
 {
     struct work *work = arg;
     struct digest *digest;
@@ -58,7 +58,7 @@ static void run(void *arg)
     }
 }
 
-static void done(void *arg, bool late)
+static void checksum_done(void *arg, bool late)
 {
     static const struct checksum none = {.errnum = ETIMEDOUT};
     struct work *work = arg;
@@ -66,7 +66,7 @@ static void done(void *arg, bool late)
     work->done(work->arg, late ? &none : &work->sum);
 }
 
-static void drop(void *arg)
+static void drop_checksum(void *arg)
 {
     struct work *work = arg;
     unsigned i;
@@ -79,11 +79,12 @@ static void drop(void *arg)
     free(work);
 }
 
-static const struct task_calls calls = {run, done, drop};
+static const struct task_calls calls = {run_checksum, checksum_done,
+                                        drop_checksum};
 
-static struct task *start(struct event_base *base, const int *fds, unsigned n,
-                          uint64_t from, uint64_t most, checksum_done_fn fn,
-                          void *arg)
+static struct task *start_checksum(struct event_base *base, const int *fds,
+                                   unsigned n, uint64_t from, uint64_t most,
+                                   checksum_done_fn fn, void *arg)
 {
     struct work *work = calloc(1, sizeof(*work));
     uint64_t bytes = 0;
@@ -107,7 +108,7 @@ static struct task *start(struct event_base *base, const int *fds, unsigned n,
     if (!good) {
         int saved = errno;
 
-        drop(work);
+        drop_checksum(work);
         errno = saved;
         return NULL;
     }
@@ -118,12 +119,12 @@ static struct task *start(struct event_base *base, const int *fds, unsigned n,
 struct task *checksum_start(struct event_base *base, const int *fds,
                             unsigned n, checksum_done_fn fn, void *arg)
 {
-    return start(base, fds, n, 0, UINT64_MAX, fn, arg);
+    return start_checksum(base, fds, n, 0, UINT64_MAX, fn, arg);
 }
 
 struct task *checksum_part_start(struct event_base *base, int fd,
                                  uint64_t from, uint64_t size,
                                  checksum_done_fn fn, void *arg)
 {
-    return start(base, &fd, 1, from, size, fn, arg);
+    return start_checksum(base, &fd, 1, from, size, fn, arg);
 }

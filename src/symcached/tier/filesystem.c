@@ -113,8 +113,9 @@ static void task_ends(void *task)
 }
 
 /* The task owns work in any case. */
-static int start(struct tier_call *call, unsigned seconds,
-                 const struct task_calls *calls, struct tier_file_write *work)
+static int start_file_task(struct tier_call *call, unsigned seconds,
+                           const struct task_calls *calls,
+                           struct tier_file_write *work)
 {
     call->task = task_start(call->tiers->base, seconds, calls, work);
     call->task_cancel = task_ends;
@@ -302,7 +303,8 @@ static void on_opened(void *arg, bool late)
         work->in = -1;
         next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
     }
-    if (next == NULL || start(call, call->seconds, &copies, next) != 0) {
+    if (next == NULL ||
+        start_file_task(call, call->seconds, &copies, next) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
@@ -316,15 +318,15 @@ static int read_object(struct tier_call *call, bool looks)
         return -1;
     }
     work->looks = looks;
-    return start(call, TIER_FIRST, &opens, work);
+    return start_file_task(call, TIER_FIRST, &opens, work);
 }
 
-static int get(struct tier_call *call)
+static int get_file(struct tier_call *call)
 {
     return read_object(call, false);
 }
 
-static int look(struct tier_call *call)
+static int look_at_file(struct tier_call *call)
 {
     return read_object(call, true);
 }
@@ -420,7 +422,7 @@ static void on_put(void *arg, bool late)
     }
 }
 
-static int put(struct tier_call *call)
+static int put_file(struct tier_call *call)
 {
     static const struct task_calls puts = {put_object, on_put, work_drop};
     struct tier_file_write *work = work_new(call);
@@ -437,9 +439,9 @@ static int put(struct tier_call *call)
     work->replace = call->replace;
     work->durable = call->is_original;
     work->size = call->size;
-    return start(call,
-                 TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
-                 work);
+    return start_file_task(
+        call, TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
+        work);
 }
 
 static void touch_object(void *arg)
@@ -463,13 +465,14 @@ static void on_touched(void *arg, bool late)
     }
 }
 
-static int fresh(struct tier_call *call)
+static int fresh_file(struct tier_call *call)
 {
     static const struct task_calls touches = {touch_object, on_touched,
                                               work_drop};
     struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start(call, TIER_FIRST, &touches, work) : -1;
+    return work != NULL ? start_file_task(call, TIER_FIRST, &touches, work)
+                        : -1;
 }
 
 static void remove_object(void *arg)
@@ -497,7 +500,8 @@ static int take_away(struct tier_call *call)
                                               work_drop};
     struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start(call, TIER_FIRST, &removes, work) : -1;
+    return work != NULL ? start_file_task(call, TIER_FIRST, &removes, work)
+                        : -1;
 }
 
 /* A folder that is missing has nothing in it; unless the tier's own is. */
@@ -531,18 +535,19 @@ static void on_listed(void *arg, bool late)
     }
 }
 
-static int list(struct tier_call *call)
+static int list_files(struct tier_call *call)
 {
     static const struct task_calls lists = {list_folder, on_listed, work_drop};
     struct tier_file_write *work = work_new(call);
 
-    return work != NULL ? start(call, TIER_FIRST, &lists, work) : -1;
+    return work != NULL ? start_file_task(call, TIER_FIRST, &lists, work) : -1;
 }
 
-static void cancel(struct tier_call *call)
+static void cancel_file_task(struct tier_call *call)
 {
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_filesystem = {true,      get,  look,  put, fresh,
-                                          take_away, list, cancel};
+const struct tier_type tier_filesystem = {
+    true,       get_file,  look_at_file, put_file,
+    fresh_file, take_away, list_files,   cancel_file_task};

@@ -117,7 +117,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
 }
 
 /* The object is there: ends the read of an original. */
-static void found(struct tier_get *get)
+static void object_found(struct tier_get *get)
 {
     if (get->only_looks) {
         get->url = tier_s3_url(&get->call);
@@ -130,7 +130,8 @@ static void found(struct tier_get *get)
 }
 
 /* The object is not to be used, whatever the tier says of it later. */
-static void refuse(struct tier_get *get, enum refusal why, const char *what)
+static void refuse_object(struct tier_get *get, enum refusal why,
+                          const char *what)
 {
     static const enum metric counters[] = {
         METRIC_TIER_REFUSED_META, METRIC_TIER_REFUSED_MAC,
@@ -150,7 +151,7 @@ static void refuse(struct tier_get *get, enum refusal why, const char *what)
 
 /* validation --------------------------------------------------------------- */
 
-static void hit(struct tier_get *get)
+static void object_hit(struct tier_get *get)
 {
     if (get->meta.source[0] != '\0') {
         provenance_note(get->file, get->meta.source,
@@ -171,15 +172,15 @@ static void on_validated(void *arg, struct child_result *child)
     get->child = NULL;
     child->tail[strcspn(child->tail, "\n")] = '\0';
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
-        hit(get);
+        object_hit(get);
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
-        refuse(get, REFUSED_CONTENT, child->tail);
+        refuse_object(get, REFUSED_CONTENT, child->tail);
     } else {
         end(get, TIER_FAILED, "could not be validated: %.200s", child->tail);
     }
 }
 
-static void validate(struct tier_get *get)
+static void validate_object(struct tier_get *get)
 {
     get->child = validate_start(get->call.tiers->base, get->file, &get->key,
                                 VALIDATE_RECEIVED, on_validated, get);
@@ -198,7 +199,7 @@ static void on_fresh(struct tier_call *call, enum tier_reply reply,
 
     get->fresh = false;
     log_debug(0, "tier %s: \"%s\": %s", get->tier->name, call->name, detail);
-    found(get);
+    object_found(get);
 }
 
 /*
@@ -206,14 +207,14 @@ static void on_fresh(struct tier_call *call, enum tier_reply reply,
  * long.  To show that this machine uses it, the object is made young again.
  * If that fails, nothing is lost yet.
  */
-static void use(struct tier_get *get)
+static void use_object(struct tier_get *get)
 {
     struct tier_call *call = &get->call;
     int64_t age = (int64_t)time(NULL) - call->stored;
 
     if (call->config->read_only || call->lifetime == 0 ||
         age <= (int64_t)call->lifetime / 2) {
-        found(get);
+        object_found(get);
         return;
     }
     get->fresh = true;
@@ -233,15 +234,15 @@ static void on_sum(void *arg, const struct checksum *sum)
             strerror(sum->errnum));
     } else if (sum->size[0] != get->meta.size ||
                strcmp(sum->sha256[0], get->meta.sha256) != 0) {
-        refuse(get, REFUSED_DIGEST, "its SHA-256 is another one");
+        refuse_object(get, REFUSED_DIGEST, "its SHA-256 is another one");
     } else if (get->call.is_original) {
-        use(get);
+        use_object(get);
     } else {
-        validate(get);
+        validate_object(get);
     }
 }
 
-static void compare(struct tier_get *get, int fd)
+static void compare_object(struct tier_get *get, int fd)
 {
     get->task = checksum_start(get->call.tiers->base, &fd, 1, on_sum, get);
     if (get->task == NULL) {
@@ -256,17 +257,17 @@ static void on_unpacked(void *arg, struct child_result *child)
     get->child = NULL;
     child->tail[strcspn(child->tail, "\n")] = '\0';
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
-        refuse(get, REFUSED_DIGEST, child->tail);
+        refuse_object(get, REFUSED_DIGEST, child->tail);
         return;
     }
     if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
         end(get, TIER_FAILED, "could not be unpacked: %.200s", child->tail);
         return;
     }
-    compare(get, get->out);
+    compare_object(get, get->out);
 }
 
-static void unpack(struct tier_get *get)
+static void unpack_object(struct tier_get *get)
 {
     get->out = open(get->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (get->out >= 0 && lseek(get->call.fd, 0, SEEK_SET) == 0) {
@@ -279,7 +280,7 @@ static void unpack(struct tier_get *get)
     }
 }
 
-static void received(struct tier_get *get)
+static void object_received(struct tier_get *get)
 {
     const struct tier_config *config = get->call.config;
     const char *wrong;
@@ -289,28 +290,29 @@ static void received(struct tier_get *get)
             end(get, TIER_FAILED, "%s", strerror(errno));
             return;
         }
-        validate(get);
+        validate_object(get);
         return;
     }
     wrong = tier_meta_read(&get->meta, get->call.lines);
     if (wrong != NULL) {
-        refuse(get, REFUSED_META, wrong);
+        refuse_object(get, REFUSED_META, wrong);
     } else if (config->mac_key != NULL &&
                !tier_meta_is_signed(&get->meta, get->call.name,
                                     config->mac_key)) {
-        refuse(get, REFUSED_MAC,
-               get->meta.mac[0] == '\0' ? "it has none" : "it is another one");
+        refuse_object(get, REFUSED_MAC,
+                      get->meta.mac[0] == '\0' ? "it has none"
+                                               : "it is another one");
     } else if (get->meta.size > get->call.max) {
         end(get, TIER_FAILED, "larger than %s",
             get->call.is_original ? "download_size" : "max_object");
     } else if (get->only_looks && get->call.length != (int64_t)get->meta.size) {
-        refuse(get, REFUSED_DIGEST, "it has another size");
+        refuse_object(get, REFUSED_DIGEST, "it has another size");
     } else if (get->only_looks) {
-        use(get);
+        use_object(get);
     } else if (get->call.is_original) {
-        compare(get, get->call.fd);
+        compare_object(get, get->call.fd);
     } else {
-        unpack(get);
+        unpack_object(get);
     }
 }
 
@@ -331,7 +333,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     if (reply == TIER_REPLY_DONE && get->lists) {
         end(get, get->names.n > 0 ? TIER_HIT : TIER_ABSENT, "%s", detail);
     } else if (reply == TIER_REPLY_DONE) {
-        received(get);
+        object_received(get);
     } else if (reply == TIER_REPLY_ABSENT) {
         end(get, TIER_ABSENT, "%s", detail);
     } else {
@@ -348,7 +350,7 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     }
 }
 
-static void begin(struct tier_get *get)
+static void begin_get(struct tier_get *get)
 {
     const struct tier_type *type = tier_type_of(get->call.config);
     int rc = -1;
@@ -379,7 +381,7 @@ void tier_gets_pump(struct tiers *tiers, struct tier *tier)
         TAILQ_REMOVE(&tier->gets, get, queue);
         if (tier_way_begins(&tier->get, &get->probe)) {
             get->waits = false;
-            begin(get);
+            begin_get(get);
         } else {
             end(get, TIER_FAILED, "not asked: %s", tier->get.why);
         }

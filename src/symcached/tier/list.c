@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int walk(const struct tier_config *tier, FTS *fts, tier_listed_fn fn,
-                void *arg, char *error, size_t size)
+static int walk_folder(const struct tier_config *tier, FTS *fts,
+                       tier_listed_fn fn, void *arg, char *error, size_t size)
 {
     struct tier_listed listed;
     const FTSENT *entry;
@@ -50,7 +50,7 @@ static int list_folder(const struct tier_config *tier, tier_listed_fn fn,
         snprintf(error, size, "%.600s: %s", tier->path, strerror(errno));
         return -1;
     }
-    rc = walk(tier, fts, fn, arg, error, size);
+    rc = walk_folder(tier, fts, fn, arg, error, size);
     fts_close(fts);
     return rc;
 }

@@ -57,7 +57,7 @@ static void print_note(char path[PATH_MAX], char text[SYMCACHE_PATH_MAX + 2],
 }
 
 /* Opens a new file in the folder of notes, which is made for it. */
-static int make(const char *tmp)
+static int make_outdated(const char *tmp)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(tmp, flags, 0644);
@@ -81,7 +81,7 @@ int outdated_object_note(const char *root, const symcache_key_t *key,
 
     print_note(path, text, root, key, version);
     snprintf(tmp, sizeof(tmp), "%.1024s/" FOLDER "/.new", root);
-    fd = make(tmp);
+    fd = make_outdated(tmp);
     if (fd < 0) {
         return -1;
     }
@@ -194,7 +194,7 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
     tier_puts_remove(tiers, store, key, version);
 }
 
-static void run(void *arg)
+static void run_removal(void *arg)
 {
     struct look *look = arg;
     const struct config *config = look->config;
@@ -215,8 +215,9 @@ static void run(void *arg)
 
 /* Removes the objects that were not removed or replaced since their notes were
  * read. */
-static void resume(struct tiers *tiers, const struct store_config *store,
-                   const struct discarded *found)
+static void resume_removal(struct tiers *tiers,
+                           const struct store_config *store,
+                           const struct discarded *found)
 {
     if (!tier_puts_has(tiers, store, &found->key, &found->version) &&
         outdated_object_is_noted(store->root, &found->key, &found->version)) {
@@ -239,7 +240,7 @@ static void on_done(void *arg, bool late)
     }
     for (i = 0; i < look->config->nstores; i++) {
         for (; n < look->ends[i]; n++) {
-            resume(tiers, &look->config->stores[i], &look->list[n]);
+            resume_removal(tiers, &look->config->stores[i], &look->list[n]);
         }
     }
     evtimer_add(tiers->look, &pause);
@@ -256,7 +257,7 @@ static void on_drop(void *arg)
 
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {run, on_done, on_drop};
+    static const struct task_calls calls = {run_removal, on_done, on_drop};
     struct tiers *tiers = arg;
     struct look *look;
 

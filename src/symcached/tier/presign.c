@@ -80,8 +80,9 @@ static bool print_query(char *query, size_t size,
 }
 
 /* The key is made of the parts of the scope, one after the other. */
-static bool sign(char hex[DIGEST_HEX + 1], const struct presign *presign,
-                 const char *date, const char *text)
+static bool sign_request(char hex[DIGEST_HEX + 1],
+                         const struct presign *presign, const char *date,
+                         const char *text)
 {
     const char *const parts[] = {date, presign->region, "s3", "aws4_request",
                                  text};
@@ -138,7 +139,7 @@ bool presign_get(char buf[PRESIGN_MAX], const struct presign *presign)
     digest_free(digest);
     snprintf(text, sizeof(text), "AWS4-HMAC-SHA256\n%s\n%s\n%s", stamp, scope,
              hex);
-    if (!sign(hex, presign, date, text)) {
+    if (!sign_request(hex, presign, date, text)) {
         return false;
     }
     n = snprintf(buf, PRESIGN_MAX, "%s?%s&X-Amz-Signature=%s", presign->url,

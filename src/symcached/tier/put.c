@@ -79,7 +79,7 @@ static void put_free(struct tier_put *put)
 }
 
 /* Frees the working data of an entry that has run. */
-static void leave(struct tier_put *put)
+static void leave_put(struct tier_put *put)
 {
     LIST_REMOVE(put, running);
     put->tier->putting--;
@@ -98,7 +98,7 @@ static void leave(struct tier_put *put)
 
 /* Entries that only store are dropped first: the next use of the file queues
  * it again. */
-static struct tier_put *oldest(struct tier *tier)
+static struct tier_put *oldest_put(struct tier *tier)
 {
     struct tier_put *put;
 
@@ -111,7 +111,7 @@ static struct tier_put *oldest(struct tier *tier)
     return put != NULL ? put : TAILQ_FIRST(&tier->puts);
 }
 
-static void drop(struct tier *tier, struct tier_put *put)
+static void drop_put(struct tier *tier, struct tier_put *put)
 {
     TAILQ_REMOVE(&tier->puts, put, queue);
     tier->nputs--;
@@ -119,10 +119,11 @@ static void drop(struct tier *tier, struct tier_put *put)
     put_free(put);
 }
 
-static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put)
+static void add_put(struct tiers *tiers, struct tier *tier,
+                    struct tier_put *put)
 {
     if (tier->nputs == PUTS_WAITING) {
-        drop(tier, oldest(tier));
+        drop_put(tier, oldest_put(tier));
     }
     TAILQ_INSERT_TAIL(&tier->puts, put, queue);
     tier->nputs++;
@@ -137,9 +138,9 @@ static bool is_of(const struct tier_put *put, const char *store,
            strcmp(put->store, store) == 0;
 }
 
-static struct tier_put *find(const struct tier *tier, const char *store,
-                             const symcache_key_t *key,
-                             const symcache_version_t *version)
+static struct tier_put *find_put(const struct tier *tier, const char *store,
+                                 const symcache_key_t *key,
+                                 const symcache_version_t *version)
 {
     struct tier_put *put;
 
@@ -164,7 +165,7 @@ static bool is_same(const struct tier_put *put)
            opened.st_dev == named.st_dev;
 }
 
-static void note(const struct tier_put *put)
+static void note_put(const struct tier_put *put)
 {
     if (is_same(put)) {
         stored_time_write(put->path, put->call.stored != 0
@@ -184,18 +185,18 @@ static void note_replaced(const struct tier_put *put)
 /* Unless it was discarded once more meanwhile. */
 static void note_removed(const struct tier_put *put)
 {
-    if (find(put->tier, put->store, &put->key, &put->version) == NULL) {
+    if (find_put(put->tier, put->store, &put->key, &put->version) == NULL) {
         outdated_object_drop(put->root, &put->key, &put->version);
     }
 }
 
 /* Moves an entry that has run to the end of the queue, unless it is already
  * wanted again. */
-static void requeue(struct tier_put *put)
+static void requeue_put(struct tier_put *put)
 {
-    leave(put);
-    if (find(put->tier, put->store, &put->key, &put->version) == NULL) {
-        add(put->tiers, put->tier, put);
+    leave_put(put);
+    if (find_put(put->tier, put->store, &put->key, &put->version) == NULL) {
+        add_put(put->tiers, put->tier, put);
     } else {
         put_free(put);
     }
@@ -228,16 +229,16 @@ static void try_again(struct tier_put *put, enum tier_reply reply,
                   ? "it is not read here, and tried again later"
                   : "its use in an hour or later is another chance");
     if (again) {
-        requeue(put);
+        requeue_put(put);
     } else {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
-        leave(put);
+        leave_put(put);
         put_free(put);
     }
 }
 
-static void ended(struct tier_put *put, enum tier_reply reply,
-                  const char *detail)
+static void put_ended(struct tier_put *put, enum tier_reply reply,
+                      const char *detail)
 {
     static const enum metric counters[] = {METRIC_TIER_STORED,
                                            METRIC_TIER_FRESH,
@@ -254,16 +255,16 @@ static void ended(struct tier_put *put, enum tier_reply reply,
         metrics_add(METRIC_TIER_SENT,
                     put->what == PUT_STORE ? put->call.size : 0);
         put->tier->stored += put->what == PUT_STORE;
-        note(put);
+        note_put(put);
         note_replaced(put);
         break;
     case TIER_REPLY_EXISTS:
         metrics_add(METRIC_TIER_EXISTS, 1);
-        note(put);
+        note_put(put);
         break;
     case TIER_REPLY_ABSENT: /* it was removed, so it is stored anew */
         put->what = PUT_STORE;
-        requeue(put);
+        requeue_put(put);
         return;
     default:
         try_again(put, reply, detail);
@@ -271,7 +272,7 @@ static void ended(struct tier_put *put, enum tier_reply reply,
     }
     log_debug(0, "tier %s: \"%s\" %s", put->tier->name, put->call.name,
               detail);
-    leave(put);
+    leave_put(put);
     put_free(put);
 }
 
@@ -284,11 +285,11 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
     put->called = false;
     tier_way_ends(put->tier, &put->tier->put, reply, put->probe, detail,
                   "nothing is stored");
-    ended(put, reply, detail);
+    put_ended(put, reply, detail);
 }
 
 /* Something here failed, before the tier was asked. */
-static void failed(struct tier_put *put, const char *what, int errnum)
+static void put_failed(struct tier_put *put, const char *what, int errnum)
 {
     char detail[256];
 
@@ -298,14 +299,14 @@ static void failed(struct tier_put *put, const char *what, int errnum)
 }
 
 /* There is nothing to store, which is not a failure. */
-static void skip(struct tier_put *put, const char *why)
+static void skip_put(struct tier_put *put, const char *why)
 {
     put->called = false;
     tier_way_ends(put->tier, &put->tier->put, TIER_REPLY_FAILED, put->probe, "",
                   "");
     log_debug(0, "tier %s: \"%s\" is not stored: %s", put->tier->name,
               put->call.name, why);
-    leave(put);
+    leave_put(put);
     put_free(put);
 }
 
@@ -321,7 +322,7 @@ static void on_sums(void *arg, const struct checksum *sum)
 
     put->task = NULL;
     if (sum->errnum != 0) {
-        failed(put, "it cannot be read", sum->errnum);
+        put_failed(put, "it cannot be read", sum->errnum);
         return;
     }
     memcpy(meta.sha256, sum->sha256[0], sizeof(meta.sha256));
@@ -331,7 +332,7 @@ static void on_sums(void *arg, const struct checksum *sum)
         meta.publics_only = provenance.extent != SYMCACHE_EXTENT_FULL;
     }
     if (!is_same(put)) {
-        skip(put, "it was replaced meanwhile");
+        skip_put(put, "it was replaced meanwhile");
         return;
     }
     if (call->config->mac_key != NULL) {
@@ -344,18 +345,18 @@ static void on_sums(void *arg, const struct checksum *sum)
     rc = put->what == PUT_FRESH ? tier_type_of(call->config)->fresh(call)
                                 : tier_type_of(call->config)->put(call);
     if (rc != 0) {
-        failed(put, "it cannot be sent", errno);
+        put_failed(put, "it cannot be sent", errno);
     }
 }
 
-static void compute(struct tier_put *put)
+static void compute_put(struct tier_put *put)
 {
     const int fds[CHECKSUM_FILES] = {put->plain, put->call.fd};
 
     put->task = checksum_start(put->tiers->base, fds,
                                put->what == PUT_FRESH ? 1 : 2, on_sums, put);
     if (put->task == NULL) {
-        failed(put, "it cannot be read", errno);
+        put_failed(put, "it cannot be read", errno);
     }
 }
 
@@ -366,13 +367,13 @@ static void on_compressed(void *arg, struct child_result *child)
     put->child = NULL;
     child->tail[strcspn(child->tail, "\n")] = '\0';
     if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
-        failed(put, child->tail, 0);
+        put_failed(put, child->tail, 0);
         return;
     }
-    compute(put);
+    compute_put(put);
 }
 
-static void compress(struct tier_put *put)
+static void compress_put(struct tier_put *put)
 {
     if (workdir_file(put->workdir, put->tmp) == 0) {
         put->call.fd = open(put->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -383,12 +384,12 @@ static void compress(struct tier_put *put)
                                 put->plain, put->call.fd, on_compressed, put);
     }
     if (put->child == NULL) {
-        failed(put, "it cannot be compressed", errno);
+        put_failed(put, "it cannot be compressed", errno);
     }
 }
 
 /* Returns the store's tier, if the configuration still wants files there. */
-static struct tier_config *wanted(const struct tier_put *put)
+static struct tier_config *put_wanted(const struct tier_put *put)
 {
     const struct tiers *tiers = put->tiers;
     const struct store_config *store =
@@ -407,7 +408,7 @@ static struct tier_config *wanted(const struct tier_put *put)
 static void take_away(struct tier_put *put)
 {
     if (tier_type_of(put->call.config)->remove(&put->call) != 0) {
-        failed(put, "it cannot be removed", errno);
+        put_failed(put, "it cannot be removed", errno);
     }
 }
 
@@ -430,7 +431,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     tier_call_init(call, put->tiers, put->config, config, on_reply);
 }
 
-static void begin(struct tier_put *put, struct tier_config *config)
+static void begin_put(struct tier_put *put, struct tier_config *config)
 {
     bool discarded =
         outdated_object_is_noted(put->root, &put->key, &put->version);
@@ -459,11 +460,11 @@ static void begin(struct tier_put *put, struct tier_config *config)
         put->what = PUT_REMOVE;
         take_away(put);
     } else if (why != NULL) {
-        skip(put, why);
+        skip_put(put, why);
     } else if (put->what == PUT_FRESH) {
-        compute(put);
+        compute_put(put);
     } else {
-        compress(put);
+        compress_put(put);
     }
 }
 
@@ -483,8 +484,8 @@ static bool is_running(const struct tiers *tiers, const struct tier *tier,
     return false;
 }
 
-static struct tier_put *next(const struct tiers *tiers,
-                             const struct tier *tier)
+static struct tier_put *next_put(const struct tiers *tiers,
+                                 const struct tier *tier)
 {
     struct tier_put *put;
 
@@ -502,10 +503,10 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
     struct tier_config *config;
     struct tier_put *put;
 
-    while (tier->putting < PUTS && (put = next(tiers, tier)) != NULL) {
+    while (tier->putting < PUTS && (put = next_put(tiers, tier)) != NULL) {
         put->tiers = tiers;
         put->tier = tier;
-        config = wanted(put);
+        config = put_wanted(put);
         if (config == NULL) {
             TAILQ_REMOVE(&tier->puts, put, queue);
             tier->nputs--;
@@ -521,13 +522,13 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
         tier->putting++;
         LIST_INSERT_HEAD(&tiers->writing, put, running);
         put->config = config_ref(tiers->config);
-        begin(put, config);
+        begin_put(put, config);
     }
     return 0;
 }
 
 /* Ends what runs. */
-static void stop(struct tier_put *put)
+static void stop_put(struct tier_put *put)
 {
     if (put->call.task != NULL) {
         tier_type_of(put->call.config)->cancel(&put->call);
@@ -540,7 +541,7 @@ static void stop(struct tier_put *put)
     if (put->task != NULL) {
         task_cancel(put->task);
     }
-    leave(put);
+    leave_put(put);
     put_free(put);
 }
 
@@ -549,12 +550,12 @@ void tier_puts_stop(struct tiers *tiers, struct tier *tier)
     struct tier_put *put, *next;
 
     while (!TAILQ_EMPTY(&tier->puts)) {
-        drop(tier, oldest(tier));
+        drop_put(tier, oldest_put(tier));
     }
-    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next_put) {
         next = LIST_NEXT(put, running);
         if (put->tier == tier) {
-            stop(put);
+            stop_put(put);
         }
     }
 }
@@ -569,16 +570,16 @@ void tiers_leave(struct tiers *tiers, const struct store_config *store)
     if (tier == NULL) {
         return;
     }
-    for (put = TAILQ_FIRST(&tier->puts); put != NULL; put = next) {
+    for (put = TAILQ_FIRST(&tier->puts); put != NULL; put = next_put) {
         next = TAILQ_NEXT(put, queue);
         if (strcmp(put->root, store->root) == 0) {
-            drop(tier, put);
+            drop_put(tier, put);
         }
     }
-    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next_put) {
         next = LIST_NEXT(put, running);
         if (strcmp(put->root, store->root) == 0) {
-            stop(put);
+            stop_put(put);
         }
     }
 }
@@ -586,8 +587,8 @@ void tiers_leave(struct tiers *tiers, const struct store_config *store)
 /* the queue ---------------------------------------------------------------- */
 
 /* Merges an operation into the waiting entry of the same object. */
-static void join(struct tier_put *put, struct workdir *workdir, bool replace,
-                 enum put_what what)
+static void join_put(struct tier_put *put, struct workdir *workdir,
+                     bool replace, enum put_what what)
 {
     put->replace |= replace;
     if (what != PUT_FRESH) {
@@ -611,9 +612,9 @@ static void want(struct tiers *tiers, const struct store_config *store,
         (workdir == NULL && what != PUT_REMOVE)) {
         return;
     }
-    put = find(tier, store->name, key, version);
+    put = find_put(tier, store->name, key, version);
     if (put != NULL) {
-        join(put, workdir, replace, what);
+        join_put(put, workdir, replace, what);
         return;
     }
     put = calloc(1, sizeof(*put));
@@ -631,7 +632,7 @@ static void want(struct tiers *tiers, const struct store_config *store,
     put->version = *version;
     put->replace = replace;
     put->what = what;
-    add(tiers, tier, put);
+    add_put(tiers, tier, put);
 }
 
 void tiers_put(struct tiers *tiers, const struct store_config *store,
@@ -659,7 +660,7 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
     const struct tier *tier = tiers_find(tiers, store->tier->name);
 
     return tier != NULL &&
-           (find(tier, store->name, key, version) != NULL ||
+           (find_put(tier, store->name, key, version) != NULL ||
             is_running(tiers, tier, store->name, key, version));
 }
 

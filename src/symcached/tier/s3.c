@@ -35,7 +35,7 @@ enum request {
     REQUEST_REMOVE
 };
 
-static int request(struct tier_call *call, enum request what);
+static int s3_request(struct tier_call *call, enum request what);
 
 void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_response *answer)
 {
@@ -121,7 +121,7 @@ static void on_renewed(void *arg, const char *error)
                       renewal->detail);
     } else {
         call->again = true;
-        if (request(call, renewal->what) != 0) {
+        if (s3_request(call, renewal->what) != 0) {
             tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
         }
     }
@@ -130,8 +130,8 @@ static void on_renewed(void *arg, const char *error)
 
 /* Have the keys expired, so that others are to be read?  Then the call goes on
  * when that is done. */
-static bool renews(struct tier_call *call, enum request what,
-                   const char *detail, const char *code)
+static bool renews_keys(struct tier_call *call, enum request what,
+                        const char *detail, const char *code)
 {
     struct renewal *renewal;
 
@@ -188,9 +188,9 @@ enum tier_reply tier_s3_judge(long status, const char *code)
 }
 
 /* Ends the call after a failed answer, or has the keys read again. */
-static void refused(struct tier_call *call, enum request what,
-                    enum tier_reply reply, const char *text,
-                    const struct fetch_response *answer)
+static void s3_refused(struct tier_call *call, enum request what,
+                       enum tier_reply reply, const char *text,
+                       const struct fetch_response *answer)
 {
     char code[TIER_CODE_MAX], detail[300];
 
@@ -198,7 +198,7 @@ static void refused(struct tier_call *call, enum request what,
     call->status = answer->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
-    if (reply == TIER_REPLY_DENIED && renews(call, what, detail, code)) {
+    if (reply == TIER_REPLY_DENIED && renews_keys(call, what, detail, code)) {
         return;
     }
     tier_call_end(call, reply, "%s%s", detail,
@@ -226,11 +226,11 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         (result->outcome != SOURCE_FOUND &&
          (answer->status != 200 || answer->bytes > 0))) {
         tier_s3_code(code, answer);
-        refused(call, REQUEST_GET,
-                result->outcome == SOURCE_UNUSABLE || answer->status == 200
-                    ? TIER_REPLY_FAILED
-                    : tier_s3_judge(answer->status, code),
-                result->detail, answer);
+        s3_refused(call, REQUEST_GET,
+                   result->outcome == SOURCE_UNUSABLE || answer->status == 200
+                       ? TIER_REPLY_FAILED
+                       : tier_s3_judge(answer->status, code),
+                   result->detail, answer);
         return;
     }
     call->status = answer->status;
@@ -255,7 +255,7 @@ static void on_answer(struct tier_call *call, enum request what,
         reply = TIER_REPLY_DENIED; /* a PUT needs no object: no such bucket */
     }
     if (reply != TIER_REPLY_DONE && reply != TIER_REPLY_EXISTS) {
-        refused(call, what, reply, result->detail, answer);
+        s3_refused(call, what, reply, result->detail, answer);
         return;
     }
     call->status = answer->status;
@@ -320,12 +320,12 @@ static void on_looked(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
-        refused(call, REQUEST_LOOK, tier_s3_judge(answer->status, ""),
-                result->detail, answer);
+        s3_refused(call, REQUEST_LOOK, tier_s3_judge(answer->status, ""),
+                   result->detail, answer);
     } else if (!is_to_copy(call, answer)) {
         call->stored = age_of(answer);
         tier_call_end(call, TIER_REPLY_EXISTS, "is young, or another one");
-    } else if (request(call, REQUEST_COPY) != 0) {
+    } else if (s3_request(call, REQUEST_COPY) != 0) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", strerror(errno));
     }
 }
@@ -336,8 +336,8 @@ static void on_head(void *arg, const struct send_result *result)
     struct tier_call *call = arg;
 
     if (answer->status != 200) {
-        refused(call, REQUEST_HEAD, tier_s3_judge(answer->status, ""),
-                result->detail, answer);
+        s3_refused(call, REQUEST_HEAD, tier_s3_judge(answer->status, ""),
+                   result->detail, answer);
         return;
     }
     call->status = answer->status;
@@ -360,7 +360,7 @@ static void send_ends(void *task)
 }
 
 /* Takes url, which is NULL when out of memory. */
-static int fetch(struct tier_call *call, char *url, fetch_done_fn done)
+static int s3_fetch(struct tier_call *call, char *url, fetch_done_fn done)
 {
     /* a fetch uses it at each try */
     static const struct header_config no_body = {BUCKET_BODY_HEADER,
@@ -388,9 +388,9 @@ static int fetch(struct tier_call *call, char *url, fetch_done_fn done)
     return call->task != NULL ? 0 : -1;
 }
 
-static int get(struct tier_call *call)
+static int s3_get(struct tier_call *call)
 {
-    return fetch(call, object_url(call), on_fetched);
+    return s3_fetch(call, object_url(call), on_fetched);
 }
 
 struct send *tier_s3_send(struct tier_call *call, const struct s3_send *send,
@@ -438,10 +438,10 @@ static int send_request(struct tier_call *call, const char *method,
 void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
                     const char *text, const struct fetch_response *answer)
 {
-    refused(call, REQUEST_PUT, reply, text, answer);
+    s3_refused(call, REQUEST_PUT, reply, text, answer);
 }
 
-static int put(struct tier_call *call)
+static int s3_put(struct tier_call *call)
 {
     struct s3_headers headers = {.n = 0};
 
@@ -468,7 +468,7 @@ static int send_empty(struct tier_call *call, const char *method,
     return send_request(call, method, &headers, -1, 0, done);
 }
 
-static int look(struct tier_call *call)
+static int s3_look(struct tier_call *call)
 {
     return send_empty(call, "HEAD", on_head);
 }
@@ -476,7 +476,7 @@ static int look(struct tier_call *call)
 /* Looks whether the object is ours and needs a copy.  The copy itself cannot
  * have that as a condition: libcurl 7.88 sorts x-amz-copy-source-if-match wrong
  * for the signature. */
-static int fresh(struct tier_call *call)
+static int s3_fresh(struct tier_call *call)
 {
     return send_empty(call, "HEAD", on_looked);
 }
@@ -485,7 +485,7 @@ static int fresh(struct tier_call *call)
  * A copy of the object onto itself, which is as young as a new one.  Amazon
  * wants something to be changed by it, so the metadata are sent again.
  */
-static int copy(struct tier_call *call)
+static int s3_copy(struct tier_call *call)
 {
     char from[3 * TIER_NAME_MAX + 1024], name[3 * TIER_NAME_MAX + 1];
     const struct bucket_config *bucket = &call->config->bucket;
@@ -517,7 +517,7 @@ static void on_removed(void *arg, const struct send_result *result)
     if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT) {
         tier_call_end(call, TIER_REPLY_DONE, "removed");
     } else {
-        refused(call, REQUEST_REMOVE, reply, result->detail, answer);
+        s3_refused(call, REQUEST_REMOVE, reply, result->detail, answer);
     }
 }
 
@@ -586,42 +586,42 @@ static void on_listed(void *arg, const struct fetch_result *result)
     } else if (reply == TIER_REPLY_DONE || reply == TIER_REPLY_EXISTS) {
         reply = TIER_REPLY_FAILED;
     }
-    refused(call, REQUEST_LIST, reply, result->detail, answer);
+    s3_refused(call, REQUEST_LIST, reply, result->detail, answer);
 }
 
-static int list(struct tier_call *call)
+static int s3_list(struct tier_call *call)
 {
     char prefix[TIER_PAGE_TEXT];
 
     call->max = LIST_MAX;
     folder_prefix(prefix, call);
-    return fetch(call, tier_page_url(call->config, prefix, ""), on_listed);
+    return s3_fetch(call, tier_page_url(call->config, prefix, ""), on_listed);
 }
 
-static int request(struct tier_call *call, enum request what)
+static int s3_request(struct tier_call *call, enum request what)
 {
     switch (what) {
     case REQUEST_GET:
-        return get(call);
+        return s3_get(call);
     case REQUEST_PUT:
-        return put(call);
+        return s3_put(call);
     case REQUEST_LOOK:
-        return fresh(call);
+        return s3_fresh(call);
     case REQUEST_HEAD:
-        return look(call);
+        return s3_look(call);
     case REQUEST_LIST:
-        return list(call);
+        return s3_list(call);
     case REQUEST_REMOVE:
         return take_away(call);
     default:
-        return copy(call);
+        return s3_copy(call);
     }
 }
 
-static void cancel(struct tier_call *call)
+static void s3_cancel(struct tier_call *call)
 {
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true,      get,  look,  put, fresh,
-                                  take_away, list, cancel};
+const struct tier_type tier_s3 = {true,     s3_get,    s3_look, s3_put,
+                                  s3_fresh, take_away, s3_list, s3_cancel};

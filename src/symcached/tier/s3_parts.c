@@ -57,7 +57,7 @@ static void parts_free(struct parts *parts)
     free(parts);
 }
 
-static void cancel(void *task)
+static void cancel_parts(void *task)
 {
     struct parts *parts = task;
 
@@ -75,7 +75,8 @@ static void cancel(void *task)
 static int send_about(struct parts *parts, const char *method, int fd,
                       uint64_t size, const char *sha256, send_done_fn done);
 
-static void end(struct parts *parts, enum tier_reply reply, const char *detail)
+static void end_parts(struct parts *parts, enum tier_reply reply,
+                      const char *detail)
 {
     struct tier_call *call = parts->call;
     char text[300];
@@ -91,18 +92,19 @@ static void on_aborted(void *arg, const struct send_result *result)
 
     (void)result; /* a rule of the bucket is the other way */
     parts->send = NULL;
-    end(parts, parts->reply, parts->detail);
+    end_parts(parts, parts->reply, parts->detail);
 }
 
 /* Removes the parts and ends the call. */
-static void fail(struct parts *parts, enum tier_reply reply, const char *detail)
+static void fail_parts(struct parts *parts, enum tier_reply reply,
+                       const char *detail)
 {
     parts->reply = reply;
     snprintf(parts->detail, sizeof(parts->detail), "%s", detail);
     if (parts->id[0] == '\0' ||
         send_about(parts, "DELETE", -1, 0, BUCKET_BODY_EMPTY, on_aborted) !=
             0) {
-        end(parts, reply, parts->detail);
+        end_parts(parts, reply, parts->detail);
     }
 }
 
@@ -133,7 +135,7 @@ static bool is_done(struct parts *parts, const struct send_result *result)
     snprintf(detail, sizeof(detail), "%.200s%s%s",
              reply == TIER_REPLY_EXISTS ? "is there" : result->detail,
              code[0] != '\0' ? " " : "", code);
-    fail(parts, reply, detail);
+    fail_parts(parts, reply, detail);
     return false;
 }
 
@@ -167,12 +169,12 @@ static void on_completed(void *arg, const struct send_result *result)
     parts->send = NULL;
     if (is_done(parts, result)) {
         parts->call->status = result->answer->status;
-        end(parts, TIER_REPLY_DONE, "stored");
+        end_parts(parts, TIER_REPLY_DONE, "stored");
     }
 }
 
 /* All parts are there. */
-static void complete(struct parts *parts)
+static void complete_parts(struct parts *parts)
 {
     struct digest *digest = digest_new();
     bool good;
@@ -193,7 +195,7 @@ static void complete(struct parts *parts)
     }
     digest_free(digest);
     if (!good) {
-        fail(parts, TIER_REPLY_FAILED, "the parts cannot be joined");
+        fail_parts(parts, TIER_REPLY_FAILED, "the parts cannot be joined");
     }
 }
 
@@ -209,7 +211,7 @@ static void on_part(void *arg, const struct send_result *result)
         return;
     }
     if (etag[0] == '\0' || strpbrk(etag, "<>&") != NULL) {
-        fail(parts, TIER_REPLY_FAILED, "a part has no ETag");
+        fail_parts(parts, TIER_REPLY_FAILED, "a part has no ETag");
         return;
     }
     fprintf(parts->list,
@@ -231,7 +233,7 @@ static void on_sum(void *arg, const struct checksum *sum)
 
     parts->task = NULL;
     if (sum->errnum != 0) {
-        fail(parts, TIER_REPLY_FAILED, strerror(sum->errnum));
+        fail_parts(parts, TIER_REPLY_FAILED, strerror(sum->errnum));
         return;
     }
     snprintf(query, sizeof(query), "?partNumber=%u&uploadId=%s", ++parts->n,
@@ -240,7 +242,7 @@ static void on_sum(void *arg, const struct checksum *sum)
     s3_headers_add_body(&headers, call, parts->sha256);
     parts->send = tier_s3_send(call, &send, on_part, parts);
     if (parts->send == NULL) {
-        fail(parts, TIER_REPLY_FAILED, strerror(errno));
+        fail_parts(parts, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -249,13 +251,13 @@ static void begin_part(struct parts *parts)
     struct tier_call *call = parts->call;
 
     if (parts->at >= call->size) {
-        complete(parts);
+        complete_parts(parts);
         return;
     }
     parts->task = checksum_part_start(call->tiers->base, call->fd, parts->at,
                                       parts->size, on_sum, parts);
     if (parts->task == NULL) {
-        fail(parts, TIER_REPLY_FAILED, strerror(errno));
+        fail_parts(parts, TIER_REPLY_FAILED, strerror(errno));
     }
 }
 
@@ -292,7 +294,7 @@ static void on_begun(void *arg, const struct send_result *result)
         return;
     }
     if (!read_id(parts, result->answer)) {
-        fail(parts, TIER_REPLY_FAILED, "an upload in parts has no id");
+        fail_parts(parts, TIER_REPLY_FAILED, "an upload in parts has no id");
         return;
     }
     begin_part(parts);
@@ -328,6 +330,6 @@ int tier_s3_put_parts(struct tier_call *call)
         return -1;
     }
     call->task = parts;
-    call->task_cancel = cancel;
+    call->task_cancel = cancel_parts;
     return 0;
 }

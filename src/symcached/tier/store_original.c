@@ -91,14 +91,14 @@ static int64_t age_of(const struct tier_original *original)
 static void begin(struct tier_original *original,
                   int (*begin_call)(struct tier_call *call), bool looks);
 
-static void look(struct tier_original *original)
+static void look_at_original(struct tier_original *original)
 {
     original->nlooks++;
     begin(original, tier_type_of(original->call.config)->look, true);
 }
 
 /* Stores the original, or removes the stored object. */
-static void change(struct tier_original *original)
+static void change_original(struct tier_original *original)
 {
     const struct tier_type *type = tier_type_of(original->call.config);
 
@@ -112,12 +112,12 @@ static void store(struct tier_original *original)
         return;
     }
     tier_meta_print(&original->meta, original->call.lines);
-    change(original);
+    change_original(original);
 }
 
 /* Is the stored object the same? A damaged object, or one that the fleet has
  * not signed, need not be kept. */
-static void compare(struct tier_original *original)
+static void compare_original(struct tier_original *original)
 {
     const struct tier_call *call = &original->call;
     const char *key = call->config->mac_key;
@@ -143,7 +143,8 @@ static void compare(struct tier_original *original)
     store(original);
 }
 
-static void looked(struct tier_original *original, enum tier_reply reply)
+static void original_looked(struct tier_original *original,
+                            enum tier_reply reply)
 {
     if (original->removes) {
         if (reply == TIER_REPLY_ABSENT) {
@@ -152,13 +153,13 @@ static void looked(struct tier_original *original, enum tier_reply reply)
                    age_of(original) <= (int64_t)original->unused_for) {
             end(original, TIER_ORIGINAL_USED, "another machine uses it");
         } else {
-            change(original);
+            change_original(original);
         }
     } else if (reply == TIER_REPLY_ABSENT) {
         original->call.replace = false;
         store(original);
     } else {
-        compare(original);
+        compare_original(original);
     }
 }
 
@@ -174,9 +175,9 @@ static void on_reply(struct tier_call *call, enum tier_reply reply,
                   detail, "nothing is stored");
     if (original->looks &&
         (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
-        looked(original, reply);
+        original_looked(original, reply);
     } else if (reply == TIER_REPLY_EXISTS && original->nlooks < LOOKS) {
-        look(original);
+        look_at_original(original);
     } else if (reply == TIER_REPLY_DONE) {
         if (!original->removes) {
             metrics_add(METRIC_TIER_STORED, 1);
@@ -224,13 +225,13 @@ static void on_sum(void *arg, const struct checksum *sum)
             tier_meta_sign(&original->meta, call->name, call->config->mac_key);
         }
     }
-    look(original);
+    look_at_original(original);
 }
 
-static struct tier_original *start(struct tiers *tiers,
-                                   const struct config *config,
-                                   const char *path, int fd,
-                                   tier_original_fn done, void *arg)
+static struct tier_original *start_original(struct tiers *tiers,
+                                            const struct config *config,
+                                            const char *path, int fd,
+                                            tier_original_fn done, void *arg)
 {
     struct tier_original *original = calloc(1, sizeof(*original));
     struct tier_config *tier = config->uploads.tier;
@@ -265,7 +266,8 @@ struct tier_original *tiers_store_original(struct tiers *tiers,
                                            enum tier_original_mode mode,
                                            tier_original_fn done, void *arg)
 {
-    struct tier_original *original = start(tiers, config, path, fd, done, arg);
+    struct tier_original *original =
+        start_original(tiers, config, path, fd, done, arg);
 
     if (original != NULL) {
         original->mode = mode;
@@ -279,7 +281,8 @@ struct tier_original *tiers_remove_original(struct tiers *tiers,
                                             unsigned unused_for,
                                             tier_original_fn done, void *arg)
 {
-    struct tier_original *original = start(tiers, config, path, -1, done, arg);
+    struct tier_original *original =
+        start_original(tiers, config, path, -1, done, arg);
 
     if (original != NULL) {
         original->removes = true;

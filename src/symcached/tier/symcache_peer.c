@@ -38,8 +38,8 @@ static char *peer_url(const struct tier_call *call)
 }
 
 /* A file that is not the version that was asked for is of no use. */
-static void received(struct tier_call *call,
-                     const struct fetch_response *answer)
+static void peer_received(struct tier_call *call,
+                          const struct fetch_response *answer)
 {
     symcache_version_t version;
 
@@ -63,7 +63,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     call->bytes = result->bytes;
     call->status = answer->status;
     if (result->outcome == SOURCE_FOUND) {
-        received(call, answer);
+        peer_received(call, answer);
     } else if (result->outcome == SOURCE_UNUSABLE) {
         tier_call_end(call, TIER_REPLY_FAILED, "%s", result->detail);
     } else if (answer->status == 404 && !answer->again) {
@@ -75,7 +75,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
-static int get(struct tier_call *call)
+static int peer_get(struct tier_call *call)
 {
     struct fetch_request fetch = {
         .transport = &call->config->transport,
@@ -106,10 +106,10 @@ static int get(struct tier_call *call)
     return call->task != NULL ? 0 : -1;
 }
 
-static void cancel(struct tier_call *call)
+static void peer_cancel(struct tier_call *call)
 {
     fetch_cancel(call->task);
 }
 
-const struct tier_type tier_symcache = {false, get,  NULL, NULL,
-                                        NULL,  NULL, NULL, cancel};
+const struct tier_type tier_symcache = {false, peer_get, NULL, NULL,
+                                        NULL,  NULL,     NULL, peer_cancel};

@@ -236,8 +236,8 @@ static void take_away(struct run *run, const struct tier_listed *listed)
 }
 
 /* Returns REASONS if the object stays. */
-static enum reason judge(const struct run *run,
-                         const struct tier_listed *listed)
+static enum reason judge_listed(const struct run *run,
+                                const struct tier_listed *listed)
 {
     struct tier_object object;
 
@@ -257,7 +257,7 @@ static enum reason judge(const struct run *run,
 static void clean_one(void *arg, const struct tier_listed *listed)
 {
     struct run *run = arg;
-    enum reason reason = judge(run, listed);
+    enum reason reason = judge_listed(run, listed);
 
     if (reason == REASONS) {
         run->kept++;
@@ -378,13 +378,13 @@ static int print_rule(const struct run *run)
 
 /* the command -------------------------------------------------------------- */
 
-static int use(void)
+static int use_tier(void)
 {
     fputs(usage, stderr);
     return EXIT_WRONG_USE;
 }
 
-static int list(struct run *run)
+static int list_tier(struct run *run)
 {
     bool cleans = strcmp(run->what, "clean") == 0;
     char error[1024] = "";
@@ -403,7 +403,7 @@ static int list(struct run *run)
     return rc != 0 || run->failed > 0 ? EXIT_IO : EXIT_DONE;
 }
 
-static int start(struct run *run)
+static int start_listing(struct run *run)
 {
     int rc = EXIT_IO;
 
@@ -416,7 +416,7 @@ static int start(struct run *run)
         fprintf(stderr, "symcached: out of memory\n");
     } else {
         evtimer_del(run->tiers->look); /* what was discarded is left */
-        rc = list(run);
+        rc = list_tier(run);
         tiers_free(run->tiers);
     }
     if (run->base != NULL) {
@@ -426,7 +426,7 @@ static int start(struct run *run)
 }
 
 /* Finds the tier, and the action if none was given. */
-static int prepare(struct run *run)
+static int prepare_listing(struct run *run)
 {
     const struct config *config = run->config;
 
@@ -534,16 +534,17 @@ int tier_command(int argc, char **argv, const struct source_type *const *types,
     int rc;
 
     if (!read_arguments(&run, argc, argv)) {
-        return use();
+        return use_tier();
     }
     if (config_read(run.config_file, types, &run.config, error,
                     sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         return EXIT_WRONG_CONFIG;
     }
-    rc = prepare(&run);
+    rc = prepare_listing(&run);
     if (rc == EXIT_DONE) {
-        rc = strcmp(run.what, "rule") == 0 ? print_rule(&run) : start(&run);
+        rc = strcmp(run.what, "rule") == 0 ? print_rule(&run)
+                                           : start_listing(&run);
     }
     config_unref(run.config);
     return rc;

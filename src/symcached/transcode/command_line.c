@@ -105,7 +105,7 @@ static char **command_variable(char **env, const char *name, size_t len)
 }
 
 /* Sets a variable in env; without a value, it is left out. */
-static int set(char **env, const char *name, const char *value)
+static int set_variable(char **env, const char *name, const char *value)
 {
     char *variable, **place;
 
@@ -163,13 +163,13 @@ static int fill_env(struct command *command,
     }
 
     for (i = 0; i < n; i++) {
-        if (set(command->env, base[i][0], base[i][1]) != 0) {
+        if (set_variable(command->env, base[i][0], base[i][1]) != 0) {
             return -1;
         }
     }
     for (i = 0; i < transcoder->nenv; i++) {
-        if (set(command->env, transcoder->env[i].name,
-                transcoder->env[i].value) != 0) {
+        if (set_variable(command->env, transcoder->env[i].name,
+                         transcoder->env[i].value) != 0) {
             return -1;
         }
     }

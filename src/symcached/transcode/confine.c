@@ -102,7 +102,7 @@ struct words {
     bool failed; /* out of memory */
 };
 
-static void add(struct words *words, const char *text)
+static void add_word(struct words *words, const char *text)
 {
     char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
 
@@ -124,7 +124,7 @@ static void add_all(struct words *words, ...)
 
     va_start(args, words);
     while ((text = va_arg(args, const char *)) != NULL) {
-        add(words, text);
+        add_word(words, text);
     }
     va_end(args);
 }
@@ -134,7 +134,7 @@ static void add_number(struct words *words, const char *option, unsigned n)
     char text[64];
 
     snprintf(text, sizeof(text), "%s%u", option, n);
-    add(words, text);
+    add_word(words, text);
 }
 
 /* Shows each path where it is there, for reading. */
@@ -165,7 +165,7 @@ static void add_namespaces(struct words *words,
             "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
             "--new-session", NULL);
     if (!transcoder->network) {
-        add(words, "--unshare-net");
+        add_word(words, "--unshare-net");
     }
 }
 
@@ -226,27 +226,27 @@ int confine_command(const struct confine *confine, struct command *command,
     }
 
     if (confine->is_other) {
-        add(&words, first);
+        add_word(&words, first);
         add_number(&words, "--reuid=", confine->uid);
         add_number(&words, "--regid=", confine->gid);
-        add(&words, "--clear-groups");
+        add_word(&words, "--clear-groups");
     } else {
         memcpy(first, bwrap, sizeof(first));
     }
-    add(&words, bwrap);
+    add_word(&words, bwrap);
     add_namespaces(&words, transcoder);
     add_files(&words, command, transcoder, paths);
-    add(&words, "--json-status-fd");
+    add_word(&words, "--json-status-fd");
     add_number(&words, "", CHILD_FD);
     if (confine->nfds > 1) {
-        add(&words, "--seccomp");
+        add_word(&words, "--seccomp");
         add_number(&words, "", CHILD_FD + 1);
     }
     add_all(&words, "--", prlimit, NULL);
     add_number(&words, "--nproc=", CONFINE_TASKS);
     add_all(&words, "--", command->program, NULL);
     for (i = 1; command->argv[i] != NULL; i++) {
-        add(&words, command->argv[i]);
+        add_word(&words, command->argv[i]);
     }
 
     command_replace(command, first, words.list);
@@ -294,7 +294,7 @@ void confine_clear(struct confine *confine)
 }
 
 /* Returns the number of a member of what bwrap has written, or -1. */
-static long status(const struct confine *confine, const char *name)
+static long read_status(const struct confine *confine, const char *name)
 {
     char text[STATUS_MAX + 1];
     const char *member;
@@ -311,7 +311,7 @@ static long status(const struct confine *confine, const char *name)
 
 bool confine_ran(const struct confine *confine)
 {
-    return confine->nfds == 0 || status(confine, "\"exit-code\":") >= 0;
+    return confine->nfds == 0 || read_status(confine, "\"exit-code\":") >= 0;
 }
 
 int confine_status(int wait_status)
@@ -323,7 +323,7 @@ int confine_status(int wait_status)
 
 int confine_processes(const struct confine *confine)
 {
-    long pid = status(confine, "\"child-pid\":");
+    long pid = read_status(confine, "\"child-pid\":");
 
     return pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 }

@@ -37,8 +37,8 @@ static bool name_parse(const char *name, const symcache_key_t *key,
            file == SYMCACHE_FILE_PLAIN;
 }
 
-static void take(struct output *output, const char *dir, const char *name,
-                 off_t size)
+static void take_output(struct output *output, const char *dir,
+                        const char *name, off_t size)
 {
     symcache_version_t version;
 
@@ -55,8 +55,8 @@ static void take(struct output *output, const char *dir, const char *name,
     }
 }
 
-static void walk(struct output *output, int fd, const char *path,
-                 unsigned depth);
+static void walk_output(struct output *output, int fd, const char *path,
+                        unsigned depth);
 
 /* A folder that is too deep or not readable cannot be counted, so it counts as
  * too much. */
@@ -70,7 +70,7 @@ static void walk_below(struct output *output, int fd, const char *path,
     if (sub >= 0 && depth > 0 &&
         snprintf(below, sizeof(below), "%s/%s", path, name) <
             (int)sizeof(below)) {
-        walk(output, sub, below, depth - 1);
+        walk_output(output, sub, below, depth - 1);
     } else if (sub >= 0) {
         close(sub);
         output->entries = OUTPUT_ENTRIES;
@@ -80,8 +80,8 @@ static void walk_below(struct output *output, int fd, const char *path,
 }
 
 /* Follows no symbolic link.  Takes fd over. */
-static void walk(struct output *output, int fd, const char *path,
-                 unsigned depth)
+static void walk_output(struct output *output, int fd, const char *path,
+                        unsigned depth)
 {
     struct dirent *entry;
     struct stat st;
@@ -105,7 +105,7 @@ static void walk(struct output *output, int fd, const char *path,
         }
         output->bytes += (uint64_t)st.st_blocks * 512;
         if (S_ISREG(st.st_mode)) {
-            take(output, path, entry->d_name, st.st_size);
+            take_output(output, path, entry->d_name, st.st_size);
         } else if (S_ISDIR(st.st_mode)) {
             walk_below(output, fd, path, entry->d_name, depth);
         }
@@ -122,7 +122,7 @@ void output_folder_look(struct output *output, const char *folder,
     memset(output, 0, sizeof(*output));
     output->key = key;
     if (fd >= 0) {
-        walk(output, fd, folder, OUTPUT_DEPTH);
+        walk_output(output, fd, folder, OUTPUT_DEPTH);
     }
 }
 

@@ -169,9 +169,9 @@ static bool was_full(const struct transcode *transcode, int status)
  * Returns true if the process ended well; otherwise the result says how it
  * ended.
  */
-static bool judge(struct transcode *transcode,
-                  const struct child_result *child,
-                  struct transcode_result *result)
+static bool judge_end(struct transcode *transcode,
+                      const struct child_result *child,
+                      struct transcode_result *result)
 {
     int sig, code;
 
@@ -233,8 +233,8 @@ static bool judge(struct transcode *transcode,
     return true;
 }
 
-static void finish(struct transcode *transcode,
-                   struct transcode_result *result)
+static void finish_transcode(struct transcode *transcode,
+                             struct transcode_result *result)
 {
     transcode->done(transcode->arg, result);
     transcode_free(transcode);
@@ -268,7 +268,7 @@ static void on_validated(void *arg, struct child_result *child)
         result.error = "what the transcoder made could not be checked";
     }
 
-    finish(transcode, &result);
+    finish_transcode(transcode, &result);
 }
 
 /* All of the transcoder's processes have ended. */
@@ -278,8 +278,8 @@ static void conclude(struct transcode *transcode)
 
     result.ms = transcode->ended.ms;
     result.tail = transcode->ended.tail;
-    if (!judge(transcode, &transcode->ended, &result)) {
-        finish(transcode, &result);
+    if (!judge_end(transcode, &transcode->ended, &result)) {
+        finish_transcode(transcode, &result);
         return;
     }
 
@@ -303,7 +303,7 @@ static void conclude(struct transcode *transcode)
         result.error = transcode->error;
     }
 
-    finish(transcode, &result);
+    finish_transcode(transcode, &result);
 }
 
 static void on_settled(evutil_socket_t fd, short what, void *arg)
@@ -358,7 +358,7 @@ static void transcode_on_exit(void *arg, struct child_result *child)
         snprintf(transcode->error, sizeof(transcode->error),
                  "no transcoder: \"%.150s\": %s", transcode->command.program,
                  strerror(child->error));
-        finish(transcode, &result);
+        finish_transcode(transcode, &result);
         return;
     }
 

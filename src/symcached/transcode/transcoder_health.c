@@ -30,7 +30,7 @@ void transcoder_healths_free(struct transcoder_healths *trusts)
     }
 }
 
-static void reset(struct transcoder_health *health)
+static void reset_health(struct transcoder_health *health)
 {
     memset(&health->breaker, 0, sizeof(health->breaker));
     health->nrow = 0;
@@ -50,7 +50,7 @@ void transcoder_healths_reset(struct transcoder_healths *trusts,
     SLIST_FOREACH(health, &trusts->list, next)
     {
         if (health->store == store) {
-            reset(health);
+            reset_health(health);
         }
     }
 }
@@ -127,7 +127,7 @@ void transcoder_health_ends(struct transcoder_health *health, bool is_probe)
                 clock_ms());
 }
 
-static void works(struct transcoder_health *health, bool is_probe)
+static void transcoder_works(struct transcoder_health *health, bool is_probe)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
     struct breaker_limits limits = {0};
@@ -140,8 +140,9 @@ static void works(struct transcoder_health *health, bool is_probe)
 }
 
 /* Returns true if it is left alone from now on. */
-static bool fails(struct transcoder_health *health, unsigned failures,
-                  const char *why, unsigned seconds, bool is_probe)
+static bool transcoder_fails(struct transcoder_health *health,
+                             unsigned failures, const char *why,
+                             unsigned seconds, bool is_probe)
 {
     struct breaker_limits limits = {failures, UINT_MAX, seconds};
 
@@ -176,7 +177,7 @@ void transcoder_health_converted(struct transcoder_health *health,
     struct transcoder_health_good *good = &health->good;
     struct stat st;
 
-    works(health, is_probe);
+    transcoder_works(health, is_probe);
     health->nrow = 0;
     health->is_doubted = false;
 
@@ -212,7 +213,7 @@ void transcoder_health_failed(struct transcoder_health *health,
     }
     symcache_key_copy(&health->faulty, key);
     health->has_faulty = true;
-    if (fails(health, TRUST_ROW, why, seconds, is_probe)) {
+    if (transcoder_fails(health, TRUST_ROW, why, seconds, is_probe)) {
         log_error(0,
                   WHO ": failed for %u files in a row by no fault of theirs, "
                       "the last time: %s; not run for %u s, then by one job "
@@ -234,7 +235,7 @@ void transcoder_health_believes(struct transcoder_health *health,
                                 const symcache_version_t *version,
                                 bool is_probe)
 {
-    works(health, is_probe);
+    transcoder_works(health, is_probe);
     if (!in_row(health, key)) {
         health->row[health->nrow].version = *version;
         symcache_key_copy(&health->row[health->nrow++].key, key);
@@ -251,7 +252,7 @@ void transcoder_health_canary_lives(struct transcoder_health *health,
              WHO ": failed on different files in a row and converts \"%s\": "
                  "its failures are believed",
              WHO_ARGS(transcoder_health, version), canary);
-    works(health, is_probe);
+    transcoder_works(health, is_probe);
     health->nrow = 0;
     health->is_doubted = false;
 }
@@ -267,7 +268,7 @@ void transcoder_health_canary_dies(struct transcoder_health *health,
     health->nrow = 0;
     health->is_doubted = true;
     health->lies++;
-    (void)fails(health, 1, why, seconds, is_probe);
+    (void)transcoder_fails(health, 1, why, seconds, is_probe);
     log_error(0,
               WHO ": fails on \"%s\", too, which is a good PDB: %s; %u files "
                   "that it called malformed are tried again; not run for "

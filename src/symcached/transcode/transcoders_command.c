@@ -52,7 +52,7 @@ static void print_name(const struct trial *trial)
            config_profile_name(trial->transcoder->profile));
 }
 
-static int fail(const char *what, const char *reason)
+static int fail_trial(const char *what, const char *reason)
 {
     printf("failed: %s: %s\n", what, reason);
     return 1;
@@ -67,14 +67,14 @@ static int drop_root(const struct trial *trial)
         return 0;
     }
     if (stat(trial->store->root, &st) != 0) {
-        return fail(trial->store->root, strerror(errno));
+        return fail_trial(trial->store->root, strerror(errno));
     }
     if (st.st_uid == 0) {
         return 0;
     }
     if (setgroups(0, NULL) != 0 || setgid(st.st_gid) != 0 ||
         setuid(st.st_uid) != 0) {
-        return fail("the owner of the store", strerror(errno));
+        return fail_trial("the owner of the store", strerror(errno));
     }
     return 0;
 }
@@ -101,7 +101,7 @@ static void on_done(void *arg, const struct transcode_result *result)
     event_base_loopbreak(trial->base);
 }
 
-static int convert(struct trial *trial)
+static int convert_trial(struct trial *trial)
 {
     static char *const none[SECONDS];
     char pdb[PATH_MAX], work[WORKDIR_PATH_MAX];
@@ -109,21 +109,22 @@ static int convert(struct trial *trial)
     symcache_key_t key;
 
     if (!good_pdb_find(trial->transcoder->makes, &key, pdb)) {
-        return pdb[0] != '\0' ? fail(pdb, "not found")
-                              : fail(trial_name(trial->transcoder),
-                                     "no good file of this kind comes with "
-                                     "symcached, so it cannot be tried");
+        return pdb[0] != '\0'
+                   ? fail_trial(pdb, "not found")
+                   : fail_trial(trial_name(trial->transcoder),
+                                "no good file of this kind comes with "
+                                "symcached, so it cannot be tried");
     }
     workdir = workdir_open(trial->store->root);
     if (workdir == NULL || workdir_make(workdir, work) != 0) {
-        return fail(trial->store->root, strerror(errno));
+        return fail_trial(trial->store->root, strerror(errno));
     }
     trial->base = event_base_new();
     if (trial->base == NULL ||
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
                         pdb, none, work, on_done, trial) == NULL) {
         workdir_close(workdir);
-        return fail(trial_name(trial->transcoder), "out of memory");
+        return fail_trial(trial_name(trial->transcoder), "out of memory");
     }
     event_base_dispatch(trial->base);
     workdir_close(workdir);
@@ -131,7 +132,7 @@ static int convert(struct trial *trial)
 }
 
 /* Runs the program with the argument --init.  Returns only if it cannot. */
-static int init(const struct trial *trial)
+static int init_trial(const struct trial *trial)
 {
     const struct command_paths paths = {"", NULL, "", "", "", "", NULL, false};
     struct command command = {0};
@@ -139,11 +140,11 @@ static int init(const struct trial *trial)
 
     if (command_fill(&command, trial->transcoder, &paths, error,
                      sizeof(error)) != 0) {
-        return fail(trial_name(trial->transcoder), error);
+        return fail_trial(trial_name(trial->transcoder), error);
     }
     argv[0] = command.program;
     execve(command.program, argv, command.env);
-    return fail(command.program, strerror(errno));
+    return fail_trial(command.program, strerror(errno));
 }
 
 /* Returns 0, or 1 if it failed. */
@@ -158,13 +159,13 @@ static int try_one(struct trial *trial, bool is_init)
     if (pid == 0) {
         status = drop_root(trial);
         if (status == 0) {
-            status = is_init ? init(trial) : convert(trial);
+            status = is_init ? init_trial(trial) : convert_trial(trial);
         }
         fflush(stdout);
         _exit(status);
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-        return fail("fork", strerror(errno));
+        return fail_trial("fork", strerror(errno));
     }
     return status == 0 ? 0 : 1;
 }

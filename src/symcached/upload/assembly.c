@@ -106,8 +106,9 @@ static void print_chunk(char path[PATH_MAX], const char *root,
              text, UPLOAD_CHUNK);
 }
 
-static int append(struct join *join, const struct upload_sum *chunk,
-                  struct limited_writer *out, EVP_MD_CTX *sha1, char *buffer)
+static int append_chunk(struct join *join, const struct upload_sum *chunk,
+                        struct limited_writer *out, EVP_MD_CTX *sha1,
+                        char *buffer)
 {
     char path[PATH_MAX];
     ssize_t n;
@@ -149,7 +150,7 @@ static int join_all(struct join *join, int fd, EVP_MD_CTX *sha1, char *buffer)
         return ENOMEM;
     }
     for (i = 0; i < join->nchunks && rc == 0; i++) {
-        rc = append(join, &join->chunks[i], &out, sha1, buffer);
+        rc = append_chunk(join, &join->chunks[i], &out, sha1, buffer);
     }
     if (rc == 0 && EVP_DigestFinal_ex(sha1, sum.bytes, NULL) != 1) {
         rc = ENOMEM;
@@ -158,7 +159,7 @@ static int join_all(struct join *join, int fd, EVP_MD_CTX *sha1, char *buffer)
     return rc;
 }
 
-static void run(void *arg)
+static void run_join(void *arg)
 {
     struct join *join = arg;
     int fd = open(join->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -198,7 +199,7 @@ static void on_joined(void *arg, bool late)
     }
 }
 
-static void drop(void *arg)
+static void drop_assembly(void *arg)
 {
     struct join *join = arg;
 
@@ -210,7 +211,8 @@ static void drop(void *arg)
 
 void assembly_join(struct upload *u)
 {
-    static const struct task_calls calls = {run, on_joined, drop};
+    static const struct task_calls calls = {run_join, on_joined,
+                                            drop_assembly};
     const char *root = u->config->uploads.root;
     struct join *join = calloc(1, sizeof(*join));
     int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -229,7 +231,7 @@ void assembly_join(struct upload *u)
     if (join == NULL || join->root == NULL || join->output == NULL ||
         join->chunks == NULL) {
         if (join != NULL) {
-            drop(join);
+            drop_assembly(join);
         }
         upload_refuse_errno(u, ENOMEM, "the chunks cannot be joined");
     } else {
@@ -257,8 +259,8 @@ static uint64_t hash_of(const struct assemblies *assemblies,
     return table_hash((uintptr_t)assemblies, sum->bytes, sizeof(sum->bytes));
 }
 
-static struct entry *find(const struct assemblies *assemblies,
-                          const struct assembly_request *request)
+static struct entry *find_assembly(const struct assemblies *assemblies,
+                                   const struct assembly_request *request)
 {
     uint64_t hash = hash_of(assemblies, &request->sum);
     struct entry *entry;
@@ -286,7 +288,7 @@ static void drop_chunks(struct entry *entry)
     entry->chunks = NULL;
 }
 
-static void forget(struct entry *entry)
+static void forget_assembly(struct entry *entry)
 {
     struct assemblies *assemblies = entry->assemblies;
 
@@ -317,15 +319,15 @@ static bool drop_oldest(struct assemblies *assemblies)
     TAILQ_FOREACH(entry, &assemblies->entries, next)
     {
         if (entry->state >= ASSEMBLY_DONE) {
-            forget(entry);
+            forget_assembly(entry);
             return true;
         }
     }
     return false;
 }
 
-static struct entry *add(struct assemblies *assemblies,
-                         const struct assembly_request *request)
+static struct entry *add_assembly(struct assemblies *assemblies,
+                                  const struct assembly_request *request)
 {
     struct entry *entry =
         request->nchunks <= CHUNKS_KEPT - assemblies->nchunks &&
@@ -358,7 +360,7 @@ static struct entry *add(struct assemblies *assemblies,
         (entry->dist == NULL) != (request->dist == NULL) ||
         table_add(&assemblies->by_sum, hash_of(assemblies, &entry->sum),
                   (uintptr_t)entry) != 0) {
-        forget(entry);
+        forget_assembly(entry);
         return NULL;
     }
     return entry;
@@ -369,7 +371,7 @@ static const char *root_of(const struct assemblies *assemblies)
     return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
 }
 
-static void end(struct entry *entry, const char *failure)
+static void end_assembly(struct entry *entry, const char *failure)
 {
     struct assemblies *assemblies = entry->assemblies;
 
@@ -388,7 +390,7 @@ static void on_noted(void *arg, const char *failure)
     struct entry *entry = arg;
     struct assemblies *assemblies = entry->assemblies;
 
-    end(entry, failure);
+    end_assembly(entry, failure);
     assemblies_next(assemblies);
 }
 
@@ -430,17 +432,17 @@ static void on_done(void *arg, const struct upload_result *result)
     struct entry *entry = arg;
 
     if (result->status >= 300 || result->nfiles == 0) {
-        end(entry, result->text != NULL ? result->text : "");
+        end_assembly(entry, result->text != NULL ? result->text : "");
         return;
     }
     entry->place = result->files[0].place;
     if (!entry->is_artifacts) {
-        end(entry, NULL);
+        end_assembly(entry, NULL);
         return;
     }
     take_doubts(entry, result->doubts);
     if (!note_bundle(entry, result->debug_ids)) {
-        end(entry, "out of memory");
+        end_assembly(entry, "out of memory");
     }
 }
 
@@ -457,7 +459,7 @@ static struct entry *first_that_waits(const struct assemblies *assemblies)
     return entry;
 }
 
-static void begin(struct assemblies *assemblies, struct entry *entry)
+static void begin_assembly(struct assemblies *assemblies, struct entry *entry)
 {
     const struct uploads_config *config =
         &scheduler_config(assemblies->uploads->scheduler)->uploads;
@@ -498,7 +500,7 @@ void assemblies_next(struct assemblies *assemblies)
     while (assemblies->running == NULL &&
            uploads_are_taken(assemblies->uploads) &&
            (entry = first_that_waits(assemblies)) != NULL) {
-        begin(assemblies, entry);
+        begin_assembly(assemblies, entry);
     }
     assemblies->is_beginning = false;
 }
@@ -547,7 +549,7 @@ static void answer_entry(struct entry *entry, struct assembly_answer *answer)
         free(entry->assemblies->text);
         answer->text = entry->assemblies->text = entry->text;
         entry->text = NULL;
-        forget(entry); /* it may be tried again */
+        forget_assembly(entry); /* it may be tried again */
     }
 }
 
@@ -555,12 +557,12 @@ int assemblies_ask(struct assemblies *assemblies,
                    const struct assembly_request *request,
                    struct assembly_answer *answer)
 {
-    struct entry *entry = find(assemblies, request);
+    struct entry *entry = find_assembly(assemblies, request);
     int n;
 
     memset(answer, 0, sizeof(*answer));
     if (entry != NULL && entry->state == ASSEMBLY_DONE && !is_there(entry)) {
-        forget(entry);
+        forget_assembly(entry);
         entry = NULL;
     }
     if (entry != NULL) {
@@ -573,7 +575,7 @@ int assemblies_ask(struct assemblies *assemblies,
     }
     free(answer->missing);
     answer->missing = NULL;
-    entry = add(assemblies, request);
+    entry = add_assembly(assemblies, request);
     if (entry == NULL) {
         return -1;
     }
@@ -601,7 +603,7 @@ void assemblies_free(struct assemblies *assemblies)
         return;
     }
     while ((entry = TAILQ_FIRST(&assemblies->entries)) != NULL) {
-        forget(entry);
+        forget_assembly(entry);
     }
     table_free(&assemblies->by_sum);
     free(assemblies->text);

@@ -51,8 +51,8 @@ static bool is_same_branch(const struct build *a, const struct build *b)
 }
 
 /* Builds of one branch follow each other, the newest first. */
-static void judge(struct builds *builds, const struct uploads_config *config,
-                  time_t now)
+static void judge_builds(struct builds *builds,
+                         const struct uploads_config *config, time_t now)
 {
     const struct build *build = builds->lists.builds;
     const struct uploads_keep *rule;
@@ -76,7 +76,7 @@ static void judge(struct builds *builds, const struct uploads_config *config,
 /* the files ------------------------------------------------------------------
  */
 
-static struct file *find(const struct builds *builds, const char *path)
+static struct file *find_build(const struct builds *builds, const char *path)
 {
     uint64_t hash = table_hash_text(&builds->by_path, path);
     uintptr_t value;
@@ -91,9 +91,10 @@ static struct file *find(const struct builds *builds, const char *path)
 }
 
 /* Returns 0, or an errno. */
-static int add(struct builds *builds, const char *path, enum builds_fate fate)
+static int add_build(struct builds *builds, const char *path,
+                     enum builds_fate fate)
 {
-    struct file *file = find(builds, path), *files;
+    struct file *file = find_build(builds, path), *files;
 
     if (file != NULL) {
         file->fate = fate > file->fate ? fate : file->fate;
@@ -127,7 +128,7 @@ static int read_list(struct builds *builds, size_t i)
     }
     while (rc == 0 &&
            (path = build_list_next(builds->texts[i], size, &at)) != NULL) {
-        rc = add(builds, path, builds->fates[i]);
+        rc = add_build(builds, path, builds->fates[i]);
     }
     return rc;
 }
@@ -146,7 +147,7 @@ static int read_all(struct builds *builds, const struct uploads_config *config,
     if (builds->fates == NULL || builds->texts == NULL) {
         return ENOMEM;
     }
-    judge(builds, config, now);
+    judge_builds(builds, config, now);
     for (i = 0; i < builds->lists.n && rc == 0; i++) {
         rc = read_list(builds, i);
     }
@@ -203,7 +204,7 @@ void builds_count(const struct builds *builds, size_t *kept, size_t *open)
 
 enum builds_fate builds_judge(const struct builds *builds, const char *path)
 {
-    const struct file *file = find(builds, path);
+    const struct file *file = find_build(builds, path);
 
     return file != NULL ? file->fate : BUILDS_NONE;
 }

@@ -56,7 +56,7 @@ struct bundle_listing {
     void *arg;
 };
 
-static void end(struct bundle_listing *listing, const char *failure)
+static void end_listing(struct bundle_listing *listing, const char *failure)
 {
     bundle_listed_fn listed = listing->listed;
     char text[sizeof(listing->failure)];
@@ -101,7 +101,7 @@ static size_t each_list(const struct bundle_to_list *note,
     return n;
 }
 
-static void ignore(void *to, const char *name)
+static void ignore_name(void *to, const char *name)
 {
 }
 
@@ -124,7 +124,7 @@ static void add_entry(void *to, const char *name)
 static bool take_lists(struct bundle_listing *listing,
                        const struct bundle_to_list *note)
 {
-    size_t i, n = each_list(note, ignore, NULL);
+    size_t i, n = each_list(note, ignore_name, NULL);
     char *text = malloc(n * ARTIFACT_LIST_SIZE + 1);
     struct timespec now;
 
@@ -155,20 +155,20 @@ static void on_told(void *arg, const char *untold)
     struct bundle_listing *listing = arg;
 
     listing->notification = NULL;
-    end(listing, NULL);
+    end_listing(listing, NULL);
 }
 
-static void tell(struct bundle_listing *listing)
+static void tell_listed(struct bundle_listing *listing)
 {
     if (!listing->is_here) {
-        end(listing, NULL);
+        end_listing(listing, NULL);
         return;
     }
     listing->notification =
         peers_tell(listing->uploads->peers, listing->entries, listing->n,
                    listing->is_try, on_told, listing);
     if (listing->notification == NULL) {
-        end(listing, "out of memory");
+        end_listing(listing, "out of memory");
     }
 }
 
@@ -202,7 +202,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     size_t turn = 0;
 
     if (listing->failure[0] != '\0') {
-        end(listing, listing->failure);
+        end_listing(listing, listing->failure);
         return;
     }
     while (listing->next < listing->n && turn++ < TURN &&
@@ -212,7 +212,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     if (listing->next < listing->n) {
         event_add(listing->timer, &pause);
     } else {
-        tell(listing);
+        tell_listed(listing);
     }
 }
 
@@ -239,7 +239,7 @@ static void on_shared(void *arg, const struct upload_file *other,
     drop_lists(listing);
 }
 
-static void share(struct bundle_listing *listing)
+static void share_list(struct bundle_listing *listing)
 {
     struct tier_copy *tier_copy;
 
@@ -259,14 +259,14 @@ static void share(struct bundle_listing *listing)
 /* the index ----------------------------------------------------------------
  */
 
-static void run(void *arg)
+static void run_listing(void *arg)
 {
     struct work *work = arg;
 
     work->errnum = artifacts_note(work->root, work->sum, work->lists);
 }
 
-static void drop(void *arg)
+static void drop_listing(void *arg)
 {
     struct work *work = arg;
 
@@ -281,17 +281,18 @@ static void on_noted(void *arg, bool late)
 
     listing->task = NULL;
     if (late || work->errnum != 0) {
-        end(listing,
-            late ? "the disk does not answer" : strerror(work->errnum));
+        end_listing(listing, late ? "the disk does not answer"
+                                  : strerror(work->errnum));
     } else {
-        share(listing);
+        share_list(listing);
     }
 }
 
-static struct task *start(struct bundle_listing *listing,
-                          const struct bundle_to_list *note)
+static struct task *start_listing(struct bundle_listing *listing,
+                                  const struct bundle_to_list *note)
 {
-    static const struct task_calls calls = {run, on_noted, drop};
+    static const struct task_calls calls = {run_listing, on_noted,
+                                            drop_listing};
     struct work *work = calloc(1, sizeof(*work));
 
     if (work == NULL || (work->lists = strdup(listing->lists)) == NULL) {
@@ -328,7 +329,7 @@ struct bundle_listing *bundle_listing_start(struct uploads *uploads,
     }
     is_good = listing->timer != NULL && take_lists(listing, note);
     if (is_good && listing->is_here) {
-        listing->task = start(listing, note);
+        listing->task = start_listing(listing, note);
         is_good = listing->task != NULL;
     } else if (is_good) {
         drop_lists(listing);
@@ -366,7 +367,7 @@ void bundle_listing_cancel(struct bundle_listing *listing)
 void bundle_listing_stop(struct uploads *uploads)
 {
     while (!LIST_EMPTY(&uploads->told)) {
-        end(LIST_FIRST(&uploads->told), "the helper stops");
+        end_listing(LIST_FIRST(&uploads->told), "the helper stops");
     }
 }
 

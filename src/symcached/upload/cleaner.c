@@ -121,7 +121,7 @@ static size_t remove_builds(struct builds *const builds[2], size_t left)
     return n;
 }
 
-static void run(void *arg)
+static void run_cleaner(void *arg)
 {
     struct pass *pass = arg;
     const struct uploads_config *uploads = &pass->config->uploads;
@@ -360,7 +360,7 @@ static struct pass *pass_new(struct cleaner *cleaner,
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {run, on_done, on_drop};
+    static const struct task_calls calls = {run_cleaner, on_done, on_drop};
     struct cleaner *cleaner = arg;
     const struct config *config = scheduler_config(cleaner->scheduler);
     struct pass *pass = NULL;

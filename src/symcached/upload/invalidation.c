@@ -126,8 +126,8 @@ static bool drop_in_store(struct scheduler *scheduler,
     return done;
 }
 
-static bool drop(struct scheduler *scheduler, const struct symstore_path *place,
-                 bool is_try)
+static bool drop_known(struct scheduler *scheduler,
+                       const struct symstore_path *place, bool is_try)
 {
     const struct config *config = scheduler_config(scheduler);
     bool done = true;
@@ -152,8 +152,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     for (; invalidation->next < invalidation->n; invalidation->next++) {
         file = &invalidation->files[invalidation->next];
         if ((file->fate != UPLOAD_SAME || file->has_come || file->is_recent) &&
-            !drop(invalidation->scheduler, &file->place,
-                  invalidation->is_try)) {
+            !drop_known(invalidation->scheduler, &file->place,
+                        invalidation->is_try)) {
             event_add(invalidation->timer, &pause);
             return;
         }

@@ -16,7 +16,7 @@
 #define PART_MAX 32
 
 /* Returns what follows the folder in the path, or NULL. */
-static const char *below(const char *spool, const char *path)
+static const char *path_below(const char *spool, const char *path)
 {
     size_t len = strlen(spool);
 
@@ -69,7 +69,7 @@ static bool is_wrong_path(int errnum)
 int nginx_body_file_open(const char *spool, const char *path, int *status,
                          char *error, size_t size)
 {
-    const char *rest = below(spool, path);
+    const char *rest = path_below(spool, path);
     struct stat st;
     int fd = -1;
 

@@ -89,7 +89,7 @@ unsigned parts_other(const char *folder, const char *file, unsigned parts)
 
 /* the thread -------------------------------------------------------------- */
 
-static int copy(int in, struct limited_writer *out, char *chunk)
+static int copy_part(int in, struct limited_writer *out, char *chunk)
 {
     ssize_t n;
 
@@ -144,13 +144,13 @@ static int join_all(struct join *join, int fd_out, char *chunk)
             join->missing = part;
             return errno;
         }
-        rc = copy(fd, &out, chunk);
+        rc = copy_part(fd, &out, chunk);
         close(fd);
     }
     return rc;
 }
 
-static void run(void *arg)
+static void run_parts(void *arg)
 {
     struct join *join = arg;
     char *chunk;
@@ -184,7 +184,7 @@ static void on_done(void *arg, bool late)
                late ? ETIMEDOUT : join->errnum, join->missing);
 }
 
-static void drop(void *arg)
+static void drop_parts_task(void *arg)
 {
     struct join *join = arg;
 
@@ -199,7 +199,8 @@ struct task *parts_join(struct event_base *base, const char *folder,
                         uint64_t max, uint64_t keep, parts_done_fn done,
                         void *arg)
 {
-    static const struct task_calls calls = {run, on_done, drop};
+    static const struct task_calls calls = {run_parts, on_done,
+                                            drop_parts_task};
     struct join *join = calloc(1, sizeof(*join));
 
     if (join == NULL) {
@@ -214,7 +215,7 @@ struct task *parts_join(struct event_base *base, const char *folder,
     join->done = done;
     join->arg = arg;
     if (join->folder == NULL || join->file == NULL || join->output == NULL) {
-        drop(join);
+        drop_parts_task(join);
         errno = ENOMEM;
         return NULL;
     }

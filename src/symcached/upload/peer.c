@@ -81,7 +81,7 @@ bool peer_add(struct peer *peer, const char *text,
     return true;
 }
 
-static void fail(struct peer *peer, const char *why)
+static void fail_message(struct peer *peer, const char *why)
 {
     static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
     struct message *message;
@@ -155,7 +155,7 @@ static void on_sent(void *arg, const struct send_result *result)
     if (is_refusal(status)) {
         put_aside(peer, result->detail);
     } else if (status != 200) {
-        fail(peer, result->detail);
+        fail_message(peer, result->detail);
         return;
     } else {
         if (message->notification == NULL) {
@@ -201,7 +201,7 @@ void peer_send(struct peer *peer)
     request.socket = is_unix ? peer->address + 5 : NULL;
     peer->send = send_start(peer->owner->fetcher, &request, on_sent, peer);
     if (peer->send == NULL) {
-        fail(peer, strerror(ENOMEM));
+        fail_message(peer, strerror(ENOMEM));
     }
 }
 

@@ -35,7 +35,7 @@ struct peers {
     LIST_HEAD(, peer_notification) notifications;
 };
 
-static const char *self(void)
+static const char *self_address(void)
 {
     static char id[VIA_ID + 1];
 
@@ -44,7 +44,7 @@ static const char *self(void)
 
 bool peers_is_self(const char *from)
 {
-    return strcmp(from, self()) == 0;
+    return strcmp(from, self_address()) == 0;
 }
 
 /* waits ------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void on_save(evutil_socket_t fd, short events, void *arg)
     keep_untold(arg);
 }
 
-static void save(void *arg)
+static void save_peers(void *arg)
 {
     const struct peers *peers = arg;
 
@@ -149,7 +149,7 @@ static bool is_wanted(void *arg, const char *address)
 }
 
 /* Returns NULL when out of memory. */
-static struct peer *find(struct peers *peers, const char *address)
+static struct peer *find_peer(struct peers *peers, const char *address)
 {
     struct peer *peer;
 
@@ -163,7 +163,7 @@ static struct peer *find(struct peers *peers, const char *address)
 }
 
 /* Reads the messages that an earlier process could not deliver. */
-static void load(struct peers *peers)
+static void load_peers(struct peers *peers)
 {
     char path[PATH_MAX], line[PEER_MESSAGE_MAX + 200], *text, *refused;
     struct peer *peer;
@@ -182,7 +182,7 @@ static void load(struct peers *peers)
         if (refused != NULL) {
             *refused++ = '\0';
         }
-        peer = find(peers, line);
+        peer = find_peer(peers, line);
         if (peer != NULL) {
             peer_add_former(peer, text,
                             refused != NULL ? strtoll(refused, NULL, 10) : 0);
@@ -206,7 +206,7 @@ void peers_look(struct peers *peers)
         peers->root = former;
         return;
     }
-    load(peers);
+    load_peers(peers);
     if (former != NULL) {
         keep_untold(peers);
         print_path(path, former, "");
@@ -242,9 +242,9 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     }
     peers->owner = (struct peer_owner){.base = base,
                                        .fetcher = peers->fetcher,
-                                       .self = self(),
+                                       .self = self_address(),
                                        .is_wanted = is_wanted,
-                                       .save = save,
+                                       .save = save_peers,
                                        .save_later = save_later,
                                        .arg = peers};
     peers_look(peers);
@@ -328,7 +328,7 @@ struct peer_notification *peers_tell(struct peers *peers,
         return NULL;
     }
     for (i = 0; i < config->uploads.npeers; i++) {
-        peer = find(peers, config->uploads.peers[i]);
+        peer = find_peer(peers, config->uploads.peers[i]);
         for (j = 0; j < n; j++) {
             if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {

@@ -194,10 +194,10 @@ static int compare_with(const struct upload_file *file, const char *path)
 }
 
 /* The first reason is the one that is told. */
-static int refuse(struct publication *p, const char *format, ...)
+static int refuse_publication(struct publication *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse(struct publication *p, const char *format, ...)
+static int refuse_publication(struct publication *p, const char *format, ...)
 {
     va_list args;
     int n = 0;
@@ -215,7 +215,7 @@ static int refuse(struct publication *p, const char *format, ...)
 }
 
 /* Compares with the file that is already there.  Returns 0, or an errno. */
-static int compare(struct publication *p, struct upload_file *file)
+static int compare_published(struct publication *p, struct upload_file *file)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -234,8 +234,9 @@ static int compare(struct publication *p, struct upload_file *file)
     }
     return same || p->replace
                ? 0
-               : refuse(p, "%s/%s/%s is there with other content",
-                        file->place.name, file->place.id, file->place.file);
+               : refuse_publication(p, "%s/%s/%s is there with other content",
+                                    file->place.name, file->place.id,
+                                    file->place.file);
 }
 
 static int cmp_places(const struct symstore_path *a,
@@ -280,8 +281,9 @@ static int compare_each_other(struct publication *p)
         if (same < 0) {
             rc = errno;
         } else if (same == 0) {
-            rc = refuse(p, "%s and %s are one file with different content",
-                        files[i - 1]->member, files[i]->member);
+            rc = refuse_publication(
+                p, "%s and %s are one file with different content",
+                files[i - 1]->member, files[i]->member);
         }
         files[i]->fate = UPLOAD_SAME;
     }
@@ -333,7 +335,7 @@ static int compare_all(struct publication *p)
     int rc = 0;
 
     for (i = 0; i < p->nfiles && rc == 0; i++) {
-        rc = compare(p, &p->files[i]);
+        rc = compare_published(p, &p->files[i]);
     }
     return rc != 0 ? rc : compare_each_other(p);
 }
@@ -396,7 +398,7 @@ static int publish_file(const struct publication *p,
     return rc;
 }
 
-static int publish(struct publication *p)
+static int publish_files(struct publication *p)
 {
     size_t i;
     int rc = compare_all(p);
@@ -416,7 +418,7 @@ static int publish(struct publication *p)
     return rc;
 }
 
-static void run(void *arg)
+static void run_publication(void *arg)
 {
     struct publication *p = ((struct running *)arg)->publication;
 
@@ -437,7 +439,7 @@ static void run(void *arg)
         return;
     }
     pthread_mutex_lock(&mutex);
-    p->errnum = publish(p);
+    p->errnum = publish_files(p);
     pthread_mutex_unlock(&mutex);
     if (p->errnum == 0 && !p->compares) {
         p->errnum = sync_all(p);
@@ -463,7 +465,7 @@ struct task *publication_start(struct event_base *base,
                                struct publication *publication,
                                void (*done)(void *arg, bool late), void *arg)
 {
-    static const struct task_calls calls = {run, on_done, on_drop};
+    static const struct task_calls calls = {run_publication, on_done, on_drop};
     struct running *running = calloc(1, sizeof(*running));
 
     if (running == NULL) {

@@ -81,7 +81,7 @@ static void on_dropped(void *arg)
 }
 
 /* Returns false when out of memory; then the recovery has ended. */
-static bool drop(struct recovery *recovery)
+static bool drop_recovery(struct recovery *recovery)
 {
     recovery->invalidation = invalidation_start(
         recovery->recoveries->base, recovery->recoveries->scheduler,
@@ -103,7 +103,7 @@ static void print_paths(char below[PATH_MAX], char path[PATH_MAX],
              recovery->config->uploads.root, below);
 }
 
-static bool compare(struct recovery *recovery);
+static bool compare_digests(struct recovery *recovery);
 
 static void on_compared(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
@@ -122,12 +122,12 @@ static void on_compared(void *arg, enum tier_original_outcome outcome,
     if (outcome == TIER_ORIGINAL_FAILED) {
         recovery->next = recovery->files->nfiles; /* the others, too */
     }
-    (void)compare(recovery);
+    (void)compare_digests(recovery);
 }
 
 /* The tier is changed first.  If the process was killed right after, the file
  * here is the former one, which no other machine has any more. */
-static bool compare(struct recovery *recovery)
+static bool compare_digests(struct recovery *recovery)
 {
     struct tiers *tiers = scheduler_get_tiers(recovery->recoveries->scheduler);
     char below[PATH_MAX], path[PATH_MAX];
@@ -149,7 +149,7 @@ static bool compare(struct recovery *recovery)
             return true;
         }
     }
-    return drop(recovery);
+    return drop_recovery(recovery);
 }
 
 /* If a file has not got its name, what other machines have may be all that
@@ -201,7 +201,7 @@ static bool take_one(struct recoveries *recoveries, const char *root,
              recovery->files->removes ? "removed" : "stored",
              recovery->files->nfiles);
     look_at_files(recovery);
-    return compare(recovery);
+    return compare_digests(recovery);
 }
 
 void recoveries_look(struct recoveries *recoveries)

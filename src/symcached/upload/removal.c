@@ -51,7 +51,7 @@ struct removals {
     LIST_HEAD(, removal) running;
 };
 
-static void end(struct removal *removal, int status, const char *text)
+static void end_removal(struct removal *removal, int status, const char *text)
 {
     removal_done_fn done = removal->done;
     void *arg = removal->arg;
@@ -79,7 +79,7 @@ static void end(struct removal *removal, int status, const char *text)
 }
 
 /* All know, or nothing has changed. */
-static void settle(struct removal *removal)
+static void settle_removal(struct removal *removal)
 {
     write_ahead_log_drop(removal->intent);
     removal->intent = NULL;
@@ -87,11 +87,11 @@ static void settle(struct removal *removal)
 
 static void end_well(struct removal *removal, const char *untold)
 {
-    settle(removal);
+    settle_removal(removal);
     if (removal->was_absent) {
-        end(removal, 404, strerror(ENOENT));
+        end_removal(removal, 404, strerror(ENOENT));
     } else {
-        end(removal, 200, untold);
+        end_removal(removal, 200, untold);
     }
 }
 
@@ -138,7 +138,7 @@ static bool find_ids(struct removal *removal)
 }
 
 /* Invalidates its keys here, and then on the other machines. */
-static void drop(struct removal *removal)
+static void drop_removal(struct removal *removal)
 {
     if (!find_ids(removal)) {
         end_well(removal, "");
@@ -149,7 +149,7 @@ static void drop(struct removal *removal)
                            removal->removals->scheduler, &removal->file, 1,
                            removal->is_try, on_dropped, removal);
     if (removal->invalidation == NULL) {
-        end(removal, 500, strerror(ENOMEM));
+        end_removal(removal, 500, strerror(ENOMEM));
     }
 }
 
@@ -185,8 +185,8 @@ static void remove_here(struct removal *removal)
         if (errno != ENOENT && errno != ENOTDIR) {
             int errnum = errno;
 
-            settle(removal);
-            end(removal, 500, strerror(errnum));
+            settle_removal(removal);
+            end_removal(removal, 500, strerror(errnum));
             return;
         }
         /* who removed it may have been killed before anybody knew */
@@ -199,7 +199,7 @@ static void remove_here(struct removal *removal)
         end_well(removal, "");
         return;
     }
-    drop(removal);
+    drop_removal(removal);
 }
 
 /*
@@ -225,11 +225,11 @@ static void take_note(struct removal *removal,
                  removal->path);
     }
     if (request->is_same) {
-        end(removal, 200, "");
+        end_removal(removal, 200, "");
     } else {
         (void)find_ids(removal);
         change_index(removal, tier_copy_is_wanted(removal->config));
-        drop(removal);
+        drop_removal(removal);
     }
 }
 
@@ -247,13 +247,13 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         removal->was_shared = outcome == TIER_ORIGINAL_DONE;
     }
     if (outcome == TIER_ORIGINAL_FAILED) {
-        settle(removal); /* whoever asked has to ask again */
-        end(removal, 503, detail);
+        settle_removal(removal); /* whoever asked has to ask again */
+        end_removal(removal, 503, detail);
     } else if (outcome == TIER_ORIGINAL_USED) {
         print_path(path, removal);
         (void)retention_touch(path);
-        settle(removal);
-        end(removal, 409, detail);
+        settle_removal(removal);
+        end_removal(removal, 409, detail);
     } else if (!removal->is_indexed &&
                index_has_name(&removal->file.place) &&
                upload_index_path(path, &removal->file.place, removal->is_try,
@@ -272,7 +272,7 @@ static void remove_there(struct removal *removal, const char *path,
         scheduler_get_tiers(removal->removals->scheduler), removal->config,
         path, unused_for, on_original, removal);
     if (removal->original == NULL) {
-        end(removal, 503, strerror(errno));
+        end_removal(removal, 503, strerror(errno));
     }
 }
 
@@ -326,7 +326,7 @@ void removals_start(struct removals *removals,
     }
     errnum = note_intent(removal);
     if (errnum != 0) {
-        end(removal, 503, strerror(errnum));
+        end_removal(removal, 503, strerror(errnum));
         return;
     }
     if (!tier_copy_is_wanted(removal->config)) {
@@ -359,7 +359,7 @@ void removals_free(struct removals *removals)
         return;
     }
     while ((removal = LIST_FIRST(&removals->running)) != NULL) {
-        end(removal, 503, "the helper stops");
+        end_removal(removal, 503, "the helper stops");
     }
     free(removals);
 }

@@ -119,9 +119,9 @@ static enum builds_fate judge_builds(const struct parts *parts, int fd,
 }
 
 /* An attribute that cannot be read keeps the file. */
-static enum keeping judge(const struct parts *parts, int fd,
-                          const struct stat *st,
-                          const struct retention_rules *rules)
+static enum keeping judge_retention(const struct parts *parts, int fd,
+                                    const struct stat *st,
+                                    const struct retention_rules *rules)
 {
     time_t now = time(NULL);
     enum builds_fate fate;
@@ -151,8 +151,8 @@ static enum keeping judge(const struct parts *parts, int fd,
                : KEPT;
 }
 
-static void list(const struct parts *parts, const struct stat *st,
-                 enum keeping why, struct retention_sum *sum)
+static void list_kept(const struct parts *parts, const struct stat *st,
+                      enum keeping why, struct retention_sum *sum)
 {
     struct retention_found *found = &sum->found[sum->nfound];
 
@@ -205,7 +205,7 @@ static void look_at(int dir, const struct parts *parts,
         return;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        why = judge(parts, fd, &st, rules);
+        why = judge_retention(parts, fd, &st, rules);
         sum->left += why == YOUNG;
         why = why == YOUNG ? KEPT : why;
         if (why == KEPT && rules->indexes) {
@@ -213,7 +213,7 @@ static void look_at(int dir, const struct parts *parts,
         }
     }
     if (why != KEPT && sum->found != NULL) {
-        list(parts, &st, why, sum);
+        list_kept(parts, &st, why, sum);
     } else if (why != KEPT && unlinkat(dir, parts->name, 0) == 0) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
@@ -226,9 +226,9 @@ static void look_at(int dir, const struct parts *parts,
 
 /* The levels are: folders of names, folders of ids, files.  A folder that has
  * become empty goes. */
-static void descend(int at, const struct parts *parts, int depth,
-                    const struct retention_rules *rules,
-                    struct retention_sum *sum)
+static void descend_kept(int at, const struct parts *parts, int depth,
+                         const struct retention_rules *rules,
+                         struct retention_sum *sum)
 {
     int fd = openat(at, parts->name,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -250,7 +250,7 @@ static void descend(int at, const struct parts *parts, int depth,
         if (depth == 2) {
             look_at(fd, &below, rules, sum);
         } else {
-            descend(fd, &below, depth + 1, rules, sum);
+            descend_kept(fd, &below, depth + 1, rules, sum);
             (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
@@ -262,5 +262,5 @@ void retention_pass(const char *root, const struct retention_rules *rules,
 {
     struct parts parts = {.name = root};
 
-    descend(AT_FDCWD, &parts, 0, rules, sum);
+    descend_kept(AT_FDCWD, &parts, 0, rules, sum);
 }

@@ -58,7 +58,7 @@ static bool is_same(const struct stat *before, int fd)
            memcmp(&now.st_mtim, &before->st_mtim, sizeof(now.st_mtim)) == 0;
 }
 
-static void run(void *arg)
+static void run_stored_digest(void *arg)
 {
     static const struct timespec used[2] = {{.tv_nsec = UTIME_NOW},
                                             {.tv_nsec = UTIME_OMIT}};
@@ -91,7 +91,7 @@ static void on_done(void *arg, bool late)
                late ? 0 : look->size);
 }
 
-static void drop(void *arg)
+static void drop_stored_digest(void *arg)
 {
     struct stored_digest *look = arg;
 
@@ -103,7 +103,8 @@ static void drop(void *arg)
 int stored_digest_start(struct event_base *base, const char *path,
                         stored_digest_done_fn done, void *arg)
 {
-    static const struct task_calls calls = {run, on_done, drop};
+    static const struct task_calls calls = {run_stored_digest, on_done,
+                                            drop_stored_digest};
     struct stored_digest *look;
 
     if (running == LOOKS_MAX) {

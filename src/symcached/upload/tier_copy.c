@@ -51,7 +51,7 @@ bool tier_copy_is_wanted(const struct config *config)
     return config->uploads.tier != NULL && !config->uploads.tier->read_only;
 }
 
-static void cancel(struct tier_copy *tier_copy)
+static void cancel_copy(struct tier_copy *tier_copy)
 {
     size_t i;
 
@@ -63,10 +63,10 @@ static void cancel(struct tier_copy *tier_copy)
     }
 }
 
-static void end(struct tier_copy *tier_copy, const struct upload_file *other,
-                const char *failure)
+static void end_copy(struct tier_copy *tier_copy,
+                     const struct upload_file *other, const char *failure)
 {
-    cancel(tier_copy);
+    cancel_copy(tier_copy);
     tier_copy->ended = true;
     tier_copy->done(tier_copy->arg, other, failure);
     if (!tier_copy->begins) {
@@ -75,7 +75,7 @@ static void end(struct tier_copy *tier_copy, const struct upload_file *other,
 }
 
 static void go_on(struct tier_copy *tier_copy);
-static bool store(struct slot *slot);
+static bool store_in_tier(struct slot *slot);
 
 /* Goes on to the next entry of the file in the index.  Returns false if there
  * is none. */
@@ -108,19 +108,19 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
 
     slot->original = NULL;
     if (outcome == TIER_ORIGINAL_OTHER) {
-        end(tier_copy, &tier_copy->files[slot->file], NULL);
+        end_copy(tier_copy, &tier_copy->files[slot->file], NULL);
         return;
     }
     if (outcome == TIER_ORIGINAL_FAILED) {
         snprintf(text, sizeof(text), "the tier \"%s\" does not take it: %s",
                  tier_copy->config->uploads.tier->name, detail);
-        end(tier_copy, NULL, text);
+        end_copy(tier_copy, NULL, text);
         return;
     }
     tier_copy->works = true;
     if (next_entry(slot, outcome)) {
-        if (!store(slot)) {
-            end(tier_copy, NULL, strerror(errno));
+        if (!store_in_tier(slot)) {
+            end_copy(tier_copy, NULL, strerror(errno));
         }
         return;
     }
@@ -148,7 +148,7 @@ static int make_entry(const struct upload_file *file, bool is_try)
 }
 
 /* Stores the file of a slot, or its entry.  Returns false with errno. */
-static bool store(struct slot *slot)
+static bool store_in_tier(struct slot *slot)
 {
     const struct tier_copy *tier_copy = slot->tier_copy;
     const struct upload_file *file = &tier_copy->files[slot->file];
@@ -197,7 +197,7 @@ static void go_on(struct tier_copy *tier_copy)
     size_t i, n = tier_copy->works ? SLOTS : 1;
 
     if (tier_copy->done_files == tier_copy->n) {
-        end(tier_copy, NULL, NULL);
+        end_copy(tier_copy, NULL, NULL);
         return;
     }
     for (i = 0; i < n && tier_copy->next < tier_copy->n; i++) {
@@ -212,8 +212,8 @@ static void go_on(struct tier_copy *tier_copy)
         slot->tier_copy = tier_copy;
         slot->file = tier_copy->next++;
         slot->is_indexing = false;
-        if (!store(slot)) {
-            end(tier_copy, NULL, strerror(errno));
+        if (!store_in_tier(slot)) {
+            end_copy(tier_copy, NULL, strerror(errno));
             return;
         }
     }
@@ -253,7 +253,7 @@ struct tier_copy *tier_copy_start(struct tiers *tiers,
 
 void tier_copy_cancel(struct tier_copy *tier_copy)
 {
-    cancel(tier_copy);
+    cancel_copy(tier_copy);
     free(tier_copy);
 }
 

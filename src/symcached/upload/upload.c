@@ -224,7 +224,7 @@ static void on_shared(void *arg, const struct upload_file *other,
 }
 
 /* Other machines have the files before this one. */
-static void share(struct upload *u)
+static void share_upload(struct upload *u)
 {
     struct tier_copy *tier_copy;
 
@@ -272,7 +272,7 @@ static void on_published(void *arg, bool late)
         return;
     }
     if (u->shares) {
-        share(u);
+        share_upload(u);
         return;
     }
     if (u->shared) {

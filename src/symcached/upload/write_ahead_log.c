@@ -56,7 +56,7 @@ void write_ahead_log_drop(struct intent *intent)
 }
 
 /* Takes the lock of a file that is open, unless it has been removed before. */
-static int lock(struct intent *intent, int fd)
+static int lock_intent(struct intent *intent, int fd)
 {
     struct stat st;
 
@@ -93,7 +93,7 @@ static void print_line(FILE *file, const struct symstore_path *place)
 
 /* Another process may take the new file for one that was left, before it is
  * locked, and remove it, as it is empty. */
-static int make(struct intent *intent)
+static int make_intent(struct intent *intent)
 {
     char path[PATH_MAX];
     int tries, rc = EAGAIN;
@@ -106,7 +106,7 @@ static int make(struct intent *intent)
     memcpy(path, intent->path, sizeof(path));
     for (tries = 0; tries < TRIES && rc == EAGAIN; tries++) {
         memcpy(intent->path, path, sizeof(path));
-        rc = lock(intent, mkostemp(intent->path, O_CLOEXEC));
+        rc = lock_intent(intent, mkostemp(intent->path, O_CLOEXEC));
     }
     return rc;
 }
@@ -122,7 +122,7 @@ int write_ahead_log_write(struct intent **intent, const char *root,
     if (made == NULL) {
         return ENOMEM;
     }
-    rc = make(made);
+    rc = make_intent(made);
     if (rc != 0) {
         write_ahead_log_leave(made);
         return rc;
@@ -169,12 +169,13 @@ static void read_line(char *line, struct publication *files)
     }
 }
 
-static bool take(struct intent *intent, struct publication *files)
+static bool take_intent(struct intent *intent, struct publication *files)
 {
     char line[LINE_MAX_SIZE];
 
-    if (lock(intent, open(intent->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK |
-                                            O_CLOEXEC)) != 0) {
+    if (lock_intent(intent, open(intent->path, O_RDWR | O_NOFOLLOW |
+                                                   O_NONBLOCK | O_CLOEXEC)) !=
+        0) {
         return false;
     }
     files->removes = false; /* one before had no file */
@@ -203,7 +204,7 @@ struct intent *write_ahead_log_take(const char *root,
             continue;
         }
         intent = intent_new(root, entry->d_name);
-        if (intent != NULL && !take(intent, files)) {
+        if (intent != NULL && !take_intent(intent, files)) {
             write_ahead_log_leave(intent);
             intent = NULL;
         } else if (files->nfiles == 0) {

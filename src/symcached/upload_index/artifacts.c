@@ -21,7 +21,7 @@
 #define ENTRIES_MAX 10000
 
 /* Returns 0, or an errno. */
-static int note(const char *root, const char *folder, const char *sum)
+static int note_bundle(const char *root, const char *folder, const char *sum)
 {
     char path[PATH_MAX];
     int fd = -1, tries;
@@ -59,7 +59,7 @@ int artifacts_note(const char *root, const char *sum, const char *lists)
     while (*line != '\0' && rc == 0) {
         len = strcspn(line, "\n");
         snprintf(folder, sizeof(folder), "%.*s", (int)len, line);
-        rc = note(root, folder, sum);
+        rc = note_bundle(root, folder, sum);
         line += len + (line[len] == '\n');
     }
     return rc;

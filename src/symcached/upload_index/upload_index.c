@@ -301,7 +301,7 @@ bool index_is_newer(const char *root, const symcache_key_t *key, time_t than)
 /* writing ----------------------------------------------------------------- */
 
 /* Returns 0, also if it is there, or an errno. */
-static int make(const char *root, const char *entry)
+static int make_entry(const char *root, const char *entry)
 {
     const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     char path[PATH_MAX], *slash;
@@ -326,7 +326,7 @@ static int make(const char *root, const char *entry)
 }
 
 /* Also without an entry: findings by other names may be old. */
-static int touch(const char *root, const symcache_key_t *key)
+static int touch_entry(const char *root, const symcache_key_t *key)
 {
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
     size_t n = index_folders(folders, key);
@@ -343,7 +343,7 @@ static int touch(const char *root, const symcache_key_t *key)
 }
 
 /* The same name may have a file of the other kind there. */
-static void drop(const char *root, const struct symstore_path *place)
+static void drop_entry(const char *root, const struct symstore_path *place)
 {
     char entries[INDEX_ENTRIES][INDEX_ENTRY_SIZE], path[PATH_MAX];
 
@@ -362,10 +362,10 @@ int index_change(const char *root, const struct symstore_path *place,
     if (is_there) {
         index_keep(root, place);
     } else {
-        drop(root, place);
+        drop_entry(root, place);
     }
     for (i = 0; i < place->nids; i++) {
-        one = touch(root, &place->ids[i]);
+        one = touch_entry(root, &place->ids[i]);
         rc = one != 0 ? one : rc;
     }
     return rc;
@@ -381,7 +381,7 @@ bool index_is_whole(const char *root)
 
 void index_begin(const char *root)
 {
-    (void)make(root, BEGUN);
+    (void)make_entry(root, BEGUN);
 }
 
 void index_set_whole(const char *root)
@@ -399,7 +399,7 @@ void index_keep(const char *root, const struct symstore_path *place)
     size_t n = index_entries(entries, place);
 
     while (n-- > 0) {
-        (void)make(root, entries[n]);
+        (void)make_entry(root, entries[n]);
     }
 }
 
@@ -421,7 +421,7 @@ int index_note_asked(const char *root, const symcache_key_t *key)
         n += names.list[i].is_asked;
     }
     snprintf(entry, sizeof(entry), "%s/.%s", folders[0], key->name);
-    return n < INDEX_ASKED ? make(root, entry) : EDQUOT;
+    return n < INDEX_ASKED ? make_entry(root, entry) : EDQUOT;
 }
 
 void index_note_user(const char *root, const symcache_key_t *key,
@@ -434,7 +434,7 @@ void index_note_user(const char *root, const symcache_key_t *key,
     if (!symcache_key_same_id(key, user) && index_folders(folders, key) > 0) {
         symcache_id_print(id, user);
         snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
-        (void)make(root, entry);
+        (void)make_entry(root, entry);
     }
 }
 

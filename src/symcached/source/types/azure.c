@@ -64,7 +64,8 @@ static const char *value_of(const char *line)
     return line + strspn(line, " \t");
 }
 
-static const char *find(const struct curl_slist *headers, const char *name)
+static const char *find_header(const struct curl_slist *headers,
+                               const char *name)
 {
     size_t len = strlen(name);
 
@@ -142,7 +143,7 @@ static char *string_to_sign(const struct azure *azure, const char *url,
 
     fputs("GET\n", out);
     for (i = 0; i < sizeof(standard) / sizeof(standard[0]); i++) {
-        value = find(headers, standard[i]);
+        value = find_header(headers, standard[i]);
         fprintf(out, "%s\n", value != NULL ? value : "");
     }
     rc = put_headers(out, headers);
@@ -172,7 +173,7 @@ static int decode_key(unsigned char *key, const char *text)
 
 /* Appends line, which it takes over.  Returns NULL when out of memory; the
  * headers are then freed. */
-static struct curl_slist *append(struct curl_slist *headers, char *line)
+static struct curl_slist *append_header(struct curl_slist *headers, char *line)
 {
     struct curl_slist *more = NULL;
 
@@ -186,8 +187,8 @@ static struct curl_slist *append(struct curl_slist *headers, char *line)
     return more;
 }
 
-static char *authorization(const struct azure *azure, const char *url,
-                           const struct curl_slist *headers)
+static char *azure_authorization(const struct azure *azure, const char *url,
+                                 const struct curl_slist *headers)
 {
     unsigned char key[KEY_TEXT_MAX], mac[EVP_MAX_MD_SIZE];
     unsigned char base64[EVP_MAX_MD_SIZE * 2];
@@ -223,12 +224,13 @@ static struct curl_slist *sign_key(const void *settings, const char *method,
 
     strftime(date, sizeof(date), "x-ms-date: %a, %d %b %Y %H:%M:%S GMT",
              gmtime_r(&now, &tm));
-    headers = append(headers, strdup(date));
-    if (headers != NULL && find(headers, "x-ms-version") == NULL) {
-        headers = append(headers, strdup("x-ms-version: " VERSION));
+    headers = append_header(headers, strdup(date));
+    if (headers != NULL && find_header(headers, "x-ms-version") == NULL) {
+        headers = append_header(headers, strdup("x-ms-version: " VERSION));
     }
     return headers != NULL
-               ? append(headers, authorization(azure, url, headers))
+               ? append_header(headers,
+                               azure_authorization(azure, url, headers))
                : NULL;
 }
 
@@ -323,8 +325,8 @@ static int check_secrets(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int check(struct config_reader *r, const cJSON *item,
-                 struct source_config *source)
+static int check_azure(struct config_reader *r, const cJSON *item,
+                       struct source_config *source)
 {
     const struct azure *azure = source->settings;
     const char *prefix = azure->prefix != NULL ? azure->prefix : "";
@@ -359,9 +361,9 @@ static int check(struct config_reader *r, const cJSON *item,
  * configuration, and ResourceNotFound is the answer to those who are not
  * allowed to know whether the container exists.
  */
-static enum source_outcome judge(struct lookup *lookup,
-                                 const struct fetch_result *result,
-                                 char *detail, size_t size)
+static enum source_outcome judge_azure(struct lookup *lookup,
+                                       const struct fetch_result *result,
+                                       char *detail, size_t size)
 {
     const struct fetch_response *answer = result->answer;
     char code[HTTP_CODE];
@@ -380,9 +382,9 @@ static enum source_outcome judge(struct lookup *lookup,
                : result->outcome;
 }
 
-static void begin(struct lookup *lookup)
+static void begin_azure(struct lookup *lookup)
 {
-    source_http_walk(lookup, judge);
+    source_http_walk(lookup, judge_azure);
 }
 
 const struct source_type source_azure = {
@@ -393,6 +395,6 @@ const struct source_type source_azure = {
     .nkeys = sizeof(keys) / sizeof(keys[0]),
     .settings_size = sizeof(struct azure),
     .place = "endpoint",
-    .check = check,
-    .begin = begin,
+    .check = check_azure,
+    .begin = begin_azure,
 };

@@ -91,7 +91,7 @@ static void on_renewed(void *arg, const char *error)
 
 /* The store reports that our keys have expired.  This lookup fails and is
  * tried again later, with the keys that the configuration has by then. */
-static void renew(const struct lookup *lookup)
+static void renew_keys(const struct lookup *lookup)
 {
     struct config *config = (struct config *)lookup->config;
     struct source_config *source =
@@ -124,9 +124,9 @@ static void renew(const struct lookup *lookup)
  * code, and AccessDenied only once the store has accepted our keys.  A reload
  * reads the keys again, and has new settings.
  */
-static enum source_outcome judge(struct lookup *lookup,
-                                 const struct fetch_result *result,
-                                 char *detail, size_t size)
+static enum source_outcome judge_bucket(struct lookup *lookup,
+                                        const struct fetch_result *result,
+                                        char *detail, size_t size)
 {
     struct bucket_config *bucket = lookup->source->settings;
     const struct fetch_response *answer = result->answer;
@@ -143,7 +143,7 @@ static enum source_outcome judge(struct lookup *lookup,
              code[0] != '\0' ? " " : "", code);
     if (strcmp(code, "ExpiredToken") == 0 ||
         strcmp(code, "InvalidAccessKeyId") == 0) {
-        renew(lookup);
+        renew_keys(lookup);
     }
 
     switch (answer->status) {
@@ -174,9 +174,9 @@ static enum source_outcome judge(struct lookup *lookup,
     }
 }
 
-static void begin(struct lookup *lookup)
+static void begin_bucket(struct lookup *lookup)
 {
-    source_http_walk(lookup, judge);
+    source_http_walk(lookup, judge_bucket);
 }
 
 #define SHARED                                                                \
@@ -191,7 +191,7 @@ const struct source_type source_s3 = {
     .settings_size = sizeof(struct bucket_config),
     .place = "endpoint",
     .check = check_s3,
-    .begin = begin,
+    .begin = begin_bucket,
 };
 
 const struct source_type source_gcs = {
@@ -203,5 +203,5 @@ const struct source_type source_gcs = {
     .place = "endpoint",
     .check = check_gcs,
     .sign = use_private_key,
-    .begin = begin,
+    .begin = begin_bucket,
 };

@@ -16,7 +16,7 @@ static bool is_pdb(const char *name)
     return len >= 4 && strcasecmp(name + len - 4, ".pdb") == 0;
 }
 
-static void begin(struct lookup *lookup)
+static void begin_filesystem(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct layout_place places[LAYOUT_PLACES];
@@ -50,5 +50,5 @@ const struct source_type source_filesystem = {
     .shared = SOURCE_KEYS_PATH | SOURCE_KEYS_LAYOUT | SOURCE_KEYS_MAP,
     .place = "path",
     .any_case = true,
-    .begin = begin,
+    .begin = begin_filesystem,
 };

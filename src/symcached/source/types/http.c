@@ -22,7 +22,7 @@ struct http {
     struct source_memory *memory;
     struct layout_walk walk;
     enum layout_form form; /* of the place that is being asked for */
-    bool doubted;          /* 400 was taken for an absence; see judge() */
+    bool doubted;          /* 400 was taken for an absence; see judge_http() */
     bool plain;            /* the answer about index2.txt was plain */
 };
 
@@ -181,9 +181,9 @@ static bool odd_name(const char *url)
  * for.  With a client certificate this proves nothing, as only some of our
  * connections may have shown it while it was valid.
  */
-static enum source_outcome judge(struct lookup *lookup,
-                                 const struct fetch_result *result,
-                                 char *detail, size_t size)
+static enum source_outcome judge_http(struct lookup *lookup,
+                                      const struct fetch_result *result,
+                                      char *detail, size_t size)
 {
     const struct fetch_response *answer = result->answer;
     struct http *http = lookup->state;
@@ -433,9 +433,9 @@ void source_http_own(struct lookup *lookup, char *url)
     http_pointed(lookup, url, true);
 }
 
-static void begin(struct lookup *lookup)
+static void begin_http(struct lookup *lookup)
 {
-    source_http_walk(lookup, judge);
+    source_http_walk(lookup, judge_http);
 }
 
 const struct source_type source_http = {
@@ -444,5 +444,5 @@ const struct source_type source_http = {
               SOURCE_KEYS_HTTP | SOURCE_KEYS_HEADERS,
     .place = "url",
     .cuts_sections = true,
-    .begin = begin,
+    .begin = begin_http,
 };

@@ -62,7 +62,8 @@ static void ask_list(struct lookup *lookup);
 /* How well a file suits, by the server's description: if a module is split
  * into two files, the contents for which programs are used are in the other
  * half. */
-static int suits(const struct lookup *lookup, const struct sentry_file *file)
+static int sentry_file_suits(const struct lookup *lookup,
+                             const struct sentry_file *file)
 {
     symcache_kind_e kind = (symcache_kind_e)lookup->at.kind;
     unsigned needs = symcache_kind(kind)->needs;
@@ -97,7 +98,8 @@ static bool was_asked(const struct project *project, const char *id)
     return false;
 }
 
-static void choose(struct lookup *lookup, const struct sentry_list *list)
+static void choose_sentry_file(struct lookup *lookup,
+                               const struct sentry_list *list)
 {
     struct project *project = lookup->state;
     unsigned bundle = 1u << FORMAT_SOURCEBUNDLE;
@@ -112,7 +114,7 @@ static void choose(struct lookup *lookup, const struct sentry_list *list)
     for (rank = 2; rank >= 0; rank--) {
         for (i = 0; i < list->n; i++) {
             if ((list->files[i].formats & formats) &&
-                suits(lookup, &list->files[i]) == rank &&
+                sentry_file_suits(lookup, &list->files[i]) == rank &&
                 !was_asked(project, list->files[i].id)) {
                 memcpy(project->ids[project->n++], list->files[i].id,
                        SENTRY_ID_MAX + 1);
@@ -122,7 +124,7 @@ static void choose(struct lookup *lookup, const struct sentry_list *list)
 }
 
 /* All ids of a file are asked for at once. */
-static void end(struct lookup *lookup)
+static void end_sentry(struct lookup *lookup)
 {
     const struct project *project = lookup->state;
 
@@ -132,8 +134,8 @@ static void end(struct lookup *lookup)
     lookup_end(lookup);
 }
 
-static void say(struct lookup *lookup, enum source_outcome outcome,
-                const char *detail)
+static void say_sentry(struct lookup *lookup, enum source_outcome outcome,
+                       const char *detail)
 {
     origin_place(lookup->place, sizeof(lookup->place), lookup->source->url);
     lookup_attempt_here(lookup, outcome, detail);
@@ -141,7 +143,7 @@ static void say(struct lookup *lookup, enum source_outcome outcome,
 
 /* A list that is remembered may be older than the file that is looked for, and
  * name one that was replaced since. */
-static void exhausted(struct lookup *lookup)
+static void sentry_exhausted(struct lookup *lookup)
 {
     struct project *project = lookup->state;
 
@@ -152,19 +154,19 @@ static void exhausted(struct lookup *lookup)
         return;
     }
     if (project->n == 0 && project->nasked == 0) {
-        say(lookup, SOURCE_NOT_FOUND, "the list has no such file");
+        say_sentry(lookup, SOURCE_NOT_FOUND, "the list has no such file");
     }
-    end(lookup);
+    end_sentry(lookup);
 }
 
-static void next(struct lookup *lookup)
+static void next_sentry_page(struct lookup *lookup)
 {
     struct project *project = lookup->state;
     const char *id, *base = lookup->source->url;
     char query[3 * SENTRY_ID_MAX + 1], *url;
 
     if (project->next == project->n) {
-        exhausted(lookup);
+        sentry_exhausted(lookup);
         return;
     }
     id = project->ids[project->next++];
@@ -196,12 +198,12 @@ static void read_list(struct lookup *lookup)
     }
     free(text);
     if (list == NULL) {
-        say(lookup, SOURCE_FAILED, error);
-        end(lookup);
+        say_sentry(lookup, SOURCE_FAILED, error);
+        end_sentry(lookup);
         return;
     }
-    choose(lookup, list);
-    next(lookup);
+    choose_sentry_file(lookup, list);
+    next_sentry_page(lookup);
 }
 
 static void on_list(void *arg, const struct fetch_result *result)
@@ -219,13 +221,13 @@ static void on_list(void *arg, const struct fetch_result *result)
                  result->outcome != SOURCE_FOUND
                      ? result->detail
                      : "200 without a length, so it may be cut");
-        say(lookup,
-            result->outcome == SOURCE_NOT_FOUND ||
-                    result->outcome == SOURCE_FOUND
-                ? SOURCE_FAILED
-                : result->outcome,
-            detail);
-        end(lookup);
+        say_sentry(lookup,
+                   result->outcome == SOURCE_NOT_FOUND ||
+                           result->outcome == SOURCE_FOUND
+                       ? SOURCE_FAILED
+                       : result->outcome,
+                   detail);
+        end_sentry(lookup);
         return;
     }
     read_list(lookup);
@@ -252,8 +254,8 @@ static void ask_list(struct lookup *lookup)
     request.seconds = config->limits.download_time;
     fetch = fetch_start(lookup->sources->fetcher, &request, on_list, lookup);
     if (fetch == NULL) {
-        say(lookup, SOURCE_FAILED, "out of memory or bad URL");
-        end(lookup);
+        say_sentry(lookup, SOURCE_FAILED, "out of memory or bad URL");
+        end_sentry(lookup);
         return;
     }
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
@@ -262,7 +264,7 @@ static void ask_list(struct lookup *lookup)
 /* the question ------------------------------------------------------------- */
 
 /* As Sentry writes it.  Returns the length. */
-static size_t print_code_id(char *buf, size_t size, const symcache_key_t *key)
+static size_t sentry_code_id(char *buf, size_t size, const symcache_key_t *key)
 {
     size_t i, n = 0;
 
@@ -276,8 +278,8 @@ static size_t print_code_id(char *buf, size_t size, const symcache_key_t *key)
     return n;
 }
 
-static void print_list_url(const struct lookup *lookup, char *url,
-                           size_t size)
+static void sentry_list_url(const struct lookup *lookup, char *url,
+                            size_t size)
 {
     const char *base = lookup->source->url;
     const symcache_key_t *key = &lookup->key;
@@ -294,11 +296,11 @@ static void print_list_url(const struct lookup *lookup, char *url,
     if (code_id != NULL) {
         n += (size_t)snprintf(url + n, size - n, "%scode_id=",
                               key == code_id ? "" : "&");
-        print_code_id(url + n, size - n, code_id);
+        sentry_code_id(url + n, size - n, code_id);
     }
 }
 
-static void begin(struct lookup *lookup)
+static void begin_sentry(struct lookup *lookup)
 {
     struct source_memory *memory =
         sources_memory(lookup->sources, lookup->source);
@@ -320,18 +322,18 @@ static void begin(struct lookup *lookup)
     lookup->second = true; /* the list is by the one age */
     project->lists = memory != NULL ? memory->lists : NULL;
     if (project->lists == NULL) {
-        say(lookup, SOURCE_FAILED_HERE, "out of memory");
-        end(lookup);
+        say_sentry(lookup, SOURCE_FAILED_HERE, "out of memory");
+        end_sentry(lookup);
         return;
     }
-    print_list_url(lookup, project->url, sizeof(project->url));
-    lookup->resume = next;
+    sentry_list_url(lookup, project->url, sizeof(project->url));
+    lookup->resume = next_sentry_page;
     list = sentry_lists_find(project->lists, project->url);
     if (list == NULL) {
         ask_list(lookup);
     } else {
-        choose(lookup, list);
-        next(lookup);
+        choose_sentry_file(lookup, list);
+        next_sentry_page(lookup);
     }
 }
 
@@ -354,8 +356,8 @@ static int set_cookies(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "out of memory");
 }
 
-static int check(struct config_reader *r, const cJSON *item,
-                 struct source_config *source)
+static int check_sentry(struct config_reader *r, const cJSON *item,
+                        struct source_config *source)
 {
     const struct sentry *sentry = source->settings;
     char url[SYMCACHE_URL_MAX + 1];
@@ -392,6 +394,6 @@ const struct source_type source_sentry = {
     .place = "url",
     .has_urls = true,
     .has_list = true,
-    .check = check,
-    .begin = begin,
+    .check = check_sentry,
+    .begin = begin_sentry,
 };

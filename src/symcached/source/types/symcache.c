@@ -156,7 +156,7 @@ static bool is_newer(const struct source_symcache *ask)
            symcache_version_cmp(&ask->version, &ask->exceeds) > 0;
 }
 
-static void keep(struct lookup *lookup, const char *detail)
+static void keep_symcache(struct lookup *lookup, const char *detail)
 {
     metrics_add(METRIC_SYMCACHE_NOT_MODIFIED, 1);
     lookup->symcache->not_newer = true;
@@ -175,7 +175,7 @@ static void symcache_received(struct lookup *lookup,
         return;
     }
     if (!is_newer(lookup->symcache)) {
-        keep(lookup, "200 with nothing newer");
+        keep_symcache(lookup, "200 with nothing newer");
         return;
     }
 
@@ -192,7 +192,8 @@ static void symcache_received(struct lookup *lookup,
  */
 
 /* 404 or 503 with Retry-After: the server works on it, or could not tell. */
-static void later(struct lookup *lookup, const struct fetch_response *answer)
+static void symcache_later(struct lookup *lookup,
+                           const struct fetch_response *answer)
 {
     char detail[128];
 
@@ -219,7 +220,7 @@ static void symcache_not_modified(struct lookup *lookup)
         return;
     }
 
-    keep(lookup, "304, nothing newer");
+    keep_symcache(lookup, "304, nothing newer");
 }
 
 static void on_fetched(void *arg, const struct fetch_result *result)
@@ -237,7 +238,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         symcache_received(lookup, answer);
     } else if (answer->again &&
                (answer->status == 404 || answer->status == 503)) {
-        later(lookup, answer);
+        symcache_later(lookup, answer);
     } else if (answer->status == 304) {
         symcache_not_modified(lookup);
     } else if (result->outcome != SOURCE_NOT_FOUND) {
@@ -312,7 +313,7 @@ static void write_headers(struct question *question, struct lookup *lookup)
     question->nheaders = (size_t)(header - question->headers);
 }
 
-static void begin(struct lookup *lookup)
+static void begin_symcache(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct question *question = lookup_state(lookup, sizeof(*question));
@@ -354,8 +355,8 @@ static void begin(struct lookup *lookup)
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }
 
-static int check(struct config_reader *r, const cJSON *item,
-                 struct source_config *source)
+static int check_symcache(struct config_reader *r, const cJSON *item,
+                          struct source_config *source)
 {
     static const symcache_version_t current = {3, 1, 0};
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(item, "version");
@@ -374,6 +375,6 @@ const struct source_type source_symcache = {
               SOURCE_KEYS_HEADERS,
     .place = "url",
     .has_symcaches = true,
-    .check = check,
-    .begin = begin,
+    .check = check_symcache,
+    .begin = begin_symcache,
 };

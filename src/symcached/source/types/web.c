@@ -21,8 +21,8 @@ static const struct config_field keys[] = {
     {"url", config_string, offsetof(struct web, url), 0, 0, 0},
 };
 
-static int check(struct config_reader *r, const cJSON *item,
-                 struct source_config *source)
+static int check_web(struct config_reader *r, const cJSON *item,
+                     struct source_config *source)
 {
     const struct web *web = source->settings;
     char url[SYMCACHE_URL_MAX + 1];
@@ -49,6 +49,6 @@ const struct source_type source_web = {
     .settings_size = sizeof(struct web),
     .place = "url",
     .has_urls = true,
-    .check = check,
+    .check = check_web,
     .begin = source_url_begin,
 };
