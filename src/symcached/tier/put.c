@@ -552,7 +552,7 @@ void tier_puts_stop(struct tiers *tiers, struct tier *tier)
     while (!TAILQ_EMPTY(&tier->puts)) {
         drop_put(tier, oldest_put(tier));
     }
-    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next_put) {
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
         next = LIST_NEXT(put, running);
         if (put->tier == tier) {
             stop_put(put);
@@ -570,13 +570,13 @@ void tiers_leave(struct tiers *tiers, const struct store_config *store)
     if (tier == NULL) {
         return;
     }
-    for (put = TAILQ_FIRST(&tier->puts); put != NULL; put = next_put) {
+    for (put = TAILQ_FIRST(&tier->puts); put != NULL; put = next) {
         next = TAILQ_NEXT(put, queue);
         if (strcmp(put->root, store->root) == 0) {
             drop_put(tier, put);
         }
     }
-    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next_put) {
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
         next = LIST_NEXT(put, running);
         if (strcmp(put->root, store->root) == 0) {
             stop_put(put);
