@@ -233,8 +233,7 @@ static void write_all(struct run *r)
     char size[16];
 
     json_write_open(w, '{');
-    json_write_key(w, "instructions");
-    json_write_open(w, '[');
+    json_put_open(w, "instructions", '[');
     size_at = w->size;
     while (offset < r->length && offset < r->size && n > 0 &&
            w->size - size_at < r->d->order.answer &&
@@ -244,15 +243,11 @@ static void write_all(struct run *r)
     }
     json_write_close(w, ']');
     snprintf(size, sizeof(size), "0x%x", r->start);
-    json_write_key(w, "startAddress");
-    json_write_text(w, size);
+    json_put_text(w, "startAddress", size);
     snprintf(size, sizeof(size), "0x%x", offset);
-    json_write_key(w, "size");
-    json_write_text(w, size);
-    json_write_key(w, "arch");
-    json_write_text(w, r->processor->name);
-    json_write_key(w, "syntax");
-    json_write_open(w, '[');
+    json_put_text(w, "size", size);
+    json_put_text(w, "arch", r->processor->name);
+    json_put_open(w, "syntax", '[');
     json_write_text(w, r->processor->syntax);
     json_write_close(w, ']');
     json_write_close(w, '}');

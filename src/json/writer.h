@@ -90,6 +90,69 @@ void json_write_bool(struct json_writer *w, bool value);
 void json_write_value(struct json_writer *w, const struct json *json,
                       uint32_t value);
 
+/*
+ * Members: a name and a value of those above.
+ */
+static inline void json_put_open(struct json_writer *w, const char *name,
+                                 char bracket)
+{
+    json_write_key(w, name);
+    json_write_open(w, bracket);
+}
+
+static inline void json_put_string(struct json_writer *w, const char *name,
+                                   const char *data, size_t size)
+{
+    json_write_key(w, name);
+    json_write_string(w, data, size);
+}
+
+static inline void json_put_text(struct json_writer *w, const char *name,
+                                 const char *text)
+{
+    json_write_key(w, name);
+    json_write_text(w, text);
+}
+
+static inline void json_put_number(struct json_writer *w, const char *name,
+                                   uint64_t number)
+{
+    json_write_key(w, name);
+    json_write_number(w, number);
+}
+
+static inline void json_put_hex(struct json_writer *w, const char *name,
+                                uint64_t number)
+{
+    json_write_key(w, name);
+    json_write_hex(w, number);
+}
+
+static inline void json_put_raw(struct json_writer *w, const char *name,
+                                const char *data, size_t size)
+{
+    json_write_key(w, name);
+    json_write_raw(w, data, size);
+}
+
+static inline void json_put_bool(struct json_writer *w, const char *name,
+                                 bool value)
+{
+    json_write_key(w, name);
+    json_write_bool(w, value);
+}
+
+/* One that was read, and goes back as it came; without a value, which is 0,
+ * nothing is written. */
+static inline void json_put_value(struct json_writer *w, const char *name,
+                                  const struct json *json, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(w, name);
+        json_write_value(w, json, value);
+    }
+}
+
 /* The beginning of a value up to where another one stands in it, such as an
  * object's up to the colon of a member: as it is to be written. */
 void json_write_begun(struct json_writer *w, const char *text, size_t size);

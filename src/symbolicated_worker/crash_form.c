@@ -151,9 +151,8 @@ void form_write(const struct form *form, struct json_writer *w)
 
     for (i = 0; i < FORM_REWRITE; i++) {
         if (form->json[i].data != NULL) {
-            json_write_key(w, part_names[i]);
-            json_write_raw(w, (const char *)form->json[i].data,
-                           form->json[i].size);
+            json_put_raw(w, part_names[i], (const char *)form->json[i].data,
+                         form->json[i].size);
         }
     }
 }

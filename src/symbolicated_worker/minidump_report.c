@@ -12,8 +12,7 @@ static void write_text(struct json_writer *w, const char *name,
                        const char *text)
 {
     if (text != NULL) {
-        json_write_key(w, name);
-        json_write_text(w, text);
+        json_put_text(w, name, text);
     }
 }
 
@@ -51,8 +50,7 @@ static void write_code_file(struct json_writer *w, const char *file)
             size--;
         }
     }
-    json_write_key(w, "code_file");
-    json_write_string(w, file, size);
+    json_put_string(w, "code_file", file, size);
 }
 
 static void write_module(struct report *report, size_t i)
@@ -72,10 +70,8 @@ static void write_module(struct report *report, size_t i)
     if (module->debug_file != NULL && module->debug_file[0] != '\0') {
         write_text(w, "debug_file", module->debug_file);
     }
-    json_write_key(w, "image_addr");
-    json_write_hex(w, module->base);
-    json_write_key(w, "image_size");
-    json_write_number(w, module->size);
+    json_put_hex(w, "image_addr", module->base);
+    json_put_number(w, "image_size", module->size);
 }
 
 void report_write_question(struct report *report)
@@ -86,8 +82,7 @@ void report_write_question(struct report *report)
     json_write_reset(w);
     json_write_open(w, '{');
     form_write(&report->form, w);
-    json_write_key(w, "modules");
-    json_write_open(w, '[');
+    json_put_open(w, "modules", '[');
     report->nasked = 0;
     for (i = 0; i < report->dump.num_modules; i++) {
         if (!report->symbols[i].is_wanted || report->symbols[i].is_asked) {
@@ -101,15 +96,13 @@ void report_write_question(struct report *report)
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
-    json_write_key(w, "stacktraces");
-    json_write_open(w, '[');
+    json_put_open(w, "stacktraces", '[');
     json_write_open(w, '{');
-    json_write_key(w, "frames");
-    json_write_open(w, '[');
+    json_put_open(w, "frames", '[');
     for (i = 0; i < report->nasked; i++) {
         json_write_open(w, '{');
-        json_write_key(w, "instruction_addr");
-        json_write_hex(w, report->dump.modules[report->asked[i]].base);
+        json_put_hex(w, "instruction_addr",
+                     report->dump.modules[report->asked[i]].base);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
@@ -125,8 +118,7 @@ static void write_system(struct report *report)
     const struct minidump *dump = &report->dump;
     struct json_writer *w = &report->writer;
 
-    json_write_key(w, "system_info");
-    json_write_open(w, '{');
+    json_put_open(w, "system_info", '{');
     write_text(w, "os_name", minidump_os_name(dump->os));
     write_text(w, "os_version", dump->os_version);
     write_text(w, "os_build", dump->os_build);
@@ -146,13 +138,10 @@ static void write_head(struct report *report)
         snprintf(reason, sizeof(reason), "%s / 0x%llx", dump->reason,
                  (unsigned long long)dump->crash_address);
     }
-    json_write_key(w, "report");
-    json_write_open(w, '{');
-    json_write_key(w, "timestamp");
-    json_write_number(w, dump->time);
+    json_put_open(w, "report", '{');
+    json_put_number(w, "timestamp", dump->time);
     write_system(report);
-    json_write_key(w, "crashed");
-    json_write_bool(w, dump->has_exception);
+    json_put_bool(w, "crashed", dump->has_exception);
     write_text(w, "crash_reason", reason);
     write_text(w, "assertion", "");
     json_write_close(w, '}');
@@ -165,12 +154,10 @@ static void write_registers(struct report *report,
     struct json_writer *w = &report->writer;
     unsigned i;
 
-    json_write_key(w, "registers");
-    json_write_open(w, '{');
+    json_put_open(w, "registers", '{');
     for (i = 0; i < cpu->num_registers; i++) {
         if ((registers->known >> i & 1) != 0) {
-            json_write_key(w, cpu->names[i]);
-            json_write_hex(w, registers->values[i]);
+            json_put_hex(w, cpu->names[i], registers->values[i]);
         }
     }
     json_write_close(w, '}');
@@ -184,8 +171,7 @@ static void write_frame(struct json_writer *w, const struct frame *frame)
                                          [STACKWALK_SCAN] = "scan"};
 
     json_write_open(w, '{');
-    json_write_key(w, "instruction_addr");
-    json_write_hex(w, frame->address);
+    json_put_hex(w, "instruction_addr", frame->address);
     write_text(w, "trust", trusts[frame->trust]);
     json_write_close(w, '}');
 }
@@ -202,12 +188,10 @@ static void write_own_frames(struct report *report,
          i++, report->nframes++) {
         frame = minidump_own_frame(&report->dump, thread, i);
         json_write_open(w, '{');
-        json_write_key(w, "instruction_addr");
-        json_write_hex(w, frame.address);
+        json_put_hex(w, "instruction_addr", frame.address);
         write_text(w, "trust", "prewalked");
-        json_write_key(w, "function");
-        json_write_string(w, (const char *)frame.function.data,
-                          frame.function.size);
+        json_put_string(w, "function", (const char *)frame.function.data,
+                        frame.function.size);
         json_write_close(w, '}');
     }
 }
@@ -220,18 +204,15 @@ static void write_thread(struct report *report, size_t i)
     size_t k;
 
     json_write_open(w, '{');
-    json_write_key(w, "thread_id");
-    json_write_number(w, dump->threads[i].id);
+    json_put_number(w, "thread_id", dump->threads[i].id);
     write_text(w, "thread_name", dump->threads[i].name);
     if (dump->requesting != SIZE_MAX) {
-        json_write_key(w, "is_requesting");
-        json_write_bool(w, i == dump->requesting);
+        json_put_bool(w, "is_requesting", i == dump->requesting);
     }
     if (thread->nframes > 0) {
         write_registers(report, &thread->registers);
     }
-    json_write_key(w, "frames");
-    json_write_open(w, '[');
+    json_put_open(w, "frames", '[');
     write_own_frames(report, &dump->threads[i]);
     for (k = 0; dump->threads[i].num_own_frames == 0 && k < thread->nframes;
          k++) {
@@ -263,8 +244,7 @@ static void write_modules(struct report *report)
     struct json_writer *w = &report->writer;
     size_t i;
 
-    json_write_key(w, "modules");
-    json_write_open(w, '[');
+    json_put_open(w, "modules", '[');
     for (i = 0; i < report->dump.num_modules; i++) {
         module = &report->dump.modules[i];
         if (!module->has_debug_id && module->code_id == NULL &&
@@ -290,8 +270,7 @@ void report_write_result(struct report *report)
     json_write_open(w, '{');
     form_write(&report->form, w);
     write_head(report);
-    json_write_key(w, "stacktraces");
-    json_write_open(w, '[');
+    json_put_open(w, "stacktraces", '[');
     for (i = 0; i < report->dump.num_threads; i++) {
         write_thread(report, i);
     }

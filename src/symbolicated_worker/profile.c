@@ -58,8 +58,7 @@ static void write_text(struct json_writer *w, const char *name,
                        const char *text)
 {
     if (text != NULL) {
-        json_write_key(w, name);
-        json_write_text(w, text);
+        json_put_text(w, name, text);
     }
 }
 
@@ -70,8 +69,7 @@ static void ask(const struct profile *profile, struct module_names *names,
     size_t i;
 
     json_write_open(&w, '{');
-    json_write_key(&w, "modules");
-    json_write_open(&w, '[');
+    json_put_open(&w, "modules", '[');
     for (i = 0; i < profile->nmodules; i++) {
         if (!profile->modules[i].is_wanted) {
             continue;

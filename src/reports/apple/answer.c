@@ -14,8 +14,7 @@ static void write_text(struct json_writer *w, const char *name,
                        struct apple_text text)
 {
     if (text.data != NULL) {
-        json_write_key(w, name);
-        json_write_string(w, text.data, text.size);
+        json_put_string(w, name, text.data, text.size);
     }
 }
 
@@ -65,8 +64,7 @@ static void write_system(struct json_writer *w,
     const struct apple_system *system = &report->system;
     const char *arch = arch_of(report->headers[APPLE_CODE_TYPE]);
 
-    json_write_key(w, "system_info");
-    json_write_open(w, '{');
+    json_put_open(w, "system_info", '{');
     write_any(w, "os_name", system->name);
     write_any(w, "os_version", system->version);
     write_any(w, "os_build", system->build);
@@ -82,15 +80,12 @@ static void write_system(struct json_writer *w,
 
 static void write_head(struct json_writer *w, const struct apple_report *report)
 {
-    json_write_key(w, "report");
-    json_write_open(w, '{');
+    json_put_open(w, "report", '{');
     if (report->has_time && report->time >= 0) {
-        json_write_key(w, "timestamp");
-        json_write_number(w, (uint64_t)report->time);
+        json_put_number(w, "timestamp", (uint64_t)report->time);
     }
     write_system(w, report);
-    json_write_key(w, "crashed");
-    json_write_bool(w, true);
+    json_put_bool(w, "crashed", true);
     write_text(w, "crash_reason", report->headers[APPLE_EXCEPTION_TYPE]);
     write_text(w, "crash_details", apple_details(report));
     json_write_close(w, '}');
@@ -102,8 +97,7 @@ static void write_registers(struct json_writer *w,
     const struct apple_register *r;
     size_t i;
 
-    json_write_key(w, "registers");
-    json_write_open(w, '{');
+    json_put_open(w, "registers", '{');
     for (i = 0; i < report->num_registers; i++) {
         r = &report->registers[i];
         json_write_name(w, r->name.data, r->name.size);
@@ -121,42 +115,36 @@ static void write_queue(struct json_writer *w, struct apple_text queue)
 
     n = utf8_valid(queue.data, queue.size < n ? queue.size : n);
     snprintf(name, sizeof(name), "%s%.*s", before, (int)n, queue.data);
-    json_write_key(w, "thread_name");
-    json_write_text(w, name);
+    json_put_text(w, "thread_name", name);
 }
 
 static void write_head_of_thread(struct json_writer *w,
                                  const struct apple_thread *thread)
 {
     if (thread->is_exception) {
-        json_write_key(w, "thread_name");
-        json_write_text(w, "Last Exception Backtrace");
+        json_put_text(w, "thread_name", "Last Exception Backtrace");
         return;
     }
-    json_write_key(w, "thread_id");
-    json_write_number(w, thread->id);
+    json_put_number(w, "thread_id", thread->id);
     if (thread->name.data == NULL && thread->queue.data != NULL) {
         write_queue(w, thread->queue);
     } else {
         write_text(w, "thread_name", thread->name);
     }
-    json_write_key(w, "is_requesting");
-    json_write_bool(w, thread->has_crashed);
+    json_put_bool(w, "is_requesting", thread->has_crashed);
 }
 
 static void write_frame(struct json_writer *w, const struct apple_frame *frame,
                         bool has_names)
 {
     json_write_open(w, '{');
-    json_write_key(w, "instruction_addr");
-    json_write_hex(w, frame->address);
+    json_put_hex(w, "instruction_addr", frame->address);
     write_text(w, "package", frame->module);
     if (has_names) {
         write_text(w, "function", frame->symbol);
         write_text(w, "filename", frame->file);
         if (frame->line > 0) {
-            json_write_key(w, "lineno");
-            json_write_number(w, frame->line);
+            json_put_number(w, "lineno", frame->line);
         }
     }
     json_write_close(w, '}');
@@ -173,8 +161,7 @@ static void write_thread(struct json_writer *w,
     if (has_registers) {
         write_registers(w, report);
     }
-    json_write_key(w, "frames");
-    json_write_open(w, '[');
+    json_put_open(w, "frames", '[');
     for (i = 0; i < thread->num_frames; i++) {
         write_frame(w, &report->frames[thread->first + i],
                     report->has_names);
@@ -189,8 +176,7 @@ static void write_threads(struct json_writer *w,
     bool has_registers, had_registers = report->num_registers == 0;
     size_t i;
 
-    json_write_key(w, "stacktraces");
-    json_write_open(w, '[');
+    json_put_open(w, "stacktraces", '[');
     for (i = 0; i < report->num_threads; i++) {
         has_registers = !had_registers && report->threads[i].has_crashed;
         write_thread(w, report, &report->threads[i], has_registers);
@@ -212,8 +198,7 @@ static void write_image(struct json_writer *w, const struct apple_image *image)
     }
     id = (struct apple_text){hex, sizeof(hex)};
     json_write_open(w, '{');
-    json_write_key(w, "type");
-    json_write_text(w, "macho");
+    json_put_text(w, "type", "macho");
     if (image->has_id) {
         write_text(w, "code_id", id);
     }
@@ -222,11 +207,9 @@ static void write_image(struct json_writer *w, const struct apple_image *image)
         write_text(w, "debug_id", id);
     }
     write_text(w, "debug_file", image->path);
-    json_write_key(w, "image_addr");
-    json_write_hex(w, image->base);
+    json_put_hex(w, "image_addr", image->base);
     if (image->size != 0) {
-        json_write_key(w, "image_size");
-        json_write_number(w, image->size);
+        json_put_number(w, "image_size", image->size);
     }
     json_write_close(w, '}');
 }
@@ -237,8 +220,7 @@ void apple_write(const struct apple_report *report, struct json_writer *w)
 
     write_head(w, report);
     write_threads(w, report);
-    json_write_key(w, "modules");
-    json_write_open(w, '[');
+    json_put_open(w, "modules", '[');
     for (i = 0; i < report->num_images; i++) {
         if (!report->images[i].is_none) {
             write_image(w, &report->images[i]);
@@ -246,7 +228,6 @@ void apple_write(const struct apple_report *report, struct json_writer *w)
     }
     json_write_close(w, ']');
     if (report->cut != NULL) {
-        json_write_key(w, "left_out");
-        json_write_text(w, report->cut);
+        json_put_text(w, "left_out", report->cut);
     }
 }

@@ -105,11 +105,9 @@ static bool ask_for_file(int fd, const char *url, const char *token)
     int n;
 
     json_write_open(&w, '{');
-    json_write_key(&w, "url");
-    json_write_text(&w, url);
+    json_put_text(&w, "url", url);
     if (token != NULL) {
-        json_write_key(&w, "token");
-        json_write_text(&w, token);
+        json_put_text(&w, "token", token);
     }
     json_write_close(&w, '}');
     n = w.has_failed

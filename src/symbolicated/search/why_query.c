@@ -129,8 +129,7 @@ static void remember_attempts(const struct why_query_question *q,
     struct json_writer w = {0};
 
     json_write_open(&w, '{');
-    json_write_key(&w, "attempts");
-    json_write_value(&w, attempts->json, attempts->list);
+    json_put_value(&w, "attempts", attempts->json, attempts->list);
     json_write_close(&w, '}');
     if (!w.has_failed && w.size <= MODULE_ATTEMPTS_MAX) {
         module_cache_add_attempts(queue->cache, queue->roots[q->store],

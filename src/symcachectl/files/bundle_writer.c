@@ -138,15 +138,13 @@ static int add_member(struct bundle_writer *w, const char *name,
 void bundle_writer_set(struct bundle_writer *w, const char *name,
                        const char *value)
 {
-    json_write_key(&w->manifest, name);
-    json_write_text(&w->manifest, value);
+    json_put_text(&w->manifest, name, value);
 }
 
 static void begin_files(struct bundle_writer *w)
 {
     if (!w->has_files) {
-        json_write_key(&w->manifest, "files");
-        json_write_open(&w->manifest, '{');
+        json_put_open(&w->manifest, "files", '{');
         w->has_files = true;
     }
 }
@@ -164,10 +162,8 @@ int bundle_writer_add(struct bundle_writer *w, const char *path,
     begin_files(w);
     json_write_name(manifest, name, strlen(name));
     json_write_open(manifest, '{');
-    json_write_key(manifest, "type");
-    json_write_text(manifest, "source");
-    json_write_key(manifest, "path");
-    json_write_text(manifest, path);
+    json_put_text(manifest, "type", "source");
+    json_put_text(manifest, "path", path);
     json_write_close(manifest, '}');
     return add_member(w, name, text, size);
 }

@@ -324,12 +324,9 @@ static int write_meta(const struct unified_tree *tree,
     char below[PATH_MAX], file[64];
 
     json_write_open(&w, '{');
-    json_write_key(&w, "name");
-    json_write_text(&w, entry->name);
-    json_write_key(&w, "arch");
-    json_write_text(&w, entry->path.arch);
-    json_write_key(&w, "file_format");
-    json_write_text(&w, entry->path.format);
+    json_put_text(&w, "name", entry->name);
+    json_put_text(&w, "arch", entry->path.arch);
+    json_put_text(&w, "file_format", entry->path.format);
     json_write_close(&w, '}');
     snprintf(file, sizeof(file), "%s.meta", unified_word(entry->path.type));
     print_below(below, entry->path.id, file);
@@ -357,8 +354,7 @@ static void write_timestamp(struct json_writer *w)
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0) {
         snprintf(text, sizeof(text), "1970-01-01T00:00:00Z");
     }
-    json_write_key(w, "timestamp");
-    json_write_text(w, text);
+    json_put_text(w, "timestamp", text);
 }
 
 static bool is_first(const struct unified_tree *tree, size_t i)
@@ -374,11 +370,9 @@ static int write_bundle(const struct unified_tree *tree)
     size_t i;
 
     json_write_open(&w, '{');
-    json_write_key(&w, "name");
-    json_write_text(&w, tree->bundle_id);
+    json_put_text(&w, "name", tree->bundle_id);
     write_timestamp(&w);
-    json_write_key(&w, "debug_ids");
-    json_write_open(&w, '[');
+    json_put_open(&w, "debug_ids", '[');
     for (i = 0; i < tree->count; i++) {
         if (is_first(tree, i)) {
             json_write_text(&w, tree->entries[i].path.id);

@@ -115,8 +115,7 @@ static void write_place(struct mozilla_call *call, struct json_writer *w,
 {
     if (write_file(call, w, chain->reader, level->location.file) &&
         level->location.line != 0) {
-        json_write_key(w, "line");
-        json_write_number(w, level->location.line);
+        json_put_number(w, "line", level->location.line);
     }
 }
 
@@ -141,8 +140,7 @@ static void write_function(struct json_writer *w,
 {
     struct symc_string name = name_function(level);
 
-    json_write_key(w, "function");
-    json_write_string(w, name.data, name.size);
+    json_put_string(w, "function", name.data, name.size);
 }
 
 static void write_inlines(struct mozilla_call *call, struct json_writer *w,
@@ -150,8 +148,7 @@ static void write_inlines(struct mozilla_call *call, struct json_writer *w,
 {
     size_t i;
 
-    json_write_key(w, "inlines");
-    json_write_open(w, '[');
+    json_put_open(w, "inlines", '[');
     for (i = 0; i + 1 < chain->count; i++) {
         json_write_open(w, '{');
         write_function(w, &chain->frames[i]);
@@ -169,13 +166,12 @@ static void write_chain(struct mozilla_call *call, struct json_writer *w,
     uint32_t entry = chain_entry(chain), size;
 
     write_function(w, outer);
-    json_write_key(w, "function_offset");
-    json_write_hex(w, entry <= frame->offset ? frame->offset - entry : 0);
+    json_put_hex(w, "function_offset",
+                 entry <= frame->offset ? frame->offset - entry : 0);
     if (call->sizes) {
         size = chain_function_size(chain);
         if (size != 0) {
-            json_write_key(w, "function_size");
-            json_write_hex(w, size);
+            json_put_hex(w, "function_size", size);
         }
     }
     write_place(call, w, chain, outer);
@@ -215,8 +211,7 @@ static void write_module(struct mozilla_call *call, struct json_writer *w,
     }
     name = name_of(call, frame);
     at = w->size + 2; /* after the comma and the blank */
-    json_write_key(w, "module");
-    json_write_string(w, name.data, name.size);
+    json_put_string(w, "module", name.data, name.size);
     json_write_key(w, "module_offset");
     if (e != NULL && !w->has_failed) {
         e->at = at;
@@ -395,8 +390,7 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
 
     written_strings_begin(&call->memory->paths, call->base.nframes);
     json_write_open(w, '{');
-    json_write_key(w, "results");
-    json_write_open(w, '[');
+    json_put_open(w, "results", '[');
     for (j = 0; j < call->njobs; j++) {
         json_write_open(w, '{');
         json_write_key(w, "stacks");
@@ -424,8 +418,7 @@ static bool write_v4(struct mozilla_call *call, struct json_writer *w)
     if (!write_stacks(call, w, &call->jobs[0])) {
         return false;
     }
-    json_write_key(w, "knownModules");
-    json_write_open(w, '[');
+    json_put_open(w, "knownModules", '[');
     for (i = 0; i < call->nentries; i++) {
         write_found(call, w, &call->entries[i]);
     }

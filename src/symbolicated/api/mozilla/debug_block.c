@@ -13,16 +13,14 @@ static void write_seconds(struct json_writer *w, const char *key,
 {
     char text[32];
 
-    json_write_key(w, key);
-    json_write_raw(
-        w, text,
+    json_put_raw(
+        w, key, text,
         (size_t)snprintf(text, sizeof(text), "%.6f", (double)usec / 1e6));
 }
 
 static void write_count(struct json_writer *w, const char *key, uint64_t n)
 {
-    json_write_key(w, key);
-    json_write_number(w, n);
+    json_put_number(w, key, n);
 }
 
 /* Modules whose state is known; by index of group. */
@@ -69,8 +67,7 @@ static void write_module_map(struct mozilla_call *call, struct json_writer *w,
         }
         if (!any) {
             any = true;
-            json_write_key(w, key);
-            json_write_open(w, '{');
+            json_put_open(w, key, '{');
         }
         mozilla_write_name(call, w, e);
         n = sizes ? snprintf(text, sizeof(text), "%llu",
@@ -97,8 +94,7 @@ static void write_cache_lookups(const struct mozilla_call *call,
             usec += call->base.round->modules[i].usec;
         }
     }
-    json_write_key(w, "cache_lookups");
-    json_write_open(w, '{');
+    json_put_open(w, "cache_lookups", '{');
     write_count(w, "count", call->base.round->nmodules);
     if (call->base.round->nmodules > 0) {
         write_count(w, "hits", hits);
@@ -121,8 +117,7 @@ static void write_downloads(struct mozilla_call *call, struct json_writer *w)
             usec += module->usec;
         }
     }
-    json_write_key(w, "downloads");
-    json_write_open(w, '{');
+    json_put_open(w, "downloads", '{');
     write_count(w, "count", count);
     write_module_map(call, w, "size_per_module", true, true);
     write_module_map(call, w, "time_per_module", true, false);
@@ -142,8 +137,7 @@ static void write_modules(struct mozilla_call *call, struct json_writer *w)
     for (group = 0; group < call->ngroups; group++) {
         count += module_at(call, group) != NULL ? call->groups[group].jobs : 0;
     }
-    json_write_key(w, "modules");
-    json_write_open(w, '{');
+    json_put_open(w, "modules", '{');
     write_count(w, "count", count);
     while ((e = next_entry(call, &i, &group)) != NULL) {
         if (module_at(call, group) == NULL) {
@@ -151,8 +145,7 @@ static void write_modules(struct mozilla_call *call, struct json_writer *w)
         }
         if (!any) {
             any = true;
-            json_write_key(w, "stacks_per_module");
-            json_write_open(w, '{');
+            json_put_open(w, "stacks_per_module", '{');
         }
         mozilla_write_name(call, w, e);
         json_write_number(w, call->groups[group].jobs);
@@ -172,18 +165,15 @@ void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w)
     for (i = 0; i < round->nmodules; i++) {
         usec = round->modules[i].usec > usec ? round->modules[i].usec : usec;
     }
-    json_write_key(w, "debug");
-    json_write_open(w, '{');
+    json_put_open(w, "debug", '{');
     write_cache_lookups(call, w);
     write_downloads(call, w);
     write_seconds(w, "time", usec);
     write_modules(call, w);
-    json_write_key(w, "parse_sym");
-    json_write_open(w, '{');
+    json_put_open(w, "parse_sym", '{');
     write_count(w, "time", 0);
     json_write_close(w, '}');
-    json_write_key(w, "save_symcache");
-    json_write_open(w, '{');
+    json_put_open(w, "save_symcache", '{');
     write_count(w, "time", 0);
     json_write_close(w, '}');
     json_write_close(w, '}');

@@ -16,8 +16,7 @@ enum api_next mozilla_refuse(struct api_reply *reply, int status,
     reply->type = "application/json";
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "error");
-    json_write_text(reply->body, error);
+    json_put_text(reply->body, "error", error);
     json_write_close(reply->body, '}');
     return API_FINISHED;
 }

@@ -103,8 +103,7 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
     } else if (type != NULL) {
         reply->body->is_python = true;
         json_write_open(reply->body, '{');
-        json_write_key(reply->body, "title");
-        json_write_text(reply->body, title);
+        json_put_text(reply->body, "title", title);
         json_write_close(reply->body, '}');
     }
 }

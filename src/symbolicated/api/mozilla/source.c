@@ -80,14 +80,10 @@ static enum api_next answer(const struct source_call *call,
     reply->status = 200;
     reply->type = "application/json";
     json_write_open(w, '{');
-    json_write_key(w, "symbolsLastModified");
-    json_write_raw(w, "null", 4);
-    json_write_key(w, "sourceLastModified");
-    json_write_raw(w, "null", 4);
-    json_write_key(w, "file");
-    json_write_string(w, call->file.data, call->file.size);
-    json_write_key(w, "source");
-    json_write_string(w, entry->text.data, entry->text.size);
+    json_put_raw(w, "symbolsLastModified", "null", 4);
+    json_put_raw(w, "sourceLastModified", "null", 4);
+    json_put_string(w, "file", call->file.data, call->file.size);
+    json_put_string(w, "source", entry->text.data, entry->text.size);
     json_write_close(w, '}');
     return API_FINISHED;
 }

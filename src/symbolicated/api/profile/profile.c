@@ -60,8 +60,7 @@ static enum api_next refuse(struct api_reply *reply, int status,
     api_reply_header(reply, "Cache-Control", "no-store");
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "error");
-    json_write_text(reply->body, error);
+    json_put_text(reply->body, "error", error);
     json_write_close(reply->body, '}');
     return API_FINISHED;
 }

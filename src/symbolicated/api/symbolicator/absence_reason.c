@@ -18,18 +18,6 @@ const char *absence_state(const struct api_module *module)
     return words[module != NULL ? module->state : API_MODULE_UNKNOWN];
 }
 
-/* A member of an attempt, if it has it. */
-static void pass(struct json_writer *w, const struct json *json, uint32_t item,
-                 const char *name)
-{
-    uint32_t value = json_member(json, item, name);
-
-    if (value != 0) {
-        json_write_key(w, name);
-        json_write_value(w, json, value);
-    }
-}
-
 void absence_attempts_write(struct json_writer *w,
                             const struct api_module *module)
 {
@@ -37,18 +25,18 @@ void absence_attempts_write(struct json_writer *w,
     const struct json *json;
     uint32_t i;
 
-    json_write_key(w, "attempts");
-    json_write_open(w, '[');
+    json_put_open(w, "attempts", '[');
     for (attempts = module->attempts; attempts != NULL;
          attempts = attempts->next) {
         json = attempts->json;
         for (i = attempts->list + 1; i < json->values[attempts->list].end;
              i = json->values[i].end) {
             json_write_open(w, '{');
-            pass(w, json, i, "source");
-            pass(w, json, i, "outcome");
-            pass(w, json, i, "status");
-            pass(w, json, i, "detail");
+            json_put_value(w, "source", json, json_member(json, i, "source"));
+            json_put_value(w, "outcome", json,
+                           json_member(json, i, "outcome"));
+            json_put_value(w, "status", json, json_member(json, i, "status"));
+            json_put_value(w, "detail", json, json_member(json, i, "detail"));
             json_write_close(w, '}');
         }
     }

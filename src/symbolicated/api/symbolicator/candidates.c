@@ -611,11 +611,9 @@ static void write_status(struct json_writer *w, const struct candidate *c)
     };
 
     json_write_open(w, '{');
-    json_write_key(w, "status");
-    json_write_text(w, statuses[c->outcome]);
+    json_put_text(w, "status", statuses[c->outcome]);
     if (c->details != NULL) {
-        json_write_key(w, "details");
-        json_write_text(w, c->details);
+        json_put_text(w, "details", c->details);
     }
 }
 
@@ -631,11 +629,9 @@ static void write_features(struct json_writer *w, bool debug, bool symbols,
                     {"has_symbols", symbols},
                     {"has_sources", sources}};
 
-    json_write_key(w, "features");
-    json_write_open(w, '{');
+    json_put_open(w, "features", '{');
     for (i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
-        json_write_key(w, features[i].name);
-        json_write_bool(w, features[i].has);
+        json_put_bool(w, features[i].name, features[i].has);
     }
     json_write_close(w, '}');
 }
@@ -645,10 +641,8 @@ static void write_debug(struct json_writer *w, const struct candidate *c)
     json_write_key(w, "debug");
     if (c->outcome == OUTCOME_UNSUPPORTED) {
         json_write_open(w, '{');
-        json_write_key(w, "status");
-        json_write_text(w, "error");
-        json_write_key(w, "details");
-        json_write_text(w, UNSUPPORTED);
+        json_put_text(w, "status", "error");
+        json_put_text(w, "details", UNSUPPORTED);
     } else {
         write_status(w, c);
     }
@@ -659,10 +653,8 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
                             const struct symbolicator_result *result)
 {
     json_write_open(w, '{');
-    json_write_key(w, "source");
-    json_write_text(w, c->source);
-    json_write_key(w, "location");
-    json_write_text(w, c->location);
+    json_put_text(w, "source", c->source);
+    json_put_text(w, "location", c->location);
     json_write_key(w, "download");
     write_status(w, c);
     if (c->outcome == OUTCOME_OK && c->is_source) {
@@ -693,8 +685,7 @@ static void write_all(struct json_writer *w, const struct candidates *all,
     if (all->count == 0) {
         return;
     }
-    json_write_key(w, "candidates");
-    json_write_open(w, '[');
+    json_put_open(w, "candidates", '[');
     for (i = 0; i < all->count; i++) {
         if (i == 0 ||
             strcmp(all->list[i].source, all->list[i - 1].source) != 0 ||

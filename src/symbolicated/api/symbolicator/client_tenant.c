@@ -21,8 +21,7 @@
 static void write_member(struct json_writer *w, const char *name,
                          const struct json *json, uint32_t value)
 {
-    json_write_key(w, name);
-    json_write_string(w, json_text(json, value), json->values[value].size);
+    json_put_string(w, name, json_text(json, value), json->values[value].size);
 }
 
 static void write_url(struct json_writer *w, const char *name,
@@ -38,8 +37,7 @@ static void write_url(struct json_writer *w, const char *name,
         w->has_failed = true;
         return;
     }
-    json_write_key(w, name);
-    json_write_text(w, url);
+    json_put_text(w, name, url);
     free(url);
 }
 
@@ -82,8 +80,7 @@ static void write_login(struct json_writer *w, const struct client_source *own)
         asprintf(&line, "Basic %s", base64) < 0) {
         w->has_failed = true;
     } else {
-        json_write_key(w, "authorization");
-        json_write_text(w, line);
+        json_put_text(w, "authorization", line);
     }
     free(line);
     free(base64);
@@ -96,8 +93,7 @@ static void write_headers(struct json_writer *w, const struct json *json,
     uint32_t headers = own->found[CLIENT_HEADERS], i;
     bool has_own = false;
 
-    json_write_key(w, "headers");
-    json_write_open(w, '{');
+    json_put_open(w, "headers", '{');
     for (i = headers + 1; headers != 0 && i < json->values[headers].end;
          i = json->values[i + 1].end) {
         has_own = has_own ||
@@ -135,8 +131,7 @@ static void write_key(struct json_writer *w, const struct json *json,
             line[n++] = text[i];
         }
     }
-    json_write_key(w, "private_key");
-    json_write_string(w, line, n);
+    json_put_string(w, "private_key", line, n);
     explicit_bzero(line, n);
     free(line);
 }
@@ -268,19 +263,15 @@ static void write_part(struct json_writer *w, const struct json *json,
 
     print_name(name, sizeof(name), own, part);
     json_write_open(w, '{');
-    json_write_key(w, "name");
-    json_write_text(w, name);
+    json_put_text(w, "name", name);
     if (own->is_public) {
-        json_write_key(w, "public");
-        json_write_bool(w, true);
+        json_put_bool(w, "public", true);
     }
     write_member(w, "type", json, own->found[CLIENT_TYPE]);
     if (!own->is_sentry) {
-        json_write_key(w, "layout");
-        json_write_text(w,
-                        part == CLIENT_PART_TEXT ? "breakpad" : own->layout);
-        json_write_key(w, "casing");
-        json_write_text(w, own->casing);
+        json_put_text(w, "layout",
+                      part == CLIENT_PART_TEXT ? "breakpad" : own->layout);
+        json_put_text(w, "casing", own->casing);
     }
     write_place(w, json, own);
     json_write_close(w, '}');
@@ -321,10 +312,8 @@ void client_list_write(struct json_writer *w, const struct client_list *list,
     enum client_part part;
 
     json_write_open(w, '{');
-    json_write_key(w, "scope");
-    json_write_text(w, request->scope);
-    json_write_key(w, "sources");
-    json_write_open(w, '[');
+    json_put_text(w, "scope", request->scope);
+    json_put_open(w, "sources", '[');
     for (i = 0; i < list->count; i++) {
         for (part = 0; part < CLIENT_PARTS; part++) {
             if (has_part(&list->sources[i], part)) {

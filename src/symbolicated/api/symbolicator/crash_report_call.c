@@ -48,10 +48,8 @@ static enum api_next answer_failed(struct api_reply *reply,
     reply->type = ANSWER_JSON_TYPE;
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "status");
-    json_write_text(reply->body, "failed");
-    json_write_key(reply->body, "message");
-    json_write_text(reply->body, message);
+    json_put_text(reply->body, "status", "failed");
+    json_put_text(reply->body, "message", message);
     json_write_close(reply->body, '}');
     return API_FINISHED;
 }

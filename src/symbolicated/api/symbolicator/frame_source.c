@@ -106,8 +106,7 @@ static void write_list(struct json_writer *w, const char *name,
     if (count == 0) {
         return;
     }
-    json_write_key(w, name);
-    json_write_open(w, '[');
+    json_put_open(w, name, '[');
     for (i = 0; i < count; i++) {
         write_line(w, &lines[i]);
     }
@@ -131,8 +130,7 @@ void frame_source_write(struct json_writer *w,
         frame_source_write_lines(w, &found->context);
     }
     if (found->link_size > 0) {
-        json_write_key(w, "source_link");
-        json_write_string(w, found->link, found->link_size);
+        json_put_string(w, "source_link", found->link, found->link_size);
     }
 }
 
@@ -165,22 +163,18 @@ void frame_source_find_given(struct frame_source *found,
                       frame_source_path(json, members), (uint32_t)line);
 }
 
-static void pass(struct json_writer *w, const struct json *json,
-                 const char *name, uint32_t value)
+static bool is_empty(const struct json *json, uint32_t list)
 {
-    if (value != 0) {
-        json_write_key(w, name);
-        json_write_value(w, json, value);
-    }
+    return list == 0 || json->values[list].size == 0;
 }
 
-/* An empty list is not told. */
-static void pass_list(struct json_writer *w, const struct json *json,
-                      const char *name, uint32_t value)
+void frame_source_pass_lines(struct json_writer *w, const struct json *json,
+                             uint32_t before, uint32_t line, uint32_t after)
 {
-    if (value != 0 && json->values[value].size > 0) {
-        pass(w, json, name, value);
-    }
+    json_put_value(w, "pre_context", json,
+                   is_empty(json, before) ? 0 : before);
+    json_put_value(w, "context_line", json, line);
+    json_put_value(w, "post_context", json, is_empty(json, after) ? 0 : after);
 }
 
 void frame_source_write_given(struct json_writer *w,
@@ -189,12 +183,12 @@ void frame_source_write_given(struct json_writer *w,
                               const uint32_t members[FRAME_MEMBERS])
 {
     if (!found->has_lines) {
-        pass_list(w, json, "pre_context", members[FRAME_PRE_CONTEXT]);
-        pass(w, json, "context_line", members[FRAME_CONTEXT_LINE]);
-        pass_list(w, json, "post_context", members[FRAME_POST_CONTEXT]);
+        frame_source_pass_lines(w, json, members[FRAME_PRE_CONTEXT],
+                                members[FRAME_CONTEXT_LINE],
+                                members[FRAME_POST_CONTEXT]);
     }
     frame_source_write(w, found);
     if (!found->is_known) {
-        pass(w, json, "source_link", members[FRAME_SOURCE_LINK]);
+        json_put_value(w, "source_link", json, members[FRAME_SOURCE_LINK]);
     }
 }

@@ -47,6 +47,11 @@ void frame_source_ask(struct frame_source *found, struct source_links *links,
 void frame_source_write_lines(struct json_writer *w,
                               const struct source_context *context);
 
+/* Writes those that a frame came with, values or 0.  An empty list is not
+ * told. */
+void frame_source_pass_lines(struct json_writer *w, const struct json *json,
+                             uint32_t before, uint32_t line, uint32_t after);
+
 /* Writes what is known. */
 void frame_source_write(struct json_writer *w,
                         const struct frame_source *found);

@@ -24,46 +24,13 @@ struct answer {
     struct written data[8];      /* of mapped frames */
 };
 
-static void write_member(struct json_writer *w, const char *name,
-                         struct symc_string text)
-{
-    if (text.data != NULL) {
-        json_write_key(w, name);
-        json_write_string(w, text.data, text.size);
-    }
-}
-
-static void write_text(struct json_writer *w, const char *name,
-                       const char *text)
-{
-    json_write_key(w, name);
-    json_write_text(w, text);
-}
-
-static void pass(struct json_writer *w, const struct json *json,
-                 const char *name, uint32_t value)
-{
-    if (value != 0) {
-        json_write_key(w, name);
-        json_write_value(w, json, value);
-    }
-}
-
-static void pass_list(struct json_writer *w, const struct json *json,
-                      const char *name, uint32_t value)
-{
-    if (value != 0 && json->values[value].size > 0) {
-        pass(w, json, name, value);
-    }
-}
-
 /* Those that a frame came with. */
 static void pass_lines(struct json_writer *w, const struct json *json,
                        const struct js_frame *frame)
 {
-    pass_list(w, json, "pre_context", frame->members[JS_PRE_CONTEXT]);
-    pass(w, json, "context_line", frame->members[JS_CONTEXT_LINE]);
-    pass_list(w, json, "post_context", frame->members[JS_POST_CONTEXT]);
+    frame_source_pass_lines(w, json, frame->members[JS_PRE_CONTEXT],
+                            frame->members[JS_CONTEXT_LINE],
+                            frame->members[JS_POST_CONTEXT]);
 }
 
 static uint32_t one_more(uint32_t n)
@@ -123,15 +90,13 @@ static void write_bundled(struct json_writer *w,
                           const struct js_module *module)
 {
     json_write_open(w, '{');
-    json_write_key(w, "bundled");
-    json_write_open(w, '[');
+    json_put_open(w, "bundled", '[');
     json_write_string(w, module->map->uri.data, module->map->uri.size);
     json_write_open(w, '{');
-    json_write_key(w, "source_map");
-    json_write_open(w, '{');
-    write_member(w, "abs_path", module->map_key);
+    json_put_open(w, "source_map", '{');
+    js_member_write(w, "abs_path", module->map_key);
     if (module->map_id[0] != '\0') {
-        write_text(w, "debug_id", module->map_id);
+        json_put_text(w, "debug_id", module->map_id);
     }
     json_write_close(w, '}');
     json_write_close(w, '}');
@@ -150,13 +115,13 @@ static void write_origin(struct json_writer *w,
         write_bundled(w, module);
     } else {
         json_write_open(w, '{');
-        write_member(w,
-                     module->map->resolved_with != NULL &&
-                             strcmp(module->map->resolved_with, "scraping") ==
-                                 0
-                         ? "scraped_file"
-                         : "individual_file",
-                     module->map->uri);
+        js_member_write(
+            w,
+            module->map->resolved_with != NULL &&
+                    strcmp(module->map->resolved_with, "scraping") == 0
+                ? "scraped_file"
+                : "individual_file",
+            module->map->uri);
         json_write_close(w, '}');
     }
 }
@@ -168,14 +133,13 @@ static void write_data(struct json_writer *w, const struct js_place *place,
 
     json_write_open(w, '{');
     if (is_mapped) {
-        write_member(w, "sourcemap", module->map_url);
+        js_member_write(w, "sourcemap", module->map_url);
     }
     if (is_mapped || place->error == JS_ERROR_MALFORMED) {
         write_origin(w, module);
-        write_text(w, "resolved_with", module->resolved_with);
+        json_put_text(w, "resolved_with", module->resolved_with);
     }
-    json_write_key(w, "symbolicated");
-    json_write_bool(w, is_mapped);
+    json_put_bool(w, "symbolicated", is_mapped);
     json_write_close(w, '}');
 }
 
@@ -208,13 +172,13 @@ static void write_raw(struct answer *answer, const struct js_frame *frame,
     struct json_writer *w = answer->w;
 
     json_write_open(w, '{');
-    pass(w, json, "platform", members[JS_PLATFORM]);
-    pass(w, json, "function", members[JS_FUNCTION]);
-    pass(w, json, "filename", members[JS_FILENAME]);
-    pass(w, json, "module", members[JS_MODULE]);
-    write_member(w, "abs_path", frame->abs_path);
-    pass(w, json, "lineno", members[JS_LINENO]);
-    pass(w, json, "colno", members[JS_COLNO]);
+    json_put_value(w, "platform", json, members[JS_PLATFORM]);
+    json_put_value(w, "function", json, members[JS_FUNCTION]);
+    json_put_value(w, "filename", json, members[JS_FILENAME]);
+    json_put_value(w, "module", json, members[JS_MODULE]);
+    js_member_write(w, "abs_path", frame->abs_path);
+    json_put_value(w, "lineno", json, members[JS_LINENO]);
+    json_put_value(w, "colno", json, members[JS_COLNO]);
     write_raw_lines(answer, frame, place);
     json_write_key(w, "data");
     write_data(w, place, false);
@@ -222,12 +186,6 @@ static void write_raw(struct answer *answer, const struct js_frame *frame,
         js_frame_errors_write(w, place);
     }
     json_write_close(w, '}');
-}
-
-static void write_number(struct json_writer *w, const char *name, uint32_t n)
-{
-    json_write_key(w, name);
-    json_write_number(w, one_more(n));
 }
 
 static void write_frame(struct answer *answer, const struct js_frame *frame,
@@ -241,13 +199,14 @@ static void write_frame(struct answer *answer, const struct js_frame *frame,
         return;
     }
     json_write_open(w, '{');
-    pass(w, &files->request->json, "platform", frame->members[JS_PLATFORM]);
-    write_member(w, "function", place->function);
-    write_member(w, "filename", place->filename);
-    write_member(w, "module", place->name_module);
-    write_member(w, "abs_path", place->abs_path);
-    write_number(w, "lineno", place->token.line);
-    write_number(w, "colno", place->token.column);
+    json_put_value(w, "platform", &files->request->json,
+                   frame->members[JS_PLATFORM]);
+    js_member_write(w, "function", place->function);
+    js_member_write(w, "filename", place->filename);
+    js_member_write(w, "module", place->name_module);
+    js_member_write(w, "abs_path", place->abs_path);
+    json_put_number(w, "lineno", one_more(place->token.line));
+    json_put_number(w, "colno", one_more(place->token.column));
     write_lines(answer, frame, place);
     json_write_key(w, "data");
     write_mapped_data(answer, place);
@@ -266,13 +225,11 @@ static void write_stacks(struct answer *answer, const struct js_place *places,
     const struct js_stack *stack;
     size_t i, k;
 
-    json_write_key(w, is_raw ? "raw_stacktraces" : "stacktraces");
-    json_write_open(w, '[');
+    json_put_open(w, is_raw ? "raw_stacktraces" : "stacktraces", '[');
     for (i = 0; i < request->nstacks && w->size <= files->most; i++) {
         stack = &request->stacks[i];
         json_write_open(w, '{');
-        json_write_key(w, "frames");
-        json_write_open(w, '[');
+        json_put_open(w, "frames", '[');
         for (k = stack->first;
              k < stack->first + stack->count && w->size <= files->most; k++) {
             if (is_raw) {
@@ -346,10 +303,10 @@ static void write_error(struct json_writer *w, const struct json *json,
     const uint32_t column = e->frame->members[JS_COLNO];
 
     json_write_open(w, '{');
-    write_member(w, "abs_path", e->frame->abs_path);
-    write_text(w, "type", names[e->place->error]);
+    js_member_write(w, "abs_path", e->frame->abs_path);
+    json_put_text(w, "type", names[e->place->error]);
     if (e->place->error == JS_ERROR_LOCATION) {
-        pass(w, json, "line", e->frame->members[JS_LINENO]);
+        json_put_value(w, "line", json, e->frame->members[JS_LINENO]);
         json_write_key(w, "col");
         if (column != 0) {
             json_write_value(w, json, column);
@@ -359,10 +316,10 @@ static void write_error(struct json_writer *w, const struct json *json,
             json_write_number(w, 0);
         }
     } else if (e->place->error == JS_ERROR_CONTENT) {
-        write_member(w, "source", e->place->abs_path);
-        write_member(w, "sourcemap", e->place->module->map_url);
+        js_member_write(w, "source", e->place->abs_path);
+        js_member_write(w, "sourcemap", e->place->module->map_url);
     } else if (e->place->error == JS_ERROR_MALFORMED) {
-        write_member(w, "url", e->place->module->map_url);
+        js_member_write(w, "url", e->place->module->map_url);
     }
     json_write_close(w, '}');
 }
@@ -385,8 +342,7 @@ static int write_errors(struct json_writer *w, const struct js_files *files,
     }
     qsort(errors, n, sizeof(*errors), compare);
     if (n > 0) {
-        json_write_key(w, "errors");
-        json_write_open(w, '[');
+        json_put_open(w, "errors", '[');
         for (i = 0; i < n && w->size <= files->most; i++) {
             if (i == 0 || compare(&errors[i - 1], &errors[i]) != 0) {
                 write_error(w, &request->json, &errors[i]);
@@ -409,16 +365,16 @@ static int by_url(const void *a, const void *b)
 static void write_attempt(struct json_writer *w, const struct js_attempt *a)
 {
     json_write_open(w, '{');
-    write_member(w, "url", a->url);
-    write_text(w, "status",
-               a->is_success         ? "success"
-               : a->reason == NULL ? "not_attempted"
-                                     : "failure");
+    js_member_write(w, "url", a->url);
+    json_put_text(w, "status",
+                  a->is_success       ? "success"
+                  : a->reason == NULL ? "not_attempted"
+                                      : "failure");
     if (a->reason != NULL) {
-        write_text(w, "reason", a->reason);
+        json_put_text(w, "reason", a->reason);
     }
     if (a->details != NULL) {
-        write_text(w, "details", a->details);
+        json_put_text(w, "details", a->details);
     }
     json_write_close(w, '}');
 }
@@ -444,8 +400,7 @@ static int write_attempts(struct json_writer *w, const struct js_files *files)
         list[--i] = attempt;
     }
     qsort(list, n, sizeof(*list), by_url);
-    json_write_key(w, "scraping_attempts");
-    json_write_open(w, '[');
+    json_put_open(w, "scraping_attempts", '[');
     for (i = 0; i < n; i++) {
         write_attempt(w, list[i]);
     }
@@ -460,7 +415,7 @@ int js_answer_write(struct js_files *files, const struct js_place *places,
     struct answer answer = {.w = w, .files = files};
 
     json_write_open(w, '{');
-    write_text(w, "status", "completed");
+    json_put_text(w, "status", "completed");
     write_stacks(&answer, places, false);
     write_stacks(&answer, places, true);
     if (write_errors(w, files, places) != 0 || write_attempts(w, files) != 0) {

@@ -170,15 +170,6 @@ static void release(struct api_call *api)
     free(call);
 }
 
-static void write_text(struct json_writer *w, const char *name,
-                       struct symc_string text)
-{
-    if (text.data != NULL) {
-        json_write_key(w, name);
-        json_write_string(w, text.data, text.size);
-    }
-}
-
 /* Writes the tenant's request: the source, and the web for files whose URLs
  * the source returns, and for those that are scraped.  All of this names the
  * tenant's store, so files fetched with other headers are in another one.
@@ -189,27 +180,21 @@ static int write_tenant(struct js_call *call, const char *scope)
     struct json_writer *w = &call->tenant;
 
     json_write_open(w, '{');
-    json_write_key(w, "scope");
-    json_write_text(w, scope);
-    json_write_key(w, "sources");
-    json_write_open(w, '[');
+    json_put_text(w, "scope", scope);
+    json_put_open(w, "sources", '[');
     json_write_open(w, '{');
-    json_write_key(w, "name");
-    json_write_text(w, "source");
-    json_write_key(w, "type");
-    json_write_text(w, "sentry");
-    write_text(w, "url", request->source);
+    json_put_text(w, "name", "source");
+    json_put_text(w, "type", "sentry");
+    js_member_write(w, "url", request->source);
     if (request->token.data != NULL) {
-        write_text(w, "token", request->token);
+        js_member_write(w, "token", request->token);
     } else {
-        write_text(w, "cookies", request->cookies);
+        js_member_write(w, "cookies", request->cookies);
     }
     json_write_close(w, '}');
     json_write_open(w, '{');
-    json_write_key(w, "name");
-    json_write_text(w, "web");
-    json_write_key(w, "type");
-    json_write_text(w, "web");
+    json_put_text(w, "name", "web");
+    json_put_text(w, "type", "web");
     if (call->files.has_scraping) {
         js_headers_write(request, w);
     }

@@ -7,29 +7,13 @@
 
 #include "absence_reason.h"
 
-static void write_text(struct json_writer *w, const char *name,
-                       const char *text)
-{
-    json_write_key(w, name);
-    json_write_text(w, text);
-}
-
-static void write_string(struct json_writer *w, const char *name,
-                         struct symc_string text)
-{
-    if (text.data != NULL) {
-        json_write_key(w, name);
-        json_write_string(w, text.data, text.size);
-    }
-}
-
 static void write_asked(struct json_writer *w, const struct js_asked *asked)
 {
     json_write_open(w, '{');
-    write_text(w, "what", asked->what);
-    write_string(w, "key", asked->key);
-    write_string(w, "bundle", asked->bundle);
-    write_text(w, "answer", asked->answer);
+    json_put_text(w, "what", asked->what);
+    js_member_write(w, "key", asked->key);
+    js_member_write(w, "bundle", asked->bundle);
+    json_put_text(w, "answer", asked->answer);
     if (asked->module != NULL && asked->module->attempts != NULL) {
         absence_attempts_write(w, asked->module);
     }
@@ -50,10 +34,9 @@ static void write_file(struct json_writer *w, const char *type,
         return;
     }
     json_write_open(w, '{');
-    write_text(w, "type", type);
-    write_text(w, "answer", states[file->state]);
-    json_write_key(w, "asked");
-    json_write_open(w, '[');
+    json_put_text(w, "type", type);
+    json_put_text(w, "answer", states[file->state]);
+    json_put_open(w, "asked", '[');
     for (asked = file->asked; asked != NULL; asked = asked->next) {
         write_asked(w, asked);
     }
@@ -64,8 +47,8 @@ static void write_file(struct json_writer *w, const char *type,
 static void write_cache(struct json_writer *w, const struct api_module *cache)
 {
     json_write_open(w, '{');
-    write_text(w, "type", "jscache");
-    write_text(w, "answer", absence_state(cache));
+    json_put_text(w, "type", "jscache");
+    json_put_text(w, "answer", absence_state(cache));
     if (cache->attempts != NULL) {
         absence_attempts_write(w, cache);
     }
@@ -76,8 +59,7 @@ void js_frame_errors_write(struct json_writer *w, const struct js_place *place)
 {
     const struct js_module *module = place->module;
 
-    json_write_key(w, "why");
-    json_write_open(w, '[');
+    json_put_open(w, "why", '[');
     if (module != NULL) {
         write_file(w, "minified_source", module->script);
         write_file(w, "source_map", module->map);

@@ -146,8 +146,7 @@ void js_headers_write(const struct js_request *request, struct json_writer *w)
     if (i == 0) {
         return;
     }
-    json_write_key(w, "scraped_headers");
-    json_write_open(w, '{');
+    json_put_open(w, "scraped_headers", '{');
     for (; i != 0; i = next_header(request, i)) {
         text = js_request_text(request, i);
         json_write_name(w, text.data, text.size);

@@ -78,4 +78,8 @@ void js_request_free(struct js_request *request);
 struct symc_string js_request_text(const struct js_request *request,
                                    uint32_t value);
 
+/* Writes a text as a member; nothing if its data is NULL. */
+void js_member_write(struct json_writer *w, const char *name,
+                     struct symc_string text);
+
 #endif

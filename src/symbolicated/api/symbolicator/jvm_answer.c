@@ -31,19 +31,12 @@ static bool is_full(const struct answer *a)
     return a->w->size > a->most;
 }
 
-static void write_string(struct json_writer *w, const char *name,
-                         struct symc_string text)
-{
-    json_write_key(w, name);
-    json_write_string(w, text.data, text.size);
-}
-
 static void write_exception(struct json_writer *w, struct symc_string type,
                             struct symc_string module)
 {
     json_write_open(w, '{');
-    write_string(w, "type", type);
-    write_string(w, "module", module);
+    json_put_string(w, "type", type.data, type.size);
+    json_put_string(w, "module", module.data, module.size);
     json_write_close(w, '}');
 }
 
@@ -52,19 +45,7 @@ static void write_given(const struct answer *a,
                         const struct jvm_request_frame *frame,
                         enum jvm_frame_member member, const char *name)
 {
-    if (frame->members[member] != 0) {
-        json_write_key(a->w, name);
-        json_write_value(a->w, &a->request->json, frame->members[member]);
-    }
-}
-
-static void write_given_list(const struct answer *a,
-                             const struct jvm_request_frame *frame,
-                             enum jvm_frame_member member, const char *name)
-{
-    if (a->request->json.values[frame->members[member]].size > 0) {
-        write_given(a, frame, member, name);
-    }
+    json_put_value(a->w, name, &a->request->json, frame->members[member]);
 }
 
 /* The file of a frame that was mapped, in one piece.  Returns 0, or -1 when out
@@ -113,13 +94,13 @@ static int write_names(struct answer *a, const struct jvm_request_frame *frame,
     if (join_file(a, mapped, &file) != 0) {
         return -1;
     }
-    write_string(a->w, "function", mapped->method);
-    write_string(a->w, "filename", file);
-    write_string(a->w, "module", mapped->class);
-    write_string(a->w, "abs_path", file);
+    json_put_string(a->w, "function", mapped->method.data,
+                    mapped->method.size);
+    json_put_string(a->w, "filename", file.data, file.size);
+    json_put_string(a->w, "module", mapped->class.data, mapped->class.size);
+    json_put_string(a->w, "abs_path", file.data, file.size);
     if (mapped->has_line) {
-        json_write_key(a->w, "lineno");
-        json_write_number(a->w, mapped->line);
+        json_put_number(a->w, "lineno", mapped->line);
     }
     return 0;
 }
@@ -130,8 +111,7 @@ static void write_in_app(const struct answer *a,
 {
     if (frame->members[JVM_IN_APP] == 0 && output->is_mapped &&
         is_in_app(a, &output->frame)) {
-        json_write_key(a->w, "in_app");
-        json_write_bool(a->w, true);
+        json_put_bool(a->w, "in_app", true);
     } else {
         write_given(a, frame, JVM_IN_APP, "in_app");
     }
@@ -266,9 +246,9 @@ static int write_lines(struct answer *a, const struct jvm_request_frame *frame,
         frame_source_write(a->w, &a->lines);
         return 0;
     }
-    write_given_list(a, frame, JVM_PRE_CONTEXT, "pre_context");
-    write_given(a, frame, JVM_CONTEXT_LINE, "context_line");
-    write_given_list(a, frame, JVM_POST_CONTEXT, "post_context");
+    frame_source_pass_lines(
+        a->w, &a->request->json, frame->members[JVM_PRE_CONTEXT],
+        frame->members[JVM_CONTEXT_LINE], frame->members[JVM_POST_CONTEXT]);
     return 0;
 }
 
@@ -288,13 +268,13 @@ static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
     write_in_app(a, frame, output);
     write_given(a, frame, JVM_INDEX, "index");
     if (output->signature.data != NULL) {
-        write_string(w, "signature", output->signature);
+        json_put_string(w, "signature", output->signature.data,
+                        output->signature.size);
     } else {
         write_given(a, frame, JVM_SIGNATURE, "signature");
     }
     if (is_synthesized(a, frame, output)) {
-        json_write_key(w, "method_synthesized");
-        json_write_bool(w, true);
+        json_put_bool(w, "method_synthesized", true);
     }
     json_write_close(w, '}');
     return 0;
@@ -349,8 +329,7 @@ static int write_stack(struct answer *a, const struct jvm_request_stack *stack)
         }
         write_exception(w, exception.type, exception.module);
     }
-    json_write_key(w, "frames");
-    json_write_open(w, '[');
+    json_put_open(w, "frames", '[');
     if (write_frames(a, stack, &exception) != 0) {
         return -1;
     }
@@ -364,8 +343,7 @@ static int write_exceptions(struct answer *a)
     struct jvm_request_exception exception;
     size_t i;
 
-    json_write_key(a->w, "exceptions");
-    json_write_open(a->w, '[');
+    json_put_open(a->w, "exceptions", '[');
     for (i = 0; i < a->request->nexceptions && !is_full(a); i++) {
         exception = a->request->exceptions[i];
         if (jvm_traces_exception(a->traces, &exception.type,
@@ -389,8 +367,7 @@ static int write_classes(struct answer *a)
     size_t at;
     int rc = 0;
 
-    json_write_key(a->w, "classes");
-    json_write_open(a->w, '{');
+    json_put_open(a->w, "classes", '{');
     end = a->request->classes != 0 ? json->values[a->request->classes].end : 0;
     for (i = a->request->classes + 1; rc == 0 && i < end && !is_full(a);
          i++) {
@@ -422,8 +399,7 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
     char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
     size_t i;
 
-    json_write_key(a->w, "errors");
-    json_write_open(a->w, '[');
+    json_put_open(a->w, "errors", '[');
     for (i = 0; i < a->request->nmodules; i++) {
         module = &a->request->modules[i];
         if (module->is_source || errors[i] == JVM_NO_ERROR) {
@@ -431,11 +407,9 @@ static void write_errors(const struct answer *a, const enum jvm_error *errors)
         }
         symcache_debug_id_write(id, module->guid, module->age);
         json_write_open(a->w, '{');
-        json_write_key(a->w, "uuid");
-        json_write_text(a->w, id);
-        json_write_key(a->w, "type");
-        json_write_text(a->w, errors[i] == JVM_ERROR_INVALID ? "invalid"
-                                                             : "missing");
+        json_put_text(a->w, "uuid", id);
+        json_put_text(a->w, "type",
+                      errors[i] == JVM_ERROR_INVALID ? "invalid" : "missing");
         json_write_close(a->w, '}');
     }
     json_write_close(a->w, ']');
@@ -448,20 +422,17 @@ static void write_why(struct json_writer *w, const struct api_round *round)
     char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
     size_t i;
 
-    json_write_key(w, "why");
-    json_write_open(w, '[');
+    json_put_open(w, "why", '[');
     for (i = 0; i < round->nmodules; i++) {
         module = &round->modules[i];
         symcache_debug_id_write(id, module->key.guid, module->key.age);
         json_write_open(w, '{');
-        json_write_key(w, "type");
-        json_write_text(w, module->key.kind == SYMCACHE_KIND_SOURCECACHE
-                               ? "source"
-                               : "proguard");
-        json_write_key(w, "uuid");
-        json_write_text(w, id);
-        json_write_key(w, "answer");
-        json_write_text(w, absence_state(module));
+        json_put_text(w, "type",
+                      module->key.kind == SYMCACHE_KIND_SOURCECACHE
+                          ? "source"
+                          : "proguard");
+        json_put_text(w, "uuid", id);
+        json_put_text(w, "answer", absence_state(module));
         absence_attempts_write(w, module);
         json_write_close(w, '}');
     }
@@ -487,11 +458,9 @@ int jvm_answer_write(const struct jvm_request *request,
     a.file_room = a.url_room = 0;
 
     json_write_open(w, '{');
-    json_write_key(w, "status");
-    json_write_text(w, "completed");
+    json_put_text(w, "status", "completed");
     rc = write_exceptions(&a);
-    json_write_key(w, "stacktraces");
-    json_write_open(w, '[');
+    json_put_open(w, "stacktraces", '[');
     for (i = 0; rc == 0 && i < request->nstacks && !is_full(&a); i++) {
         rc = write_stack(&a, &request->stacks[i]);
     }

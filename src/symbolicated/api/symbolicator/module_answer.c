@@ -57,19 +57,14 @@ void symbolicator_module_features_write(
     if (has_cfi) {
         features |= cfi_features(result);
     }
-    json_write_key(w, "features");
-    json_write_open(w, '{');
-    json_write_key(w, "has_debug_info");
-    json_write_bool(w, (features & SYMCACHE_HAS_DEBUG) != 0);
-    json_write_key(w, "has_unwind_info");
-    json_write_bool(w, (features & SYMCACHE_HAS_UNWIND) != 0);
-    json_write_key(w, "has_symbols");
-    json_write_bool(w, (features & SYMCACHE_HAS_SYMBOLS) != 0);
-    json_write_key(w, "has_sources");
-    json_write_bool(w, has_sources || (features & SYMCACHE_HAS_SOURCES) != 0);
+    json_put_open(w, "features", '{');
+    json_put_bool(w, "has_debug_info", (features & SYMCACHE_HAS_DEBUG) != 0);
+    json_put_bool(w, "has_unwind_info", (features & SYMCACHE_HAS_UNWIND) != 0);
+    json_put_bool(w, "has_symbols", (features & SYMCACHE_HAS_SYMBOLS) != 0);
+    json_put_bool(w, "has_sources",
+                  has_sources || (features & SYMCACHE_HAS_SOURCES) != 0);
     if (reader != NULL && reader->has_srcsrv) {
-        json_write_key(w, "srcsrv_vcs");
-        json_write_text(w, "perforce");
+        json_put_text(w, "srcsrv_vcs", "perforce");
     }
     json_write_close(w, '}');
 }
@@ -98,8 +93,7 @@ static void write_debug_id(struct json_writer *w,
             text[n++] = digits[module->age >> shift & 15];
         }
     }
-    json_write_key(w, "debug_id");
-    json_write_string(w, text, n);
+    json_put_string(w, "debug_id", text, n);
 }
 
 static void write_pdb20_id(struct json_writer *w,
@@ -109,8 +103,7 @@ static void write_pdb20_id(struct json_writer *w,
 
     snprintf(text, sizeof(text), module->age != 0 ? "%08X-%x" : "%08X",
              module->signature, module->age);
-    json_write_key(w, "debug_id");
-    json_write_text(w, text);
+    json_put_text(w, "debug_id", text);
 }
 
 static void write_type(struct json_writer *w, const struct json *json,
@@ -128,16 +121,6 @@ static void write_type(struct json_writer *w, const struct json *json,
         }
     }
     json_write_text(w, "unknown");
-}
-
-/* A member that goes back as it came, if it was there. */
-static void pass(struct json_writer *w, const struct json *json,
-                 const char *name, uint32_t value)
-{
-    if (value != 0) {
-        json_write_key(w, name);
-        json_write_value(w, json, value);
-    }
 }
 
 void symbolicator_module_write(struct json_writer *w,
@@ -164,31 +147,27 @@ void symbolicator_module_write(struct json_writer *w,
     is_walked = module->unwind_status != 0 &&
                 !json_is(json, module->unwind_status, "unused");
     json_write_open(w, '{');
-    json_write_key(w, "debug_status");
-    json_write_text(w, statuses[result->status]);
-    pass(w, json, "unwind_status", module->unwind_status);
+    json_put_text(w, "debug_status", statuses[result->status]);
+    json_put_value(w, "unwind_status", json, module->unwind_status);
     symbolicator_module_features_write(
         w, result,
         module->unwind_status != 0 &&
             json_is(json, module->unwind_status, "found"),
         result->sources != NULL);
-    json_write_key(w, "arch");
-    json_write_text(w, symc_arch_name(arch_of(result->reader)));
+    json_put_text(w, "arch", symc_arch_name(arch_of(result->reader)));
     write_type(w, json, module->type);
-    pass(w, json, "code_id", module->code_id);
-    pass(w, json, "code_file", module->code_file);
+    json_put_value(w, "code_id", json, module->code_id);
+    json_put_value(w, "code_file", json, module->code_file);
     if (module->has_debug_id) {
         write_debug_id(w, module);
     } else if (module->has_pdb20_id) {
         write_pdb20_id(w, module);
     }
-    pass(w, json, "debug_file", module->debug_file);
-    pass(w, json, "debug_checksum", module->debug_checksum);
-    json_write_key(w, "image_addr");
-    json_write_hex(w, module->image_addr);
+    json_put_value(w, "debug_file", json, module->debug_file);
+    json_put_value(w, "debug_checksum", json, module->debug_checksum);
+    json_put_hex(w, "image_addr", module->image_addr);
     if (module->has_size) {
-        json_write_key(w, "image_size");
-        json_write_number(w, module->image_size);
+        json_put_number(w, "image_size", module->image_size);
     }
     if (request->has_candidates && config->symbolicator.candidates &&
         (result->status != SYMBOLICATOR_UNUSED || is_walked) &&

@@ -65,10 +65,7 @@ struct found {
 /* A member that goes back as it came, if it was there. */
 static void pass(struct answer *a, const char *name, uint32_t value)
 {
-    if (value != 0) {
-        json_write_key(a->w, name);
-        json_write_value(a->w, &a->request->json, value);
-    }
+    json_put_value(a->w, name, &a->request->json, value);
 }
 
 static void pass_hex(struct answer *a, const char *name, uint32_t value)
@@ -76,8 +73,7 @@ static void pass_hex(struct answer *a, const char *name, uint32_t value)
     uint64_t number;
 
     if (value != 0 && schema_hex(&a->request->json, value, &number)) {
-        json_write_key(a->w, name);
-        json_write_hex(a->w, number);
+        json_put_hex(a->w, name, number);
     }
 }
 
@@ -281,9 +277,8 @@ static void write_begin(struct answer *a, const struct found *found)
     if (!is_absolute) {
         pass(a, "addr_mode", members[FRAME_ADDR_MODE]);
     }
-    json_write_key(a->w, "instruction_addr");
-    json_write_hex(a->w, is_resolved(found) ? found->address
-                                            : found->frame->address);
+    json_put_hex(a->w, "instruction_addr",
+                 is_resolved(found) ? found->address : found->frame->address);
     pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
     pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
     if (found->frame->module == SYMBOLICATOR_NONE) {
@@ -321,8 +316,7 @@ static void write_names_of_request(struct answer *a, const uint32_t *m)
         if (demangle(&given, SYMC_NONE, a->room, &readable)) {
             pass(a, "symbol", name);
             pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
-            json_write_key(a->w, "function");
-            json_write_string(a->w, readable.data, readable.size);
+            json_put_string(a->w, "function", readable.data, readable.size);
             return;
         }
     }
@@ -336,12 +330,9 @@ static void write_place(struct answer *a, const struct ppdbcache_place *place)
 {
     struct symc_string name = source_path_name(&place->file);
 
-    json_write_key(a->w, "filename");
-    json_write_string(a->w, name.data, name.size);
-    json_write_key(a->w, "abs_path");
-    json_write_string(a->w, place->file.data, place->file.size);
-    json_write_key(a->w, "lineno");
-    json_write_number(a->w, place->line);
+    json_put_string(a->w, "filename", name.data, name.size);
+    json_put_string(a->w, "abs_path", place->file.data, place->file.size);
+    json_put_number(a->w, "lineno", place->line);
 }
 
 /* A frame as it was given, but for the place of one of .NET. */
@@ -352,8 +343,7 @@ static void write_given(struct answer *a, const struct found *found)
     m = found->members;
     write_begin(a, found);
     if (found->status == FRAME_SYMBOLICATED) {
-        json_write_key(a->w, "lang");
-        json_write_text(a->w, symc_language_name(found->place.language));
+        json_put_text(a->w, "lang", symc_language_name(found->place.language));
         write_names_of_request(a, m);
         write_place(a, &found->place);
     } else {
@@ -396,8 +386,7 @@ static void write_symbol(struct answer *a, const struct symc_frame *frame,
         fragment->size[1] = fragment->size[0];
     }
     if (is_last) {
-        json_write_key(a->w, "sym_addr");
-        json_write_hex(a->w, sym_addr);
+        json_put_hex(a->w, "sym_addr", sym_addr);
     }
     json_write_key(a->w, "function");
     if (!is_known && demangle(&frame->function.name, frame->function.language,
@@ -480,15 +469,13 @@ static void write_function(struct answer *a, const struct found *found,
     frame = &a->chain.frames[level];
     language = frame->function.language;
     if (language != 0 && language != SYMC_NONE) {
-        json_write_key(a->w, "lang");
-        json_write_text(a->w, symc_language_name(language));
+        json_put_text(a->w, "lang", symc_language_name(language));
     }
     write_symbol(a, frame, found->image_addr + frame->function.entry,
                  level + 1 == a->chain.count &&
                      frame->function.entry != SYMC_NONE);
     write_file(a, found, frame->location.file);
-    json_write_key(a->w, "lineno");
-    json_write_number(a->w, frame->location.line);
+    json_put_number(a->w, "lineno", frame->location.line);
     write_source(a, found, &frame->location);
     write_end(a, found);
 }
@@ -599,8 +586,7 @@ static void write_frames(struct answer *a,
     size_t i, count;
 
     count = frames_to_write(a, stack);
-    json_write_key(a->w, "frames");
-    json_write_open(a->w, '[');
+    json_put_open(a->w, "frames", '[');
     for (i = 0; i < count && !is_over(a); i += BLOCK) {
         write_block(a, stack, i, count - i < BLOCK ? count - i : BLOCK, count);
     }
@@ -617,8 +603,7 @@ static void write_registers(struct answer *a, uint32_t registers)
     if (registers == 0 || json->values[registers].size == 0) {
         return;
     }
-    json_write_key(a->w, "registers");
-    json_write_open(a->w, '{');
+    json_put_open(a->w, "registers", '{');
     for (i = registers + 1; i < json->values[registers].end;
          i = json->values[i + 1].end) {
         json_write_name(a->w, json_text(json, i), json->values[i].size);
@@ -645,21 +630,17 @@ static void write_all(struct answer *a)
     size_t i;
 
     json_write_open(a->w, '{');
-    json_write_key(a->w, "status");
-    json_write_text(a->w, "completed");
+    json_put_text(a->w, "status", "completed");
     if (a->request->has_signal) {
-        json_write_key(a->w, "signal");
-        json_write_number(a->w, a->request->signal);
+        json_put_number(a->w, "signal", a->request->signal);
     }
     report_head_write(a->w, a->request, a->results);
-    json_write_key(a->w, "stacktraces");
-    json_write_open(a->w, '[');
+    json_put_open(a->w, "stacktraces", '[');
     for (i = 0; i < a->request->nstacks; i++) {
         write_stack(a, &a->request->stacks[i]);
     }
     json_write_close(a->w, ']');
-    json_write_key(a->w, "modules");
-    json_write_open(a->w, '[');
+    json_put_open(a->w, "modules", '[');
     for (i = 0; i < a->request->nmodules; i++) {
         symbolicator_module_write(a->w, a->config, a->request, i,
                                   &a->results[i], a->links);

@@ -111,14 +111,10 @@ static void write_members(struct json_writer *w, const struct json *json,
 
     json_write_open(w, '{');
     for (i = BODY_SOURCES; i < BODY_MEMBERS; i++) {
-        if (found[i] != 0) {
-            json_write_key(w, body_members[i].name);
-            json_write_value(w, json, found[i]);
-        }
+        json_put_value(w, body_members[i].name, json, found[i]);
     }
     if (found[BODY_SOURCES] == 0) {
-        json_write_key(w, "sources");
-        json_write_open(w, '[');
+        json_put_open(w, "sources", '[');
         json_write_close(w, ']');
     }
     json_write_close(w, '}');

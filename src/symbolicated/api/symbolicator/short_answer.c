@@ -44,8 +44,7 @@ void answer_detail(struct api_reply *reply, int status, const char *detail)
     reply->type = ANSWER_JSON_TYPE;
     json_write_reset(reply->body);
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "detail");
-    json_write_text(reply->body, detail);
+    json_put_text(reply->body, "detail", detail);
     json_write_close(reply->body, '}');
 }
 
@@ -65,13 +64,10 @@ void answer_status(struct api_reply *reply, const char *status, const char *id)
     reply->status = 200;
     reply->type = ANSWER_JSON_TYPE;
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "status");
-    json_write_text(reply->body, status);
+    json_put_text(reply->body, "status", status);
     if (id != NULL) {
-        json_write_key(reply->body, "request_id");
-        json_write_text(reply->body, id);
-        json_write_key(reply->body, "retry_after");
-        json_write_number(reply->body, 30);
+        json_put_text(reply->body, "request_id", id);
+        json_put_number(reply->body, "retry_after", 30);
     }
     json_write_close(reply->body, '}');
 }

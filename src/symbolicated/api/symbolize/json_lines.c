@@ -140,15 +140,13 @@ static void write_strings(struct json_writer *w,
     size_t i;
 
     begin_line(w);
-    json_write_key(w, "strings");
-    json_write_open(w, '[');
+    json_put_open(w, "strings", '[');
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
         json_write_string(w, string.data, string.size);
     }
     json_write_close(w, ']');
-    json_write_key(w, "first");
-    json_write_number(w, names->told);
+    json_put_number(w, "first", names->told);
     end_line(w);
 }
 
@@ -211,24 +209,20 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
 
     begin_line(w);
-    json_write_key(w, "file");
-    json_write_string(
-        w, question->file_size > 0 ? call->texts + question->file : "",
+    json_put_string(
+        w, "file", question->file_size > 0 ? call->texts + question->file : "",
         question->file_size);
     if (state == SYMBOLIZE_FOUND) {
         json_write_key(w, "frames");
         write_places(w, call, question->count);
     } else {
-        json_write_key(w, "state");
-        json_write_text(w, states[state]);
+        json_put_text(w, "state", states[state]);
     }
     if (state == SYMBOLIZE_REFUSED) {
-        json_write_key(w, "error");
-        json_write_text(w, question->error);
+        json_put_text(w, "error", question->error);
     }
     if (retry_after > 0) {
-        json_write_key(w, "retry_after");
-        json_write_number(w, retry_after);
+        json_put_number(w, "retry_after", retry_after);
     }
     end_line(w);
 }
@@ -238,22 +232,15 @@ static void write_end(struct json_writer *w, const struct symbolize_call *call)
     const struct symbolize_counts *counts = &call->counts;
 
     begin_line(w);
-    json_write_key(w, "counts");
-    json_write_open(w, '{');
-    json_write_key(w, "lines");
-    json_write_number(w, counts->questions);
-    json_write_key(w, "pairs");
-    json_write_number(w, counts->pairs);
-    json_write_key(w, "found");
-    json_write_number(w, counts->found);
-    json_write_key(w, "missing");
-    json_write_number(w, counts->missing);
-    json_write_key(w, "refused");
-    json_write_number(w, counts->refused);
+    json_put_open(w, "counts", '{');
+    json_put_number(w, "lines", counts->questions);
+    json_put_number(w, "pairs", counts->pairs);
+    json_put_number(w, "found", counts->found);
+    json_put_number(w, "missing", counts->missing);
+    json_put_number(w, "refused", counts->refused);
     json_write_close(w, '}');
     if (call->error != NULL) {
-        json_write_key(w, "error");
-        json_write_text(w, call->error);
+        json_put_text(w, "error", call->error);
     }
     end_line(w);
 }

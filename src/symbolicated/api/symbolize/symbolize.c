@@ -367,8 +367,7 @@ static struct api_call *refuse(struct symbolize_call *call,
     reply->status = status;
     reply->type = "application/json";
     json_write_open(reply->body, '{');
-    json_write_key(reply->body, "error");
-    json_write_text(reply->body, error);
+    json_put_text(reply->body, "error", error);
     json_write_close(reply->body, '}');
     return NULL;
 }
