@@ -89,19 +89,27 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
     }
 }
 
-/* Has the store files at URLs?  Scripts and source files are among them, which
- * the transcoders take that come with pdb2symcache. */
-static bool takes_urls(const struct store_config *store)
+/* Has the source files at URLs that the store uses?  Scripts and source files
+ * are among them, which the transcoders take that come with pdb2symcache. */
+static bool takes_urls(const struct store_config *store,
+                       const struct source_config *source)
 {
     size_t i;
-    bool is_implied = false;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        is_implied |= store->transcoders[i].is_implied;
+        if (store->transcoders[i].is_implied) {
+            return source->type != NULL && source->type->has_urls;
+        }
     }
-    for (i = 0; is_implied && i < store->nsources; i++) {
-        if (store->sources[i]->type != NULL &&
-            store->sources[i]->type->has_urls) {
+    return false;
+}
+
+static bool takes_any_urls(const struct store_config *store)
+{
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        if (takes_urls(store, store->sources[i])) {
             return true;
         }
     }
@@ -118,7 +126,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     size_t i;
 
     /* without any transcoder the store is there to serve originals */
-    if (reason != NULL && !takes_urls(store) &&
+    if (reason != NULL && !takes_any_urls(store) &&
         (store->nsources == 0 || store->ntranscoders > 0)) {
         warn(t, "store \"%s\" can make nothing: it has %s", store->name,
               reason);
@@ -127,7 +135,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         source = store->sources[i];
         inputs = config_source_formats(source);
         if (inputs != 0 && !config_store_asks(store, source) &&
-            !config_source_is_uploads(source)) {
+            !takes_urls(store, source) && !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs, "\" or \"");
             warn(t,
                  "store \"%s\" makes nothing of what source \"%s\" has: no "

@@ -374,6 +374,8 @@ for (['no source', ''],
      # makes JsCaches of scripts
      [undef, ', "sources": ["web"], "transcoders": '
       . '[{"version": "9.0.0", "command": ["pdb2symcache", "-pdb", "{pdb}"]}]'],
+     [undef, ', "sources": ["a", "web"], "transcoders": [{"version": "9.0.0", '
+      . '"command": ["pdb2symcache", "-pdb", "{pdb}"], "inputs": ["pdb", "elf"]}]'],
      ['no transcoder that takes what its sources have',
       ", \"sources\": [\"web\"], \"transcoders\": $transcoder"],
      [undef, ', "sources": ["sym"], "transcoders": '
