@@ -584,6 +584,11 @@ const char *config_store_idle(const struct store_config *store);
 bool config_source_is_uploads(const struct source_config *source);
 bool config_store_has_uploads(const struct store_config *store, bool is_try);
 
+/* Returns whether two configurations have the same tenants, and let clients
+ * bring sources or not. */
+bool config_same_tenants(const struct symbolicator_config *a,
+                         const struct symbolicator_config *b);
+
 /* Returns whether the host of a URL that a client names may be at a private,
  * loopback or link-local address. */
 bool tenants_may_reach(const struct tenants_config *config, const char *url);

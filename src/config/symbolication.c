@@ -516,6 +516,35 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
                         : config_object(r, item, fields, COUNT(fields), s);
 }
 
+/* Either text may be NULL. */
+static bool is_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool config_same_tenants(const struct symbolicator_config *a,
+                         const struct symbolicator_config *b)
+{
+    const struct tenants_config *x = &a->tenants, *y = &b->tenants;
+    size_t i;
+
+    if ((a->sources == SYMBOLICATOR_SOURCES_ALLOW) !=
+            (b->sources == SYMBOLICATOR_SOURCES_ALLOW) ||
+        !is_same(x->root, y->root) || x->count != y->count ||
+        x->size != y->size || x->public_size != y->public_size ||
+        x->idle != y->idle || x->nhosts != y->nhosts ||
+        !is_same(x->tier != NULL ? x->tier->name : NULL,
+                 y->tier != NULL ? y->tier->name : NULL)) {
+        return false;
+    }
+    for (i = 0; i < x->nhosts; i++) {
+        if (strcmp(x->hosts[i], y->hosts[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool tenants_may_reach(const struct tenants_config *config, const char *url)
 {
     const char *host = strstr(url, "://");

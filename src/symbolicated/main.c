@@ -125,6 +125,15 @@ static const char *reload_settings(struct daemon *d, char *error, size_t size)
                  d->settings->symbolication->spool)) {
         log_warn(0, "\"symbolication.spool\" takes effect at the next start");
     }
+    if (settings->symbolication->threads !=
+        d->settings->symbolication->threads) {
+        log_warn(0, "\"symbolication.threads\" takes effect at the next start");
+    }
+    if (!config_same_tenants(&settings->symbolication->symbolicator,
+                             &d->settings->symbolication->symbolicator)) {
+        log_warn(0, "\"symbolication.symbolicator.tenants\" takes effect at "
+                    "the next start");
+    }
     settings_unref(d->settings);
     d->settings = settings;
     set_limits(d);

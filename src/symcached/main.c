@@ -202,6 +202,11 @@ static void configure(struct daemon *d, struct config *config)
     if (!is_same(old->admin_listen, config->admin_listen)) {
         log_warn(0, "\"admin_listen\" takes effect at the next start");
     }
+    if (!config_same_tenants(&old->symbolication.symbolicator,
+                             &config->symbolication.symbolicator)) {
+        log_warn(0, "\"symbolication.symbolicator.tenants\" takes effect at "
+                    "the next start");
+    }
     if (scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
         keep_old(d, error);
         return;

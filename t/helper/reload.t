@@ -215,6 +215,12 @@ ok !-e $t->path('other.sock'), 'until the next start';
 like $t->read_file($log), qr/"listen" takes effect at the next start/,
     'which is logged';
 
+reload({ %$config, symbolication => { symbolicator => { tenants => {
+    root => $t->path('tenants'), hosts => ['sym.corp:80'] } } } }, 'ok');
+like $t->read_file($log),
+    qr/"symbolication.symbolicator.tenants" takes effect at the next start/,
+    'and so are tenants';
+
 # the log
 
 rename $log, "$log.1";

@@ -200,12 +200,16 @@ is ask_crash(), $main, 'and works';
 # a reload
 
 $config->{symbolication}{limits} = { frames => 1 };
+$config->{symbolication}{threads} = 7;
 $t->write_helper_config($config);
 kill 'HUP', $t->{symbolicated};
 $t->wait_until('the new limit', sub {
     my $answer = symbolicate($load);
     return $answer->{status} == 400 && $answer->{body} =~
         /please limit number of frames in a single request to <= 1"/;
+});
+$t->wait_until('a word about threads', sub {
+    $t->read_file('own.log') =~ /"symbolication.threads" takes effect at the/
 });
 $t->write_file('symcached.json', '{');
 kill 'HUP', $t->{symbolicated};
@@ -217,7 +221,7 @@ is $t->stop_symbolicated, 0, 'stops';
 
 # a reload as soon as its socket is there, before it has started
 
-delete $config->{symbolication}{limits};
+delete @{$config->{symbolication}}{qw(limits threads)};
 for my $n (1 .. 5) {
     $t->write_file('symbolicated.log', '');
     $t->start_symbolicated($config);
