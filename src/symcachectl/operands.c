@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,14 @@ static bool is_id(const char *text, symcache_key_t *key)
         text = plain;
     }
     return symcache_debug_id_parse(text, strlen(text), key) == SYMCACHE_OK;
+}
+
+bool operands_is_mapping(const char *name, size_t size)
+{
+    static const char mapping[] = "mapping.txt";
+
+    return size == sizeof(mapping) - 1 &&
+           strncasecmp(name, mapping, size) == 0;
 }
 
 int operands_identity(const char *command, int count, char **operands,
@@ -53,7 +62,10 @@ int operands_identity(const char *command, int count, char **operands,
         size = (size_t)(id - name);
         id++;
     }
-    if (age == NULL && is_id(id, &key)) {
+    if (age == NULL && operands_is_mapping(name, size)) {
+        age = "0"; /* unless the UUID has it */
+    }
+    if ((age == NULL || count < 3) && is_id(id, &key)) {
         wrong = identity_set(identity, name, size, key.guid, key.age);
     } else {
         wrong = identity_read(identity, name, size, id, strlen(id), age,

@@ -6,11 +6,18 @@
 #ifndef SYMCACHECTL_OPERANDS_H
 #define SYMCACHECTL_OPERANDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "symcachectl/files/identity.h"
+
+/* Is that the name under which mappings of ProGuard and R8 are stored? */
+bool operands_is_mapping(const char *name, size_t size);
 
 /*
  * Reads "PDB GUID [AGE]", "PDB GUIDAGE" or "PDB/GUIDAGE"; GUIDAGE may be in
  * Symbolicator's form, too, as "3249d99d-0c40-4931-8610-f4e4fb0b6936-1".
+ * Without an age it is 1, of a mapping 0.
  * Returns 0, or -1 after printing what is wrong.
  */
 int operands_identity(const char *command, int count, char **operands,

@@ -91,6 +91,13 @@ like $r->{out}, qr/^    looked for as never\.pdb, NeVer\.pdb$/m,
 # a file of another format is an error, whose reason the table gives
 like $t->helper('GET', "/v1/symcache/default/broken.pdb/$id?version=9.0.0&wait=60")
     ->{status}, qr/^(?:404|503)$/, 'a file that is no PDB';
+my $uuid = 'ae0f32d0-9f98-5f9a-a801-464ed9f06232';
+for (["mapping.txt", $uuid], ['mapping.txt/AE0F32D09F985F9AA801464ED9F062320']) {
+    my ($object) = $ctl->json($ctl->run('why', @socket, '--json', @$_));
+    is $object->{id}, 'AE0F32D09F985F9AA801464ED9F062320',
+        "why: the mapping @$_";
+}
+
 $r = $ctl->run('why', @socket, "broken.pdb/$id");
 like $r->{out}, qr/^  version 9\.0\.0 is not made: \w+(?:: (?:(?!http).)*)?; known since/m,
     'why: the line above the table does not repeat it' or diag $r->{out};

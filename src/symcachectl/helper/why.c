@@ -208,7 +208,10 @@ int why_command(int argc, char **argv)
         client_path(path, "why", settings_store(&settings), identity.name,
                     identity.id);
     }
-    if (kind == NULL && identity.key.id_type == SYMCACHE_ID_HASH &&
+    if (kind == NULL &&
+        operands_is_mapping(identity.name, strlen(identity.name))) {
+        kind = symcache_kind_text(SYMCACHE_KIND_PROGUARDCACHE);
+    } else if (kind == NULL && identity.key.id_type == SYMCACHE_ID_HASH &&
         strcmp(identity.name, SYMCACHE_NAME_NONE) == 0) {
         kind = symcache_kind_text(SYMCACHE_KIND_SYMCACHE); /* of a profiler */
     } else if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
