@@ -6,72 +6,32 @@
 
 #include "writer.h"
 
-#define PIECE 16384 /* bytes that are written at a time */
-
-/* Output that is collected until there is a piece of it. */
-struct piece {
-    const struct symc_sink *sink;
-    size_t used;
-    bool has_failed;
-    uint8_t data[PIECE];
-};
-
-static void flush(struct piece *piece)
-{
-    if (piece->used > 0 && !piece->has_failed) {
-        piece->has_failed =
-            piece->sink->write(piece->sink->context, piece->data,
-                               piece->used) != 0;
-    }
-    piece->used = 0;
-}
-
-static void put_number(struct piece *piece, uint32_t number)
-{
-    if (piece->used == PIECE) {
-        flush(piece);
-    }
-    symc_store(piece->data + piece->used, number);
-    piece->used += 4;
-}
-
 /* Writes bytes, and zeros up to a multiple of 4. */
-static void put_bytes(struct piece *piece, const void *data, size_t size)
+static void put_bytes(struct symc_output *out, const void *data, size_t size)
 {
-    size_t n;
-    const uint8_t *p = data;
-
-    for (; size > 0; p += n, size -= n) {
-        if (piece->used == PIECE) {
-            flush(piece);
-        }
-        n = size < PIECE - piece->used ? size : PIECE - piece->used;
-        memcpy(piece->data + piece->used, p, n);
-        piece->used += n;
-    }
-    while (piece->used % 4 != 0) {
-        piece->data[piece->used++] = 0;
-    }
+    symc_output_bytes(out, data, size);
+    symc_output_align(out, 4);
 }
 
-static void put_map(struct piece *piece, const struct cficache_points *map)
+static void put_map(struct symc_output *out, const struct cficache_points *map)
 {
     size_t i;
 
     for (i = 0; i < map->count; i++) {
-        put_number(piece, map->data[i].start);
+        symc_output_number(out, map->data[i].start);
     }
     for (i = 0; i < map->count; i++) {
-        put_number(piece, map->data[i].value);
+        symc_output_number(out, map->data[i].value);
     }
 }
 
-static void put_header(struct piece *piece, const struct cficache_writer *w,
+static void put_header(struct symc_output *out,
+                       const struct cficache_writer *w,
                        const struct cficache_identity *identity,
                        const struct cficache_points *maps, size_t name_bytes)
 {
     unsigned i;
-    uint8_t *p = piece->data;
+    uint8_t *p = symc_output_room(out, CFICACHE_HEADER);
 
     memset(p, 0, CFICACHE_HEADER);
     memcpy(p, CFICACHE_MAGIC, 4);
@@ -90,7 +50,6 @@ static void put_header(struct piece *piece, const struct cficache_writer *w,
     symc_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)w->programs.size);
     symc_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
     symc_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
-    piece->used = CFICACHE_HEADER;
 }
 
 /* Writes all names into a buffer for as many as there can be; returns their
@@ -115,26 +74,25 @@ static enum symc_status write_file(struct cficache_writer *w,
 {
     size_t i, name_bytes;
     uint8_t names[sizeof(w->names.texts) + CFICACHE_NAMES];
-    struct piece piece;
+    struct symc_output out;
 
-    piece.sink = sink;
-    piece.has_failed = false;
+    symc_output_init(&out, sink);
     name_bytes = write_names(&w->names, names);
-    put_header(&piece, w, identity, maps, name_bytes);
+    put_header(&out, w, identity, maps, name_bytes);
     for (i = 0; i < CFICACHE_MAPS; i++) {
-        put_map(&piece, &maps[i]);
+        put_map(&out, &maps[i]);
     }
-    put_number(&piece, 0);
+    symc_output_number(&out, 0);
     for (i = 0; i < w->sets.count; i++) {
-        put_number(&piece, w->sets.ends[i] / CFICACHE_RULE_SIZE);
+        symc_output_number(&out, w->sets.ends[i] / CFICACHE_RULE_SIZE);
     }
-    put_bytes(&piece, w->sets.data, w->sets.size);
-    put_bytes(&piece, w->records, w->num_records * CFICACHE_WIN_SIZE);
-    put_bytes(&piece, w->programs.data, w->programs.size);
-    put_bytes(&piece, names, name_bytes);
-    put_bytes(&piece, identity->file, identity->file_size);
-    flush(&piece);
-    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
+    put_bytes(&out, w->sets.data, w->sets.size);
+    put_bytes(&out, w->records, w->num_records * CFICACHE_WIN_SIZE);
+    put_bytes(&out, w->programs.data, w->programs.size);
+    put_bytes(&out, names, name_bytes);
+    put_bytes(&out, identity->file, identity->file_size);
+    symc_output_flush(&out);
+    return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }
 
 /* Makes the map of STACK WIN records: those with programs hide the others. */

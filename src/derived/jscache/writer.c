@@ -8,8 +8,6 @@
 
 #include "base/array.h"
 
-#define PIECE 16384 /* bytes that are written at a time */
-
 void jscache_writer_init(struct jscache_writer *w)
 {
     memset(w, 0, sizeof(*w));
@@ -92,81 +90,17 @@ enum symc_status jscache_writer_file(struct jscache_writer *w,
     return SYMC_OK;
 }
 
-/* Output that is collected until there is a piece of it. */
-struct piece {
-    const struct symc_sink *sink;
-    uint64_t written;
-    size_t used;
-    bool has_failed;
-    uint8_t data[PIECE];
-};
-
-static void flush(struct piece *piece)
-{
-    piece->has_failed =
-        piece->has_failed || piece->sink->write(piece->sink->context,
-                                                piece->data, piece->used) != 0;
-    piece->written += piece->used;
-    piece->used = 0;
-}
-
-static inline void put(struct piece *piece, uint32_t number)
-{
-    if (piece->used > PIECE - 4) {
-        flush(piece);
-    }
-    symc_store(piece->data + piece->used, number);
-    piece->used += 4;
-}
-
-static void put_bytes(struct piece *piece, const void *data, size_t size)
-{
-    size_t n;
-    const uint8_t *p = data;
-
-    for (; size > 0; p += n, size -= n) {
-        if (piece->used == PIECE) {
-            flush(piece);
-        }
-        n = size < PIECE - piece->used ? size : PIECE - piece->used;
-        memcpy(piece->data + piece->used, p, n);
-        piece->used += n;
-    }
-}
-
-/* Writes zeros up to a multiple of 8. */
-static void align(struct piece *piece)
-{
-    static const uint8_t zeros[8];
-
-    put_bytes(piece, zeros, -(piece->written + piece->used) & 7);
-}
-
-static void put_header(struct piece *piece, const struct jscache_writer *w,
+static void put_header(struct symc_output *out, const struct jscache_writer *w,
                        size_t num_rows)
 {
-    put_bytes(piece, JSCACHE_MAGIC, 4);
-    put(piece, JSCACHE_VERSION);
-    put(piece, (uint32_t)num_rows);
-    put(piece, (uint32_t)w->num_files);
-    put(piece, (uint32_t)w->num_lines);
-    put(piece, (uint32_t)w->strings.size);
-    put(piece, (uint32_t)w->num_ignored);
-    put(piece, 0);
-}
-
-static void put_strings(struct piece *piece,
-                        const struct symc_strings *strings)
-{
-    size_t i, size;
-    const uint8_t *text;
-    uint8_t length[10];
-
-    for (i = 0; i < strings->count; i++) {
-        text = symc_strings_text(strings, i, &size);
-        put_bytes(piece, length, symc_strings_length(length, size));
-        put_bytes(piece, text, size);
-    }
+    symc_output_bytes(out, JSCACHE_MAGIC, 4);
+    symc_output_number(out, JSCACHE_VERSION);
+    symc_output_number(out, (uint32_t)num_rows);
+    symc_output_number(out, (uint32_t)w->num_files);
+    symc_output_number(out, (uint32_t)w->num_lines);
+    symc_output_number(out, (uint32_t)w->strings.size);
+    symc_output_number(out, (uint32_t)w->num_ignored);
+    symc_output_number(out, 0);
 }
 
 static bool is_same(const struct jscache_row *a, const struct jscache_row *b)
@@ -194,42 +128,35 @@ enum symc_status jscache_writer_finish(struct jscache_writer *w,
                                        const struct symc_sink *sink)
 {
     size_t i;
-    struct piece piece;
+    struct symc_output out;
 
     if (n > UINT32_MAX) {
         return SYMC_NO_MEMORY;
     }
     n = pack(rows, n);
-    piece.sink = sink;
-    piece.has_failed = false;
-    piece.written = 0;
-    piece.used = 0;
-    put_header(&piece, w, n);
+    symc_output_init(&out, sink);
+    put_header(&out, w, n);
     for (i = 0; i < n; i++) {
-        put(&piece, rows[i].minified_line);
-        put(&piece, rows[i].minified_column);
+        symc_output_number(&out, rows[i].minified_line);
+        symc_output_number(&out, rows[i].minified_column);
     }
-    align(&piece);
+    symc_output_align(&out, 8);
     for (i = 0; i < n; i++) {
-        put(&piece, rows[i].file);
-        put(&piece, rows[i].line);
-        put(&piece, rows[i].column);
-        put(&piece, rows[i].name);
-        put(&piece, rows[i].scope);
+        symc_output_number(&out, rows[i].file);
+        symc_output_number(&out, rows[i].line);
+        symc_output_number(&out, rows[i].column);
+        symc_output_number(&out, rows[i].name);
+        symc_output_number(&out, rows[i].scope);
     }
-    align(&piece);
-    put_bytes(&piece, w->files, w->num_files * JSCACHE_FILE_SIZE);
-    for (i = 0; i < w->num_lines; i++) {
-        put(&piece, w->lines[i]);
-    }
-    align(&piece);
-    put_strings(&piece, &w->strings);
+    symc_output_align(&out, 8);
+    symc_output_bytes(&out, w->files, w->num_files * JSCACHE_FILE_SIZE);
+    symc_output_words(&out, w->lines, w->num_lines);
+    symc_output_align(&out, 8);
+    symc_output_strings(&out, &w->strings);
     if (w->num_ignored > 0) {
-        align(&piece);
+        symc_output_align(&out, 8);
     }
-    for (i = 0; i < w->num_ignored; i++) {
-        put(&piece, w->ignored[i]);
-    }
-    flush(&piece);
-    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
+    symc_output_words(&out, w->ignored, w->num_ignored);
+    symc_output_flush(&out);
+    return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }

@@ -9,8 +9,6 @@
 #include "base/array.h"
 #include "format.h"
 
-#define PIECE 16384 /* bytes that are written at a time */
-
 void ppdbcache_writer_free(struct ppdbcache_writer *w)
 {
     symc_strings_free(&w->strings);
@@ -115,31 +113,13 @@ static enum symc_status sort_points(struct ppdbcache_writer *w)
     return SYMC_OK;
 }
 
-/* Output that is collected until there is a piece of it. */
-struct piece {
-    const struct symc_sink *sink;
-    size_t used;
-    bool has_failed;
-    uint8_t data[PIECE];
-};
-
-static void flush(struct piece *piece)
+static inline void put(struct symc_output *out, uint32_t first,
+                       uint32_t second)
 {
-    piece->has_failed =
-        piece->has_failed ||
-        piece->sink->write(piece->sink->context, piece->data, piece->used) !=
-            0;
-    piece->used = 0;
-}
+    uint8_t *p = symc_output_room(out, 8);
 
-static inline void put(struct piece *piece, uint32_t first, uint32_t second)
-{
-    if (piece->used == PIECE) {
-        flush(piece);
-    }
-    symc_store(piece->data + piece->used, first);
-    symc_store(piece->data + piece->used + 4, second);
-    piece->used += 8;
+    symc_store(p, first);
+    symc_store(p + 4, second);
 }
 
 enum symc_status
@@ -148,44 +128,34 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
                         const struct symc_sink *sink)
 {
     size_t i;
-    struct piece piece;
+    struct symc_output out;
+    uint8_t *p;
 
     if (w->is_unsorted && sort_points(w) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }
-    piece.sink = sink;
-    piece.has_failed = false;
-    piece.used = PPDBCACHE_HEADER;
-    memset(piece.data, 0, PPDBCACHE_HEADER);
-    memcpy(piece.data, "PDBC", 4);
-    symc_store(piece.data + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
+    symc_output_init(&out, sink);
+    p = symc_output_room(&out, PPDBCACHE_HEADER);
+    memset(p, 0, PPDBCACHE_HEADER);
+    memcpy(p, "PDBC", 4);
+    symc_store(p + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
     if (identity != NULL) {
-        memcpy(piece.data + PPDBCACHE_AT_GUID, identity->guid, 16);
-        symc_store(piece.data + PPDBCACHE_AT_STAMP, identity->stamp);
+        memcpy(p + PPDBCACHE_AT_GUID, identity->guid, 16);
+        symc_store(p + PPDBCACHE_AT_STAMP, identity->stamp);
     }
-    symc_store(piece.data + PPDBCACHE_AT_FILES, (uint32_t)w->num_files);
-    symc_store(piece.data + PPDBCACHE_AT_RANGES, (uint32_t)w->num_points);
-    symc_store(piece.data + PPDBCACHE_AT_STRINGS, (uint32_t)w->strings.size);
+    symc_store(p + PPDBCACHE_AT_FILES, (uint32_t)w->num_files);
+    symc_store(p + PPDBCACHE_AT_RANGES, (uint32_t)w->num_points);
+    symc_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)w->strings.size);
     for (i = 0; i < w->num_files; i++) {
-        put(&piece, w->files[i].name, w->files[i].language);
+        put(&out, w->files[i].name, w->files[i].language);
     }
     for (i = 0; i < w->num_points; i++) {
-        put(&piece, w->points[i].line, w->points[i].file);
+        put(&out, w->points[i].line, w->points[i].file);
     }
     for (i = 0; i < w->num_points; i++) {
-        put(&piece, w->points[i].method, w->points[i].il);
+        put(&out, w->points[i].method, w->points[i].il);
     }
-    if (w->strings.size > PIECE - piece.used) {
-        flush(&piece);
-        piece.has_failed = piece.has_failed ||
-                           sink->write(sink->context, w->strings.data,
-                                       w->strings.size) != 0;
-    } else if (w->strings.size > 0) {
-        memcpy(piece.data + piece.used, w->strings.data, w->strings.size);
-        piece.used += w->strings.size;
-    }
-    if (piece.used > 0) {
-        flush(&piece);
-    }
-    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
+    symc_output_bytes(&out, w->strings.data, w->strings.size);
+    symc_output_flush(&out);
+    return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }

@@ -7,42 +7,9 @@
 #include "record_order.h"
 #include "writer.h"
 
-#define PIECE 16384 /* bytes that are written at a time */
-
-/* Output that is collected until there is a piece of it. */
-struct piece {
-    const struct symc_sink *sink;
-    size_t used;
-    bool has_failed;
-    uint8_t data[PIECE];
-};
-
-static void flush(struct piece *piece)
-{
-    if (piece->used > 0 && !piece->has_failed) {
-        piece->has_failed =
-            piece->sink->write(piece->sink->context, piece->data,
-                               piece->used) != 0;
-    }
-    piece->used = 0;
-}
-
-static void put(struct piece *piece, const uint32_t *numbers, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        if (piece->used == PIECE) {
-            flush(piece);
-        }
-        symc_store(piece->data + piece->used, numbers[i]);
-        piece->used += 4;
-    }
-}
-
 /* Writes a member, with the data that other parts of the mapping have for
  * it. */
-static void put_member(struct piece *piece,
+static void put_member(struct symc_output *out,
                        const struct proguardcache_writer *w,
                        const struct proguardcache_order *o, uint32_t index)
 {
@@ -60,7 +27,8 @@ static void put_member(struct piece *piece,
     if (info != NULL && info->is_synthesized) {
         flags |= PROGUARDCACHE_SYNTHESIZED;
     }
-    put(piece,
+    symc_output_words(
+        out,
         (const uint32_t[]){
             r->renamed, r->lines[0], r->lines[1],
             r->flags & PROGUARDCACHE_HAS_CLASS ? r->class : PROGUARDCACHE_NONE,
@@ -69,7 +37,7 @@ static void put_member(struct piece *piece,
         PROGUARDCACHE_MEMBER_SIZE / 4);
 }
 
-static void put_classes(struct piece *piece,
+static void put_classes(struct symc_output *out,
                         const struct proguardcache_writer *w,
                         const struct proguardcache_order *o)
 {
@@ -79,24 +47,24 @@ static void put_classes(struct piece *piece,
 
     for (i = 0; i < o->num_classes; i++) {
         c = &o->classes[i];
-        put(piece,
-            (const uint32_t[]){c->renamed, c->original, c->file, c->first,
-                               c->count, c->first_parameter,
-                               c->num_parameters},
-            PROGUARDCACHE_CLASS_SIZE / 4);
+        symc_output_words(out,
+                          (const uint32_t[]){
+                              c->renamed, c->original, c->file, c->first,
+                              c->count, c->first_parameter, c->num_parameters},
+                          PROGUARDCACHE_CLASS_SIZE / 4);
     }
     for (i = 0; i < o->num_classes; i++) {
         c = &o->classes[i];
         for (k = c->first; k < c->first + c->count; k++) {
-            put_member(piece, w, o, o->members[k]);
+            put_member(out, w, o, o->members[k]);
         }
     }
     for (i = 0; i < o->num_parameters; i++) {
-        put(piece, &o->places[o->parameters[i]], 1);
+        symc_output_words(out, &o->places[o->parameters[i]], 1);
     }
 }
 
-static void put_extras(struct piece *piece,
+static void put_extras(struct symc_output *out,
                        const struct proguardcache_writer *w)
 {
     size_t i;
@@ -104,17 +72,19 @@ static void put_extras(struct piece *piece,
 
     for (i = 0; i < w->num_extras; i++) {
         e = &w->extras[i];
-        put(piece,
-            (const uint32_t[]){e->first_pair, e->num_pairs, e->first_rule,
-                               e->num_rules},
-            4);
+        symc_output_words(out,
+                          (const uint32_t[]){e->first_pair, e->num_pairs,
+                                             e->first_rule, e->num_rules},
+                          4);
     }
     for (i = 0; i < w->num_pairs; i++) {
-        put(piece,
-            (const uint32_t[]){w->pairs[i].position, w->pairs[i].line}, 2);
+        symc_output_words(
+            out, (const uint32_t[]){w->pairs[i].position, w->pairs[i].line},
+            2);
     }
     for (i = 0; i < w->num_rules; i++) {
-        put(piece,
+        symc_output_words(
+            out,
             (const uint32_t[]){w->rules[i].descriptor, w->rules[i].removed},
             2);
     }
@@ -124,32 +94,23 @@ static enum symc_status write_file(const struct proguardcache_writer *w,
                                       const struct proguardcache_order *o,
                                       const struct symc_sink *sink)
 {
-    struct piece piece;
+    struct symc_output out;
 
-    piece.sink = sink;
-    piece.has_failed = false;
-    piece.used = PROGUARDCACHE_HEADER;
-    memset(piece.data, 0, PROGUARDCACHE_HEADER);
-    memcpy(piece.data, PROGUARDCACHE_MAGIC, 4);
-    piece.used = PROGUARDCACHE_AT_VERSION;
-    put(&piece,
-        (const uint32_t[]){PROGUARDCACHE_VERSION, (uint32_t)o->num_classes,
-                           (uint32_t)w->num_members,
-                           (uint32_t)o->num_parameters,
-                           (uint32_t)w->num_extras, (uint32_t)w->num_pairs,
-                           (uint32_t)w->num_rules,
-                           (uint32_t)w->strings.size},
-        8);
-    piece.used = PROGUARDCACHE_HEADER;
-    put_classes(&piece, w, o);
-    put_extras(&piece, w);
-    flush(&piece);
-    if (w->strings.size > 0) {
-        piece.has_failed = piece.has_failed ||
-                           sink->write(sink->context, w->strings.data,
-                                       w->strings.size) != 0;
-    }
-    return piece.has_failed ? SYMC_NO_WRITE : SYMC_OK;
+    symc_output_init(&out, sink);
+    symc_output_bytes(&out, PROGUARDCACHE_MAGIC, 4);
+    symc_output_words(&out,
+                      (const uint32_t[PROGUARDCACHE_HEADER / 4 - 1]){
+                          PROGUARDCACHE_VERSION, (uint32_t)o->num_classes,
+                          (uint32_t)w->num_members,
+                          (uint32_t)o->num_parameters, (uint32_t)w->num_extras,
+                          (uint32_t)w->num_pairs, (uint32_t)w->num_rules,
+                          (uint32_t)w->strings.size},
+                      PROGUARDCACHE_HEADER / 4 - 1);
+    put_classes(&out, w, o);
+    put_extras(&out, w);
+    symc_output_bytes(&out, w->strings.data, w->strings.size);
+    symc_output_flush(&out);
+    return out.has_failed ? SYMC_NO_WRITE : SYMC_OK;
 }
 
 enum symc_status

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output.h"
 #include "ranges.h"
 #include "record_set.h"
 #include "string_table.h"
@@ -134,12 +135,6 @@ struct symc_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t arch;
-};
-
-/* Receives the output in order.  write() returns 0, or -1 to stop. */
-struct symc_sink {
-    int (*write)(void *context, const void *data, size_t size);
-    void *context;
 };
 
 /* Makes an empty writer.  It does not change names unless the caller sets

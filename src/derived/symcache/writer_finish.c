@@ -12,8 +12,6 @@
 #include "base/sort.h"
 #include "writer.h"
 
-#define BUFFER 65536
-#define DIRECT 8192 /* from this size on, data is not copied to the buffer */
 #define NOTHING UINT64_MAX
 #define LOST SYMC_NONE
 
@@ -46,78 +44,11 @@ struct merge {
     uint64_t address; /* the lower one of the two, or NOTHING */
 };
 
-struct stream {
-    const struct symc_sink *sink;
-    uint64_t written;
-    size_t used;
-    int failed;
-    struct symc_location data[BUFFER / sizeof(struct symc_location)];
-};
-
-static void stream_flush(struct stream *s)
-{
-    if (s->used > 0 && !s->failed &&
-        s->sink->write(s->sink->context, s->data, s->used) != 0) {
-        s->failed = 1;
-    }
-    s->used = 0;
-}
-
-static uint8_t *stream_room(struct stream *s, size_t size)
-{
-    uint8_t *p;
-
-    if (s->used + size > BUFFER) {
-        stream_flush(s);
-    }
-    p = (uint8_t *)s->data + s->used;
-    s->used += size;
-    s->written += size;
-    return p;
-}
-
-static void stream_align(struct stream *s)
-{
-    size_t n;
-
-    n = (size_t)(-s->written & 7);
-    memset(stream_room(s, n), 0, n);
-}
-
-static void stream_bytes(struct stream *s, const uint8_t *data, size_t size)
-{
-    if (size == 0) {
-        return;
-    }
-    if (size < DIRECT) {
-        memcpy(stream_room(s, size), data, size);
-        return;
-    }
-    stream_flush(s);
-    if (!s->failed && s->sink->write(s->sink->context, data, size) != 0) {
-        s->failed = 1;
-    }
-    s->written += size;
-}
-
-static void stream_words(struct stream *s, const uint32_t *words, size_t n)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    stream_bytes(s, (const uint8_t *)words, 4 * n);
-#else
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        symc_store(stream_room(s, 4), words[i]);
-    }
-#endif
-}
-
 /* Writes a location or a function. */
-static inline void stream_record(struct stream *s, uint32_t a, uint32_t b,
+static inline void stream_record(struct symc_output *s, uint32_t a, uint32_t b,
                                  uint32_t c, uint32_t d)
 {
-    uint8_t *p = stream_room(s, 16);
+    uint8_t *p = symc_output_room(s, 16);
 
     symc_store(p, a);
     symc_store(p + 4, b);
@@ -127,18 +58,19 @@ static inline void stream_record(struct stream *s, uint32_t a, uint32_t b,
 
 /* Unpacks the next locations of a run into the buffer, n of them or as many as
  * fit.  Returns how many. */
-static size_t stream_run(struct stream *s, struct symc_runs *runs, size_t n)
+static size_t stream_run(struct symc_output *s, struct symc_runs *runs,
+                         size_t n)
 {
     size_t room;
     struct symc_location *to;
 
-    room = (BUFFER - s->used) / sizeof(*to);
+    room = (SYMC_OUTPUT_SIZE - s->used) / sizeof(*to);
     if (room == 0) {
-        stream_flush(s);
-        room = BUFFER / sizeof(*to);
+        symc_output_flush(s);
+        room = SYMC_OUTPUT_SIZE / sizeof(*to);
     }
     n = n < room ? n : room;
-    to = (struct symc_location *)stream_room(s, n * sizeof(*to));
+    to = (struct symc_location *)symc_output_room(s, n * sizeof(*to));
     symc_runs_locations(runs, to, n);
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     for (room = 0; room < 4 * n; room++) {
@@ -295,13 +227,13 @@ static int prepare(struct symc_writer *w, struct finish *f)
     return 0;
 }
 
-static void write_header(struct stream *s, const struct symc_writer *w,
+static void write_header(struct symc_output *s, const struct symc_writer *w,
                          const struct finish *f,
                          const struct symc_identity *identity)
 {
     uint8_t *p;
 
-    p = stream_room(s, SYMC_HEADER);
+    p = symc_output_room(s, SYMC_HEADER);
     memset(p, 0, SYMC_HEADER);
     memcpy(p, "SYMC", 4);
     symc_store(p + SYMC_AT_VERSION, SYMC_VERSION);
@@ -318,7 +250,7 @@ static void write_header(struct stream *s, const struct symc_writer *w,
 /* Writes the symbols and gaps that begin at *range, up to the next range that
  * belongs to a function.  Moves *range to that one, and sets m->address to the
  * index of the next range that is a symbol or a gap. */
-static void write_others(struct stream *s, const struct symc_writer *w,
+static void write_others(struct symc_output *s, const struct symc_writer *w,
                          const struct finish *f, struct merge *m,
                          size_t *range)
 {
@@ -342,7 +274,7 @@ static void write_others(struct stream *s, const struct symc_writer *w,
     }
 }
 
-static int write_locations(struct stream *s, struct symc_writer *w,
+static int write_locations(struct symc_output *s, struct symc_writer *w,
                            const struct finish *f)
 {
     int rc;
@@ -366,14 +298,14 @@ static int write_locations(struct stream *s, struct symc_writer *w,
     return rc;
 }
 
-static void write_functions(struct stream *s, const struct symc_writer *w,
+static void write_functions(struct symc_output *s, const struct symc_writer *w,
                             const struct finish *f)
 {
     size_t i;
     uint32_t place;
 
-    stream_words(s, w->functions.words,
-                 w->functions.count * w->functions.width);
+    symc_output_words(s, w->functions.words,
+                      w->functions.count * w->functions.width);
     for (i = 0; i < w->num_symbols; i++) {
         place = w->symbols[i].address;
         if (place != LOST) {
@@ -384,63 +316,22 @@ static void write_functions(struct stream *s, const struct symc_writer *w,
     }
 }
 
-/* Copies a short text.  The number of its bytes varies, which costs a call of
- * memcpy(), or the instruction of the processor for it, more than copying. */
-static inline void copy_short(uint8_t *to, const uint8_t *from, size_t size)
-{
-    size_t i;
-
-    if (size < 8) {
-        for (i = 0; i < size; i++) {
-            to[i] = from[i];
-        }
-        return;
-    }
-    for (i = 0; i + 8 < size; i += 8) {
-        memcpy(to + i, from + i, 8);
-    }
-    memcpy(to + size - 8, from + size - 8, 8);
-}
-
-static void write_strings(struct stream *s, const struct symc_strings *strings)
-{
-    size_t i, size;
-    uint8_t *p, length[10];
-    const uint8_t *text;
-
-    if (!strings->refers) {
-        stream_bytes(s, strings->data, strings->size);
-        return;
-    }
-    for (i = 0; i < strings->count; i++) {
-        text = symc_strings_text(strings, i, &size);
-        if (size < 0x80) { /* as most are: a byte has the length */
-            p = stream_room(s, 1 + size);
-            *p = (uint8_t)size;
-            copy_short(p + 1, text, size);
-            continue;
-        }
-        stream_bytes(s, length, symc_strings_length(length, size));
-        stream_bytes(s, text, size);
-    }
-}
-
-static int write_parts(struct stream *s, struct symc_writer *w,
+static int write_parts(struct symc_output *s, struct symc_writer *w,
                        const struct finish *f)
 {
-    stream_words(s, w->files.words, w->files.count * w->files.width);
-    stream_align(s);
+    symc_output_words(s, w->files.words, w->files.count * w->files.width);
+    symc_output_align(s, 8);
     write_functions(s, w, f);
-    stream_align(s);
-    stream_words(s, w->calls.words, w->calls.count * w->calls.width);
+    symc_output_align(s, 8);
+    symc_output_words(s, w->calls.words, w->calls.count * w->calls.width);
     if (write_locations(s, w, f) != 0) {
         return -1;
     }
-    stream_align(s);
-    stream_words(s, f->addresses, f->count);
-    stream_align(s);
-    write_strings(s, &w->strings);
-    stream_flush(s);
+    symc_output_align(s, 8);
+    symc_output_words(s, f->addresses, f->count);
+    symc_output_align(s, 8);
+    symc_output_strings(s, &w->strings);
+    symc_output_flush(s);
     return 0;
 }
 
@@ -449,7 +340,7 @@ enum symc_status symc_writer_finish(struct symc_writer *w,
                                     const struct symc_sink *sink)
 {
     struct finish f;
-    struct stream *s = NULL;
+    struct symc_output *s = NULL;
     enum symc_status status = SYMC_NO_MEMORY;
 
     memset(&f, 0, sizeof(f));
@@ -457,12 +348,10 @@ enum symc_status symc_writer_finish(struct symc_writer *w,
         s = malloc(sizeof(*s)); /* prepare() has freed as much */
     }
     if (s != NULL) {
-        s->sink = sink;
-        s->written = s->used = 0;
-        s->failed = 0;
+        symc_output_init(s, sink);
         write_header(s, w, &f, identity);
         if (write_parts(s, w, &f) == 0) {
-            status = s->failed ? SYMC_NO_WRITE : SYMC_OK;
+            status = s->has_failed ? SYMC_NO_WRITE : SYMC_OK;
         }
     }
     free(s);

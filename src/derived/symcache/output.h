@@ -1,0 +1,77 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Output of a writer, collected until there is a piece of it.  SymCaches are
+ * written so, and the other files that are made of originals.
+ */
+#ifndef DERIVED_SYMCACHE_OUTPUT_H
+#define DERIVED_SYMCACHE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "string_table.h"
+
+#define SYMC_OUTPUT_SIZE 65536
+
+/* Receives the output in order.  write() returns 0, or -1 to stop. */
+struct symc_sink {
+    int (*write)(void *context, const void *data, size_t size);
+    void *context;
+};
+
+struct symc_output {
+    const struct symc_sink *sink;
+    uint64_t written; /* bytes, those of the piece included */
+    size_t used;      /* of the piece */
+    bool has_failed;  /* nothing more is written then */
+    uint32_t data[SYMC_OUTPUT_SIZE / sizeof(uint32_t)];
+};
+
+static inline void symc_output_init(struct symc_output *out,
+                                    const struct symc_sink *sink)
+{
+    out->sink = sink;
+    out->written = out->used = 0;
+    out->has_failed = false;
+}
+
+/* Writes the piece, whatever its size: at the end at the latest. */
+void symc_output_flush(struct symc_output *out);
+
+/* The next bytes of the output, which the caller sets.  They must fit into a
+ * piece. */
+static inline uint8_t *symc_output_room(struct symc_output *out, size_t size)
+{
+    uint8_t *p;
+
+    if (out->used + size > SYMC_OUTPUT_SIZE) {
+        symc_output_flush(out);
+    }
+    p = (uint8_t *)out->data + out->used;
+    out->used += size;
+    out->written += size;
+    return p;
+}
+
+static inline void symc_output_number(struct symc_output *out, uint32_t number)
+{
+    symc_store(symc_output_room(out, 4), number);
+}
+
+/* Writes zeros up to a multiple of a power of two. */
+void symc_output_align(struct symc_output *out, unsigned to);
+
+void symc_output_bytes(struct symc_output *out, const void *data, size_t size);
+
+/* Numbers, in the order of bytes that files have. */
+void symc_output_words(struct symc_output *out, const uint32_t *words,
+                       size_t n);
+
+/* The section of strings. */
+void symc_output_strings(struct symc_output *out,
+                         const struct symc_strings *strings);
+
+#endif
