@@ -18,6 +18,7 @@
 #include "debuginfo/proguard/proguard.h"
 #include "derived/proguardcache/proguardcache.h"
 #include "symbolicated/api/symbolicator/jvm_answer.h"
+#include "symbolication/jvm/frames.h"
 
 struct file {
     uint8_t *data;
@@ -295,9 +296,77 @@ static void grammar(void **state)
     cJSON_Delete(cases);
 }
 
+/* Writes 600 methods that all became a(), the last name first; rules remove
+ * 100 frames of an Error.  The compiler made m010(), if there is a comment. */
+static void write_600(FILE *f, bool is_synthesized)
+{
+    int i;
+
+    fprintf(f, "A -> a:\n");
+    for (i = 599; i >= 0; i--) {
+        fprintf(f, "    void m%03d():7 -> a\n", i);
+        if (i == 599) {
+            fprintf(f,
+                    "      # {\"id\":\"com.android.tools.r8.rewriteFrame\","
+                    "\"conditions\":[\"throws(Ljava/lang/Error;)\"],"
+                    "\"actions\":[\"removeInnerFrames(100)\"]}\n");
+        }
+        if (i == 10 && is_synthesized) {
+            fprintf(f, "      # {\"id\":\"com.android.tools.r8.synthesized\"}"
+                       "\n");
+        }
+    }
+}
+
+static void sorted_of_600(bool is_synthesized, size_t first, size_t count)
+{
+    const struct symc_string descriptor = {"Ljava/lang/Error;", 17};
+    const struct jvm_frame frame = {.class = {"a", 1},
+                                    .method = {"a", 1},
+                                    .without_synthesized = true};
+    struct jvm_mapped_frames *frames = malloc(sizeof(*frames));
+    struct proguardcache_reader reader;
+    struct jvm_mapping mapping = {.reader = &reader};
+    uint64_t work = 1000;
+    struct file file;
+    char *text, name[8];
+    size_t size, i;
+    FILE *f = open_memstream(&text, &size);
+
+    write_600(f, is_synthesized);
+    fclose(f);
+    assert_true(make(text, &file, &reader));
+    assert_int_equal(jvm_remap_frame(&mapping, &frame,
+                                     first > 0 ? &descriptor : NULL, &work,
+                                     frames),
+                     JVM_MAPPED);
+    assert_int_equal(frames->count, count);
+    assert_int_equal(frames->left_out > 0, count == JVM_FRAMES_MAX);
+    for (i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "m%03zu",
+                 first + i + (first == 0 && is_synthesized && i >= 10));
+        assert_int_equal(frames->list[i].method.size, 4);
+        assert_memory_equal(frames->list[i].method.data, name, 4);
+    }
+    free(frames);
+    free(file.data);
+    free(text);
+}
+
+/* Frames without a line are sorted by name, then rules remove the first ones,
+ * then those that the compiler made are left out, and then there is a limit. */
+static void limit_of_sorted(void **state)
+{
+    sorted_of_600(false, 100, 500);
+    sorted_of_600(true, 100, 500);
+    sorted_of_600(false, 0, 512);
+    sorted_of_600(true, 0, 512);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_of_sorted),
         cmocka_unit_test(grammar),
         cmocka_unit_test(answers),
     };

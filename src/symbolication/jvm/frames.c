@@ -264,25 +264,16 @@ static int compare_texts(const struct symc_string *s,
     return c;
 }
 
-/* Compares by the name of the method, and keeps the order of equal ones. */
-static int compare_names(const void *a, const void *b)
-{
-    const struct jvm_mapped *x = a, *y = b;
-    int c = compare_texts(&x->method, &y->method);
-
-    if (c == 0) {
-        c = x->place < y->place ? -1 : 1;
-    }
-    return c;
-}
-
 /* Compares by class and method, as R8's retrace sorts alternatives. */
 static int compare_alternatives(const void *a, const void *b)
 {
     const struct jvm_mapped *x = a, *y = b;
     int c = compare_texts(&x->class, &y->class);
 
-    return c != 0 ? c : compare_names(a, b);
+    if (c == 0) {
+        c = compare_texts(&x->method, &y->method);
+    }
+    return c != 0 ? c : (x->place < y->place ? -1 : 1);
 }
 
 /* Sorts frames of which each may be meant. */
@@ -303,44 +294,70 @@ static void sort_alternatives(struct jvm_mapped_frames *frames)
     }
 }
 
-static void drop_first(struct jvm_mapped_frames *out, uint64_t n)
+/* Compares by the name of the method, and keeps the order of equal ones. */
+static int compare_members(const void *a, const void *b)
 {
-    if (n > out->count) {
-        n = out->count;
+    const struct jvm_base_member *x = a, *y = b;
+    int c = compare_texts(&x->method, &y->method);
+
+    return c != 0 ? c : (x->place < y->place ? -1 : 1);
+}
+
+/* Adds a base member of a frame without a line. */
+static bool add_without_line(struct remap *r, const struct base_members *base,
+                             struct proguardcache_member *m)
+{
+    if (is_set(m->lines[0])) {
+        return base->spans ? add_plain(r, m, true, 0) : add_first(r, m);
     }
-    out->count -= (size_t)n;
-    memmove(out->list, out->list + n, out->count * sizeof(*out->list));
+    if (base->have_one_name && base->without_range == 1) {
+        return add_plain(r, m, true, or_zero(m->originals[0]));
+    }
+    return add_plain(r, m, true, 0);
+}
+
+/* Adds all base members by name.  They are sorted before rules remove the first
+ * ones, and before the rest is limited. */
+static void map_sorted(struct remap *r, const struct base_members *base)
+{
+    struct jvm_base_member *list = r->out->sorted;
+    struct proguardcache_member m;
+    size_t n = 0, k;
+    uint32_t i;
+
+    for (i = 0; i < r->slice.count && member_at(r, i, &m); i++) {
+        if (!is_base(&m)) {
+            continue;
+        }
+        if (n == JVM_SORTED_MAX) {
+            r->out->left_out++;
+            break;
+        }
+        proguardcache_reader_names(r->reader, &m);
+        list[n++] = (struct jvm_base_member){m.name, i};
+    }
+    qsort(list, n, sizeof(*list), compare_members);
+    for (k = 0; k < n && member_at(r, list[k].place, &m) &&
+                add_without_line(r, base, &m);
+         k++) {
+    }
 }
 
 static void map_base(struct remap *r, const struct base_members *base)
 {
     struct proguardcache_member m;
-    const bool is_sorted = !base->have_one_name && base->have_originals;
-    const uint64_t skip = r->skip;
-    bool goes_on = true, is_done = false;
+    bool is_named = false; /* the one of those without a range is there */
     uint32_t i;
 
-    r->skip = is_sorted ? 0 : skip;
-    for (i = 0; goes_on && i < r->slice.count && member_at(r, i, &m); i++) {
-        if (!is_base(&m)) {
+    for (i = 0; i < r->slice.count && member_at(r, i, &m); i++) {
+        if (!is_base(&m) ||
+            (is_named && base->have_one_name && !is_set(m.lines[0]))) {
             continue;
         }
-        if (is_set(m.lines[0])) {
-            goes_on =
-                base->spans ? add_plain(r, &m, true, 0) : add_first(r, &m);
-        } else if (!base->have_one_name) {
-            goes_on = add_plain(r, &m, true, 0);
-        } else if (!is_done) {
-            is_done = true;
-            goes_on = add_plain(
-                r, &m, true,
-                base->without_range > 1 ? 0 : or_zero(m.originals[0]));
+        is_named = is_named || !is_set(m.lines[0]);
+        if (!add_without_line(r, base, &m)) {
+            return;
         }
-    }
-    if (is_sorted) {
-        qsort(r->out->list, r->out->count, sizeof(*r->out->list),
-              compare_names);
-        drop_first(r->out, skip);
     }
 }
 
@@ -384,7 +401,11 @@ static void map_without_line(struct remap *r)
         return;
     }
     look_at_base(r, &base);
-    map_base(r, &base);
+    if (!base.have_one_name && base.have_originals) {
+        map_sorted(r, &base);
+    } else {
+        map_base(r, &base);
+    }
 }
 
 static bool add_base(struct remap *r, struct proguardcache_member *m)

@@ -18,6 +18,8 @@
 
 /* The most frames that one frame becomes; the rest is left out. */
 #define JVM_FRAMES_MAX 512
+/* The most members that are sorted by name for them. */
+#define JVM_SORTED_MAX 8192
 
 /* A frame as it was thrown.  Data of absent parameters is NULL. */
 struct jvm_frame {
@@ -41,11 +43,18 @@ struct jvm_mapped {
     uint32_t place;      /* among those of the frame, before they are sorted */
 };
 
+/* A member that may be what a frame without a line is of. */
+struct jvm_base_member {
+    struct symc_string method;
+    uint32_t place; /* among those of the frame */
+};
+
 /* The frames that one frame became. */
 struct jvm_mapped_frames {
     struct jvm_mapped list[JVM_FRAMES_MAX];
     size_t count;
     size_t left_out; /* at least so many more there would be */
+    struct jvm_base_member sorted[JVM_SORTED_MAX]; /* used while it is made */
 };
 
 /* A mapping, and what it carries from frame to frame of one trace. */
