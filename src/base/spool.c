@@ -131,10 +131,10 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* Moves a file from memory into the folder.  Returns 0, or -1 with errno. */
-static int move(struct spool *spool)
+/* Moves a file from memory into a folder.  Returns 0, or -1 with errno. */
+static int move(struct spool *spool, int where)
 {
-    int fd = make_file(atomic_load(&folder)), errnum;
+    int fd = make_file(where), errnum;
     off_t at = 0;
     ssize_t n = 1;
 
@@ -160,18 +160,17 @@ static int write_file(struct spool *spool, const char *data, size_t size)
 {
     static atomic_uint_least64_t said; /* or 0 */
     uint64_t now, before;
-    int errnum;
+    int errnum, where = atomic_load(&folder);
 
-    if ((spool->is_in_folder || atomic_load(&folder) == -1 ||
-         spool->size + size <= SPOOL_MEMORY || move(spool) == 0) &&
+    if ((spool->is_in_folder || where == -1 ||
+         spool->size + size <= SPOOL_MEMORY || move(spool, where) == 0) &&
         write_all(spool->fd, data, size) == 0) {
         return 0;
     }
     errnum = errno;
     now = clock_ms();
     before = atomic_load(&said);
-    if (atomic_load(&folder) != -1 &&
-        (before == 0 || now - before >= PAUSE_MS) &&
+    if (where != -1 && (before == 0 || now - before >= PAUSE_MS) &&
         atomic_compare_exchange_strong(&said, &before, now)) {
         log_error(errnum, "a request's body cannot be kept in "
                           "\"symbolication.spool\": answered 503");

@@ -199,20 +199,35 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     malloc_trim(0);
 }
 
+/* Without its folder, a body has its place in memory, as where none is
+ * configured. */
+static void check_spool(struct daemon *d)
+{
+    if (d->spool == -1 ||
+        !settings_folder_is_replaced(d->spool, d->spool_path)) {
+        return;
+    }
+    spool_folder(-1);
+    close(d->spool);
+    d->spool = -1;
+    log_error(0,
+              "\"symbolication.spool\": %s is another folder than at the "
+              "start, which cannot be opened from the sandbox: large bodies "
+              "are kept in memory until a restart",
+              d->spool_path);
+}
+
 /* The next process can open what this one cannot. */
 static void on_roots(evutil_socket_t fd, short what, void *arg)
 {
     struct daemon *d = arg;
 
-    if (d->spool != -1) {
-        settings_check_folder(d->spool, d->spool_path);
-    }
+    check_spool(d);
     if (settings_root_is_lost() && !d->stopping) {
         d->stopping = true;
         service_stopping();
-        log_emerg(0,
-                  "the folder of a store, of tenants or of bodies is another "
-                  "one than at the start: this needs a restart, stopping");
+        log_emerg(0, "the folder of a store or of tenants is another one than "
+                     "at the start: this needs a restart, stopping");
         event_base_loopbreak(d->base);
     }
 }

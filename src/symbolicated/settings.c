@@ -131,15 +131,13 @@ size_t settings_roots(const int **roots)
     return open_roots.n;
 }
 
-void settings_check_folder(int fd, const char *path)
+bool settings_folder_is_replaced(int fd, const char *path)
 {
     struct stat opened, now;
 
-    if (fstat(fd, &opened) == 0 && stat(path, &now) == 0 &&
-        S_ISDIR(now.st_mode) &&
-        (now.st_dev != opened.st_dev || now.st_ino != opened.st_ino)) {
-        atomic_store(&root_is_lost, true);
-    }
+    return fstat(fd, &opened) == 0 && stat(path, &now) == 0 &&
+           S_ISDIR(now.st_mode) &&
+           (now.st_dev != opened.st_dev || now.st_ino != opened.st_ino);
 }
 
 void settings_check_root(int root)
@@ -147,8 +145,9 @@ void settings_check_root(int root)
     size_t i;
 
     for (i = 0; i < open_roots.n; i++) {
-        if (open_roots.fds[i] == root) {
-            settings_check_folder(root, open_roots.paths[i]);
+        if (open_roots.fds[i] == root &&
+            settings_folder_is_replaced(root, open_roots.paths[i])) {
+            atomic_store(&root_is_lost, true);
         }
     }
 }

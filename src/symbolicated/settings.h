@@ -37,16 +37,16 @@ void settings_unref(struct settings *settings); /* NULL is allowed */
 size_t settings_roots(const int **roots);
 
 /*
- * Looks whether another folder has the path of this one now, which nothing in
- * a process that has locked itself in can open; for threads that may wait for
- * a disk.
+ * Returns whether another folder has the path of this one now, which nothing
+ * in a process that has locked itself in can open; for threads that may wait
+ * for a disk.
  */
+bool settings_folder_is_replaced(int fd, const char *path);
+
+/* Looks so at a folder of settings_roots(). */
 void settings_check_root(int root);
 
-/* The same of a folder that is none of these. */
-void settings_check_folder(int fd, const char *path);
-
-/* Whether one was found so. */
+/* Whether one was found replaced. */
 bool settings_root_is_lost(void);
 
 #endif

@@ -2,8 +2,9 @@
 
 # Somebody removes the folder of tenants, or what is in it, or that of large
 # bodies, while all runs: symcached makes its folder ready again, and
-# symbolicated, which can open no new folder from its sandbox, ends with 71 once
-# there is one, so that it is started again.
+# symbolicated can open no new folder from its sandbox.  So it ends with 71 once
+# there is one of tenants, to be started again, and keeps bodies in memory once
+# there is another folder for them.
 
 use strict;
 use warnings;
@@ -35,6 +36,7 @@ my %config = (
 $t->allow_log(qr/somebody has removed/);
 $t->allow_log(qr/the helper of clients' sources ended/);
 $t->allow_log(qr/is another one than at the start/);
+$t->allow_log(qr/is another folder than at the start/);
 $t->allow_log(qr/a request's body cannot be kept/);
 $t->start_symcached(\%config);
 $t->start_symbolicated;
@@ -51,21 +53,6 @@ sub ask {
     return ($answer->{modules} // [])->[0]{debug_status} // $r->{status} // "nothing";
 }
 sub log_count { my ($pattern) = @_; return scalar(() = $t->helper_log =~ /$pattern/g) }
-
-# Ends by itself, as there is another folder now, and is started again.
-sub starts_again {
-    my ($why) = @_;
-    my $pid = delete $t->{symbolicated};
-    my $status;
-    $t->wait_until("$why: symbolicated ends", sub {
-        my $ended = waitpid $pid, 1;
-        $status = $?;
-        return $ended == $pid;
-    });
-    is $status >> 8, 71, "$why: symbolicated ends with 71";
-    like $t->symbolicated_log, qr/\[emerg\] .*is another one than at the start/, '... and says why';
-    $t->start_symbolicated;
-}
 
 is ask(), 'found', 'a client has a source of its own';
 
@@ -88,7 +75,16 @@ $t->wait_until('a call finds another folder', sub {
     ask() if kill 0, $t->{symbolicated};
     return $t->symbolicated_log =~ /is another one than at the start/;
 });
-starts_again('the folder of tenants');
+my $pid = delete $t->{symbolicated};
+my $status;
+$t->wait_until('symbolicated ends', sub {
+    my $ended = waitpid $pid, 1;
+    $status = $?;
+    return $ended == $pid;
+});
+is $status >> 8, 71, 'symbolicated ends with 71, which has it started again';
+like $t->symbolicated_log, qr/\[emerg\] .*is another one than at the start/, '... and says why';
+$t->start_symbolicated;
 $t->wait_until('clients have their sources again', sub { ask() eq 'found' });
 pass '... and clients have their sources again';
 
@@ -105,8 +101,10 @@ like $t->symbolicated_log,
     qr/\[error\] .*a request's body cannot be kept in "symbolication.spool": answered 503/,
     '... a line tells why';
 mkdir $bodies or die $!;
-starts_again('the folder of bodies');
-is send_profile(), 200, '... and large bodies are taken again';
+my $told = qr/"symbolication.spool": \Q$bodies\E is another folder than at the start.*kept in memory/;
+$t->wait_until('another folder is seen', sub { $t->symbolicated_log =~ $told });
+is send_profile(), 200, 'another folder is there, and large bodies are kept in memory';
+is kill(0, $t->{symbolicated}), 1, '... by the process that began';
 
 $t->finish;
 done_testing;
