@@ -219,6 +219,7 @@ for ([{ private_key => 'none' }, 'is not an RSA key in PEM'],
      [{ client_email => undef }, 'go together'],
      [{ bucket => undef }, '"bucket" is missing'],
      [{ bucket => '../x' }, 'is not the name of a bucket'],
+     map({ [{ prefix => $_ }, 'prefix: has a part'] } '..', '../x', 'a/./b', 'a/..'),
      [{ region => 'eu' }, 'region'], [{ redirect => '1m' }, 'redirect'],
      [{ access_key => 'a', secret_key => 'b' }, 'access_key']) {
     my %bad = (%tier, %{ $_->[0] });
