@@ -3,7 +3,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * What the helper and symcachectl agree on about uploaded files: extended
- * attributes that say how long one is kept.
+ * attributes that say how long one is kept, headers, and fields of forms.
  */
 
 
@@ -22,6 +22,9 @@
 
 /* Of an upload: its labels, as in the query of a URL. */
 #define SYMCACHE_HEADER_LABELS   "X-Symcached-Labels"
+
+/* The field of a form that has a text of Breakpad's. */
+#define SYMCACHE_UPLOAD_SYMBOL_FIELD  "symbol_file"
 
 /* With any value: the file stays until it is removed by name. */
 #define SYMCACHE_UPLOAD_PINNED   "user.symcached.pinned"

@@ -38,6 +38,7 @@
 #include <nettle/sha1.h>
 #include "base/control.h"
 #include "child/child.h"
+#include "proto/upload.h"
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
 #include "debuginfo/identity/identity.h"
@@ -725,7 +726,8 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
                                    "one file");
     }
     dot = strrchr(form.name, '.');
-    is_text = !w->is_package && strcmp(form.name, "symbol_file") == 0;
+    is_text =
+        !w->is_package && strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
     if (!w->is_package && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
         return refuse_upload(400, "Unrecognized archive file extension \"%s\"",

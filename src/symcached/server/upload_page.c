@@ -112,6 +112,7 @@ static void answer_form(const struct page *page,
 {
     cJSON *object = cJSON_CreateObject();
     cJSON *upload = cJSON_AddObjectToObject(object, "upload"), *skipped;
+    const char *archive = result->archive != NULL ? result->archive : "";
     char began[40], now_text[40];
     struct timespec now;
     size_t i;
@@ -123,8 +124,7 @@ static void answer_form(const struct page *page,
                             (double)page->begun.tv_sec * 1e6 +
                                 (double)(page->begun.tv_nsec / 1000));
     cJSON_AddNumberToObject(upload, "size", (double)result->archive_size);
-    cJSON_AddStringToObject(upload, "filename",
-                            result->archive != NULL ? result->archive : "");
+    cJSON_AddStringToObject(upload, "filename", archive);
     cJSON_AddStringToObject(upload, "bucket",
                             result->is_try ? UPLOADS_SOURCE_TRY
                                            : UPLOADS_SOURCE);
@@ -141,7 +141,11 @@ static void answer_form(const struct page *page,
         }
     }
     add_untold(upload, result->untold);
-    reply_object(page->req, 201, object);
+    /* symupload calls every other status than 200 a failure */
+    reply_object(page->req,
+                 strcmp(archive, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0 ? 200
+                                                                    : 201,
+                 object);
 }
 
 static void answer_file(const struct page *page,
