@@ -76,6 +76,10 @@ $t->stop_symbolicated;
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('lists.json', event(
     exception => $event->{exception}{values}, threads => undef))), 0,
     qr/requesting\n#0 .*\n#1 .*\n\n?\z/, undef, 'a list without "values"');
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('bare.json', event(
+    exception => { values => [map { { stacktrace => $_->{stacktrace} } }
+        @{ $event->{exception}{values} }] }, threads => undef))), 2,
+    qr/^thread, requesting\n#0 /m, undef, 'an exception without thread and type');
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('apple.json', event(
     threads => undef, debug_meta => { images => [{ type => 'apple', name => '/a/crash.pdb',
         uuid => '11111111-2222-3333-4444-555555555555', image_addr => '0x400000',

@@ -70,6 +70,9 @@ static void print_thread(const cJSON *stack)
         fputs(get(stack, "thread_id") != NULL ? " " : "", stdout);
         printable_put_field(stdout, stack, "thread_name");
     }
+    if (get(stack, "thread_id") == NULL && get(stack, "thread_name") == NULL) {
+        fputs("thread", stdout);
+    }
     puts(cJSON_IsTrue(get(stack, "is_requesting")) ? ", requesting" : "");
     cJSON_ArrayForEach(frame, get(stack, "frames"))
     {
