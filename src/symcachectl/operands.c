@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "symcachectl/files/examine.h"
 #include "symcachectl/files/module_file.h"
 
 /* A GUIDAGE in one word is longer than a GUID without dashes; or it is in
@@ -78,15 +79,6 @@ int operands_identity(const char *command, int count, char **operands,
     return 0;
 }
 
-/* Is the file a cabinet, or packed by gzip? */
-static bool is_packed(int fd)
-{
-    char head[4];
-
-    return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-           (memcmp(head, "MSCF", 4) == 0 || memcmp(head, "\x1f\x8b", 2) == 0);
-}
-
 /* Reads the module of a file.  Returns 1, 0 if the operand is no path of a
  * file, or -1 after printing what is wrong. */
 static int from_file(const char *command, const char *path,
@@ -110,7 +102,7 @@ static int from_file(const char *command, const char *path,
         return 0;
     }
     found = module_file_read(path, fd, identity, error);
-    if (found == MODULE_FILE_OTHER && is_packed(fd)) {
+    if (found == MODULE_FILE_OTHER && examine_is_packed(fd)) {
         snprintf(error, sizeof(error),
                  "is packed: unpack it, or give its name and id");
     }

@@ -65,8 +65,23 @@ $t->write_file("mapping/$_.txt", "org.A -> a:\n    int b -> c\n")
 $r = $ctl->run(@upload, "$dir/mapping");
 is $r->{out}, "1 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n",
     'a mapping without a UUID is left out';
+like $r->{err}, qr{mapping/mapping\.txt: left out: is a mapping, which needs a UUID},
+    'and named';
 ok -f "$dir/uploads/mapping.txt/5C1D3F3A0000400080000123456789AB0/mapping.txt",
     'one with a UUID is stored under it';
+
+# packed files are not looked into
+make_path("$dir/packed");
+$t->write_file("packed/$_->[0]", "$_->[1]rest of the file")
+    for ['a.sym.gz', "\x1f\x8b"], ['b.pd_', 'MSCF'], ['c.debug.zst', "\x28\xb5\x2f\xfd"];
+$r = $ctl->run(@upload, "$dir/packed");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 3 left out\n",
+    'packed files are left out';
+like $r->{err}, qr{/\Q$_\E: left out: is packed: unpack it first$}m, "and named: $_"
+    for qw(a.sym.gz b.pd_ c.debug.zst);
+$r = $ctl->run(@upload, "$dir/packed/b.pd_");
+is $r->{code}, 1, 'a packed file alone: 1';
+like $r->{err}, qr/b\.pd_: refused: is packed: unpack it first$/m, 'why';
 
 # the same size, other bytes
 my $pdb = $t->read_file('build/deep/Crash.pdb');

@@ -312,6 +312,32 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
     return result.status == 0 || result.status == 1 ? result.status : -1;
 }
 
+bool examine_is_packed(int fd)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+    } packed[] = {{"MSCF", 4}, /* a cabinet */
+                  {"\x1f\x8b", 2},
+                  {"\x28\xb5\x2f\xfd", 4}, /* zstd */
+                  {"BZh", 3},
+                  {"\xfd"
+                   "7zXZ",
+                   5}};
+    char head[8] = "";
+    size_t i;
+
+    if (pread(fd, head, sizeof(head), 0) <= 0) {
+        return false;
+    }
+    for (i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+        if (memcmp(head, packed[i].text, packed[i].size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int examine_place(int fd, const char *name, struct symstore_path *place,
                   char *error, size_t size)
 {
@@ -339,7 +365,9 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
     if (!result.is_found || !is_part(place->name, sizeof(place->name)) ||
         !is_part(place->id, sizeof(place->id)) ||
         !is_part(place->file, sizeof(place->file))) {
-        snprintf(error, size, "%s", result.error);
+        snprintf(error, size, "%s",
+                 examine_is_packed(fd) ? "is packed: unpack it first"
+                                       : result.error);
         return -1;
     }
     return 0;

@@ -42,6 +42,9 @@ enum examine_kind examine_sniff(int fd);
  */
 int examine_file(int fd, struct examine_result *result);
 
+/* Is the file a cabinet, or packed by gzip, zstd, bzip2 or xz? */
+bool examine_is_packed(int fd);
+
 /*
  * Tells where an open regular file belongs in a symbol store; name is its own,
  * without a folder.  Returns 0, or -1 with a sentence in error.

@@ -37,6 +37,7 @@
 #include "proto/upload.h"
 
 #define ATTEMPTS 5
+#define NAMED_MAX 5 /* files left out that are named */
 #define RETRY_SECONDS 5
 #define RETRY_MAX 60
 #define CONNECT_SECONDS 30
@@ -72,8 +73,21 @@ struct upload {
     char **programs;  /* that are sent after all debug files */
     size_t num_programs, room;
     size_t counts[OUTCOMES];
+    unsigned named; /* files left out */
     struct short_reply reply;
 };
+
+/* In a folder most files are no symbols, and only counted; what can be sent in
+ * another form is named. */
+static bool is_named(struct upload *u, enum outcome outcome,
+                     const char *reason)
+{
+    return outcome == REFUSED || outcome == FAILED ||
+           (outcome == NO_PLACE && u->named < NAMED_MAX &&
+            (strncmp(reason, "is packed", strlen("is packed")) == 0 ||
+             strncmp(reason, "is a mapping", strlen("is a mapping")) == 0) &&
+            ++u->named > 0);
+}
 
 static void tell(struct upload *u, enum outcome outcome, const char *path,
                  const char *place, const char *reason)
@@ -94,7 +108,7 @@ static void tell(struct upload *u, enum outcome outcome, const char *path,
         bar_clear(&u->bar);
         printable_json(stdout, object);
         cJSON_Delete(object);
-    } else if (outcome == REFUSED || outcome == FAILED) {
+    } else if (is_named(u, outcome, reason)) {
         bar_clear(&u->bar);
         fputs("symcachectl upload: ", stderr);
         printable_put(stderr, path);
