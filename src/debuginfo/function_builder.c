@@ -44,14 +44,25 @@ static void sift_up(struct inlinee *heap, size_t at)
     heap[at] = item;
 }
 
-/* Makes a heap of the first items, as pushing one after another would. */
-static void make_heap(struct inlinees *heap)
+/* Makes a heap of all items, as pushing one after another would. */
+static int make_heap(struct function_builder *b)
 {
     size_t i;
 
-    for (i = 1; i < heap->count; i++) {
-        sift_up(heap->list, i);
+    if (b->has_taken) {
+        if (symc_array_need(&b->heap.list, &b->heap.room, b->num_inlinees,
+                            sizeof(*b->inlinees)) != 0) {
+            return -1;
+        }
+        memcpy(b->heap.list, b->inlinees,
+               b->num_inlinees * sizeof(*b->inlinees));
+        b->heap.count = b->num_inlinees;
     }
+    b->is_heap = true;
+    for (i = 1; i < b->heap.count; i++) {
+        sift_up(b->heap.list, i);
+    }
+    return 0;
 }
 
 /*
@@ -153,9 +164,9 @@ static int nest(struct function_builder *b, struct inlinee *item)
  */
 static int sort_items(struct function_builder *b)
 {
-    size_t i, n = b->heap.count;
+    size_t i, n = b->num_inlinees;
     uint64_t distance;
-    const struct inlinee *list = b->heap.list;
+    const struct inlinee *list = b->inlinees;
 
     if (symc_array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) !=
         0) {
@@ -190,8 +201,8 @@ static int nest_sorted(struct function_builder *b)
     if (rc <= 0) {
         return rc < 0 ? -1 : 1;
     }
-    for (i = 0, rc = 0; rc == 0 && i < b->heap.count; i++) {
-        item = b->heap.list[(uint32_t)b->keys[i]];
+    for (i = 0, rc = 0; rc == 0 && i < b->num_inlinees; i++) {
+        item = b->inlinees[(uint32_t)b->keys[i]];
         rc = nest(b, &item);
     }
     return rc;
@@ -204,7 +215,7 @@ static int nest_all(struct function_builder *b, struct failure *failure)
     int rc;
     struct inlinee item;
 
-    if (b->heap.count == 0) {
+    if (b->num_inlinees == 0) {
         return 0;
     }
     b->num_open = 0;
@@ -214,8 +225,9 @@ static int nest_all(struct function_builder *b, struct failure *failure)
         return rc < 0 ? failure_memory(failure) : 0;
     }
     b->num_open = b->nested.count = 0;
-    b->is_heap = true;
-    make_heap(&b->heap);
+    if (make_heap(b) != 0) {
+        return failure_memory(failure);
+    }
     while (b->heap.count > 0) {
         if (b->work-- == 0) {
             b->work = 0;
@@ -255,18 +267,29 @@ static int compare_lines(const void *left, const void *right)
     return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/* Sorts lines by address; those at the same address stay in their order. */
-static void sort_lines(struct line_pieces *lines)
+/* Sorts lines by address; those at the same address stay in their order, for
+ * which each is a piece with its number for a while. */
+static int sort_lines(struct function_builder *b)
 {
-    size_t i;
-    struct line_piece *list = lines->list;
+    size_t i = 1, n = b->num_lines;
 
-    for (i = 1; i < lines->count; i++) {
-        if (list[i].line.address < list[i - 1].line.address) {
-            qsort(list, lines->count, sizeof(*list), compare_lines);
-            return;
+    while (i < n && b->lines[i].address >= b->lines[i - 1].address) {
+        i++;
+    }
+    if (i >= n) {
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        if (add_piece(&b->pieces, &b->lines[i], (uint32_t)i) != 0) {
+            return -1;
         }
     }
+    qsort(b->pieces.list, n, sizeof(*b->pieces.list), compare_lines);
+    for (i = 0; i < n; i++) {
+        b->lines[i] = b->pieces.list[i].line;
+    }
+    b->pieces.count = 0;
+    return 0;
 }
 
 static uint64_t end_of(uint64_t address, uint64_t size)
@@ -378,9 +401,9 @@ static int build(struct function_builder *b, struct inlinee_name *names)
 
     b->num_open = b->num_nodes = 0;
     rc = open_node(b, &b->root);
-    while (rc >= 0 && (i < b->nested.count || l < b->lines.count)) {
+    while (rc >= 0 && (i < b->nested.count || l < b->num_lines)) {
         next = i < b->nested.count ? &b->nested.list[i] : NULL;
-        line = l < b->lines.count ? &b->lines.list[l].line : NULL;
+        line = l < b->num_lines ? &b->lines[l] : NULL;
         if (next != NULL && (line == NULL || next->address <= line->address)) {
             close_nodes(b, next->address, next->depth);
             if (next->address >= end) {
@@ -429,7 +452,7 @@ static int sort_pieces(struct function_builder *b)
 }
 
 /* Does what build() and sort_pieces() do, for a function without calls that
- * are inlined. */
+ * are inlined, whose lines stay where they are. */
 static int build_plain(struct function_builder *b)
 {
     size_t i;
@@ -437,14 +460,11 @@ static int build_plain(struct function_builder *b)
     struct symc_line *line;
 
     b->num_open = b->num_nodes = 0;
-    if (open_node(b, &b->root) != 0 ||
-        symc_array_need(&b->sorted, &b->sorted_room, b->lines.count,
-                        sizeof(*b->sorted)) != 0) {
+    if (open_node(b, &b->root) != 0) {
         return -1;
     }
-    for (i = 0; i < b->lines.count; i++) {
-        line = &b->sorted[i];
-        *line = b->lines.list[i].line;
+    for (i = 0; i < b->num_lines; i++) {
+        line = &b->lines[i];
         if (line->address >= end) {
             break;
         }
@@ -478,8 +498,9 @@ void function_builder_begin(struct function_builder *b, uint64_t address,
     b->root.size = size;
     b->root.name = *name;
     b->root.first_child = b->root.last_child = b->root.next = SYMC_NONE;
+    b->has_taken = false;
     b->heap.count = b->nested.count = 0;
-    b->lines.count = b->pieces.count = 0;
+    b->added.count = b->pieces.count = 0;
 }
 
 int function_builder_inlinee(struct function_builder *b,
@@ -492,30 +513,27 @@ int function_builder_inlinee(struct function_builder *b,
 int function_builder_line(struct function_builder *b,
                           const struct symc_line *line)
 {
-    return line->address < b->root.address
-               ? 0
-               : add_piece(&b->lines, line, (uint32_t)b->lines.count);
-}
-
-int function_builder_add(struct function_builder *b,
-                         const struct inlinee *inlinees, size_t num_inlinees,
-                         const struct line_piece *lines, size_t num_lines)
-{
-    if (symc_array_need(&b->heap.list, &b->heap.room, num_inlinees,
-                        sizeof(*inlinees)) != 0 ||
-        symc_array_need(&b->lines.list, &b->lines.room, num_lines,
-                        sizeof(*lines)) != 0) {
+    if (line->address < b->root.address) {
+        return 0;
+    }
+    if (b->added.count >= SYMC_NONE ||
+        symc_array_need(&b->added.list, &b->added.room, b->added.count + 1,
+                        sizeof(*line)) != 0) {
         return -1;
     }
-    if (num_inlinees > 0) {
-        memcpy(b->heap.list, inlinees, num_inlinees * sizeof(*inlinees));
-    }
-    if (num_lines > 0) {
-        memcpy(b->lines.list, lines, num_lines * sizeof(*lines));
-    }
-    b->heap.count = num_inlinees;
-    b->lines.count = num_lines;
+    b->added.list[b->added.count++] = *line;
     return 0;
+}
+
+void function_builder_take(struct function_builder *b,
+                           const struct inlinee *inlinees, size_t num_inlinees,
+                           struct symc_line *lines, size_t num_lines)
+{
+    b->has_taken = true;
+    b->inlinees = inlinees;
+    b->num_inlinees = num_inlinees;
+    b->lines = lines;
+    b->num_lines = num_lines;
 }
 
 int function_builder_end(struct function_builder *b,
@@ -528,15 +546,20 @@ int function_builder_end(struct function_builder *b,
     if (b->root.size == 0 || b->root.address > UINT32_MAX) {
         return 0; /* the writer would leave it out */
     }
+    if (!b->has_taken) {
+        b->inlinees = b->heap.list;
+        b->num_inlinees = b->heap.count;
+        b->lines = b->added.list;
+        b->num_lines = b->added.count;
+    }
     if (nest_all(b, failure) != 0) {
         return -1;
     }
-    sort_lines(&b->lines);
-    if (build_tree(b, names) != 0) {
+    if (sort_lines(b) != 0 || build_tree(b, names) != 0) {
         return failure_memory(failure);
     }
     tree.nodes = b->nodes;
-    tree.lines = b->sorted;
+    tree.lines = b->nested.count == 0 ? b->lines : b->sorted;
     tree.sources = sources;
     return failure_writer(failure, symc_writer_function(writer, &tree, 0));
 }
@@ -546,7 +569,7 @@ void function_builder_free(struct function_builder *b)
     free(b->heap.list);
     free(b->keys);
     free(b->nested.list);
-    free(b->lines.list);
+    free(b->added.list);
     free(b->pieces.list);
     free(b->open);
     free(b->nodes);

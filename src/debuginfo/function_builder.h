@@ -40,8 +40,13 @@ struct inlinees {
     size_t room;
 };
 
-/* A line record, or a piece of one.  The owner is at first the number of the
- * record, and later the node that the piece belongs to. */
+struct line_records {
+    struct symc_line *list;
+    size_t count;
+    size_t room;
+};
+
+/* A piece of a line record, and the node that it belongs to. */
 struct line_piece {
     struct symc_line line;
     uint32_t owner;
@@ -62,13 +67,18 @@ struct open_function {
 struct function_builder {
     uint64_t work; /* ranges that may still be looked at, in all functions */
     struct symc_function root;
-    struct inlinees heap;   /* as they were added */
-    bool is_heap;           /* they are a heap */
+    const struct inlinee *inlinees; /* of the function, and its lines: what */
+    size_t num_inlinees;            /* was taken, or added to these two: */
+    struct symc_line *lines;
+    size_t num_lines;
+    bool has_taken;
+    struct inlinees heap;
+    struct line_records added;
+    bool is_heap;           /* all inlined ranges are in the heap */
     uint64_t *keys;         /* work space: their order */
     size_t key_room;
     struct inlinees nested; /* each within its parent, parents first */
-    struct line_pieces lines;
-    struct line_pieces pieces; /* the lines, split among the nodes */
+    struct line_pieces pieces;  /* the lines, split among the nodes */
     struct open_function *open; /* a stack by depth */
     size_t open_room;
     size_t num_open;
@@ -91,12 +101,13 @@ int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line);
 
 /*
- * The same for many.  They must not begin before the function, and the owners
- * of lines must be their numbers, from 0 on.
+ * Takes all inlined ranges and lines, none of which may begin before the
+ * function.  They stay the caller's, but the lines are changed when the
+ * function ends.
  */
-int function_builder_add(struct function_builder *builder,
-                         const struct inlinee *inlinees, size_t num_inlinees,
-                         const struct line_piece *lines, size_t num_lines);
+void function_builder_take(struct function_builder *builder,
+                           const struct inlinee *inlinees, size_t num_inlinees,
+                           struct symc_line *lines, size_t num_lines);
 
 /*
  * Ends the function and passes it to the writer.  Returns 0, or -1 with

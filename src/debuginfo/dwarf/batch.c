@@ -9,7 +9,8 @@
 #include "base/array.h"
 #include "debuginfo/second_thread.h"
 
-#define ENOUGH 65536 /* bytes, which take much longer than waking a thread */
+/* Bytes, of which writing takes much longer than waking a thread. */
+#define ENOUGH (48u << 10)
 #define MOST (4 * ENOUGH) /* that may wait in a large unit */
 
 static size_t size_of(const struct dwarf_batch *b)
@@ -27,14 +28,11 @@ static int write_function(struct dwarf_batch *b,
 
     function_builder_begin(builder, f->address, f->size, &f->name);
     builder->root.language = f->language;
-    if (function_builder_add(
-            builder,
-            f->num_inlinees > 0 ? b->inlinees.list + f->first_inlinee : NULL,
-            f->num_inlinees,
-            f->num_lines > 0 ? b->lines.list + f->first_line : NULL,
-            f->num_lines) != 0) {
-        return failure_memory(failure);
-    }
+    function_builder_take(
+        builder,
+        f->num_inlinees > 0 ? b->inlinees.list + f->first_inlinee : NULL,
+        f->num_inlinees,
+        f->num_lines > 0 ? b->lines.list + f->first_line : NULL, f->num_lines);
     return function_builder_end(builder, b->batches->writer, b->names.list,
                                 b->files.sources, failure);
 }
@@ -137,7 +135,6 @@ int dwarf_batch_inlinee(struct dwarf_batch *b, const struct inlinee *inlinee)
 int dwarf_batch_line(struct dwarf_batch *b, const struct symc_line *line)
 {
     struct dwarf_function *f = &b->functions[b->num_functions];
-    struct line_piece *piece;
 
     if (line->address < f->address) {
         return 0;
@@ -147,9 +144,8 @@ int dwarf_batch_line(struct dwarf_batch *b, const struct symc_line *line)
                         sizeof(*b->lines.list)) != 0) {
         return -1;
     }
-    piece = &b->lines.list[b->lines.count++];
-    piece->line = *line;
-    piece->owner = (uint32_t)f->num_lines++;
+    b->lines.list[b->lines.count++] = *line;
+    f->num_lines++;
     return 0;
 }
 

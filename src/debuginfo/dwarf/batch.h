@@ -32,7 +32,7 @@ struct dwarf_batch {
     size_t num_functions;
     size_t function_room;
     struct inlinees inlinees;
-    struct line_pieces lines;
+    struct line_records lines;
     struct dwarf_batches *batches;
 };
 
