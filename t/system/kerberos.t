@@ -116,7 +116,8 @@ sub check {
          ['GET', "/redirect/$file"], ['GET', '/status'],
          ['GET', '/status?format=prometheus'], ['GET', '/symbolicate/v5'],
          ['GET', '/requests/00000000-0000-0000-0000-000000000000'],
-         ['GET', '/healthcheck']) {
+         ['GET', '/healthcheck'], ['POST', '/minidump'], ['POST', '/profile'],
+         ['POST', '/applecrashreport'], ['POST', '/symbolize/v1']) {
         my $r = $ask->(undef, @$_);
         is_refused($r, 401, "$name: no ticket: $_->[0] $_->[1]");
         is h($r, 'WWW-Authenticate'), 'Negotiate', 'and is asked for one';
@@ -220,6 +221,9 @@ sub check {
     $r = $post->(token('alice'));
     is $json->decode($r->{body})->{results}[0]{stacks}[0][0]{function},
         'main(int, char**)', "$name: symbolication";
+    $r = $t->post($t->nginx_socket, '/profile', 'none', token('alice'));
+    is $r->{status}, 400, "$name: a profile that is none";
+    like $r->{body}, qr/^\{"error"/, 'says symbolicated';
     for my $method ('POST', 'GET') {
         $r = $ask->(undef, 'OPTIONS', '/symbolicate/v5',
             'Origin: https://profiler.example.com',
