@@ -7,6 +7,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* What most systems give.  The limit of the process, which the C library takes
+ * instead, may be more than the sandbox allows in all, or very little. */
+#define STACK_SIZE (8u << 20)
+
 int thread_start(void *(*run)(void *), void *arg)
 {
     sigset_t all, former;
@@ -20,6 +24,7 @@ int thread_start(void *(*run)(void *), void *arg)
     /* pthread_detach() of glibc reads memory of the thread, which may have
      * ended and be unmapped by then: symbolicated died of that (SIGSEGV) */
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&detached, STACK_SIZE);
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* raised by the thread's own memory access */
     pthread_sigmask(SIG_SETMASK, &all, &former);

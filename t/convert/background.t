@@ -126,6 +126,13 @@ run('cp units padded && truncate -s 3M padded');
 is(ours('padded'), $whole, 'functions that another thread writes');
 run("'$program' --no-sandbox padded -o '$alone'");
 is(slurp($alone), $whole, '... also without a sandbox');
+SKIP: {
+    my $limit = 'ulimit -S -s 4000000';
+    skip 'stacks cannot be so large here', 1
+        if system("$limit 2>/dev/null") != 0;
+    is(system("cd '$work' && $limit && '$program' padded -o stack"), 0,
+       '... whose stack is not as large as the limit of stacks, 4 GB');
+}
 my @functions = qx('@{[$corpus->build]}/symcachectl' dump '$alone');
 is((grep { /\bf_\d+_\d+$/ } @functions), eval(join '+', @sizes),
    'all functions are there');
