@@ -15,6 +15,7 @@
 #include "report_names.h"
 #include "report_print.h"
 #include "reports/apple/apple.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/store/store_reader.h"
 #include "symcachectl/terminal/printable.h"
@@ -56,24 +57,12 @@ static int work(void *arg, FILE *out)
     return COMMAND_OK;
 }
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 /* The first processor that a module is known to be for. */
 static const char *find_arch(const cJSON *answer)
 {
     const cJSON *module;
 
-    cJSON_ArrayForEach(module, get(answer, "modules"))
+    cJSON_ArrayForEach(module, cjson_get(answer, "modules"))
     {
         if (strcmp(printable_field(module, "arch"), "unknown") != 0) {
             return printable_field(module, "arch");
@@ -87,16 +76,18 @@ static void print_answer(const cJSON *answer)
     cJSON *object = cJSON_CreateObject(), *system;
     const cJSON *member;
 
-    add(object, "status", cJSON_Duplicate(get(answer, "status"), true));
-    cJSON_ArrayForEach(member, get(report, "report"))
+    cjson_add(object, "status",
+              cJSON_Duplicate(cjson_get(answer, "status"), true));
+    cJSON_ArrayForEach(member, cjson_get(report, "report"))
     {
-        add(object, member->string, cJSON_Duplicate(member, true));
+        cjson_add(object, member->string, cJSON_Duplicate(member, true));
     }
-    add(object, "stacktraces",
-        cJSON_Duplicate(get(answer, "stacktraces"), true));
-    add(object, "modules", cJSON_Duplicate(get(answer, "modules"), true));
+    cjson_add(object, "stacktraces",
+              cJSON_Duplicate(cjson_get(answer, "stacktraces"), true));
+    cjson_add(object, "modules",
+              cJSON_Duplicate(cjson_get(answer, "modules"), true));
     system = cJSON_GetObjectItemCaseSensitive(object, "system_info");
-    if (cJSON_IsNull(get(system, "cpu_arch"))) {
+    if (cJSON_IsNull(cjson_get(system, "cpu_arch"))) {
         cJSON_ReplaceItemInObjectCaseSensitive(
             system, "cpu_arch", cJSON_CreateString(find_arch(answer)));
     }

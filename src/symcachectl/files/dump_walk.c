@@ -15,6 +15,7 @@
 
 #include "report_child.h"
 #include "reports/minidump/minidump.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/store/store_reader.h"
 
@@ -32,17 +33,10 @@ struct dump_walk {
     unsigned num_frames;
 };
 
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 static void add_text(cJSON *object, const char *key, const char *text)
 {
-    add(object, key, text != NULL ? cJSON_CreateString(text)
-                                  : cJSON_CreateNull());
+    cjson_add(object, key,
+              text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
 static void add_hex(cJSON *object, const char *key, uint64_t value)
@@ -55,7 +49,7 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
 
 static void add_number(cJSON *object, const char *key, double value)
 {
-    add(object, key, cJSON_CreateNumber(value));
+    cjson_add(object, key, cJSON_CreateNumber(value));
 }
 
 /* symbols -------------------------------------------------------------------
@@ -134,9 +128,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         add_text(object, "package", w->dump.modules[frame->module].code_file);
         add_number(object, "module", (double)frame->module);
     }
-    if (object == NULL || !cJSON_AddItemToArray(w->frames, object)) {
-        command_no_memory();
-    }
+    cjson_append(w->frames, object);
 }
 
 static cJSON *registers_of(const struct minidump *dump,
@@ -169,16 +161,16 @@ static cJSON *walk_thread(struct dump_walk *w, struct stackwalk *walk,
         add_text(object, "thread_name", t->name);
     }
     if (w->dump.requesting != SIZE_MAX) {
-        add(object, "is_requesting",
-            cJSON_CreateBool(thread == w->dump.requesting));
+        cjson_add(object, "is_requesting",
+                  cJSON_CreateBool(thread == w->dump.requesting));
     }
     w->frames = cJSON_CreateArray();
     if (minidump_thread(&w->dump, thread, &registers, &stack)) {
         walk->stack = stack.data != NULL ? &stack : NULL;
         stackwalk_run(walk, &registers, on_frame, w);
-        add(object, "registers", registers_of(&w->dump, &registers));
+        cjson_add(object, "registers", registers_of(&w->dump, &registers));
     }
-    add(object, "frames", w->frames);
+    cjson_add(object, "frames", w->frames);
     return object;
 }
 
@@ -248,9 +240,9 @@ static cJSON *describe_more(const struct minidump *dump)
                  dump->unloaded[i].size);
         add_text(u, "code_id", code_id);
         add_text(u, "code_file", dump->unloaded[i].code_file);
-        cJSON_AddItemToArray(list, u);
+        cjson_append(list, u);
     }
-    add(object, "unloaded", list);
+    cjson_add(object, "unloaded", list);
     return object;
 }
 
@@ -275,20 +267,19 @@ static cJSON *report(struct dump_walk *w)
     add_text(system, "cpu_arch",
              dump->cpu_name != NULL ? dump->cpu_name : "unknown");
     add_text(system, "device_model", "");
-    add(object, "system_info", system);
-    add(object, "crashed", cJSON_CreateBool(dump->has_exception));
+    cjson_add(object, "system_info", system);
+    cjson_add(object, "crashed", cJSON_CreateBool(dump->has_exception));
     add_text(object, "crash_reason", reason);
     add_text(object, "assertion", "");
     for (i = 0; i < dump->num_threads; i++) {
-        cJSON_AddItemToArray(threads, walk_thread(w, &walk, i));
+        cjson_append(threads, walk_thread(w, &walk, i));
     }
     for (i = 0; i < dump->num_modules; i++) {
-        cJSON_AddItemToArray(modules,
-                             describe_module(dump, &dump->modules[i]));
+        cjson_append(modules, describe_module(dump, &dump->modules[i]));
     }
-    add(object, "stacktraces", threads);
-    add(object, "modules", modules);
-    add(object, "socorro", describe_more(dump));
+    cjson_add(object, "stacktraces", threads);
+    cjson_add(object, "modules", modules);
+    cjson_add(object, "socorro", describe_more(dump));
     return object;
 }
 

@@ -10,39 +10,21 @@
 
 #include "report_names.h"
 #include "report_print.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
 static bool is_json;
 static size_t nameless; /* frames */
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
-static void append(cJSON *list, cJSON *item)
-{
-    if (item == NULL || !cJSON_AddItemToArray(list, item)) {
-        command_no_memory();
-    }
-}
-
 /* Copies a text under another name, unless there is one by that. */
 static void copy_text(cJSON *to, const cJSON *from, const char *key,
                       const char *as)
 {
-    const cJSON *value = get(from, key);
+    const cJSON *value = cjson_get(from, key);
 
-    if (cJSON_IsString(value) && get(to, as) == NULL) {
-        add(to, as, cJSON_CreateString(value->valuestring));
+    if (cJSON_IsString(value) && cjson_get(to, as) == NULL) {
+        cjson_add(to, as, cJSON_CreateString(value->valuestring));
     }
 }
 
@@ -55,11 +37,11 @@ static void copy_texts(cJSON *to, const cJSON *from, const char *const *keys)
 
 static void copy_number(cJSON *to, const cJSON *from, const char *key)
 {
-    const cJSON *value = get(from, key);
+    const cJSON *value = cjson_get(from, key);
 
     if (cJSON_IsNumber(value) && value->valuedouble >= 0 &&
         floor(value->valuedouble) == value->valuedouble) {
-        add(to, key, cJSON_CreateNumber(value->valuedouble));
+        cjson_add(to, key, cJSON_CreateNumber(value->valuedouble));
     }
 }
 
@@ -74,8 +56,8 @@ static cJSON *read_image(const cJSON *image)
     const char *type = printable_field(image, "type");
     cJSON *module = cJSON_CreateObject();
 
-    add(module, "type",
-        cJSON_CreateString(strcmp(type, "apple") == 0 ? "macho" : type));
+    cjson_add(module, "type",
+              cJSON_CreateString(strcmp(type, "apple") == 0 ? "macho" : type));
     copy_texts(module, image, keys);
     copy_text(module, image, "uuid", "debug_id");
     copy_text(module, image, "id", "debug_id");
@@ -89,11 +71,12 @@ static cJSON *read_images(const cJSON *event)
     cJSON *modules = cJSON_CreateArray();
     const cJSON *image;
 
-    cJSON_ArrayForEach(image, get(get(event, "debug_meta"), "images"))
+    cJSON_ArrayForEach(image,
+                       cjson_get(cjson_get(event, "debug_meta"), "images"))
     {
         if (printable_field(image, "image_addr")[0] != '\0' ||
             printable_field(image, "debug_id")[0] != '\0') {
-            append(modules, read_image(image));
+            cjson_append(modules, read_image(image));
         }
     }
     return modules;
@@ -103,7 +86,7 @@ static cJSON *read_images(const cJSON *event)
 
 static bool has_address(const cJSON *frame)
 {
-    const cJSON *address = get(frame, "instruction_addr");
+    const cJSON *address = cjson_get(frame, "instruction_addr");
 
     return cJSON_IsString(address) || cJSON_IsNumber(address);
 }
@@ -124,7 +107,7 @@ static cJSON *read_frame(const cJSON *frame)
 /* Events have the caller first.  NULL: no frame has an address. */
 static cJSON *read_frames(const cJSON *stack)
 {
-    const cJSON *list = get(stack, "frames");
+    const cJSON *list = cjson_get(stack, "frames");
     cJSON *frames = cJSON_CreateArray();
     const cJSON *frame;
 
@@ -144,50 +127,50 @@ static cJSON *read_frames(const cJSON *stack)
 
 static void read_registers(cJSON *item, const cJSON *stack)
 {
-    const cJSON *list = get(stack, "registers"), *value;
+    const cJSON *list = cjson_get(stack, "registers"), *value;
     cJSON *registers = cJSON_CreateObject();
 
     cJSON_ArrayForEach(value, list)
     {
         if (cJSON_IsString(value)) {
-            add(registers, value->string,
-                cJSON_CreateString(value->valuestring));
+            cjson_add(registers, value->string,
+                      cJSON_CreateString(value->valuestring));
         }
     }
-    add(item, "registers", registers);
+    cjson_add(item, "registers", registers);
 }
 
 /* That of an exception is what the event is about. */
 static void read_stack(cJSON *stacks, const cJSON *thread, bool is_exception)
 {
-    const cJSON *stack = get(thread, "raw_stacktrace");
+    const cJSON *stack = cjson_get(thread, "raw_stacktrace");
     cJSON *frames, *item;
 
-    stack = cJSON_IsObject(stack) ? stack : get(thread, "stacktrace");
+    stack = cJSON_IsObject(stack) ? stack : cjson_get(thread, "stacktrace");
     frames = read_frames(stack);
     if (frames == NULL) {
         return;
     }
     item = cJSON_CreateObject();
     copy_number(item, thread, is_exception ? "thread_id" : "id");
-    if (get(item, "id") != NULL) {
-        add(item, "thread_id", cJSON_DetachItemFromObject(item, "id"));
+    if (cjson_get(item, "id") != NULL) {
+        cjson_add(item, "thread_id", cJSON_DetachItemFromObject(item, "id"));
     }
     copy_text(item, thread, is_exception ? "type" : "name", "thread_name");
-    add(item, "is_requesting",
-        cJSON_CreateBool(is_exception ||
-                         cJSON_IsTrue(get(thread, "crashed"))));
+    cjson_add(item, "is_requesting",
+              cJSON_CreateBool(is_exception ||
+                               cJSON_IsTrue(cjson_get(thread, "crashed"))));
     read_registers(item, stack);
-    add(item, "frames", frames);
-    append(stacks, item);
+    cjson_add(item, "frames", frames);
+    cjson_append(stacks, item);
 }
 
 /* {"values": [...]}, or the list alone */
 static const cJSON *values(const cJSON *event, const char *key)
 {
-    const cJSON *member = get(event, key);
+    const cJSON *member = cjson_get(event, key);
 
-    return cJSON_IsArray(member) ? member : get(member, "values");
+    return cJSON_IsArray(member) ? member : cjson_get(member, "values");
 }
 
 static cJSON *read_stacks(const cJSON *event)
@@ -212,10 +195,11 @@ static cJSON *read_stacks(const cJSON *event)
 bool event_is_one(const char *text)
 {
     cJSON *event = cJSON_Parse(text);
-    bool is_one = cJSON_IsObject(event) && get(event, "stacktraces") == NULL &&
-                  (cJSON_IsArray(values(event, "exception")) ||
-                   cJSON_IsArray(values(event, "threads")) ||
-                   cJSON_IsArray(get(get(event, "debug_meta"), "images")));
+    bool is_one =
+        cJSON_IsObject(event) && cjson_get(event, "stacktraces") == NULL &&
+        (cJSON_IsArray(values(event, "exception")) ||
+         cJSON_IsArray(values(event, "threads")) ||
+         cJSON_IsArray(cjson_get(cjson_get(event, "debug_meta"), "images")));
 
     cJSON_Delete(event);
     return is_one;
@@ -227,9 +211,9 @@ static void count(const cJSON *answer)
 {
     const cJSON *stack, *frame;
 
-    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(answer, "stacktraces"))
     {
-        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
         {
             nameless += printable_field(frame, "function")[0] == '\0';
         }
@@ -252,13 +236,13 @@ static char *make_request(const char *file, const char *text)
     cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
     char *request = NULL;
 
-    add(root, "stacktraces", read_stacks(event));
-    add(root, "modules", read_images(event));
-    if (cJSON_GetArraySize(get(root, "stacktraces")) == 0) {
+    cjson_add(root, "stacktraces", read_stacks(event));
+    cjson_add(root, "modules", read_images(event));
+    if (cJSON_GetArraySize(cjson_get(root, "stacktraces")) == 0) {
         (void)command_fail(COMMAND_FOREIGN, file,
                            "no frame of the event has an address: it is not "
                            "a native one");
-    } else if (cJSON_GetArraySize(get(root, "modules")) == 0) {
+    } else if (cJSON_GetArraySize(cjson_get(root, "modules")) == 0) {
         (void)command_fail(COMMAND_FOREIGN, file,
                            "the event has no images of its modules");
     } else {

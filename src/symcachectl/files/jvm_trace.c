@@ -14,6 +14,7 @@
 
 #include "report_names.h"
 #include "symbolication/jvm/jvm.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -82,13 +83,6 @@ static bool next_line(struct symc_string *rest, struct symc_string *whole,
 /* the request ---------------------------------------------------------------
  */
 
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 static void add_text(cJSON *object, const char *key, struct symc_string text)
 {
     char *copy = strndup(text.data, text.size);
@@ -96,7 +90,7 @@ static void add_text(cJSON *object, const char *key, struct symc_string text)
     if (copy == NULL) {
         command_no_memory();
     }
-    add(object, key, cJSON_CreateString(copy));
+    cjson_add(object, key, cJSON_CreateString(copy));
     free(copy);
 }
 
@@ -104,24 +98,22 @@ static cJSON *add_list(cJSON *object, const char *key)
 {
     cJSON *list = cJSON_CreateArray();
 
-    add(object, key, list);
+    cjson_add(object, key, list);
     return list;
 }
 
-static cJSON *append(cJSON *list)
+static cJSON *append_object(cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
 
-    if (object == NULL || !cJSON_AddItemToArray(list, object)) {
-        command_no_memory();
-    }
+    cjson_append(list, object);
     return object;
 }
 
 /* Returns its frames. */
 static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
 {
-    cJSON *stack = append(stacks), *exception;
+    cJSON *stack = append_object(stacks), *exception;
     struct symc_string type, package = {"", 0};
     const char *dot;
 
@@ -135,7 +127,7 @@ static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
             type.size -= package.size + 1;
         }
         exception = cJSON_CreateObject();
-        add(stack, "exception", exception);
+        cjson_add(stack, "exception", exception);
         add_text(exception, "type", type);
         add_text(exception, "module", package);
     }
@@ -151,10 +143,10 @@ static char *make_request(void)
     char *request;
 
     add_list(root, "sources");
-    add(root, "options", object = cJSON_CreateObject());
-    add(object, "frame_order", cJSON_CreateString("callee_first"));
-    object = append(add_list(root, "modules"));
-    add(object, "type", cJSON_CreateString("proguard"));
+    cjson_add(root, "options", object = cJSON_CreateObject());
+    cjson_add(object, "frame_order", cJSON_CreateString("callee_first"));
+    object = append_object(add_list(root, "modules"));
+    cjson_add(object, "type", cJSON_CreateString("proguard"));
     add_text(object, "uuid", (struct symc_string){mapping, JVM_UUID});
     stacks = add_list(root, "stacktraces");
     for (number = 0; next_line(&rest, &whole, &line); number++) {
@@ -162,12 +154,12 @@ static char *make_request(void)
             frames = add_trace(stacks, &line);
         } else if (line.kind == JVM_LINE_FRAME) {
             frames = frames != NULL ? frames : add_trace(stacks, NULL);
-            object = append(frames);
+            object = append_object(frames);
             add_text(object, "module", line.class);
             add_text(object, "function", line.method);
-            add(object, "index", cJSON_CreateNumber(number));
+            cjson_add(object, "index", cJSON_CreateNumber(number));
             if (line.line > 0) {
-                add(object, "lineno", cJSON_CreateNumber(line.line));
+                cjson_add(object, "lineno", cJSON_CreateNumber(line.line));
             }
         }
     }
@@ -181,11 +173,6 @@ static char *make_request(void)
 
 /* the answer ----------------------------------------------------------------
  */
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 /* Tabs and ends of lines stay. */
 static void put(struct symc_string text)
@@ -222,7 +209,7 @@ static const cJSON *print_frames(const cJSON *frame, unsigned number,
 {
     for (; frame != NULL && printable_number(frame, "index") == number;
          frame = frame->next) {
-        if (get(frame, "filename") == NULL) {
+        if (cjson_get(frame, "filename") == NULL) {
             put(whole); /* it is not in the mapping */
             continue;
         }
@@ -259,11 +246,11 @@ static void count_named(const cJSON *answer)
 {
     const cJSON *stack, *frame;
 
-    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(answer, "stacktraces"))
     {
-        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
         {
-            num_named += get(frame, "filename") != NULL;
+            num_named += cjson_get(frame, "filename") != NULL;
         }
     }
 }
@@ -280,7 +267,7 @@ static void print_answer(const cJSON *answer)
         printable_json(stdout, answer);
         return;
     }
-    cJSON_ArrayForEach(error, get(answer, "errors"))
+    cJSON_ArrayForEach(error, cjson_get(answer, "errors"))
     {
         fprintf(stderr, "symcachectl: mapping %s: %s\n",
                 printable_field(error, "uuid"),
@@ -290,11 +277,11 @@ static void print_answer(const cJSON *answer)
         if (line.kind != JVM_LINE_OTHER &&
             (stack == NULL || line.kind == JVM_LINE_EXCEPTION)) {
             stack = stack != NULL ? stack->next
-                                  : get(answer, "stacktraces")->child;
-            frame = stack != NULL ? get(stack, "frames")->child : NULL;
+                                  : cjson_get(answer, "stacktraces")->child;
+            frame = stack != NULL ? cjson_get(stack, "frames")->child : NULL;
         }
         if (line.kind == JVM_LINE_EXCEPTION) {
-            print_exception(get(stack, "exception"), &line, whole);
+            print_exception(cjson_get(stack, "exception"), &line, whole);
         } else if (line.kind == JVM_LINE_FRAME) {
             frame = print_frames(frame, number, &line, whole);
         } else {

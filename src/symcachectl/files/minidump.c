@@ -16,6 +16,7 @@
 #include "report_names.h"
 #include "report_print.h"
 #include "socorro.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/options.h"
@@ -26,18 +27,6 @@
 
 static cJSON *walked; /* the dump without names */
 static bool is_json, is_socorro;
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
 
 /* the answer -----------------------------------------------------------------
  */
@@ -50,31 +39,32 @@ static cJSON *merge(const cJSON *answer)
     static const char *const thread[] = {"thread_id", "thread_name",
                                          "is_requesting", "registers"};
     cJSON *object = cJSON_Duplicate(answer, true), *stack;
-    const cJSON *from = get(walked, "stacktraces")->child, *value;
-    const cJSON *walked_module = get(walked, "modules")->child;
+    const cJSON *from = cjson_get(walked, "stacktraces")->child, *value;
+    const cJSON *walked_module = cjson_get(walked, "modules")->child;
     cJSON *module;
     size_t i;
 
     for (i = 0; object != NULL && i < sizeof(head) / sizeof(head[0]); i++) {
-        add(object, head[i], cJSON_Duplicate(get(walked, head[i]), true));
+        cjson_add(object, head[i],
+                  cJSON_Duplicate(cjson_get(walked, head[i]), true));
     }
-    cJSON_ArrayForEach(stack, get(object, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(object, "stacktraces"))
     {
         for (i = 0; from != NULL && i < sizeof(thread) / sizeof(thread[0]);
              i++) {
-            value = get(from, thread[i]);
+            value = cjson_get(from, thread[i]);
             cJSON_DeleteItemFromObject(stack, thread[i]);
             if (value != NULL) {
-                add(stack, thread[i], cJSON_Duplicate(value, true));
+                cjson_add(stack, thread[i], cJSON_Duplicate(value, true));
             }
         }
         from = from != NULL ? from->next : NULL;
     }
-    cJSON_ArrayForEach(module, get(object, "modules"))
+    cJSON_ArrayForEach(module, cjson_get(object, "modules"))
     {
-        value = get(walked_module, "debug_id");
-        if (value != NULL && get(module, "debug_id") == NULL) {
-            add(module, "debug_id", cJSON_Duplicate(value, true));
+        value = cjson_get(walked_module, "debug_id");
+        if (value != NULL && cjson_get(module, "debug_id") == NULL) {
+            cjson_add(module, "debug_id", cJSON_Duplicate(value, true));
         }
         walked_module = walked_module != NULL ? walked_module->next : NULL;
     }
@@ -108,18 +98,19 @@ static char *make_request(void)
     const cJSON *thread;
     char *text;
 
-    cJSON_ArrayForEach(thread, get(walked, "stacktraces"))
+    cJSON_ArrayForEach(thread, cjson_get(walked, "stacktraces"))
     {
         stack = cJSON_CreateObject();
-        frames = cJSON_Duplicate(get(thread, "frames"), true);
+        frames = cJSON_Duplicate(cjson_get(thread, "frames"), true);
         while (!is_socorro && cJSON_GetArraySize(frames) > FRAMES) {
             cJSON_DeleteItemFromArray(frames, cJSON_GetArraySize(frames) - 1);
         }
-        add(stack, "frames", frames);
-        cJSON_AddItemToArray(stacks, stack);
+        cjson_add(stack, "frames", frames);
+        cjson_append(stacks, stack);
     }
-    add(request, "stacktraces", stacks);
-    add(request, "modules", cJSON_Duplicate(get(walked, "modules"), true));
+    cjson_add(request, "stacktraces", stacks);
+    cjson_add(request, "modules",
+              cJSON_Duplicate(cjson_get(walked, "modules"), true));
     text = cJSON_PrintUnformatted(request);
     if (text == NULL) {
         command_no_memory();

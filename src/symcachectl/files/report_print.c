@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symcachectl/cjson.h"
 #include "symcachectl/terminal/printable.h"
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 static const char *last_part(const char *path)
 {
@@ -63,24 +59,26 @@ static void print_thread(const cJSON *stack)
     unsigned n = 0;
 
     fputs("\n", stdout);
-    if (get(stack, "thread_id") != NULL) {
+    if (cjson_get(stack, "thread_id") != NULL) {
         printf("thread %.0f", printable_number(stack, "thread_id"));
     }
-    if (get(stack, "thread_name") != NULL) {
-        fputs(get(stack, "thread_id") != NULL ? " " : "", stdout);
+    if (cjson_get(stack, "thread_name") != NULL) {
+        fputs(cjson_get(stack, "thread_id") != NULL ? " " : "", stdout);
         printable_put_field(stdout, stack, "thread_name");
     }
-    if (get(stack, "thread_id") == NULL && get(stack, "thread_name") == NULL) {
+    if (cjson_get(stack, "thread_id") == NULL &&
+        cjson_get(stack, "thread_name") == NULL) {
         fputs("thread", stdout);
     }
-    puts(cJSON_IsTrue(get(stack, "is_requesting")) ? ", requesting" : "");
-    cJSON_ArrayForEach(frame, get(stack, "frames"))
+    puts(cJSON_IsTrue(cjson_get(stack, "is_requesting")) ? ", requesting"
+                                                         : "");
+    cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
     {
         next = frame->next;
         print_frame(frame, n++,
-                    next != NULL && printable_number(next, "original_index") ==
-                                        printable_number(frame,
-                                                         "original_index"));
+                    next != NULL &&
+                        printable_number(next, "original_index") ==
+                            printable_number(frame, "original_index"));
     }
 }
 
@@ -102,12 +100,12 @@ void report_print_stacks(const cJSON *object)
     const cJSON *stack, *module;
     const char *status;
 
-    cJSON_ArrayForEach(stack, get(object, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(object, "stacktraces"))
     {
         print_thread(stack);
     }
     fputs("\n", stdout);
-    cJSON_ArrayForEach(module, get(object, "modules"))
+    cJSON_ArrayForEach(module, cjson_get(object, "modules"))
     {
         status = printable_field(module, "debug_status");
         if (strcmp(status, "found") != 0 && strcmp(status, "unused") != 0) {
@@ -120,7 +118,7 @@ void report_print_stacks(const cJSON *object)
 
 void report_print(const cJSON *object)
 {
-    const cJSON *system = get(object, "system_info");
+    const cJSON *system = cjson_get(object, "system_info");
 
     printable_put_field(stdout, system, "os_name");
     fputs(" ", stdout);
@@ -128,7 +126,7 @@ void report_print(const cJSON *object)
     fputs(", ", stdout);
     printable_put_field(stdout, system, "cpu_arch");
     fputs("\n", stdout);
-    if (cJSON_IsTrue(get(object, "crashed"))) {
+    if (cJSON_IsTrue(cjson_get(object, "crashed"))) {
         printable_put_field(stdout, object, "crash_reason");
         fputs("\n", stdout);
     }

@@ -15,6 +15,7 @@
 #include "reports/jstrace/jstrace.h"
 #include "script_files.h"
 #include "symbolication/js/js.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/terminal/output.h"
@@ -317,13 +318,6 @@ static struct {
     int code;
 } asked;
 
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 static void add_text(cJSON *object, const char *key, struct jstrace_text text)
 {
     char *copy = strndup(text.data, text.size);
@@ -331,7 +325,7 @@ static void add_text(cJSON *object, const char *key, struct jstrace_text text)
     if (copy == NULL) {
         command_no_memory();
     }
-    add(object, key, cJSON_CreateString(copy));
+    cjson_add(object, key, cJSON_CreateString(copy));
     free(copy);
 }
 
@@ -339,10 +333,10 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
 {
     cJSON *object = cJSON_CreateObject();
 
-    add(object, "platform", cJSON_CreateString("javascript"));
+    cjson_add(object, "platform", cJSON_CreateString("javascript"));
     add_text(object, "abs_path", frame->url);
-    add(object, "lineno", cJSON_CreateNumber(frame->line));
-    add(object, "colno", cJSON_CreateNumber(frame->column));
+    cjson_add(object, "lineno", cJSON_CreateNumber(frame->line));
+    cjson_add(object, "colno", cJSON_CreateNumber(frame->column));
     if (frame->function.size > 0) {
         add_text(object, "function", frame->function);
     }
@@ -367,26 +361,27 @@ static char *make_request(const struct trace_lines *lines,
         if (frames == NULL) {
             stack = cJSON_CreateObject();
             frames = cJSON_CreateArray();
-            add(stack, "frames", frames);
-            cJSON_AddItemToArray(stacks, stack);
+            cjson_add(stack, "frames", frames);
+            cjson_append(stacks, stack);
         }
-        cJSON_AddItemToArray(frames, frame_of(&lines->list[i].frame));
+        cjson_append(frames, frame_of(&lines->list[i].frame));
     }
     options = cJSON_CreateObject();
-    add(options, "frame_order", cJSON_CreateString("callee_first"));
-    add(options, "apply_source_context", cJSON_CreateFalse());
-    add(source, "id", cJSON_CreateString("symcachectl"));
-    add(source, "url", cJSON_CreateString("https://symcachectl.invalid/"));
-    add(source, "token", cJSON_CreateString("none"));
-    add(root, "source", source);
+    cjson_add(options, "frame_order", cJSON_CreateString("callee_first"));
+    cjson_add(options, "apply_source_context", cJSON_CreateFalse());
+    cjson_add(source, "id", cJSON_CreateString("symcachectl"));
+    cjson_add(source, "url",
+              cJSON_CreateString("https://symcachectl.invalid/"));
+    cjson_add(source, "token", cJSON_CreateString("none"));
+    cjson_add(root, "source", source);
     if (of->release != NULL) {
-        add(root, "release", cJSON_CreateString(of->release));
+        cjson_add(root, "release", cJSON_CreateString(of->release));
     }
     if (of->dist != NULL) {
-        add(root, "dist", cJSON_CreateString(of->dist));
+        cjson_add(root, "dist", cJSON_CreateString(of->dist));
     }
-    add(root, "options", options);
-    add(root, "stacktraces", stacks);
+    cjson_add(root, "options", options);
+    cjson_add(root, "stacktraces", stacks);
     text = cJSON_PrintUnformatted(root);
     if (text == NULL) {
         command_no_memory();

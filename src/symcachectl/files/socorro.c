@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
@@ -18,28 +19,18 @@ struct report {
     int digits;           /* of an address */
 };
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 static void add_text(cJSON *object, const char *key, const char *text)
 {
-    add(object, key, text != NULL && text[0] != '\0' ? cJSON_CreateString(text)
-                                                     : cJSON_CreateNull());
+    cjson_add(object, key,
+              text != NULL && text[0] != '\0' ? cJSON_CreateString(text)
+                                              : cJSON_CreateNull());
 }
 
 static void add_copy(cJSON *object, const char *key, const cJSON *value)
 {
-    add(object, key, value != NULL ? cJSON_Duplicate(value, true)
-                                   : cJSON_CreateNull());
+    cjson_add(object, key,
+              value != NULL ? cJSON_Duplicate(value, true)
+                            : cJSON_CreateNull());
 }
 
 static uint64_t number(const cJSON *object, const char *key)
@@ -71,7 +62,7 @@ static const char *last_part(const char *path)
 static void add_nulls(cJSON *object, const char *const *keys)
 {
     for (; *keys != NULL; keys++) {
-        add(object, *keys, cJSON_CreateNull());
+        cjson_add(object, *keys, cJSON_CreateNull());
     }
 }
 
@@ -82,9 +73,9 @@ static void add_place(cJSON *object, const cJSON *named)
 
     add_text(object, "function", printable_field(named, "function"));
     add_text(object, "file", printable_field(named, "abs_path"));
-    add(object, "line", has_line ? cJSON_CreateNumber(
-                                       printable_number(named, "lineno"))
-                                 : cJSON_CreateNull());
+    cjson_add(object, "line",
+              has_line ? cJSON_CreateNumber(printable_number(named, "lineno"))
+                       : cJSON_CreateNull());
 }
 
 /* Moves *named on to the last frame with an index, and returns the list of the
@@ -98,9 +89,7 @@ static cJSON *take_inlines(const cJSON **named, int index)
         list = list != NULL ? list : cJSON_CreateArray();
         object = cJSON_CreateObject();
         add_place(object, *named);
-        if (list == NULL || !cJSON_AddItemToArray(list, object)) {
-            command_no_memory();
-        }
+        cjson_append(list, object);
         *named = (*named)->next;
     }
     return list != NULL ? list : cJSON_CreateNull();
@@ -120,16 +109,17 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
         named = *next;
         *next = named->next;
     }
-    if (get(frame, "module") != NULL) {
+    if (cjson_get(frame, "module") != NULL) {
         module = cJSON_GetArrayItem(r->modules,
                                     (int)printable_number(frame, "module"));
     }
     has_name = printable_field(named, "function")[0] != '\0';
-    add(object, "frame", cJSON_CreateNumber(index));
+    cjson_add(object, "frame", cJSON_CreateNumber(index));
     add_text(object, "module", last_part(printable_field(module, "code_file")));
     add_place(object, named);
     add_address(r, object, "offset", lookup);
-    add(object, "inlines", inlines != NULL ? inlines : cJSON_CreateNull());
+    cjson_add(object, "inlines",
+              inlines != NULL ? inlines : cJSON_CreateNull());
     if (module != NULL) {
         add_address(r, object, "module_offset",
                     lookup - number(module, "image_addr"));
@@ -142,8 +132,8 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
     } else {
         add_text(object, "function_offset", NULL);
     }
-    add(object, "missing_symbols", cJSON_CreateBool(!has_name));
-    add(object, "unloaded_modules", cJSON_CreateNull());
+    cjson_add(object, "missing_symbols", cJSON_CreateBool(!has_name));
+    cjson_add(object, "unloaded_modules", cJSON_CreateNull());
     add_text(object, "trust",
              strcmp(trust, "fp") == 0 ? "frame_pointer" : trust);
     return object;
@@ -153,19 +143,19 @@ static cJSON *describe_thread(const struct report *r, const cJSON *thread,
                               const cJSON *named)
 {
     cJSON *object = cJSON_CreateObject(), *frames = cJSON_CreateArray();
-    const cJSON *frame, *next = get(named, "frames");
+    const cJSON *frame, *next = cjson_get(named, "frames");
     int n = 0;
 
     next = next != NULL ? next->child : NULL;
-    cJSON_ArrayForEach(frame, get(thread, "frames"))
+    cJSON_ArrayForEach(frame, cjson_get(thread, "frames"))
     {
-        cJSON_AddItemToArray(frames, describe_frame(r, frame, n++, &next));
+        cjson_append(frames, describe_frame(r, frame, n++, &next));
     }
-    add(object, "frame_count", cJSON_CreateNumber(n));
-    add_copy(object, "thread_name", get(thread, "thread_name"));
-    add_copy(object, "thread_id", get(thread, "thread_id"));
-    add_copy(object, "last_error_value", get(thread, "last_error"));
-    add(object, "frames", frames);
+    cjson_add(object, "frame_count", cJSON_CreateNumber(n));
+    add_copy(object, "thread_name", cjson_get(thread, "thread_name"));
+    add_copy(object, "thread_id", cjson_get(thread, "thread_id"));
+    add_copy(object, "last_error_value", cjson_get(thread, "last_error"));
+    cjson_add(object, "frames", frames);
     return object;
 }
 
@@ -187,8 +177,9 @@ static void add_debug_id(cJSON *object, const char *id)
         text[n++] = '0';
     }
     text[n] = '\0';
-    add(object, "debug_id",
-        cJSON_CreateString(n > 0 ? text : "000000000000000000000000000000000"));
+    cjson_add(object, "debug_id",
+              cJSON_CreateString(n > 0 ? text
+                                       : "000000000000000000000000000000000"));
 }
 
 /* has_frames: so symbols were looked for */
@@ -203,21 +194,23 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
     add_address(r, object, "base_addr", base);
     add_address(r, object, "end_addr",
                 base + (uint64_t)printable_number(module, "image_size"));
-    add(object, "filename",
+    cjson_add(
+        object, "filename",
         cJSON_CreateString(last_part(printable_field(module, "code_file"))));
-    add(object, "debug_file",
+    cjson_add(
+        object, "debug_file",
         cJSON_CreateString(last_part(printable_field(module, "debug_file"))));
     add_debug_id(object, printable_field(module, "debug_id"));
-    add(object, "code_id",
-        cJSON_CreateString(printable_field(module, "code_id")));
-    add_copy(object, "version", get(module, "version"));
-    add(object, "loaded_symbols",
-        cJSON_CreateBool(strcmp(status, "found") == 0));
-    add(object, "missing_symbols",
-        cJSON_CreateBool(strcmp(status, "found") != 0 &&
-                         (strcmp(status, "unused") != 0 || has_frames)));
-    add(object, "corrupt_symbols",
-        cJSON_CreateBool(strcmp(status, "malformed") == 0));
+    cjson_add(object, "code_id",
+              cJSON_CreateString(printable_field(module, "code_id")));
+    add_copy(object, "version", cjson_get(module, "version"));
+    cjson_add(object, "loaded_symbols",
+              cJSON_CreateBool(strcmp(status, "found") == 0));
+    cjson_add(object, "missing_symbols",
+              cJSON_CreateBool(strcmp(status, "found") != 0 &&
+                               (strcmp(status, "unused") != 0 || has_frames)));
+    cjson_add(object, "corrupt_symbols",
+              cJSON_CreateBool(strcmp(status, "malformed") == 0));
     add_nulls(object, unknown);
     return object;
 }
@@ -227,7 +220,7 @@ static cJSON *describe_system(const cJSON *walked)
     static const char *const words[][2] = {{"Windows", "Windows NT"},
                                            {"macOS", "Mac OS X"},
                                            {"x86_64", "amd64"}};
-    const cJSON *system = get(walked, "system_info");
+    const cJSON *system = cjson_get(walked, "system_info");
     const char *os = printable_field(system, "os_name");
     const char *arch = printable_field(system, "cpu_arch");
     const char *build = printable_field(system, "os_build");
@@ -245,9 +238,11 @@ static cJSON *describe_system(const cJSON *walked)
     add_text(object, "os", os);
     add_text(object, "os_ver", version);
     add_text(object, "cpu_arch", arch);
-    add_copy(object, "cpu_info", get(get(walked, "socorro"), "cpu_info"));
-    add_copy(object, "cpu_count", get(get(walked, "socorro"), "cpu_count"));
-    add(object, "cpu_microcode_version", cJSON_CreateNull());
+    add_copy(object, "cpu_info",
+             cjson_get(cjson_get(walked, "socorro"), "cpu_info"));
+    add_copy(object, "cpu_count",
+             cjson_get(cjson_get(walked, "socorro"), "cpu_count"));
+    cjson_add(object, "cpu_microcode_version", cJSON_CreateNull());
     return object;
 }
 
@@ -258,17 +253,17 @@ static cJSON *describe_crash(const struct report *r, const cJSON *more)
         "instruction_pointer_update", "possible_bit_flips", NULL};
     cJSON *object = cJSON_CreateObject();
 
-    add_copy(object, "type", get(more, "reason"));
-    if (get(more, "address") != NULL) {
+    add_copy(object, "type", cjson_get(more, "reason"));
+    if (cjson_get(more, "address") != NULL) {
         add_address(r, object, "address", number(more, "address"));
     } else {
         add_text(object, "address", NULL);
     }
-    add_copy(object, "crashing_thread", get(more, "crashing_thread"));
+    add_copy(object, "crashing_thread", cjson_get(more, "crashing_thread"));
     add_text(object, "assertion", NULL);
-    add(object, "crash_inconsistencies",
-        get(more, "reason") != NULL ? cJSON_CreateArray()
-                                    : cJSON_CreateNull());
+    cjson_add(object, "crash_inconsistencies",
+              cjson_get(more, "reason") != NULL ? cJSON_CreateArray()
+                                                : cJSON_CreateNull());
     add_nulls(object, unknown);
     return object;
 }
@@ -287,9 +282,9 @@ static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
         add_address(r, object, "end_addr",
                     base + (uint64_t)printable_number(module, "image_size"));
         add_text(object, "filename", printable_field(module, "code_file"));
-        add_copy(object, "code_id", get(module, "code_id"));
-        add(object, "cert_subject", cJSON_CreateNull());
-        cJSON_AddItemToArray(array, object);
+        add_copy(object, "code_id", cjson_get(module, "code_id"));
+        cjson_add(object, "cert_subject", cJSON_CreateNull());
+        cjson_append(array, object);
     }
     return array;
 }
@@ -301,8 +296,9 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
     cJSON *thread = cJSON_Duplicate(cJSON_GetArrayItem(threads, index), true);
     cJSON *frames = cJSON_GetObjectItemCaseSensitive(thread, "frames");
     cJSON *registers = cJSON_CreateObject();
-    const cJSON *from = get(
-        cJSON_GetArrayItem(get(r->walked, "stacktraces"), index), "registers");
+    const cJSON *from = cjson_get(
+        cJSON_GetArrayItem(cjson_get(r->walked, "stacktraces"), index),
+        "registers");
     const cJSON *value;
 
     if (frames == NULL || frames->child == NULL) {
@@ -314,9 +310,9 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
     {
         add_address(r, registers, value->string, number(from, value->string));
     }
-    add(frames->child, "registers", registers);
-    add(thread, "threads_index", cJSON_CreateNumber(index));
-    add(object, "crashing_thread", thread);
+    cjson_add(frames->child, "registers", registers);
+    cjson_add(thread, "threads_index", cJSON_CreateNumber(index));
+    cjson_add(object, "crashing_thread", thread);
 }
 
 struct described {
@@ -332,12 +328,12 @@ static void find_frames(const struct report *r, struct described *list,
     const cJSON *thread, *frame;
     double module;
 
-    cJSON_ArrayForEach(thread, get(r->walked, "stacktraces"))
+    cJSON_ArrayForEach(thread, cjson_get(r->walked, "stacktraces"))
     {
-        cJSON_ArrayForEach(frame, get(thread, "frames"))
+        cJSON_ArrayForEach(frame, cjson_get(thread, "frames"))
         {
             module = printable_number(frame, "module");
-            if (get(frame, "module") != NULL && module >= 0 &&
+            if (cjson_get(frame, "module") != NULL && module >= 0 &&
                 module < (double)n) {
                 list[(size_t)module].has_frames = true;
             }
@@ -355,7 +351,7 @@ static int compare_numbers(const void *a, const void *b)
 /* Modules as the dump lists them. */
 static cJSON *describe_modules(const struct report *r, const cJSON *answer)
 {
-    const cJSON *module, *named = get(answer, "modules");
+    const cJSON *module, *named = cjson_get(answer, "modules");
     cJSON *array = cJSON_CreateArray();
     size_t i, n = (size_t)cJSON_GetArraySize(r->modules);
     struct described *list = calloc(n + 1, sizeof(list[0]));
@@ -375,7 +371,7 @@ static cJSON *describe_modules(const struct report *r, const cJSON *answer)
     }
     qsort(list, n, sizeof(list[0]), compare_numbers);
     for (i = 0; i < n; i++) {
-        cJSON_AddItemToArray(array, list[i].object);
+        cjson_append(array, list[i].object);
     }
     free(list);
     return array;
@@ -387,32 +383,32 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
         "handles",       "linux_memory_map_count", "lsb_release",
         "mac_boot_args", "mac_crash_info",         "proc_limits",
         "soft_errors",   NULL};
-    const cJSON *more = get(walked, "socorro"), *from, *named;
-    struct report r = {walked, get(walked, "modules"),
+    const cJSON *more = cjson_get(walked, "socorro"), *from, *named;
+    struct report r = {walked, cjson_get(walked, "modules"),
                        printable_number(more, "word") == 4 ? 8 : 16};
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 
     add_text(object, "status", "OK");
-    add(object, "system_info", describe_system(walked));
-    add(object, "crash_info", describe_crash(&r, more));
-    named = get(answer, "stacktraces");
+    cjson_add(object, "system_info", describe_system(walked));
+    cjson_add(object, "crash_info", describe_crash(&r, more));
+    named = cjson_get(answer, "stacktraces");
     named = named != NULL ? named->child : NULL;
-    cJSON_ArrayForEach(from, get(walked, "stacktraces"))
+    cJSON_ArrayForEach(from, cjson_get(walked, "stacktraces"))
     {
-        cJSON_AddItemToArray(threads, describe_thread(&r, from, named));
+        cjson_append(threads, describe_thread(&r, from, named));
         named = named != NULL ? named->next : NULL;
     }
-    add(object, "main_module", cJSON_CreateNumber(0));
-    add(object, "modules", describe_modules(&r, answer));
-    add(object, "modules_contains_cert_info", cJSON_CreateFalse());
-    add_copy(object, "pid", get(more, "pid"));
-    add(object, "thread_count",
-        cJSON_CreateNumber(cJSON_GetArraySize(threads)));
-    add(object, "threads", threads);
-    add(object, "unloaded_modules",
-        describe_unloaded(&r, get(more, "unloaded")));
+    cjson_add(object, "main_module", cJSON_CreateNumber(0));
+    cjson_add(object, "modules", describe_modules(&r, answer));
+    cjson_add(object, "modules_contains_cert_info", cJSON_CreateFalse());
+    add_copy(object, "pid", cjson_get(more, "pid"));
+    cjson_add(object, "thread_count",
+              cJSON_CreateNumber(cJSON_GetArraySize(threads)));
+    cjson_add(object, "threads", threads);
+    cjson_add(object, "unloaded_modules",
+              describe_unloaded(&r, cjson_get(more, "unloaded")));
     add_nulls(object, unknown);
-    if (get(more, "crashing_thread") != NULL) {
+    if (cjson_get(more, "crashing_thread") != NULL) {
         add_crashing_thread(&r, object, threads,
                             (int)printable_number(more, "crashing_thread"));
     }

@@ -23,6 +23,7 @@
 #include "symbolication/jvm/jvm.h"
 #include "script_trace.h"
 #include "sentry_event.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/helper/client.h"
 #include "symcachectl/helper/offline.h"
 #include "symcachectl/command.h"
@@ -34,11 +35,6 @@
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 #define SECONDS 900             /* that a request may take there */
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 /* printing ------------------------------------------------------------------
  */
@@ -63,7 +59,7 @@ static void print_stack(const cJSON *stack)
     const cJSON *frame, *next;
     double index, last = -1;
 
-    cJSON_ArrayForEach(frame, get(stack, "frames"))
+    cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
     {
         index = printable_number(frame, "original_index");
         if (index != last) {
@@ -114,13 +110,13 @@ static void print_frame(const cJSON *frame)
     putchar(' ');
     printable_put_field(stdout, frame, "module_offset");
     putchar('\n');
-    cJSON_ArrayForEach(inlined, get(frame, "inlines"))
+    cJSON_ArrayForEach(inlined, cjson_get(frame, "inlines"))
     {
         fputs("    ", stdout);
         print_place(inlined, "file", "line", " (inlined)");
     }
     fputs("    ", stdout);
-    if (cJSON_IsString(get(frame, "function"))) {
+    if (cJSON_IsString(cjson_get(frame, "function"))) {
         print_place(frame, "file", "line", "");
     } else {
         puts("not found");
@@ -131,14 +127,14 @@ static void print_answer(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
 
-    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(answer, "stacktraces"))
     {
         print_stack(stack);
     }
-    print_modules(get(answer, "modules"));
-    cJSON_ArrayForEach(result, get(answer, "results"))
+    print_modules(cjson_get(answer, "modules"));
+    cJSON_ArrayForEach(result, cjson_get(answer, "results"))
     {
-        cJSON_ArrayForEach(stack, get(result, "stacks"))
+        cJSON_ArrayForEach(stack, cjson_get(result, "stacks"))
         {
             cJSON_ArrayForEach(frame, stack)
             {
@@ -156,23 +152,23 @@ static int judge(const cJSON *answer)
     const cJSON *result, *stack, *frame;
     size_t named = 0, frames = 0;
 
-    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    cJSON_ArrayForEach(stack, cjson_get(answer, "stacktraces"))
     {
-        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
         {
             frames++;
             named +=
                 strcmp(printable_field(frame, "status"), "symbolicated") == 0;
         }
     }
-    cJSON_ArrayForEach(result, get(answer, "results"))
+    cJSON_ArrayForEach(result, cjson_get(answer, "results"))
     {
-        cJSON_ArrayForEach(stack, get(result, "stacks"))
+        cJSON_ArrayForEach(stack, cjson_get(result, "stacks"))
         {
             cJSON_ArrayForEach(frame, stack)
             {
                 frames++;
-                named += cJSON_IsString(get(frame, "function")) != 0;
+                named += cJSON_IsString(cjson_get(frame, "function")) != 0;
             }
         }
     }
@@ -184,14 +180,6 @@ static int judge(const cJSON *answer)
 
 /* requests ------------------------------------------------------------------
  */
-
-static int add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-    return 0;
-}
 
 /* A request for addresses of one module, which are relative to its image. */
 static char *ask_addresses(const struct identity *identity, int count,
@@ -212,25 +200,26 @@ static char *ask_addresses(const struct identity *identity, int count,
     if (strncmp(code_id, "buildid-", 8) == 0) {
         code_id += 8;
     }
-    add(module, "type", cJSON_CreateString(*code_id != '\0' ? "elf" : "pe"));
+    cjson_add(module, "type",
+              cJSON_CreateString(*code_id != '\0' ? "elf" : "pe"));
     if (*code_id != '\0') {
-        add(module, "code_id", cJSON_CreateString(code_id));
+        cjson_add(module, "code_id", cJSON_CreateString(code_id));
     }
-    add(module, "debug_file", cJSON_CreateString(identity->name));
-    add(module, "debug_id", cJSON_CreateString(identity->id));
+    cjson_add(module, "debug_file", cJSON_CreateString(identity->name));
+    cjson_add(module, "debug_id", cJSON_CreateString(identity->id));
     for (i = 0; i < count; i++) {
         addresses_parse(addresses[i], strlen(addresses[i]), &address);
         snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
         frame = cJSON_CreateObject();
-        add(frame, "instruction_addr", cJSON_CreateString(text));
-        add(frame, "addr_mode", cJSON_CreateString("rel:0"));
-        cJSON_AddItemToArray(frames, frame);
+        cjson_add(frame, "instruction_addr", cJSON_CreateString(text));
+        cjson_add(frame, "addr_mode", cJSON_CreateString("rel:0"));
+        cjson_append(frames, frame);
     }
-    add(stack, "frames", frames);
-    cJSON_AddItemToArray(stacks, stack);
-    cJSON_AddItemToArray(modules, module);
-    add(root, "stacktraces", stacks);
-    add(root, "modules", modules);
+    cjson_add(stack, "frames", frames);
+    cjson_append(stacks, stack);
+    cjson_append(modules, module);
+    cjson_add(root, "stacktraces", stacks);
+    cjson_add(root, "modules", modules);
     request = cJSON_PrintUnformatted(root);
     if (request == NULL) {
         command_no_memory();
@@ -277,9 +266,10 @@ static const char *path_of(const char *text)
     cJSON *request = cJSON_Parse(text);
     const char *path = NULL;
 
-    if (get(request, "jobs") != NULL || get(request, "memoryMap") != NULL) {
+    if (cjson_get(request, "jobs") != NULL ||
+        cjson_get(request, "memoryMap") != NULL) {
         path = "/symbolicate/v5";
-    } else if (get(request, "stacktraces") != NULL) {
+    } else if (cjson_get(request, "stacktraces") != NULL) {
         path = "/symbolicate";
     }
     cJSON_Delete(request);

@@ -14,6 +14,7 @@
 
 #include "addresses.h"
 #include "base/array.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "examine.h"
 #include "identity.h"
@@ -184,13 +185,6 @@ static bool identify(const char *images, const char *name,
 /* the request ----------------------------------------------------------------
  */
 
-static void add(cJSON *object, const char *key, cJSON *value)
-{
-    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
-        command_no_memory();
-    }
-}
-
 /* The age of its debug id is the stamp, by which the layout "unified" has the
  * file. */
 static cJSON *module_of(const struct identity *identity, uint32_t stamp)
@@ -200,9 +194,9 @@ static cJSON *module_of(const struct identity *identity, uint32_t stamp)
 
     snprintf(id, sizeof(id), "%.32s%x", identity->id, stamp);
 
-    add(module, "type", cJSON_CreateString("pe_dotnet"));
-    add(module, "debug_file", cJSON_CreateString(identity->name));
-    add(module, "debug_id", cJSON_CreateString(id));
+    cjson_add(module, "type", cJSON_CreateString("pe_dotnet"));
+    cjson_add(module, "debug_file", cJSON_CreateString(identity->name));
+    cjson_add(module, "debug_id", cJSON_CreateString(id));
     return module;
 }
 
@@ -211,7 +205,7 @@ static cJSON *no_module(void)
 {
     cJSON *module = cJSON_CreateObject();
 
-    add(module, "type", cJSON_CreateString("pe_dotnet"));
+    cjson_add(module, "type", cJSON_CreateString("pe_dotnet"));
     return module;
 }
 
@@ -226,26 +220,25 @@ char *trace_request(const struct trace *trace, const char *images)
           *modules = cJSON_CreateArray(), *frame;
 
     for (i = 0; i < trace->num_modules; i++) {
-        cJSON_AddItemToArray(modules,
-                             identify(images, trace->modules[i], &identity,
-                                      &stamp)
-                                 ? module_of(&identity, stamp)
-                                 : no_module());
+        cjson_append(modules,
+                     identify(images, trace->modules[i], &identity, &stamp)
+                         ? module_of(&identity, stamp)
+                         : no_module());
     }
     for (i = 0; i < trace->num_frames; i++) {
         frame = cJSON_CreateObject();
         snprintf(text, sizeof(text), "rel:%u", trace->frames[i].module);
-        add(frame, "addr_mode", cJSON_CreateString(text));
-        add(frame, "function_id",
-            cJSON_CreateNumber(trace->frames[i].method));
-        add(frame, "instruction_addr",
-            cJSON_CreateNumber(trace->frames[i].il));
-        cJSON_AddItemToArray(frames, frame);
+        cjson_add(frame, "addr_mode", cJSON_CreateString(text));
+        cjson_add(frame, "function_id",
+                  cJSON_CreateNumber(trace->frames[i].method));
+        cjson_add(frame, "instruction_addr",
+                  cJSON_CreateNumber(trace->frames[i].il));
+        cjson_append(frames, frame);
     }
-    add(stack, "frames", frames);
-    cJSON_AddItemToArray(stacks, stack);
-    add(root, "stacktraces", stacks);
-    add(root, "modules", modules);
+    cjson_add(stack, "frames", frames);
+    cjson_append(stacks, stack);
+    cjson_add(root, "stacktraces", stacks);
+    cjson_add(root, "modules", modules);
     request = cJSON_PrintUnformatted(root);
     if (request == NULL) {
         command_no_memory();

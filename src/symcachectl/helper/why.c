@@ -8,15 +8,11 @@
 #include <string.h>
 
 #include "client.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
 
 static void put_time(double seconds)
 {
@@ -28,7 +24,7 @@ static void put_time(double seconds)
 
 static void print_file(const cJSON *file)
 {
-    const cJSON *checked = get(file, "checked");
+    const cJSON *checked = cjson_get(file, "checked");
 
     fputs("  cached: ", stdout);
     printable_put_field(stdout, file, "path");
@@ -36,7 +32,7 @@ static void print_file(const cJSON *file)
         fputs(", from ", stdout);
         printable_put_field(stdout, file, "source");
     }
-    if (cJSON_IsTrue(get(file, "publics_only"))) {
+    if (cJSON_IsTrue(cjson_get(file, "publics_only"))) {
         fputs(", public symbols only", stdout);
     }
     if (cJSON_IsNumber(checked)) {
@@ -96,12 +92,12 @@ static void print_miss(const cJSON *transcoder, const cJSON *attempts)
     fputs("; known since ", stdout);
     put_time(printable_number(transcoder, "since"));
     printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
-    print_variants(get(transcoder, "spellings"));
+    print_variants(cjson_get(transcoder, "spellings"));
 }
 
 static void print_transcoder(const cJSON *transcoder, const cJSON *attempts)
 {
-    if (cJSON_IsNumber(get(transcoder, "not_run_for"))) {
+    if (cJSON_IsNumber(cjson_get(transcoder, "not_run_for"))) {
         fputs("  the transcoder of version ", stdout);
         printable_put_field(stdout, transcoder, "version");
         printf(" is left alone for another %.0f s, it failed: ",
@@ -109,7 +105,7 @@ static void print_transcoder(const cJSON *transcoder, const cJSON *attempts)
         printable_put_field(stdout, transcoder, "failure");
         putchar('\n');
     }
-    if (cJSON_IsString(get(transcoder, "blocked"))) {
+    if (cJSON_IsString(cjson_get(transcoder, "blocked"))) {
         print_miss(transcoder, attempts);
     }
 }
@@ -149,27 +145,28 @@ static void print(const cJSON *answer)
     fputs(", store ", stdout);
     printable_put_field(stdout, answer, "store");
     putchar('\n');
-    cJSON_ArrayForEach(item, get(answer, "files"))
+    cJSON_ArrayForEach(item, cjson_get(answer, "files"))
     {
         print_file(item);
     }
-    if (cJSON_GetArraySize(get(answer, "files")) == 0) {
+    if (cJSON_GetArraySize(cjson_get(answer, "files")) == 0) {
         puts("  not cached");
     }
-    cJSON_ArrayForEach(item, get(answer, "transcoders"))
+    cJSON_ArrayForEach(item, cjson_get(answer, "transcoders"))
     {
-        print_transcoder(item, get(answer, "attempts"));
+        print_transcoder(item, cjson_get(answer, "attempts"));
     }
     fputs("  next: ", stdout);
     printable_put_field(stdout, answer, "next");
     putchar('\n');
-    print_attempts(get(answer, "attempts"));
+    print_attempts(cjson_get(answer, "attempts"));
 }
 
 static int judge(const cJSON *answer)
 {
-    return cJSON_GetArraySize(get(answer, "files")) > 0 ? COMMAND_OK
-                                                        : COMMAND_NOT_FOUND;
+    return cJSON_GetArraySize(cjson_get(answer, "files")) > 0
+               ? COMMAND_OK
+               : COMMAND_NOT_FOUND;
 }
 
 /* Is the kind one that debuggers ask for by the build id that was read from a
