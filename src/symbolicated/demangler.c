@@ -138,7 +138,8 @@ static ssize_t ask_worker(const struct symc_string *name, uint32_t language,
 
 /* the threads ------------------------------------------------------------- */
 
-static struct memo *find(const struct symc_string *name, uint32_t language)
+static struct memo *find_readable(const struct symc_string *name,
+                                  uint32_t language)
 {
     size_t i;
     uint32_t hash = 2166136261u ^ language; /* FNV-1a */
@@ -149,8 +150,10 @@ static struct memo *find(const struct symc_string *name, uint32_t language)
     return &demangler.memos[(hash ^ hash >> 16) & (MEMO_SLOTS - 1)];
 }
 
-static void remember(struct memo *memo, const struct symc_string *name,
-                     uint32_t language, const char *readable, size_t size)
+static void remember_readable(struct memo *memo,
+                              const struct symc_string *name,
+                              uint32_t language, const char *readable,
+                              size_t size)
 {
     free(memo->text);
     memo->text = malloc(name->size + size);
@@ -177,8 +180,9 @@ static bool has_worker(void)
 
 /* Asks the process.  Returns the size of the readable form, 0: there is none,
  * or -1: nobody can be asked now. */
-static ssize_t exchange(const struct symc_string *name, uint32_t language,
-                        struct demangle_reply *answer)
+static ssize_t exchange_with_child(const struct symc_string *name,
+                                   uint32_t language,
+                                   struct demangle_reply *answer)
 {
     bool is_new, is_late;
     ssize_t n;
@@ -199,26 +203,26 @@ static ssize_t exchange(const struct symc_string *name, uint32_t language,
                : 0;
 }
 
-static bool ask(const struct symc_string *name, uint32_t language, char *room,
-                size_t *size)
+static bool ask_child(const struct symc_string *name, uint32_t language,
+                      char *room, size_t *size)
 {
     ssize_t n;
     struct demangle_reply answer;
     struct memo *memo;
 
     pthread_mutex_lock(&demangler.lock);
-    memo = find(name, language);
+    memo = find_readable(name, language);
     if (memo->text != NULL && memo->name_size == name->size &&
         memo->language == language &&
         memcmp(memo->text, name->data, name->size) == 0) {
         *size = memo->readable_size;
         memcpy(room, memo->text + memo->name_size, *size);
     } else {
-        n = exchange(name, language, &answer);
+        n = exchange_with_child(name, language, &answer);
         *size = n > 0 ? (size_t)n : 0;
         memcpy(room, answer.text, *size);
         if (n >= 0) {
-            remember(memo, name, language, room, *size);
+            remember_readable(memo, name, language, room, *size);
         }
     }
     pthread_mutex_unlock(&demangler.lock);
@@ -228,7 +232,7 @@ static bool ask(const struct symc_string *name, uint32_t language, char *room,
 void demangler_start(int spawner)
 {
     demangler.spawner = spawner;
-    linkage_by(ask);
+    linkage_by(ask_child);
 }
 
 void demangler_stop(void)

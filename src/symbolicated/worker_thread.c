@@ -84,7 +84,7 @@ static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Bodies that workers read. */
-static bool spools(const char *path, void *arg)
+static bool spool_is_used(const char *path, void *arg)
 {
     const struct worker *w = arg;
     const struct symbolication_config *config =
@@ -96,14 +96,14 @@ static bool spools(const char *path, void *arg)
             profile_owns(config, path));
 }
 
-static void limit(struct worker *w, const struct settings *settings)
+static void limit_of_thread(struct worker *w, const struct settings *settings)
 {
     const struct symbolication_limits_config *limits =
         &settings->symbolication->limits;
 
     http_server_limit(w->http, limits->body_size, limits->receiving_size,
                       limits->answer_size);
-    http_server_spool(w->http, spools, limits->crash_size);
+    http_server_spool(w->http, spool_is_used, limits->crash_size);
     spool_limit(limits->spool_size);
 }
 
@@ -118,7 +118,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     if (news != NULL) {
         settings_unref(w->context.settings);
         w->context.settings = news;
-        limit(w, news);
+        limit_of_thread(w, news);
     }
     if (atomic_load(&w->stopping) && !w->is_draining) {
         w->is_draining = true;
@@ -128,7 +128,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     struct worker *w = arg;
 
@@ -206,7 +206,7 @@ struct worker *worker_new(struct workers *workers, int spawner,
         return NULL;
     }
     http_server_watch_refused(w->http, on_refused);
-    limit(w, settings);
+    limit_of_thread(w, settings);
     return w;
 }
 
@@ -215,12 +215,12 @@ int worker_start(struct worker *worker)
     int rc;
 
     atomic_store(&worker->turned, clock_ms());
-    rc = pthread_create(&worker->thread, NULL, run, worker);
+    rc = pthread_create(&worker->thread, NULL, run_thread, worker);
     worker->started = rc == 0;
     return rc;
 }
 
-static void wake(struct worker *worker)
+static void wake_thread(struct worker *worker)
 {
     eventfd_write(worker->wakeup, 1);
 }
@@ -228,13 +228,13 @@ static void wake(struct worker *worker)
 void worker_configure(struct worker *worker, struct settings *settings)
 {
     settings_unref(atomic_exchange(&worker->news, settings_ref(settings)));
-    wake(worker);
+    wake_thread(worker);
 }
 
 void worker_stop(struct worker *worker)
 {
     atomic_store(&worker->stopping, true);
-    wake(worker);
+    wake_thread(worker);
 }
 
 bool worker_is_alive(const struct worker *worker, unsigned ms)

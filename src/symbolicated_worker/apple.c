@@ -17,8 +17,8 @@ static _Noreturn void out_of_memory(void)
     exit(1); /* as symbolicated expects of one that has taken too much */
 }
 
-static void answer(const struct apple_report *report, const struct form *form,
-                   struct work_service *service)
+static void answer_apple(const struct apple_report *report,
+                         const struct form *form, struct work_service *service)
 {
     struct json_writer w = {0};
 
@@ -34,8 +34,8 @@ static void answer(const struct apple_report *report, const struct form *form,
     free(w.data);
 }
 
-static void refuse(struct work_service *service, enum crash_refusal why,
-                   const char *text)
+static void refuse_apple(struct work_service *service, enum crash_refusal why,
+                         const char *text)
 {
     work_say(service, text, strlen(text));
     work_refuse(service, why);
@@ -67,7 +67,7 @@ static void refuse_report(struct work_service *service,
     char text[sizeof(words) + 2 + sizeof(report->error)];
 
     snprintf(text, sizeof(text), "%s: %s", words, report->error);
-    refuse(service, CRASH_FAILED, report->text != NULL ? text : words);
+    refuse_apple(service, CRASH_FAILED, report->text != NULL ? text : words);
 }
 
 static void read_report(const struct form *form, const struct order *order,
@@ -77,7 +77,7 @@ static void read_report(const struct form *form, const struct order *order,
 
     if (apple_read(&report, form->file.data, form->file.size, body->limit,
                    corrections_of(order)) == 0) {
-        answer(&report, form, body->service);
+        answer_apple(&report, form, body->service);
     } else {
         refuse_report(body->service, &report);
     }
@@ -94,9 +94,10 @@ void apple_work(const struct work_body *body)
         out_of_memory();
     }
     if (!form_read(&form, &order, &(struct bytes){body->data, body->size})) {
-        refuse(body->service, form.refusal, form.error);
+        refuse_apple(body->service, form.refusal, form.error);
     } else if (form.file.data == NULL && order.boundary != NULL) {
-        refuse(body->service, CRASH_BAD_PART, "missing apple crash report");
+        refuse_apple(body->service, CRASH_BAD_PART,
+                     "missing apple crash report");
     } else {
         read_report(&form, &order, body);
     }

@@ -17,7 +17,8 @@ static const char *const part_names[FORM_JSON_PARTS] = {
     [FORM_PLATFORM] = "platform",
 };
 
-static void fail(struct form *form, enum crash_refusal why, const char *error)
+static void fail_form(struct form *form, enum crash_refusal why,
+                      const char *error)
 {
     if (form->refusal == 0) {
         form->refusal = why;
@@ -35,7 +36,7 @@ static bool check_json(struct form *form, const struct bytes *part)
     size_t n;
 
     if (copy == NULL) {
-        fail(form, CRASH_NO_MEMORY, "out of memory");
+        fail_form(form, CRASH_NO_MEMORY, "out of memory");
         return false;
     }
     memcpy(copy, part->data, part->size);
@@ -43,9 +44,9 @@ static bool check_json(struct form *form, const struct bytes *part)
     if (n == 0) {
         snprintf(text, sizeof(text), "%s at line %u column %zu", error.reason,
                  error.line, error.column);
-        fail(form, CRASH_BAD_PART, text);
+        fail_form(form, CRASH_BAD_PART, text);
     } else if (n < part->size) {
-        fail(form, CRASH_BAD_PART, "trailing characters");
+        fail_form(form, CRASH_BAD_PART, "trailing characters");
     } else {
         is_empty =
             json.values[0].type == JSON_ARRAY && json.values[0].size == 0;
@@ -56,28 +57,29 @@ static bool check_json(struct form *form, const struct bytes *part)
 }
 
 /* Undoes the packing of bytes that say so.  Returns false if that fails. */
-static bool undo(struct form *form, enum packing packing, struct bytes *bytes)
+static bool undo_packing(struct form *form, enum packing packing,
+                         struct bytes *bytes)
 {
     if (packing == PACKED_NOT || form->refusal != 0) {
         return form->refusal == 0;
     }
     if (packing == PACKED_OTHER) {
-        fail(form, CRASH_BAD_CODING, "Content-Encoding is not supported");
+        fail_form(form, CRASH_BAD_CODING, "Content-Encoding is not supported");
         return false;
     }
     switch (packed_undo(&form->room, packing, bytes)) {
     case PACKED_DONE:
         return true;
     case PACKED_LARGE:
-        fail(form, CRASH_LARGE_PART, "the request is too large");
+        fail_form(form, CRASH_LARGE_PART, "the request is too large");
         return false;
     default:
-        fail(form, CRASH_BAD_PART, "the packed data is damaged");
+        fail_form(form, CRASH_BAD_PART, "the packed data is damaged");
         return false;
     }
 }
 
-static void take(void *arg, const struct multipart_part *part)
+static void take_form_part(void *arg, const struct multipart_part *part)
 {
     struct form *form = arg;
     struct bytes bytes = {part->data, part->size};
@@ -95,11 +97,11 @@ static void take(void *arg, const struct multipart_part *part)
             (i == FORM_REWRITE && !form->has_rewrite)) {
             continue;
         }
-        if (!undo(form, packing, &bytes)) {
+        if (!undo_packing(form, packing, &bytes)) {
             return;
         }
         if (bytes.size > FORM_JSON_MAX) {
-            fail(form, CRASH_LARGE_PART, "a part is too large");
+            fail_form(form, CRASH_LARGE_PART, "a part is too large");
             return;
         }
         is_empty = check_json(form, &bytes);
@@ -129,20 +131,21 @@ bool form_read(struct form *form, const struct order *order,
     char error[200];
 
     form->room.most = order->unpacked;
-    if (!undo(form, packed_by_name(order->coding), &bytes)) {
+    if (!undo_packing(form, packed_by_name(order->coding), &bytes)) {
         return false;
     }
     if (order->boundary == NULL) {
         take_file(form, order, &bytes);
-    } else if (multipart_read(bytes.data, bytes.size, order->boundary, take,
-                              form, error, sizeof(error)) != 0) {
-        fail(form, CRASH_NO_FORM, error);
+    } else if (multipart_read(bytes.data, bytes.size, order->boundary,
+                              take_form_part, form, error,
+                              sizeof(error)) != 0) {
+        fail_form(form, CRASH_NO_FORM, error);
     }
     form->has_no_sources = form->has_no_sources && order->has_sources;
     if (form->packing == PACKED_NOT && (order->corrections & CRASH_PACKED)) {
         form->packing = packed_by_content(&form->file);
     }
-    return undo(form, form->packing, &form->file);
+    return undo_packing(form, form->packing, &form->file);
 }
 
 void form_write(const struct form *form, struct json_writer *w)

@@ -17,8 +17,8 @@ struct files {
     bool has_names;
 };
 
-static void have(void *arg, const struct work_file *file, const uint8_t *data,
-                 size_t size)
+static void have_file(void *arg, const struct work_file *file,
+                      const uint8_t *data, size_t size)
 {
     struct files *files = arg;
     char error[200];
@@ -49,7 +49,7 @@ void disassembly_work(const struct work_body *body)
     }
     work_say(body->service, DISASSEMBLY_QUESTION,
              sizeof(DISASSEMBLY_QUESTION) - 1);
-    work_ask(body->service, have, &files);
+    work_ask(body->service, have_file, &files);
     d.names = files.has_names ? &files.names : NULL;
     linkage_by(linkage_demangle); /* in this process, as it has nothing */
     if (!files.has_code || !disassemble(&d, &w, error)) {

@@ -28,7 +28,7 @@ static _Noreturn void out_of_memory(void)
 
 /* what is asked for -------------------------------------------------------- */
 
-static void touch(struct report *report, uint64_t address)
+static void touch_symbols(struct report *report, uint64_t address)
 {
     size_t module = stackwalk_module_at(&report->walk, address);
 
@@ -53,7 +53,7 @@ static void touch_stack(struct report *report,
         return;
     }
     for (i = 0; i < cpu->num_registers; i++) {
-        touch(report, registers->values[i]);
+        touch_symbols(report, registers->values[i]);
     }
     least = ranges[0].base;
     most = ranges[n - 1].base + (ranges[n - 1].size - 1);
@@ -66,7 +66,7 @@ static void touch_stack(struct report *report,
                    ? byte_order_32(stack->data + at, stack->is_big_endian)
                    : byte_order_64(stack->data + at, stack->is_big_endian);
         if (word >= least && word <= most) {
-            touch(report, word);
+            touch_symbols(report, word);
         }
     }
 }
@@ -84,8 +84,8 @@ static void touch_all(struct report *report)
     }
 }
 
-static void have(void *arg, const struct work_file *file, const uint8_t *data,
-                 size_t size)
+static void have_file(void *arg, const struct work_file *file,
+                      const uint8_t *data, size_t size)
 {
     struct report *report = arg;
     struct symbols *symbols;
@@ -117,7 +117,8 @@ static void have(void *arg, const struct work_file *file, const uint8_t *data,
 
 /* Asks for the files of modules that are wanted and were not asked for.  The
  * question has these modules alone: symbolicated reads it in its loop. */
-static void ask(struct report *report, struct work_service *service)
+static void ask_for_modules(struct report *report,
+                            struct work_service *service)
 {
     size_t i;
 
@@ -126,7 +127,7 @@ static void ask(struct report *report, struct work_service *service)
         out_of_memory();
     }
     work_say(service, report->writer.data, report->writer.size);
-    work_ask(service, have, report);
+    work_ask(service, have_file, report);
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].is_asked = report->symbols[i].is_wanted;
     }
@@ -187,7 +188,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     thread->nframes++;
 }
 
-static void walk(struct report *report)
+static void walk_threads(struct report *report)
 {
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
@@ -209,18 +210,19 @@ static void walk(struct report *report)
     }
 }
 
-static void answer(struct report *report, struct work_service *service)
+static void answer_minidump(struct report *report,
+                            struct work_service *service)
 {
     unsigned asks = 0;
 
     if (report->form.has_no_sources) {
-        walk(report);
+        walk_threads(report);
     } else {
         touch_all(report);
         do {
-            ask(report, service);
+            ask_for_modules(report, service);
             report->is_wanting = false;
-            walk(report);
+            walk_threads(report);
         } while (report->is_wanting && ++asks < ASKS_MAX);
     }
     report_write_result(report);
@@ -231,15 +233,15 @@ static void answer(struct report *report, struct work_service *service)
     work_done(service);
 }
 
-static void refuse(struct work_service *service, enum crash_refusal why,
-                   const char *text)
+static void refuse_minidump(struct work_service *service,
+                            enum crash_refusal why, const char *text)
 {
     work_say(service, text, strlen(text));
     work_refuse(service, why);
 }
 
 /* Corrections of the walk, by the processor of the dump. */
-static void correct(struct report *report, unsigned corrections)
+static void correct_dump(struct report *report, unsigned corrections)
 {
     struct stackwalk *walk = &report->walk;
 
@@ -250,7 +252,7 @@ static void correct(struct report *report, unsigned corrections)
 }
 
 /* The name by which the first module is looked for. */
-static void rewrite(struct report *report, const struct rewrite *rules)
+static void rewrite_names(struct report *report, const struct rewrite *rules)
 {
     const struct minidump *dump = &report->dump;
 
@@ -269,14 +271,14 @@ static void read_dump(struct report *report, const struct order *order,
     size_t i;
 
     if (error != NULL) {
-        refuse(body->service, CRASH_FAILED, error);
+        refuse_minidump(body->service, CRASH_FAILED, error);
         return;
     }
-    rewrite(report, rules);
+    rewrite_names(report, rules);
     report->walk = minidump_walk(&report->dump, &symbols);
     report->walk.max_frames = REPORT_FRAMES;
     report->max_frames = body->limit;
-    correct(report, order->corrections);
+    correct_dump(report, order->corrections);
     report->threads =
         calloc(report->dump.num_threads + 1, sizeof(report->threads[0]));
     report->symbols =
@@ -290,7 +292,7 @@ static void read_dump(struct report *report, const struct order *order,
     for (i = 0; i < report->dump.num_modules; i++) {
         report->symbols[i].cfi_state = CRASH_MISSING;
     }
-    answer(report, body->service);
+    answer_minidump(report, body->service);
     free(report->threads);
     free(report->symbols);
     free(report->asked);
@@ -306,15 +308,15 @@ static void read_form(struct report *report, const struct order *order,
     char error[REWRITE_ERROR];
 
     if (!form_read(form, order, &(struct bytes){body->data, body->size})) {
-        refuse(body->service, form->refusal, form->error);
+        refuse_minidump(body->service, form->refusal, form->error);
     } else if (form->file.data == NULL && order->boundary != NULL) {
-        refuse(body->service, CRASH_BAD_PART, "missing minidump");
+        refuse_minidump(body->service, CRASH_BAD_PART, "missing minidump");
     } else if (order->boundary != NULL && form->file.size >= 2 &&
                memcmp(form->file.data, "--", 2) == 0) {
-        refuse(body->service, CRASH_BAD_PART,
-               "minidump contains multipart form data");
+        refuse_minidump(body->service, CRASH_BAD_PART,
+                        "minidump contains multipart form data");
     } else if (rewrite_read(&rules, &form->json[FORM_REWRITE], error) != 0) {
-        refuse(body->service, CRASH_BAD_PART, error);
+        refuse_minidump(body->service, CRASH_BAD_PART, error);
     } else {
         read_dump(report, order, rules, body);
         minidump_free(&report->dump);

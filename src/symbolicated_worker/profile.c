@@ -30,8 +30,8 @@ static _Noreturn void out_of_memory(void)
     exit(1); /* as symbolicated expects of one that has taken too much */
 }
 
-static void refuse(struct work_service *service, enum profile_refusal why,
-                   const char *text)
+static void refuse_profile(struct work_service *service,
+                           enum profile_refusal why, const char *text)
 {
     work_say(service, text, strlen(text));
     work_refuse(service, why);
@@ -39,8 +39,8 @@ static void refuse(struct work_service *service, enum profile_refusal why,
 
 /* names -------------------------------------------------------------------- */
 
-static void have(void *arg, const struct work_file *file, const uint8_t *data,
-                 size_t size)
+static void have_file(void *arg, const struct work_file *file,
+                      const uint8_t *data, size_t size)
 {
     struct module_names *names = arg;
     uint32_t module;
@@ -62,8 +62,9 @@ static void write_text(struct json_writer *w, const char *name,
     }
 }
 
-static void ask(const struct profile *profile, struct module_names *names,
-                struct work_service *service)
+static void ask_for_names(const struct profile *profile,
+                          struct module_names *names,
+                          struct work_service *service)
 {
     struct json_writer w = {0};
     size_t i;
@@ -87,7 +88,7 @@ static void ask(const struct profile *profile, struct module_names *names,
         out_of_memory();
     }
     work_say(service, w.data, w.size);
-    work_ask(service, have, names);
+    work_ask(service, have_file, names);
     free(w.data);
 }
 
@@ -110,7 +111,7 @@ static bool find_names(struct profile *profile, struct work_service *service)
     if (names.readers != NULL && names.is_found != NULL &&
         names.asked != NULL) {
         if (profile->nplaces > 0) {
-            ask(profile, &names, service);
+            ask_for_names(profile, &names, service);
         }
         linkage_by(linkage_demangle); /* in this process, as it has nothing */
         is_done = profile_find_names(profile, reader_of, &names) == 0;
@@ -127,10 +128,11 @@ static bool find_names(struct profile *profile, struct work_service *service)
  * it is written. */
 static void refuse_large(struct work_service *service)
 {
-    refuse(service, PROFILE_LARGE,
-           "the profile with names is larger than "
-           "\"symbolication.limits.answer_size\", or than the memory of the "
-           "process that writes it");
+    refuse_profile(
+        service, PROFILE_LARGE,
+        "the profile with names is larger than "
+        "\"symbolication.limits.answer_size\", or than the memory of the "
+        "process that writes it");
 }
 
 static void say_gzip(struct work_service *service, const char *data,
@@ -183,8 +185,8 @@ static void say_zstd(struct work_service *service, const char *data,
     free(packed);
 }
 
-static void answer(const struct profile *profile, enum packing packing,
-                   size_t most, struct work_service *service)
+static void answer_profile(const struct profile *profile, enum packing packing,
+                           size_t most, struct work_service *service)
 {
     struct profile_output out = {
         .most = packing == PACKED_NOT ? most : 0};
@@ -213,39 +215,41 @@ static void read_profile(struct work_service *service, uint32_t most,
     char error[PROFILE_ERROR];
 
     if (!profile_read(&profile, bytes->data, bytes->size, error)) {
-        refuse(service, PROFILE_BAD, error);
+        refuse_profile(service, PROFILE_BAD, error);
     } else if (profile.nmodules > most) {
-        refuse(service, PROFILE_LARGE, "the profile has too many modules");
+        refuse_profile(service, PROFILE_LARGE,
+                       "the profile has too many modules");
     } else if (!find_names(&profile, service)) {
         out_of_memory();
     } else {
-        answer(&profile, packing, answer_size, service);
+        answer_profile(&profile, packing, answer_size, service);
     }
     profile_free(&profile);
 }
 
 /* Undoes a packing.  Returns false when it has refused. */
-static bool undo(struct packed_room *room, enum packing packing,
-                 struct bytes *bytes)
+static bool undo_packing(struct packed_room *room, enum packing packing,
+                         struct bytes *bytes)
 {
     if (packing == PACKED_NOT) {
         return true;
     }
     if (packing == PACKED_OTHER) {
-        refuse(room->service, PROFILE_CODING,
-               "Content-Encoding must be gzip or zstd");
+        refuse_profile(room->service, PROFILE_CODING,
+                       "Content-Encoding must be gzip or zstd");
         return false;
     }
     switch (packed_undo(room, packing, bytes)) {
     case PACKED_DONE:
         return true;
     case PACKED_LARGE:
-        refuse(room->service, PROFILE_LARGE,
-               "the unpacked profile is larger than "
-               "\"symbolication.limits.crash_size\"");
+        refuse_profile(room->service, PROFILE_LARGE,
+                       "the unpacked profile is larger than "
+                       "\"symbolication.limits.crash_size\"");
         return false;
     default:
-        refuse(room->service, PROFILE_BAD, "the packed profile is damaged");
+        refuse_profile(room->service, PROFILE_BAD,
+                       "the packed profile is damaged");
         return false;
     }
 }
@@ -261,9 +265,9 @@ void profile_work(const struct work_body *body)
         out_of_memory();
     }
     room.most = order.unpacked;
-    if (undo(&room, packed_by_name(order.coding), &bytes)) {
+    if (undo_packing(&room, packed_by_name(order.coding), &bytes)) {
         packing = packed_by_content(&bytes);
-        if (undo(&room, packing, &bytes)) {
+        if (undo_packing(&room, packing, &bytes)) {
             read_profile(body->service, body->limit, order.answer, &bytes,
                          packing);
         }

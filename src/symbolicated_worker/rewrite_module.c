@@ -44,7 +44,7 @@ struct rewrite {
     struct rule rules[RULES_MAX];
 };
 
-static int fail(char error[REWRITE_ERROR], const char *reason)
+static int fail_rewrite(char error[REWRITE_ERROR], const char *reason)
 {
     snprintf(error, REWRITE_ERROR, "%s", reason);
     return -1;
@@ -92,16 +92,16 @@ static int read_rule(struct rewrite *rewrite, uint32_t value,
 
     rule->to = json_member(json, value, "to");
     if (from == 0 || rule->to == 0) {
-        return fail(error,
-                    from == 0 ? "missing field `from`" : "missing field `to`");
+        return fail_rewrite(error, from == 0 ? "missing field `from`"
+                                             : "missing field `to`");
     }
     if (json->values[from].type != JSON_STRING ||
         json->values[rule->to].type != JSON_STRING) {
-        return fail(error, "invalid type, expected a string");
+        return fail_rewrite(error, "invalid type, expected a string");
     }
     rewrite->patterns += json->values[from].size;
     if (rewrite->patterns >= sizeof(pattern)) {
-        return fail(error, "the patterns are too long");
+        return fail_rewrite(error, "the patterns are too long");
     }
     snprintf(pattern, sizeof(pattern), "%.*s", (int)json->values[from].size,
              json_text(json, from));
@@ -125,13 +125,13 @@ static int read_rules(struct rewrite *rewrite, size_t size,
     uint32_t i;
 
     if (json_read(json, rewrite->text, size, VALUES_MAX, &wrong) == 0) {
-        return fail(error, wrong.reason);
+        return fail_rewrite(error, wrong.reason);
     }
     if (json->values[0].type != JSON_ARRAY) {
-        return fail(error, "invalid type, expected a sequence");
+        return fail_rewrite(error, "invalid type, expected a sequence");
     }
     if (json->values[0].size > RULES_MAX) {
-        return fail(error, "there are too many rules");
+        return fail_rewrite(error, "there are too many rules");
     }
     for (i = 1; i < json->values[0].end; i = json->values[i].end) {
         if (read_rule(rewrite, i, error) != 0) {
@@ -153,7 +153,7 @@ int rewrite_read(struct rewrite **rewrite, const struct bytes *json,
     rules = calloc(1, sizeof(*rules));
     if (rules == NULL || (rules->text = malloc(json->size + 1)) == NULL) {
         free(rules);
-        return fail(error, "out of memory");
+        return fail_rewrite(error, "out of memory");
     }
     memcpy(rules->text, json->data, json->size);
     *rewrite = rules;
@@ -171,7 +171,7 @@ struct text {
     size_t size;
 };
 
-static void append(struct text *text, const char *data, size_t size)
+static void append_text(struct text *text, const char *data, size_t size)
 {
     if (size > NAME_MAX_BYTES - text->size) {
         size = NAME_MAX_BYTES - text->size;
@@ -214,8 +214,8 @@ static void append_group(struct text *text, const struct match *match,
     }
     if (number < pcre2_get_ovector_count(match->data) &&
         at[2 * number] != PCRE2_UNSET) {
-        append(text, match->name + at[2 * number],
-               at[2 * number + 1] - at[2 * number]);
+        append_text(text, match->name + at[2 * number],
+                    at[2 * number + 1] - at[2 * number]);
     }
 }
 
@@ -235,8 +235,8 @@ static size_t group_at(const char *p, const char *end, const char **name)
 }
 
 /* A replacement has $name, $1, ${name}, and $$ for a dollar. */
-static void expand(struct text *text, const struct match *match,
-                   const char *to, size_t size)
+static void expand_match(struct text *text, const struct match *match,
+                         const char *to, size_t size)
 {
     const char *p = to, *end = to + size, *name;
     size_t n;
@@ -248,12 +248,13 @@ static void expand(struct text *text, const struct match *match,
             p = name + n + (name[-1] == '{');
             continue;
         }
-        append(text, p, 1);
+        append_text(text, p, 1);
         p += *p == '$' && p + 1 < end && p[1] == '$' ? 2 : 1;
     }
 }
 
-static char *replace(const struct rewrite *rewrite, const struct match *match)
+static char *replace_match(const struct rewrite *rewrite,
+                           const struct match *match)
 {
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match->data);
     uint32_t to = match->rule->to;
@@ -262,16 +263,16 @@ static char *replace(const struct rewrite *rewrite, const struct match *match)
     if (at[0] > at[1]) { /* \K can do that */
         return NULL;
     }
-    append(&text, match->name, at[0]);
-    expand(&text, match, json_text(&rewrite->json, to),
-           rewrite->json.values[to].size);
-    append(&text, match->name + at[1], strlen(match->name) - at[1]);
+    append_text(&text, match->name, at[0]);
+    expand_match(&text, match, json_text(&rewrite->json, to),
+                 rewrite->json.values[to].size);
+    append_text(&text, match->name + at[1], strlen(match->name) - at[1]);
     return strndup(text.data, text.size);
 }
 
 /* An item of a pattern is to be matched.  Returns 0, or what ends the match.
  */
-static int pay(pcre2_callout_block *item, void *arg)
+static int pay_for_match(pcre2_callout_block *item, void *arg)
 {
     uint64_t *left = arg, cost = ITEM_COST + item->subject_length;
 
@@ -297,7 +298,7 @@ char *rewrite_name(const struct rewrite *rewrite, const char *name)
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     pcre2_set_depth_limit(limits, DEPTH_LIMIT);
     pcre2_set_heap_limit(limits, HEAP_LIMIT);
-    pcre2_set_callout(limits, pay, &left);
+    pcre2_set_callout(limits, pay_for_match, &left);
     for (i = 0; rewritten == NULL && i < rewrite->count; i++) {
         match.rule = &rewrite->rules[i];
         match.data =
@@ -305,7 +306,7 @@ char *rewrite_name(const struct rewrite *rewrite, const char *name)
         if (match.data != NULL &&
             pcre2_match(match.rule->code, (PCRE2_SPTR)name, strlen(name), 0, 0,
                         match.data, limits) >= 0) {
-            rewritten = replace(rewrite, &match);
+            rewritten = replace_match(rewrite, &match);
         }
         pcre2_match_data_free(match.data);
     }

@@ -24,7 +24,7 @@ static const struct {
     {4, 4, NULL},  /* wasm32 */
 };
 
-static size_t family(uint32_t arch)
+static size_t cpu_family(uint32_t arch)
 {
     arch = symc_arch_number(arch) / 100;
     return arch < sizeof(families) / sizeof(families[0]) ? arch : 0;
@@ -47,7 +47,7 @@ uint64_t call_site_address(const struct call_site *site, uint32_t arch)
     size_t f;
     uint64_t address;
 
-    f = family(arch);
+    f = cpu_family(arch);
     address = site->address - site->address % families[f].align;
     if (is_return_address(site)) {
         address = address > families[f].back ? address - families[f].back : 0;
@@ -57,5 +57,5 @@ uint64_t call_site_address(const struct call_site *site, uint32_t arch)
 
 const char *call_site_ip_register(uint32_t arch)
 {
-    return families[family(arch)].ip;
+    return families[cpu_family(arch)].ip;
 }

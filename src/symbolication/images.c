@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static int compare_images(const void *a, const void *b)
 {
     const struct image *x = a, *y = b;
 
@@ -20,7 +20,7 @@ void images_sort(struct image *images, size_t count)
     size_t i;
 
     if (count > 0) {
-        qsort(images, count, sizeof(*images), compare);
+        qsort(images, count, sizeof(*images), compare_images);
     }
     for (i = 0; i + 1 < count; i++) {
         if (images[i].size == 0) {

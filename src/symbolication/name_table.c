@@ -66,8 +66,8 @@ static uint64_t hash_of(const struct name_table *s,
     return table_hash((uintptr_t)s, string->data, string->size);
 }
 
-static uint32_t add(struct name_table *s, const struct symc_string *string,
-                    uint64_t hash)
+static uint32_t add_name(struct name_table *s,
+                         const struct symc_string *string, uint64_t hash)
 {
     struct symc_string other;
     uintptr_t place;
@@ -99,7 +99,7 @@ static uint32_t add(struct name_table *s, const struct symc_string *string,
 
 uint32_t name_table_add(struct name_table *s, const struct symc_string *string)
 {
-    return add(s, string, hash_of(s, string));
+    return add_name(s, string, hash_of(s, string));
 }
 
 uint32_t name_table_want(struct name_table *s, const struct symc_string *string,
@@ -125,8 +125,8 @@ uint32_t name_table_want(struct name_table *s, const struct symc_string *string,
 
 /* Has the memory fetched that a string will be compared with, which takes two
  * steps. */
-static void prefetch(const struct name_table *s,
-                     const struct name_table_wish *wish, bool has_end)
+static void prefetch_name(const struct name_table *s,
+                          const struct name_table_wish *wish, bool has_end)
 {
     size_t at = 0;
     uintptr_t place = table_next(&s->table, wish->hash, &at);
@@ -147,13 +147,13 @@ void name_table_settle(struct name_table *s)
     }
     end = s->wishes + s->nwishes;
     for (wish = s->wishes; wish < end; wish++) {
-        prefetch(s, wish, false);
+        prefetch_name(s, wish, false);
     }
     for (wish = s->wishes; wish < end; wish++) {
-        prefetch(s, wish, true);
+        prefetch_name(s, wish, true);
     }
     for (wish = s->wishes; wish < end; wish++) {
-        wish->place = add(s, &wish->string, wish->hash);
+        wish->place = add_name(s, &wish->string, wish->hash);
     }
     /* another string may be near there since */
     for (wish = s->wishes; wish < end; wish++) {

@@ -12,7 +12,7 @@
 
 static _Thread_local const uint64_t *sorted; /* the addresses */
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     uint64_t x = sorted[*(const uint32_t *)a], y = sorted[*(const uint32_t *)b];
 
@@ -20,8 +20,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Most profiles are sorted already. */
-static void sort(struct resolver *resolver, const uint64_t *addresses,
-                 uint32_t count)
+static void sort_addresses(struct resolver *resolver,
+                           const uint64_t *addresses, uint32_t count)
 {
     bool is_sorted = true;
     uint32_t i;
@@ -32,7 +32,8 @@ static void sort(struct resolver *resolver, const uint64_t *addresses,
     }
     if (!is_sorted) {
         sorted = addresses;
-        qsort(resolver->order, count, sizeof(resolver->order[0]), compare);
+        qsort(resolver->order, count, sizeof(resolver->order[0]),
+              compare_addresses);
     }
 }
 
@@ -122,7 +123,7 @@ void resolver_run(struct resolver *resolver, const struct symc_reader *reader,
     struct symc_lookup *lookup;
     uint32_t i;
 
-    sort(resolver, addresses, count);
+    sort_addresses(resolver, addresses, count);
     for (i = 0; i < count; i++) {
         resolver->lookups[i].reader = reader;
         resolver->lookups[i].address = addresses[resolver->order[i]];

@@ -347,7 +347,7 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     size_t i;
 
@@ -385,5 +385,5 @@ int main(int argc, char **argv)
                SYMC_OLDEST_VERSION, SYMC_VERSION);
         return COMMAND_OK;
     }
-    return run(argc, argv);
+    return run_command(argc, argv);
 }

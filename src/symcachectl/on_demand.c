@@ -41,7 +41,7 @@ static void *open_library(const char *library, void **handle)
 }
 
 /* Ends the process without the library or the function. */
-static void *find(const char *library, void **handle, const char *name)
+static void *find_symbol(const char *library, void **handle, const char *name)
 {
     void *function = NULL;
 
@@ -58,10 +58,10 @@ static void *find(const char *library, void **handle, const char *name)
 static void *curl_library, *capstone_library;
 
 /* The function of this name in its library. */
-#define CURL_FUNCTION(name) \
-    ((__typeof__(&(name)))find(LIBCURL, &curl_library, #name))
-#define CAPSTONE_FUNCTION(name) \
-    ((__typeof__(&(name)))find(LIBCAPSTONE, &capstone_library, #name))
+#define CURL_FUNCTION(name)                                                   \
+    ((__typeof__(&(name)))find_symbol(LIBCURL, &curl_library, #name))
+#define CAPSTONE_FUNCTION(name)                                               \
+    ((__typeof__(&(name)))find_symbol(LIBCAPSTONE, &capstone_library, #name))
 
 /* The same function here. */
 #define CURL(result, name, parameters, arguments) \
@@ -211,7 +211,8 @@ void on_demand_load(void)
         static __typeof__(&(name)) function;                                  \
                                                                               \
         if (function == NULL) {                                               \
-            function = (__typeof__(function))find(library, &(handle), #name); \
+            function =                                                        \
+                (__typeof__(function))find_symbol(library, &(handle), #name); \
         }                                                                     \
         return function arguments;                                            \
     }

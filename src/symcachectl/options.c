@@ -11,8 +11,8 @@
 
 #include "command.h"
 
-static const struct option_spec *find(const struct option_spec *specs,
-                                      size_t count, const char *arg)
+static const struct option_spec *find_option(const struct option_spec *specs,
+                                             size_t count, const char *arg)
 {
     size_t i, len;
 
@@ -30,8 +30,8 @@ static const struct option_spec *find(const struct option_spec *specs,
 }
 
 /* Takes the option argv[*i] with its value.  Returns 0 or -1. */
-static int take(const char *command, const struct option_spec *spec, int argc,
-                char **argv, int *i)
+static int take_option(const char *command, const struct option_spec *spec,
+                       int argc, char **argv, int *i)
 {
     const char *arg = argv[*i];
 
@@ -68,12 +68,12 @@ int options_parse(const char *command, const struct option_spec *specs,
             is_over = 1;
             continue;
         }
-        spec = find(specs, count, argv[i]);
+        spec = find_option(specs, count, argv[i]);
         if (spec == NULL) {
             command_usage(command, "unknown option", argv[i]);
             return -1;
         }
-        if (take(command, spec, argc, argv, &i) != 0) {
+        if (take_option(command, spec, argc, argv, &i) != 0) {
             return -1;
         }
     }

@@ -77,7 +77,7 @@ const char *settings_store(const struct settings *settings)
     return settings->store != NULL ? settings->store : SETTINGS_STORE;
 }
 
-static const char *copy(const char *text)
+static const char *copy_setting(const char *text)
 {
     text = strdup(text);
     if (text == NULL) {
@@ -133,7 +133,7 @@ const char *settings_socket(const struct settings *settings)
     if (listen == NULL) {
         listen = text_of(item, "listen");
     }
-    known[settings->daemon] = copy(listen != NULL ? listen : socket);
+    known[settings->daemon] = copy_setting(listen != NULL ? listen : socket);
     cJSON_Delete(config);
     return known[settings->daemon];
 }
@@ -189,7 +189,7 @@ const char *settings_uploads(const struct settings *settings, int *code)
                                                       : SETTINGS_CONFIG,
                              "has no \"uploads\" with a root");
     } else {
-        root = copy(root);
+        root = copy_setting(root);
     }
     cJSON_Delete(config);
     return root;
@@ -223,7 +223,7 @@ const char *settings_root(const struct settings *settings, int *code)
                                                       : SETTINGS_CONFIG,
                              what);
     } else {
-        root = copy(root);
+        root = copy_setting(root);
     }
     cJSON_Delete(config);
     return root;

@@ -142,7 +142,7 @@ static void drop_waiting(struct process *process)
 }
 
 /* The worker of a work has done it, and may do another one. */
-static void rest(struct process *process)
+static void rest_of_process(struct process *process)
 {
     struct work_pool *pool = process->pool;
     struct process *last, *next;
@@ -188,7 +188,7 @@ static void wait_for(struct work *work, unsigned ms)
 }
 
 /* Told from the loop, as callers do not expect it from their own call. */
-static void die(struct work *work)
+static void die_with_work(struct work *work)
 {
     struct process *process = work->process;
 
@@ -212,18 +212,18 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (!work->is_dead) {
         log_info(0, "a worker was killed: it said nothing for %u ms",
                  work->order.ms);
-        die(work);
+        die_with_work(work);
     } else {
         work->told(work->arg, WORK_DIED);
     }
 }
 
-static void tell(struct work *work, enum work_news news)
+static void tell_of_work(struct work *work, enum work_news news)
 {
     event_del(work->timer);
     work->has_news = true;
     if (news != WORK_WANTS) {
-        rest(work->process);
+        rest_of_process(work->process);
         work->process = NULL;
     }
     work->told(work->arg, news);
@@ -244,7 +244,7 @@ static int add_text(struct work *work, const char *text, size_t size)
 }
 
 /* A packet of a worker that has something to do. */
-static void take(struct work *work, const char *packet, size_t size)
+static void take_packet(struct work *work, const char *packet, size_t size)
 {
     struct work_head head;
 
@@ -253,7 +253,7 @@ static void take(struct work *work, const char *packet, size_t size)
         head.message > WORK_REFUSES || head.message == WORK_HAVE ||
         add_text(work, packet + sizeof(head), size - sizeof(head)) != 0) {
         log_info(0, "a worker was killed: it said what it may not");
-        die(work);
+        die_with_work(work);
         return;
     }
     work->status = head.detail;
@@ -262,13 +262,13 @@ static void take(struct work *work, const char *packet, size_t size)
         wait_for(work, work->order.ms);
         break;
     case WORK_ASKS:
-        tell(work, WORK_WANTS);
+        tell_of_work(work, WORK_WANTS);
         break;
     case WORK_DONE:
-        tell(work, WORK_ENDED);
+        tell_of_work(work, WORK_ENDED);
         break;
     default:
-        tell(work, WORK_REFUSED);
+        tell_of_work(work, WORK_REFUSED);
         break;
     }
 }
@@ -287,9 +287,9 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
         drop_waiting(process); /* it has nothing to say */
     } else if (n < (ssize_t)sizeof(struct work_head)) {
         log_info(0, "a worker died");
-        die(work);
+        die_with_work(work);
     } else {
-        take(work, packet, (size_t)n);
+        take_packet(work, packet, (size_t)n);
     }
 }
 
@@ -319,7 +319,7 @@ static bool send_begin(struct work *work, const struct process *process)
     return work_send_pieces(process->fd, pieces, &fd, fd != -1);
 }
 
-static void begin(struct work *work, struct process *process)
+static void begin_work(struct work *work, struct process *process)
 {
     process->work = work;
     process->is_used = true;
@@ -329,7 +329,7 @@ static void begin(struct work *work, struct process *process)
     atomic_fetch_add(&work->pool->counts->bodies, 1);
     wait_for(work, work->order.ms);
     if (!send_begin(work, process)) {
-        die(work);
+        die_with_work(work);
     }
     spool_unref(work->body);
     work->body = NULL;
@@ -358,7 +358,7 @@ static void add_process(struct work_pool *pool, int fd, pid_t pid)
     } else if (work != NULL) {
         TAILQ_REMOVE(&pool->waiting, work, entry);
         work->is_waiting = false;
-        begin(work, process);
+        begin_work(work, process);
     } else {
         LIST_INSERT_HEAD(&pool->ready, process, entry);
         pool->nready++;
@@ -371,7 +371,7 @@ static void fail_waiting(struct work_pool *pool)
     struct work *work;
 
     while ((work = TAILQ_FIRST(&pool->waiting)) != NULL) {
-        die(work);
+        die_with_work(work);
     }
 }
 
@@ -502,7 +502,7 @@ struct work *work_start(struct work_pool *pool, const struct work_order *order,
     }
     process = find_process(pool, work);
     if (process != NULL) {
-        begin(work, process);
+        begin_work(work, process);
     } else {
         work->is_waiting = true;
         TAILQ_INSERT_TAIL(&pool->waiting, work, entry);
@@ -642,11 +642,11 @@ void work_give(struct work *work, const struct work_gift *gifts, size_t n,
     wait_for(work, work->order.ms);
     for (i = 0; i < n; i++) {
         if (!give(&giving, &gifts[i], open, arg, i)) {
-            die(work);
+            die_with_work(work);
             return;
         }
     }
     if (!send_files(&giving, true)) {
-        die(work);
+        die_with_work(work);
     }
 }

@@ -150,7 +150,8 @@ static pid_t start_process(int program, char *const argv[], int socket)
 }
 
 /* Returns the daemon's end of a new worker's socket, or -1. */
-static int start(int program, char *const argv[], size_t channel, pid_t *pid)
+static int start_worker(int program, char *const argv[], size_t channel,
+                        pid_t *pid)
 {
     struct offspring *child = calloc(1, sizeof(*child));
     int fds[2];
@@ -175,7 +176,7 @@ static int start(int program, char *const argv[], size_t channel, pid_t *pid)
     return fds[0];
 }
 
-static void reap(void)
+static void reap_workers(void)
 {
     struct offspring **at, *child;
     pid_t pid;
@@ -205,8 +206,8 @@ static void kill_worker(pid_t pid, size_t channel)
     }
 }
 
-static void obey(int program, char *const argv[], int socket, size_t channel,
-                 const struct spawner_message *order)
+static void obey_order(int program, char *const argv[], int socket,
+                       size_t channel, const struct spawner_message *order)
 {
     struct spawner_message answer = {.order = order->order};
     int fd;
@@ -215,7 +216,7 @@ static void obey(int program, char *const argv[], int socket, size_t channel,
         kill_worker(order->pid, channel);
         return;
     }
-    fd = start(program, argv, channel, &answer.pid);
+    fd = start_worker(program, argv, channel, &answer.pid);
     work_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
     if (fd >= 0) {
         close(fd);
@@ -228,8 +229,8 @@ static void on_child(int signo)
 }
 
 /* Until the daemon has closed all of its sockets. */
-static void serve(int program, char *const argv[], const int *sockets,
-                  size_t n)
+static void serve_orders(int program, char *const argv[], const int *sockets,
+                         size_t n)
 {
     static struct pollfd events[SPAWNER_CHANNELS_MAX];
     struct spawner_message order;
@@ -243,7 +244,7 @@ static void serve(int program, char *const argv[], const int *sockets,
         if (poll(events, n, REAP_MS) < 0) {
             memset(&order, 0, sizeof(order));
         }
-        reap();
+        reap_workers();
         for (i = 0; i < n; i++) {
             if (events[i].revents == 0) {
                 continue;
@@ -251,7 +252,7 @@ static void serve(int program, char *const argv[], const int *sockets,
             events[i].revents = 0;
             got = recv(sockets[i], &order, sizeof(order), MSG_DONTWAIT);
             if (got == sizeof(order)) {
-                obey(program, argv, sockets[i], i, &order);
+                obey_order(program, argv, sockets[i], i, &order);
             } else if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
                 events[i].fd = -1;
                 open--;
@@ -279,7 +280,7 @@ static void become_spawner(int program, char *const argv[], int sockets[][2],
         ours[i] = sockets[i][1];
     }
     if (getppid() == daemon) {
-        serve(program, argv, ours, n);
+        serve_orders(program, argv, ours, n);
     }
     _exit(0);
 }

@@ -47,7 +47,8 @@ static _Noreturn void give_up(void)
 }
 
 /* The size of the packet; the process ends with the daemon's interest. */
-static size_t receive(char packet[WORK_MESSAGE_MAX], int *fds, size_t *nfds)
+static size_t receive_packet(char packet[WORK_MESSAGE_MAX], int *fds,
+                             size_t *nfds)
 {
     ssize_t n = work_receive(WORK_SOCKET, packet, WORK_MESSAGE_MAX, fds, nfds);
 
@@ -73,7 +74,7 @@ static void send_packet(struct work_service *service,
     service->size = 0;
 }
 
-static struct mapping map(int fd)
+static struct mapping map_body(int fd)
 {
     off_t size = lseek(fd, 0, SEEK_END);
     struct mapping mapping = {NULL, 0};
@@ -121,7 +122,7 @@ void work_ask(struct work_service *service,
     send_packet(service, WORK_ASKS, 0);
     do {
         nfds = WORK_FILES_MAX;
-        n = (receive(service->input, fds, &nfds) - sizeof(*head)) /
+        n = (receive_packet(service->input, fds, &nfds) - sizeof(*head)) /
             sizeof(*files);
         if (head->message != WORK_HAVE) {
             give_up();
@@ -130,7 +131,7 @@ void work_ask(struct work_service *service,
             mapping = &none;
             if (files[i].slot < WORK_SLOTS) {
                 if (files[i].is_new && next < nfds) {
-                    service->slots[files[i].slot] = map(fds[next++]);
+                    service->slots[files[i].slot] = map_body(fds[next++]);
                 }
                 mapping = &service->slots[files[i].slot];
             }
@@ -168,7 +169,7 @@ static void read_body(struct work_service *service,
     body.text = text;
     body.limit = begin.limit;
     if (fd != -1) {
-        mapping = map(fd);
+        mapping = map_body(fd);
         body.data = mapping.data;
         body.size = mapping.size;
     } else {
@@ -242,7 +243,7 @@ void work_serve(const struct work_kind *kinds, size_t n)
 
     for (;;) {
         nfds = 1;
-        size = receive(service->begin, &fd, &nfds);
+        size = receive_packet(service->begin, &fd, &nfds);
         for (i = 0; i < n && kinds[i].kind != begin->kind; i++) {
         }
         if (i == n || size < sizeof(*begin) ||

@@ -64,7 +64,7 @@ static bool may_be_swift(uint32_t language)
 }
 
 /* Returns how many underscores a name begins with. */
-static size_t underscores(const struct symc_string *name)
+static size_t count_underscores(const struct symc_string *name)
 {
     size_t n = 0;
 
@@ -76,7 +76,7 @@ static size_t underscores(const struct symc_string *name)
 
 static bool is_cpp(const struct symc_string *name)
 {
-    size_t n = underscores(name);
+    size_t n = count_underscores(name);
 
     return n >= 1 && n <= 2 && n < name->size && name->data[n] == 'Z';
 }
@@ -84,7 +84,7 @@ static bool is_cpp(const struct symc_string *name)
 /* Windows and macOS have names with one underscore less or more. */
 static bool is_rust(const struct symc_string *name)
 {
-    size_t n = underscores(name);
+    size_t n = count_underscores(name);
     const char *p = name->data + n;
 
     if (n > 2 || name->size < n + 2) {
@@ -117,7 +117,7 @@ struct output {
     bool is_too_long;
 };
 
-static void write(const char *text, size_t size, void *opaque)
+static void write_piece(const char *text, size_t size, void *opaque)
 {
     struct output *out = opaque;
 
@@ -130,9 +130,10 @@ static void write(const char *text, size_t size, void *opaque)
 }
 
 /* Copies a name from its last underscore in front on. */
-static void copy(char to[LINKAGE_NAME_MAX + 2], const struct symc_string *name)
+static void copy_name(char to[LINKAGE_NAME_MAX + 2],
+                      const struct symc_string *name)
 {
-    size_t n = underscores(name);
+    size_t n = count_underscores(name);
 
     to[0] = '_';
     memcpy(to + 1, name->data + n, name->size - n);
@@ -180,10 +181,10 @@ static bool demangle_rust(const char *name, struct output *out)
 
     out->size = 0;
     out->is_too_long = false;
-    if (!rust_demangle_callback(name, 0, write, out)) {
+    if (!rust_demangle_callback(name, 0, write_piece, out)) {
         return false;
     }
-    write(suffix, strlen(suffix), out);
+    write_piece(suffix, strlen(suffix), out);
     return !out->is_too_long;
 }
 
@@ -192,10 +193,9 @@ static bool demangle_cpp(char *name, struct output *out)
     cut_hash(name);
     out->size = 0;
     out->is_too_long = false;
-    return cplus_demangle_v3_callback(name,
-                                      DMGL_PARAMS | DMGL_RET_DROP |
-                                          DMGL_NO_RECURSE_LIMIT,
-                                      write, out) != 0 &&
+    return cplus_demangle_v3_callback(
+               name, DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
+               write_piece, out) != 0 &&
            !out->is_too_long;
 }
 
@@ -215,7 +215,7 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
                                LINKAGE_READABLE_MAX);
         return *size > 0;
     }
-    copy(text, name);
+    copy_name(text, name);
     is_done = (may_be_rust(language) && is_rust(name) &&
                demangle_rust(text, &out)) ||
               (may_be_cpp(language) && is_cpp(name) &&

@@ -27,7 +27,8 @@ struct text parse_cv(struct demangler *d)
 }
 
 /* A constant type does not become constant twice. */
-static void qualify(struct demangler *d, struct type *type, struct text cv)
+static void qualify_type(struct demangler *d, struct type *type,
+                         struct text cv)
 {
     if (!text_ends_with(type->before, cv)) {
         type->before = text_join(d, type->before, cv);
@@ -114,7 +115,8 @@ static struct type parse_function(struct demangler *d, struct text cv)
 }
 
 /* "*" and the like, with brackets where the rest needs them. */
-static struct type point(struct demangler *d, struct type to, struct text sign)
+static struct type point_to_type(struct demangler *d, struct type to,
+                                 struct text sign)
 {
     struct type type = {.after = to.after};
 
@@ -135,28 +137,28 @@ static struct type parse_pointer(struct demangler *d, struct text sign)
     struct text scope;
 
     if (take(d, "6")) {
-        return point(d, parse_function(d, TEXT("")), sign);
+        return point_to_type(d, parse_function(d, TEXT("")), sign);
     }
     if (take(d, "8")) {
         scope = parse_scope(d);
         skip_modifiers(d);
         cv = parse_cv(d);
         sign = text_join3(d, scope, TEXT("::"), sign);
-        return point(d, parse_function(d, cv), sign);
+        return point_to_type(d, parse_function(d, cv), sign);
     }
     skip_modifiers(d);
     if (peek(d) >= 'Q' && peek(d) <= 'T') {
         cv = parse_cv(d);
         scope = parse_scope(d);
         to = parse_type(d);
-        qualify(d, &to, cv);
+        qualify_type(d, &to, cv);
         sign = text_join3(d, text_join(d, TEXT(" "), scope), TEXT("::"), sign);
-        return point(d, to, sign);
+        return point_to_type(d, to, sign);
     }
     cv = parse_cv(d);
     to = parse_type(d);
-    qualify(d, &to, cv);
-    return point(d, to, sign);
+    qualify_type(d, &to, cv);
+    return point_to_type(d, to, sign);
 }
 
 /* An array after "Y": the number of dimensions, these, the type. */
@@ -220,7 +222,7 @@ static struct type parse_extended(struct demangler *d)
     if (take(d, "C")) {
         cv = parse_cv(d);
         type = parse_type(d);
-        qualify(d, &type, cv);
+        qualify_type(d, &type, cv);
         return type;
     }
     if (take(d, "T")) {
@@ -298,7 +300,7 @@ static struct type parse_any_type(struct demangler *d)
         d->p++;
         cv = parse_cv(d);
         type = parse_type(d);
-        qualify(d, &type, cv);
+        qualify_type(d, &type, cv);
         return type;
     }
     if (take(d, "$$")) {

@@ -11,7 +11,7 @@
 static const struct symc_string anonymous = {"<anonymous>", 11};
 static const struct symc_string unknown = {"<unknown>", 9};
 
-static bool is(struct symc_string text, const char *other)
+static bool is_word(struct symc_string text, const char *other)
 {
     return text.size == strlen(other) &&
            memcmp(text.data, other, text.size) == 0;
@@ -20,8 +20,9 @@ static bool is(struct symc_string text, const char *other)
 /* The names of the runtime of webpack, and none, say nothing. */
 static bool is_useless(struct symc_string name)
 {
-    return is(name, anonymous.data) || is(name, "__webpack_require__") ||
-           is(name, "__webpack_modules__");
+    return is_word(name, anonymous.data) ||
+           is_word(name, "__webpack_require__") ||
+           is_word(name, "__webpack_modules__");
 }
 
 struct symc_string js_function(const struct jscache_token *token,

@@ -124,7 +124,7 @@ static void make_file(const struct remap *r, struct symc_string class,
 }
 
 /* Returns false when nothing more is taken. */
-static bool add(struct remap *r, const struct jvm_mapped *mapped)
+static bool add_mapped(struct remap *r, const struct jvm_mapped *mapped)
 {
     struct jvm_mapped_frames *out = r->out;
 
@@ -184,7 +184,7 @@ static bool add_plain(struct remap *r, struct proguardcache_member *m,
     mapped.class = m->class.data != NULL ? m->class : r->class.original;
     mapped.method = m->name;
     set_file(r, r->is_retrace ? m->file : absent, &mapped);
-    return add(r, &mapped);
+    return add_mapped(r, &mapped);
 }
 
 /* Adds a member at the first of its original lines. */
@@ -204,7 +204,7 @@ static void add_class_only(struct remap *r)
                                 .line = r->line};
 
     set_file(r, r->is_retrace ? r->class.file : absent, &mapped);
-    add(r, &mapped);
+    add_mapped(r, &mapped);
 }
 
 static void map_parameters(struct remap *r)
@@ -444,7 +444,7 @@ static bool add_ranged(struct remap *r, struct proguardcache_member *m)
         mapped.line += r->line - or_zero(m->lines[0]);
     }
     set_file(r, m->file, &mapped);
-    return add(r, &mapped);
+    return add_mapped(r, &mapped);
 }
 
 static void map_line(struct remap *r)

@@ -37,7 +37,8 @@ static const char *base_type(char letter)
 }
 
 /* Appends to the text, for which there is room unless it returns false. */
-static bool append(struct jvm_signature *s, const char *data, size_t size)
+static bool append_signature(struct jvm_signature *s, const char *data,
+                             size_t size)
 {
     if (symc_array_need(&s->text, &s->room, s->size + size, 1) != 0) {
         return false;
@@ -58,7 +59,7 @@ static bool append_class(struct jvm_signature *s,
     struct symc_string original;
     size_t i;
 
-    if (!append(s, name, size)) {
+    if (!append_signature(s, name, size)) {
         return false;
     }
     for (i = at; i < s->size; i++) {
@@ -69,7 +70,7 @@ static bool append_class(struct jvm_signature *s,
         return true;
     }
     s->size = at;
-    return append(s, original.data, original.size);
+    return append_signature(s, original.data, original.size);
 }
 
 /* Appends a type.  Letters that mean nothing are passed over. */
@@ -86,14 +87,14 @@ append_type(struct jvm_signature *s, const struct proguardcache_reader *reader,
         name = base_type(type[i]);
     }
     if (name != NULL) {
-        is_done = append(s, name, strlen(name));
+        is_done = append_signature(s, name, strlen(name));
     } else if (i < size && type[size - 1] == ';') {
         is_done = append_class(s, reader, type + i + 1, size - i - 2);
     } else {
         return JVM_SIGNATURE_INVALID;
     }
     while (is_done && dimensions-- > 0) {
-        is_done = append(s, "[]", 2);
+        is_done = append_signature(s, "[]", 2);
     }
     return is_done ? JVM_SIGNATURE_READ : JVM_SIGNATURE_NO_MEMORY;
 }
@@ -129,7 +130,7 @@ append_parameters(struct jvm_signature *s,
             return JVM_SIGNATURE_INVALID;
         }
         before = s->size;
-        if (before > first && !append(s, ", ", 2)) {
+        if (before > first && !append_signature(s, ", ", 2)) {
             return JVM_SIGNATURE_NO_MEMORY;
         }
         status = append_type(s, reader, p, (size_t)(next - p));
@@ -175,14 +176,14 @@ jvm_signature_read(struct jvm_signature *s,
     if (close == NULL || text.data[0] != '(' || close + 1 == end) {
         return JVM_SIGNATURE_INVALID;
     }
-    if (!append(s, "(", 1)) {
+    if (!append_signature(s, "(", 1)) {
         return JVM_SIGNATURE_NO_MEMORY;
     }
     status = append_parameters(s, reader, text.data + 1, close);
     if (status != JVM_SIGNATURE_READ) {
         return status;
     }
-    if (!copy_parameters(s, 1) || !append(s, "): ", 3)) {
+    if (!copy_parameters(s, 1) || !append_signature(s, "): ", 3)) {
         return JVM_SIGNATURE_NO_MEMORY;
     }
     at = s->size;

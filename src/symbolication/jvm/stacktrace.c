@@ -23,9 +23,11 @@ bool jvm_traces_class(const struct jvm_traces *t, struct symc_string renamed,
 
 /* Joins module and type, with a mark in front and one after; data is NULL when
  * out of memory. */
-static struct symc_string join(struct jvm_traces *t, const char *before,
-                               struct symc_string module,
-                               struct symc_string type, const char *behind)
+static struct symc_string join_exception(struct jvm_traces *t,
+                                         const char *before,
+                                         struct symc_string module,
+                                         struct symc_string type,
+                                         const char *behind)
 {
     size_t size = strlen(before) + module.size + (module.size > 0) +
                   type.size + strlen(behind);
@@ -50,7 +52,8 @@ static struct symc_string join(struct jvm_traces *t, const char *before,
 int jvm_traces_exception(struct jvm_traces *t, struct symc_string *type,
                          struct symc_string *module)
 {
-    struct symc_string key = join(t, "", *module, *type, ""), original;
+    struct symc_string key = join_exception(t, "", *module, *type, ""),
+                       original;
     const char *dot;
 
     if (key.data == NULL) {
@@ -72,11 +75,11 @@ int jvm_traces_exception(struct jvm_traces *t, struct symc_string *type,
 }
 
 /* Makes the descriptor of an exception, such as "Ljava/lang/Error;". */
-static struct symc_string describe(struct jvm_traces *t,
-                                   struct symc_string type,
-                                   struct symc_string module)
+static struct symc_string describe_exception(struct jvm_traces *t,
+                                             struct symc_string type,
+                                             struct symc_string module)
 {
-    struct symc_string text = join(t, "L", module, type, ";");
+    struct symc_string text = join_exception(t, "L", module, type, ";");
     size_t i;
     char *p = (char *)text.data; /* it is ours */
 
@@ -103,9 +106,9 @@ static enum jvm_signature_status read_signature(struct jvm_traces *t,
 }
 
 /* Asks one mapping after the other, until one knows the frame. */
-static enum jvm_outcome remap(struct jvm_traces *t,
-                              const struct jvm_frame *frame,
-                              const struct symc_string *descriptor)
+static enum jvm_outcome remap_frame(struct jvm_traces *t,
+                                    const struct jvm_frame *frame,
+                                    const struct symc_string *descriptor)
 {
     enum jvm_outcome outcome = JVM_UNKNOWN;
     uint64_t work = JVM_WORK_MAX - t->work;
@@ -120,7 +123,8 @@ static enum jvm_outcome remap(struct jvm_traces *t,
 }
 
 /* Adds a frame.  Returns 0, or -1 when out of memory. */
-static int add(struct jvm_traces *t, const struct jvm_output *output)
+static int add_stacktrace(struct jvm_traces *t,
+                          const struct jvm_output *output)
 {
     if (t->count == JVM_OUTPUTS_MAX) {
         t->left_out++;
@@ -143,7 +147,7 @@ static int add_mapped(struct jvm_traces *t, struct jvm_output *output)
     output->is_mapped = true;
     for (i = 0; i < t->mapped->count; i++) {
         output->frame = t->mapped->list[i];
-        if (add(t, output) != 0) {
+        if (add_stacktrace(t, output) != 0) {
             return -1;
         }
     }
@@ -181,7 +185,7 @@ static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
     default:
         break;
     }
-    outcome = remap(t, &frame, *descriptor);
+    outcome = remap_frame(t, &frame, *descriptor);
     if (outcome == JVM_OUTLINE) {
         return 0;
     }
@@ -192,7 +196,7 @@ static int add_frame(struct jvm_traces *t, const struct jvm_input *input,
     case JVM_MAPPED:
         return add_mapped(t, &output);
     default:
-        return add(t, &output);
+        return add_stacktrace(t, &output);
     }
 }
 
@@ -211,7 +215,7 @@ int jvm_traces_add(struct jvm_traces *t, const struct jvm_input *inputs,
         return -1;
     }
     if (type.data != NULL) {
-        descriptor = describe(t, type, module);
+        descriptor = describe_exception(t, type, module);
         thrown = &descriptor;
         if (descriptor.data == NULL) {
             return -1;

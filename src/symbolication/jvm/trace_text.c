@@ -13,7 +13,7 @@
 
 #define DESCRIPTOR_MAX 1024 /* bytes; no rule has a longer one */
 
-static struct symc_string slice(const char *begin, const char *end)
+static struct symc_string slice_of(const char *begin, const char *end)
 {
     struct symc_string text = {begin, (size_t)(end - begin)};
 
@@ -47,7 +47,7 @@ static const char *skip_blanks(const char *p, const char *end)
 }
 
 /* Does a text begin so?  Then *p is after it. */
-static bool take(const char **p, const char *end, const char *word)
+static bool take_word(const char **p, const char *end, const char *word)
 {
     size_t size = strlen(word);
 
@@ -114,7 +114,7 @@ static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
 {
     const char *open, *close, *dot, *slash;
 
-    if (!take(&p, end, "at ")) {
+    if (!take_word(&p, end, "at ")) {
         return false;
     }
     open = memchr(p, '(', (size_t)(end - p));
@@ -130,10 +130,10 @@ static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
         return false;
     }
     line->kind = JVM_LINE_FRAME;
-    line->before = slice(begin, p);
-    line->class = slice(p, dot);
-    line->method = slice(dot + 1, open);
-    line->behind = slice(close + 1, end);
+    line->before = slice_of(begin, p);
+    line->class = slice_of(p, dot);
+    line->method = slice_of(dot + 1, open);
+    line->behind = slice_of(close + 1, end);
     read_line(line, open + 1, close);
     return true;
 }
@@ -149,7 +149,7 @@ static void read_exception(struct jvm_line *line, const char *begin,
     size_t i;
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (take(&p, end, words[i]) && i == 3) {
+        if (take_word(&p, end, words[i]) && i == 3) {
             from = memmem(p, (size_t)(end - p), "\" ", 2);
             p = from != NULL ? from + 2 : p;
         }
@@ -160,9 +160,9 @@ static void read_exception(struct jvm_line *line, const char *begin,
         return;
     }
     line->kind = JVM_LINE_EXCEPTION;
-    line->before = slice(begin, from);
-    line->class = slice(from, p);
-    line->behind = slice(p, end);
+    line->before = slice_of(begin, from);
+    line->class = slice_of(from, p);
+    line->behind = slice_of(p, end);
 }
 
 void jvm_line_read(struct jvm_line *line, struct symc_string text)
@@ -189,7 +189,7 @@ static bool next_line(const char **at, const char *end,
         return false;
     }
     lf = memchr(*at, '\n', (size_t)(end - *at));
-    *whole = slice(*at, lf != NULL ? lf + 1 : end);
+    *whole = slice_of(*at, lf != NULL ? lf + 1 : end);
     *size = whole->size - (lf != NULL);
     *size -= *size > 0 && whole->data[*size - 1] == '\r';
     *at += whole->size;
@@ -241,7 +241,7 @@ struct retrace {
     char room[DESCRIPTOR_MAX];
 };
 
-static void put(const struct retrace *r, const char *data, size_t size)
+static void put_trace(const struct retrace *r, const char *data, size_t size)
 {
     if (size > 0) {
         r->output->write(r->output->context, data, size);
@@ -250,7 +250,7 @@ static void put(const struct retrace *r, const char *data, size_t size)
 
 static void put_text(const struct retrace *r, struct symc_string text)
 {
-    put(r, text.data, text.size);
+    put_trace(r, text.data, text.size);
 }
 
 /* Writes what stands in front of a class, with "<OR> " before "at" if another
@@ -264,9 +264,9 @@ static void put_before(const struct retrace *r, struct symc_string before,
         while (at > before.data && memcmp(at, "at ", 3) != 0) {
             at--;
         }
-        put(r, before.data, (size_t)(at - before.data));
-        put(r, "<OR> ", 5);
-        before = slice(at, before.data + before.size);
+        put_trace(r, before.data, (size_t)(at - before.data));
+        put_trace(r, "<OR> ", 5);
+        before = slice_of(at, before.data + before.size);
     }
     put_text(r, before);
 }
@@ -280,15 +280,15 @@ static void put_frame(const struct retrace *r, const struct jvm_line *line,
 
     put_before(r, line->before, is_alternative);
     put_text(r, mapped->class);
-    put(r, ".", 1);
+    put_trace(r, ".", 1);
     put_text(r, mapped->method);
-    put(r, "(", 1);
+    put_trace(r, "(", 1);
     put_text(r, mapped->file);
     put_text(r, mapped->extension);
     if (mapped->has_line && mapped->line > 0) {
-        put(r, number, (size_t)n);
+        put_trace(r, number, (size_t)n);
     }
-    put(r, ")", 1);
+    put_trace(r, ")", 1);
     put_text(r, line->behind);
     put_text(r, line_end);
 }
@@ -379,7 +379,7 @@ int jvm_retrace(const struct proguardcache_reader *reader, const char *text,
         return -1;
     }
     while (next_line(&at, text + size, &whole, &n)) {
-        line_end = slice(whole.data + n, whole.data + whole.size);
+        line_end = slice_of(whole.data + n, whole.data + whole.size);
         jvm_line_read(&line, (struct symc_string){whole.data, n});
         if (line_end.size == 0) { /* of the last line */
             line_end = (struct symc_string){"\n", 1};

@@ -17,7 +17,7 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-static void append(struct swift *s, const char *text, size_t size)
+static void append_mangled(struct swift *s, const char *text, size_t size)
 {
     if (size > SWIFT_TEXT - s->text_size) {
         s->has_failed = true;
@@ -55,7 +55,7 @@ static bool append_word(struct swift *s, size_t word)
         s->has_failed = true;
         return false;
     }
-    append(s, s->words[word].text, s->words[word].size);
+    append_mangled(s, s->words[word].text, s->words[word].size);
     return true;
 }
 
@@ -80,7 +80,7 @@ static void read_parts(struct swift *s, bool has_words)
             s->has_failed = true;
             return;
         }
-        append(s, s->p, size);
+        append_mangled(s, s->p, size);
         note_words(s, s->p, size);
         s->p += size;
     } while (has_words && !s->has_failed);

@@ -79,7 +79,7 @@ bool addresses_is_ready(const struct addresses *a)
 
 /* Returns 0; or -1 when nothing more can arrive.  A full buffer without a
  * line end is not an address. */
-static int fill(struct addresses *a)
+static int fill_buffer(struct addresses *a)
 {
     ssize_t n;
 
@@ -123,7 +123,7 @@ static int next_line(struct addresses *a)
             }
             break;
         }
-        if (fill(a) != 0) {
+        if (fill_buffer(a) != 0) {
             a->line++;
             a->text = a->data;
             a->size = a->error != 0 ? 0 : a->end;

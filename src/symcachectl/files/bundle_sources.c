@@ -135,13 +135,13 @@ static _Noreturn void list_files(const char *cache, int fd)
 
 /* the list --------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Splits what the child said.  Returns false if that is too little. */
-static bool split(struct list *list)
+static bool split_list(struct list *list)
 {
     size_t at, i, n = 0;
 
@@ -163,7 +163,7 @@ static bool split(struct list *list)
             list->paths[list->count++] = list->data + at;
         }
     }
-    qsort(list->paths, list->count, sizeof(list->paths[0]), compare);
+    qsort(list->paths, list->count, sizeof(list->paths[0]), compare_paths);
     for (i = n = 0; i < list->count; i++) {
         if (n == 0 || strcmp(list->paths[n - 1], list->paths[i]) != 0) {
             list->paths[n++] = list->paths[i];
@@ -216,8 +216,8 @@ static int read_list(const char *file, const char *cache, struct list *list)
     if (WEXITSTATUS(status) != COMMAND_OK) {
         return WEXITSTATUS(status);
     }
-    return split(list) ? COMMAND_OK
-                       : command_fail(COMMAND_FOREIGN, file, "has no id");
+    return split_list(list) ? COMMAND_OK
+                            : command_fail(COMMAND_FOREIGN, file, "has no id");
 }
 
 /* source files ----------------------------------------------------------- */

@@ -168,7 +168,7 @@ int bundle_writer_add(struct bundle_writer *w, const char *path,
     return add_member(w, name, text, size);
 }
 
-static int finish(struct bundle_writer *w)
+static int finish_bundle(struct bundle_writer *w)
 {
     struct json_writer *manifest = &w->manifest;
 
@@ -184,7 +184,7 @@ static int finish(struct bundle_writer *w)
 
 int bundle_writer_close(struct bundle_writer *w, bool is_finished)
 {
-    int rc = is_finished ? finish(w) : 0, error = errno;
+    int rc = is_finished ? finish_bundle(w) : 0, error = errno;
 
     if (zipClose(w->zip, NULL) != ZIP_OK && rc == 0) {
         error = errno;

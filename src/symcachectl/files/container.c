@@ -54,7 +54,7 @@ enum container_kind container_sniff(int fd)
 /* in the child --------------------------------------------------------------
  */
 
-static void put(int fd, const void *data, size_t size)
+static void put_bytes(int fd, const void *data, size_t size)
 {
     const char *p = data;
     ssize_t n;
@@ -73,8 +73,8 @@ static void put_pieces(int fd, const uint8_t *data, size_t size)
 
     for (; size > 0; data += n, size -= n) {
         n = size < PIECE_MAX ? (uint32_t)size : PIECE_MAX;
-        put(fd, &n, sizeof(n));
-        put(fd, data, n);
+        put_bytes(fd, &n, sizeof(n));
+        put_bytes(fd, data, n);
     }
 }
 
@@ -82,7 +82,7 @@ static void put_end(int fd, bool is_whole)
 {
     const uint32_t end[2] = {0, is_whole};
 
-    put(fd, end, sizeof(end));
+    put_bytes(fd, end, sizeof(end));
 }
 
 struct member {
@@ -101,7 +101,7 @@ static int on_piece(void *arg, const uint8_t *data, size_t size)
             return 1;
         }
         m->is_begun = m->head.has_content = true;
-        put(m->fd, &m->head, sizeof(m->head));
+        put_bytes(m->fd, &m->head, sizeof(m->head));
     }
     put_pieces(m->fd, data, size);
     return 0;
@@ -131,7 +131,7 @@ static void send_member(struct zip *zip, const struct zip_member *member,
     m.head.has_content = false;
     m.head.is_damaged = rc == -1;
     snprintf(m.head.error, sizeof(m.head.error), "%s", error);
-    put(fd, &m.head, sizeof(m.head));
+    put_bytes(fd, &m.head, sizeof(m.head));
 }
 
 /* Returns what is wrong with the archive as a whole, or NULL. */
@@ -179,7 +179,7 @@ static const char *send_slices(const uint8_t *data, size_t size, int fd)
             snprintf(head.error, sizeof(head.error), "%s",
                      slice->is_sound ? "no UUID" : "cannot be read");
         }
-        put(fd, &head, sizeof(head));
+        put_bytes(fd, &head, sizeof(head));
         if (head.has_content) {
             put_pieces(fd, data + slice->offset, (size_t)slice->size);
             put_end(fd, true);
@@ -188,8 +188,8 @@ static const char *send_slices(const uint8_t *data, size_t size, int fd)
     return NULL;
 }
 
-static _Noreturn void work(int in, size_t size, enum container_kind kind,
-                           int out)
+static _Noreturn void unpack_in_child(int in, size_t size,
+                                      enum container_kind kind, int out)
 {
     struct sandbox_limits limits = {size + MEMORY, 0,
                                     sandbox_seconds(PART_MAX)};
@@ -201,21 +201,21 @@ static _Noreturn void work(int in, size_t size, enum container_kind kind,
         error = "cannot be mapped";
     } else if (sandbox_enter(&limits, NULL, last.error, sizeof(last.error)) !=
                0) {
-        put(out, &last, sizeof(last));
+        put_bytes(out, &last, sizeof(last));
         _exit(1);
     } else {
         error = kind == CONTAINER_ZIP ? send_members(data, size, out)
                                       : send_slices(data, size, out);
     }
     snprintf(last.error, sizeof(last.error), "%s", error != NULL ? error : "");
-    put(out, &last, sizeof(last));
+    put_bytes(out, &last, sizeof(last));
     _exit(0);
 }
 
 /* in the parent -------------------------------------------------------------
  */
 
-static bool get(int fd, void *data, size_t size)
+static bool get_bytes(int fd, void *data, size_t size)
 {
     char *p = data;
     ssize_t n;
@@ -240,8 +240,8 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
 
     *file = tmpfile();
     for (;;) {
-        if (!get(fd, &n, sizeof(n)) || n > PIECE_MAX || all > PART_MAX ||
-            (n > 0 && !get(fd, piece, n))) {
+        if (!get_bytes(fd, &n, sizeof(n)) || n > PIECE_MAX || all > PART_MAX ||
+            (n > 0 && !get_bytes(fd, piece, n))) {
             return false;
         }
         if (n == 0) {
@@ -257,7 +257,7 @@ static bool get_content(int fd, FILE **file, bool *is_whole)
         fclose(*file);
         *file = NULL;
     }
-    if (!get(fd, &whole, sizeof(whole))) {
+    if (!get_bytes(fd, &whole, sizeof(whole))) {
         return false;
     }
     *is_whole = whole != 0;
@@ -287,7 +287,7 @@ static int get_parts(int fd, enum container_kind kind,
     struct head head;
     bool is_sent, is_whole;
 
-    while (get(fd, &head, sizeof(head))) {
+    while (get_bytes(fd, &head, sizeof(head))) {
         name_part(&part, &head);
         if (head.is_last) {
             snprintf(error, size, "%s", part.error);
@@ -334,7 +334,7 @@ int container_read(int fd, enum container_kind kind,
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        work(fd, (size_t)st.st_size, kind, ends[1]);
+        unpack_in_child(fd, (size_t)st.st_size, kind, ends[1]);
     }
     close(ends[1]);
     if (pid == -1) {

@@ -30,7 +30,7 @@ struct text {
 };
 
 /* In the child. */
-static int work(void *arg, FILE *out)
+static int read_in_child(void *arg, FILE *out)
 {
     static struct apple_report parsed;
     const struct text *text = arg;
@@ -109,7 +109,7 @@ int crash_report_show(struct settings *settings, const char *file,
     is_json = settings->is_json != 0;
     settings->is_json = 0; /* prints a text made from the answer, not the
                               answer */
-    report = report_child_read(file, work, &arg, &code);
+    report = report_child_read(file, read_in_child, &arg, &code);
     if (report == NULL) {
         return code;
     }

@@ -246,7 +246,7 @@ static cJSON *describe_more(const struct minidump *dump)
     return object;
 }
 
-static cJSON *report(struct dump_walk *w)
+static cJSON *report_walk(struct dump_walk *w)
 {
     const struct minidump *dump = &w->dump;
     struct stackwalk_symbols symbols = {find_cfi, has_function, w};
@@ -324,7 +324,7 @@ static cJSON *walk_file(const struct arguments *arguments, int *code)
     if (w.symbols == NULL) {
         command_no_memory();
     }
-    object = report(&w);
+    object = report_walk(&w);
     if (atomic_load(&is_cut)) {
         cJSON_Delete(object);
         *code =
@@ -335,7 +335,7 @@ static cJSON *walk_file(const struct arguments *arguments, int *code)
 }
 
 /* In the child. */
-static int work(void *arg, FILE *out)
+static int walk_in_child(void *arg, FILE *out)
 {
     int code;
     cJSON *object = walk_file(arg, &code);
@@ -366,7 +366,7 @@ cJSON *dump_walk(const char *file, const char *root, bool stays, int *code)
         return NULL;
     }
     object = stays ? walk_file(&arguments, code)
-                   : report_child_read(file, work, &arguments, code);
+                   : report_child_read(file, walk_in_child, &arguments, code);
     close(arguments.fd);
     return object;
 }

@@ -166,7 +166,7 @@ static void read_stack(cJSON *stacks, const cJSON *thread, bool is_exception)
 }
 
 /* {"values": [...]}, or the list alone */
-static const cJSON *values(const cJSON *event, const char *key)
+static const cJSON *values_of(const cJSON *event, const char *key)
 {
     const cJSON *member = cjson_get(event, key);
 
@@ -178,11 +178,11 @@ static cJSON *read_stacks(const cJSON *event)
     cJSON *stacks = cJSON_CreateArray();
     const cJSON *item;
 
-    cJSON_ArrayForEach(item, values(event, "exception"))
+    cJSON_ArrayForEach(item, values_of(event, "exception"))
     {
         read_stack(stacks, item, true);
     }
-    cJSON_ArrayForEach(item, values(event, "threads"))
+    cJSON_ArrayForEach(item, values_of(event, "threads"))
     {
         read_stack(stacks, item, false);
     }
@@ -197,8 +197,8 @@ bool event_is_one(const char *text)
     cJSON *event = cJSON_Parse(text);
     bool is_one =
         cJSON_IsObject(event) && cjson_get(event, "stacktraces") == NULL &&
-        (cJSON_IsArray(values(event, "exception")) ||
-         cJSON_IsArray(values(event, "threads")) ||
+        (cJSON_IsArray(values_of(event, "exception")) ||
+         cJSON_IsArray(values_of(event, "threads")) ||
          cJSON_IsArray(cjson_get(cjson_get(event, "debug_meta"), "images")));
 
     cJSON_Delete(event);
@@ -207,7 +207,7 @@ bool event_is_one(const char *text)
 
 /* the answer -------------------------------------------------------------- */
 
-static void count(const cJSON *answer)
+static void count_named(const cJSON *answer)
 {
     const cJSON *stack, *frame;
 
@@ -222,7 +222,7 @@ static void count(const cJSON *answer)
 
 static void print_answer(const cJSON *answer)
 {
-    count(answer);
+    count_named(answer);
     if (is_json) {
         printable_json(stdout, answer);
     } else {

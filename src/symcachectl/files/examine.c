@@ -45,7 +45,8 @@ enum examine_kind examine_sniff(int fd)
 
 /* in the child ----------------------------------------------------------- */
 
-static void image(const uint8_t *data, size_t size, struct examine_result *r)
+static void examine_image(const uint8_t *data, size_t size,
+                          struct examine_result *r)
 {
     char error[200];
     struct pe_identity id;
@@ -110,7 +111,7 @@ static void examine_any(const uint8_t *data, size_t size, void *result)
 
     switch (r->kind) {
     case EXAMINE_IMAGE:
-        image(data, size, r);
+        examine_image(data, size, r);
         break;
     case EXAMINE_PDB:
         examine_pdb(data, size, r);
@@ -186,7 +187,7 @@ static void look(const struct task *t)
 /* in the parent ---------------------------------------------------------- */
 
 /* Reads all that the child process writes.  Returns 0 or -1. */
-static int hear(int fd, void *result, size_t size)
+static int hear_result(int fd, void *result, size_t size)
 {
     size_t done;
     ssize_t n;
@@ -219,7 +220,7 @@ static int in_child(const struct task *t, char *why, size_t why_size)
         _exit(n == (ssize_t)t->result_size ? 0 : 1);
     }
     close(ends[1]);
-    rc = pid > 0 ? hear(ends[0], t->result, t->result_size) : -1;
+    rc = pid > 0 ? hear_result(ends[0], t->result, t->result_size) : -1;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -32,7 +32,7 @@ static void on_sigbus(int signo)
     _exit(COMMAND_IO);
 }
 
-static int map(int fd, size_t size, struct input_bytes *bytes)
+static int map_input(int fd, size_t size, struct input_bytes *bytes)
 {
     struct sigaction action;
 
@@ -46,7 +46,7 @@ static int map(int fd, size_t size, struct input_bytes *bytes)
     return sigaction(SIGBUS, &action, NULL);
 }
 
-static int grow(struct input_bytes *bytes, size_t *room)
+static int grow_input(struct input_bytes *bytes, size_t *room)
 {
     size_t more;
     uint8_t *data;
@@ -72,7 +72,7 @@ static int read_all(int fd, struct input_bytes *bytes)
 
     bytes->data = NULL;
     bytes->size = room = 0;
-    while (bytes->size < room || grow(bytes, &room) == 0) {
+    while (bytes->size < room || grow_input(bytes, &room) == 0) {
         n = read(fd, bytes->data + bytes->size, room - bytes->size);
         if (n == 0) {
             return 0;
@@ -88,7 +88,7 @@ static int read_all(int fd, struct input_bytes *bytes)
     return -1;
 }
 
-static int load(const char *file, struct input_bytes *bytes)
+static int load_input(const char *file, struct input_bytes *bytes)
 {
     int fd, rc;
     struct stat st;
@@ -99,7 +99,7 @@ static int load(const char *file, struct input_bytes *bytes)
         return -1;
     }
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
-        rc = map(fd, (size_t)st.st_size, bytes);
+        rc = map_input(fd, (size_t)st.st_size, bytes);
     } else {
         rc = read_all(fd, bytes);
     }
@@ -114,7 +114,7 @@ int input_load(const char *file, struct input_bytes *bytes)
     char error[256];
     static const struct sandbox_limits limits = {0, 0, 0};
 
-    if (load(file, bytes) != 0) {
+    if (load_input(file, bytes) != 0) {
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {

@@ -175,7 +175,7 @@ static char *make_request(void)
  */
 
 /* Tabs and ends of lines stay. */
-static void put(struct symc_string text)
+static void put_line_text(struct symc_string text)
 {
     size_t n;
     char *safe;
@@ -199,7 +199,8 @@ static void put_end(const struct jvm_line *line, struct symc_string whole)
 {
     const char *end = line->behind.data;
 
-    put((struct symc_string){end, whole.size - (size_t)(end - whole.data)});
+    put_line_text(
+        (struct symc_string){end, whole.size - (size_t)(end - whole.data)});
 }
 
 /* Prints the frames that come of a line, and returns the first other one. */
@@ -210,11 +211,11 @@ static const cJSON *print_frames(const cJSON *frame, unsigned number,
     for (; frame != NULL && printable_number(frame, "index") == number;
          frame = frame->next) {
         if (cjson_get(frame, "filename") == NULL) {
-            put(whole); /* it is not in the mapping */
+            put_line_text(whole); /* it is not in the mapping */
             continue;
         }
         num_named++;
-        put(line->before);
+        put_line_text(line->before);
         printable_put_field(stdout, frame, "module");
         putchar('.');
         printable_put_field(stdout, frame, "function");
@@ -235,7 +236,7 @@ static void print_exception(const cJSON *exception,
 {
     const char *package = printable_field(exception, "module");
 
-    put(line->before);
+    put_line_text(line->before);
     printable_put(stdout, package);
     fputs(package[0] != '\0' ? "." : "", stdout);
     printable_put_field(stdout, exception, "type");
@@ -285,7 +286,7 @@ static void print_answer(const cJSON *answer)
         } else if (line.kind == JVM_LINE_FRAME) {
             frame = print_frames(frame, number, &line, whole);
         } else {
-            put(whole);
+            put_line_text(whole);
         }
     }
 }
@@ -301,7 +302,7 @@ int jvm_trace_show(struct settings *settings, const char *uuid,
     if (mapping == NULL) {
         fprintf(stderr, "symcachectl: nothing names a mapping (--mapping): "
                         "the trace is printed as it is\n");
-        put(trace);
+        put_line_text(trace);
         return command_finish(COMMAND_NOT_FOUND);
     }
     is_json = settings->is_json != 0;

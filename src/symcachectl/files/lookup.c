@@ -26,18 +26,18 @@ struct lookup {
     int has_found;
 };
 
-static void note(struct lookup *l, bool is_found)
+static void note_lookup(struct lookup *l, bool is_found)
 {
     l->has_found = l->has_found || is_found;
     l->has_missed = l->has_missed || !is_found;
 }
 
-static int print(struct lookup *l, uint64_t address)
+static int print_lookup(struct lookup *l, uint64_t address)
 {
     int found =
         l->printer->lookup(&l->output, &l->input.reader, address, l->is_json);
 
-    note(l, found > 0);
+    note_lookup(l, found > 0);
     return found < 0 ? -1 : 0;
 }
 
@@ -91,7 +91,7 @@ static int from_stdin(struct lookup *l, const char *file)
         if (rc < 0) {
             return bad_line(l);
         }
-        if (print(l, address) != 0) {
+        if (print_lookup(l, address) != 0) {
             return no_memory(l, file);
         }
     }
@@ -118,7 +118,7 @@ static int from_arguments(struct lookup *l, const char *file, int count,
 
     for (i = 0; i < count; i++) {
         if (l->printer->parse(texts[i], strlen(texts[i]), &address) == 0 &&
-            print(l, address) != 0) {
+            print_lookup(l, address) != 0) {
             return no_memory(l, file);
         }
     }

@@ -62,8 +62,8 @@ static bool has_id(const char *head, size_t size)
     return false;
 }
 
-static int look(const char *path, const struct stat *st, int type,
-                struct FTW *ftw)
+static int look_at_mapping(const char *path, const struct stat *st, int type,
+                           struct FTW *ftw)
 {
     char head[HEAD];
     ssize_t n = -1;
@@ -112,7 +112,7 @@ int mapping_folder_find(const char *folder, const char *trace, size_t size,
                             "r8-map-id-<hex> as its file");
     }
     wanted.path[0] = '\0';
-    (void)nftw(folder, look, 16, FTW_PHYS);
+    (void)nftw(folder, look_at_mapping, 16, FTW_PHYS);
     if (wanted.path[0] == '\0') {
         snprintf(text, sizeof(text), "no mapping in it has the id %s",
                  wanted.id);

@@ -32,7 +32,7 @@ static bool is_json, is_socorro;
  */
 
 /* Puts what the walk knows of each thread into the answer with its names. */
-static cJSON *merge(const cJSON *answer)
+static cJSON *merge_answer(const cJSON *answer)
 {
     static const char *const head[] = {"timestamp", "system_info", "crashed",
                                        "crash_reason", "assertion"};
@@ -77,7 +77,7 @@ static cJSON *merge(const cJSON *answer)
 static void print_answer(const cJSON *answer)
 {
     cJSON *object =
-        is_socorro ? socorro_report(walked, answer) : merge(answer);
+        is_socorro ? socorro_report(walked, answer) : merge_answer(answer);
 
     if (is_json || is_socorro) {
         printable_json(stdout, object);
@@ -119,7 +119,7 @@ static char *make_request(void)
     return text;
 }
 
-static int usage(const char *what, const char *argument)
+static int minidump_usage(const char *what, const char *argument)
 {
     return command_usage("minidump", what, argument);
 }
@@ -159,18 +159,20 @@ int minidump_command(int argc, char **argv)
                          argc, argv);
     if (argc != 1) {
         return argc < 0 ? COMMAND_USAGE
-                        : usage(argc == 0 ? "no FILE" : "more than one FILE",
-                                argc == 0 ? NULL : argv[1]);
+                        : minidump_usage(argc == 0 ? "no FILE"
+                                                   : "more than one FILE",
+                                         argc == 0 ? NULL : argv[1]);
     }
     if ((settings.root != NULL) + (settings.socket != NULL) + (url != NULL) >
         1) {
-        return usage("more than one of --root, --socket and --url", NULL);
+        return minidump_usage("more than one of --root, --socket and --url",
+                              NULL);
     }
     if (schema != NULL && strcmp(schema, "socorro") != 0) {
-        return usage("no such schema", schema);
+        return minidump_usage("no such schema", schema);
     }
     if (url != NULL && strstr(url, "://") == NULL) {
-        return usage("no URL", url);
+        return minidump_usage("no URL", url);
     }
     settings.socket = url != NULL ? url : settings.socket;
     is_socorro = schema != NULL;

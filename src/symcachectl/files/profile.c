@@ -46,14 +46,14 @@ bool profile_is_one(const char *text, size_t size)
     return is_one;
 }
 
-static int print(const void *data, size_t size)
+static int print_profile(const void *data, size_t size)
 {
     fwrite(data, 1, size, stdout);
     return command_finish(COMMAND_OK);
 }
 
-static int ask(const struct settings *settings, const char *file,
-               const char *data, size_t size)
+static int ask_profile(const struct settings *settings, const char *file,
+                       const char *data, size_t size)
 {
     struct client *client = client_new(settings);
     struct client_answer answer;
@@ -76,10 +76,10 @@ static int ask(const struct settings *settings, const char *file,
     client_finish(request, curl_easy_perform(request));
     curl_slist_free_all(headers);
     if (answer.status == 200) {
-        code = print(answer.body, answer.size);
+        code = print_profile(answer.body, answer.size);
     } else if (answer.status == 0 && settings->socket == NULL) {
         fputs("symcachectl: symbolicated is not running: no names\n", stderr);
-        code = print(data, size);
+        code = print_profile(data, size);
     } else {
         client_error(&answer, error, sizeof(error));
         code = command_fail(answer.status == 400 ? COMMAND_FOREIGN
@@ -96,5 +96,5 @@ int profile_show(const struct settings *settings, const char *file, char *data,
 {
     return settings->root != NULL
                ? store_profile_show(settings->root, file, data, size)
-               : ask(settings, file, data, size);
+               : ask_profile(settings, file, data, size);
 }

@@ -33,7 +33,7 @@ struct bytes {
 
 static struct output output;
 
-static int append(void *context, const void *data, size_t size)
+static int append_text(void *context, const void *data, size_t size)
 {
     struct bytes *bytes = context;
 
@@ -57,7 +57,7 @@ static int read_trace(const char *file, struct bytes *bytes)
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
     while ((n = fread(piece, 1, sizeof(piece), f)) > 0) {
-        if (bytes->size + n > TRACE_MAX || append(bytes, piece, n) != 0) {
+        if (bytes->size + n > TRACE_MAX || append_text(bytes, piece, n) != 0) {
             return command_fail(COMMAND_IO, file, "is too large");
         }
     }
@@ -74,7 +74,7 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
 {
     struct input_bytes input;
     struct bytes made = {NULL, 0, 0};
-    const struct symc_sink sink = {append, &made};
+    const struct symc_sink sink = {append_text, &made};
     struct failure failure = {FAILURE_NONE, ""};
     char error[256];
 
@@ -101,7 +101,7 @@ static int open_mapping(const char *file, struct proguardcache_reader *reader)
 }
 
 /* Control characters but for those of lines are made visible. */
-static void print(void *context, const char *data, size_t size)
+static void print_retraced(void *context, const char *data, size_t size)
 {
     const char *end = data + size;
     struct symc_string text = {data, 0};
@@ -122,7 +122,7 @@ static void print(void *context, const char *data, size_t size)
 
 int retrace_show(const char *mapping, const char *file)
 {
-    const struct jvm_output_text to = {print, &output};
+    const struct jvm_output_text to = {print_retraced, &output};
     struct proguardcache_reader reader;
     struct bytes trace = {NULL, 0, 0};
     char found[PATH_MAX];

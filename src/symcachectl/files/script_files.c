@@ -90,8 +90,8 @@ static int open_map(const char *path, int script, bool *is_inside)
 }
 
 /* Makes a JsCache of open files, and maps it. */
-static bool make(const char *path, int script, int map,
-                 struct jscache_reader *reader)
+static bool make_jscache(const char *path, int script, int map,
+                         struct jscache_reader *reader)
 {
     int out = memfd_create("jscache", MFD_CLOEXEC);
     int empty = script < 0 ? memfd_create("script", MFD_CLOEXEC) : -1;
@@ -137,7 +137,7 @@ static bool try_path(const char *path, struct jscache_reader *reader,
 
     *is_there = script >= 0 || map >= 0;
     if (map >= 0 || is_inside) {
-        ok = make(path, script, map, reader);
+        ok = make_jscache(path, script, map, reader);
     }
     if (script >= 0) {
         close(script);
@@ -179,8 +179,8 @@ static bool try_folder(const char *folder, const char *path,
 }
 
 /* Makes a JsCache of what a URL leads to on this machine. */
-static bool find(const char *maps, struct symc_string url,
-                 struct jscache_reader *reader)
+static bool find_map(const char *maps, struct symc_string url,
+                     struct jscache_reader *reader)
 {
     char path[PATH_MAX];
     size_t i;
@@ -225,6 +225,6 @@ const struct jscache_reader *script_files_find(struct script_files *files,
     if (file->url == NULL) {
         command_no_memory();
     }
-    file->is_there = find(files->maps, text, &file->reader);
+    file->is_there = find_map(files->maps, text, &file->reader);
     return file->is_there ? &file->reader : NULL;
 }

@@ -68,10 +68,10 @@ static void read_lines(struct trace_lines *lines, const char *text,
 
 /* The name of a frame, in the arena; caller is how the frame below calls it, or
  * absent. */
-static struct symc_string name(struct arena *arena,
-                               const struct jstrace_frame *frame,
-                               const struct jscache_token *token,
-                               struct symc_string caller)
+static struct symc_string name_frame(struct arena *arena,
+                                     const struct jstrace_frame *frame,
+                                     const struct jscache_token *token,
+                                     struct symc_string caller)
 {
     char *folded;
     struct symc_string own = {NULL, 0}, function;
@@ -106,8 +106,9 @@ static struct symc_string file_name(const struct jscache_file *file)
 }
 
 /* Finds what a frame comes from.  Returns the name of its token. */
-static struct symc_string find(struct script_files *files, struct arena *names,
-                               struct line *line, struct symc_string caller)
+static struct symc_string find_frame(struct script_files *files,
+                                     struct arena *names, struct line *line,
+                                     struct symc_string caller)
 {
     const struct jstrace_frame *frame = &line->frame;
     const struct symc_string none = {NULL, 0};
@@ -127,7 +128,7 @@ static struct symc_string find(struct script_files *files, struct arena *names,
     }
     line->is_found = true;
     line->is_ignored = file.is_ignored;
-    line->function = name(names, frame, &token, caller);
+    line->function = name_frame(names, frame, &token, caller);
     line->file = file_name(&file);
     line->line = (uint64_t)token.line + 1;
     line->column = (uint64_t)token.column + 1;
@@ -143,7 +144,7 @@ static void find_all(struct trace_lines *lines, const char *maps)
 
     files.maps = maps;
     for (i = lines->count; i-- > 0;) {
-        caller = find(&files, &lines->names, &lines->list[i], caller);
+        caller = find_frame(&files, &lines->names, &lines->list[i], caller);
     }
 }
 
@@ -285,8 +286,8 @@ static void print_why(const struct line *line)
 }
 
 /* Prints all lines, and why nothing was found if so. */
-static int print(const struct trace_lines *lines, bool is_json,
-                 int code_of_nothing, const char *why)
+static int print_trace(const struct trace_lines *lines, bool is_json,
+                       int code_of_nothing, const char *why)
 {
     static struct output output;
     size_t i, found = 0;
@@ -431,17 +432,17 @@ static void print_answer(const cJSON *answer)
             }
         }
     }
-    asked.code = print(lines, asked.is_json, COMMAND_NOT_FOUND,
-                       "the server has no source map of these scripts");
+    asked.code = print_trace(lines, asked.is_json, COMMAND_NOT_FOUND,
+                             "the server has no source map of these scripts");
 }
 
-static int judge(const cJSON *answer)
+static int judge_answer(const cJSON *answer)
 {
     return asked.code;
 }
 
-static int ask(const struct settings *settings,
-               const struct script_options *options)
+static int ask_server(const struct settings *settings,
+                      const struct script_options *options)
 {
     int code;
     char *request = make_request(&asked.lines, options);
@@ -451,7 +452,7 @@ static int ask(const struct settings *settings,
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = client_send(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
-        request, SECONDS, print_answer, judge);
+        request, SECONDS, print_answer, judge_answer);
     free(request);
     return code;
 }
@@ -465,16 +466,17 @@ int script_trace_show(const struct settings *settings,
 
     read_lines(&asked.lines, text, size);
     if (settings->socket != NULL) {
-        code = ask(settings, options);
+        code = ask_server(settings, options);
     } else {
         find_all(&asked.lines, maps);
-        code = maps != NULL
-                   ? print(&asked.lines, settings->is_json != 0,
-                           COMMAND_NOT_FOUND,
-                           "the folder has no source map of these scripts")
-                   : print(&asked.lines, settings->is_json != 0, COMMAND_OK,
-                           "no source map is next to these scripts; --maps "
-                           "FOLDER or --url URL names another place");
+        code =
+            maps != NULL
+                ? print_trace(&asked.lines, settings->is_json != 0,
+                              COMMAND_NOT_FOUND,
+                              "the folder has no source map of these scripts")
+                : print_trace(&asked.lines, settings->is_json != 0, COMMAND_OK,
+                              "no source map is next to these scripts; --maps "
+                              "FOLDER or --url URL names another place");
     }
     free(asked.lines.list);
     arena_free(&asked.lines.names);

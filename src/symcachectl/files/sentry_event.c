@@ -39,7 +39,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 }
 
 /* Sets what a request needs.  A redirect to another host gets no token. */
-static void prepare(CURL *curl, struct fetch *f, const char *url, char *error)
+static void prepare_request(CURL *curl, struct fetch *f, const char *url,
+                            char *error)
 {
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -62,7 +63,7 @@ static void prepare(CURL *curl, struct fetch *f, const char *url, char *error)
 
 /* Fetches a URL into a temporary file.  Returns NULL after printing why not.
  */
-static FILE *fetch(struct fetch *f, const char *url, uint64_t most)
+static FILE *fetch_event(struct fetch *f, const char *url, uint64_t most)
 {
     char error[CURL_ERROR_SIZE] = "", reason[CURL_ERROR_SIZE + 40];
     CURL *curl = curl_easy_init();
@@ -77,7 +78,7 @@ static FILE *fetch(struct fetch *f, const char *url, uint64_t most)
         (void)command_fail(COMMAND_IO, url, strerror(errno));
         return NULL;
     }
-    prepare(curl, f, url, error);
+    prepare_request(curl, f, url, error);
     rc = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(curl);
@@ -165,7 +166,7 @@ static void ask_attachments(struct fetch *f, const struct sentry_event *event,
 
     attachment[0] = '\0';
     print_url(url, event, id, "attachments/");
-    if (fetch(f, url, JSON_MAX) != NULL) {
+    if (fetch_event(f, url, JSON_MAX) != NULL) {
         list = read_json(f->file, (size_t)f->size);
         find_attachment(list, attachment);
         cJSON_Delete(list);
@@ -209,7 +210,7 @@ FILE *sentry_event_fetch(const struct sentry_event *event, const char *id,
     if (*code == COMMAND_OK) {
         *code = COMMAND_IO;
         print_url(url, event, id, "json/");
-        file = fetch(&f, url, JSON_MAX);
+        file = fetch_event(&f, url, JSON_MAX);
     }
     if (file != NULL) {
         ask_attachments(&f, event, id, attachment);
@@ -218,7 +219,7 @@ FILE *sentry_event_fetch(const struct sentry_event *event, const char *id,
             percent_encode_path(name, attachment);
             snprintf(tail, sizeof(tail), "attachments/%s/?download=1", name);
             print_url(url, event, id, tail);
-            file = fetch(&f, url, ATTACHMENT_MAX);
+            file = fetch_event(&f, url, ATTACHMENT_MAX);
         }
     }
     explicit_bzero(f.token, sizeof(f.token));

@@ -33,7 +33,7 @@ static void add_copy(cJSON *object, const char *key, const cJSON *value)
                             : cJSON_CreateNull());
 }
 
-static uint64_t number(const cJSON *object, const char *key)
+static uint64_t hex_field(const cJSON *object, const char *key)
 {
     return strtoull(printable_field(object, key), NULL, 16);
 }
@@ -101,7 +101,7 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
     cJSON *object = cJSON_CreateObject(), *inlines = NULL;
     const cJSON *named = NULL, *module = NULL;
     const char *trust = printable_field(frame, "trust");
-    uint64_t lookup = number(frame, "lookup");
+    uint64_t lookup = hex_field(frame, "lookup");
     bool has_name;
 
     if (*next != NULL && printable_number(*next, "original_index") == index) {
@@ -122,13 +122,13 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
               inlines != NULL ? inlines : cJSON_CreateNull());
     if (module != NULL) {
         add_address(r, object, "module_offset",
-                    lookup - number(module, "image_addr"));
+                    lookup - hex_field(module, "image_addr"));
     } else {
         add_text(object, "module_offset", NULL);
     }
-    if (has_name && number(named, "sym_addr") != 0) {
+    if (has_name && hex_field(named, "sym_addr") != 0) {
         add_address(r, object, "function_offset",
-                    lookup - number(named, "sym_addr"));
+                    lookup - hex_field(named, "sym_addr"));
     } else {
         add_text(object, "function_offset", NULL);
     }
@@ -189,7 +189,7 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
     static const char *const unknown[] = {"cert_subject", "symbol_url", NULL};
     cJSON *object = cJSON_CreateObject();
     const char *status = printable_field(named, "debug_status");
-    uint64_t base = number(module, "image_addr");
+    uint64_t base = hex_field(module, "image_addr");
 
     add_address(r, object, "base_addr", base);
     add_address(r, object, "end_addr",
@@ -255,7 +255,7 @@ static cJSON *describe_crash(const struct report *r, const cJSON *more)
 
     add_copy(object, "type", cjson_get(more, "reason"));
     if (cjson_get(more, "address") != NULL) {
-        add_address(r, object, "address", number(more, "address"));
+        add_address(r, object, "address", hex_field(more, "address"));
     } else {
         add_text(object, "address", NULL);
     }
@@ -277,7 +277,7 @@ static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
     cJSON_ArrayForEach(module, list)
     {
         object = cJSON_CreateObject();
-        base = number(module, "image_addr");
+        base = hex_field(module, "image_addr");
         add_address(r, object, "base_addr", base);
         add_address(r, object, "end_addr",
                     base + (uint64_t)printable_number(module, "image_size"));
@@ -308,7 +308,8 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
     }
     cJSON_ArrayForEach(value, from)
     {
-        add_address(r, registers, value->string, number(from, value->string));
+        add_address(r, registers, value->string,
+                    hex_field(from, value->string));
     }
     cjson_add(frames->child, "registers", registers);
     cjson_add(thread, "threads_index", cJSON_CreateNumber(index));

@@ -40,8 +40,8 @@ struct sort {
     int rc; /* of what ends it */
 };
 
-static void refuse(struct sort *s, const char *file, const char *part,
-                   const char *reason)
+static void refuse_file(struct sort *s, const char *file, const char *part,
+                        const char *reason)
 {
     bar_clear(&s->bar);
     fputs("symcachectl " NAME ": ", stderr);
@@ -56,7 +56,7 @@ static void refuse(struct sort *s, const char *file, const char *part,
     s->refused++;
 }
 
-static void show(struct sort *s)
+static void show_counts(struct sort *s)
 {
     char text[100];
 
@@ -68,8 +68,8 @@ static void show(struct sort *s)
 }
 
 /* One line on standard output for each file that is laid down. */
-static void tell(struct sort *s, const char *part,
-                 const struct unified_path *path)
+static void tell_sorted(struct sort *s, const char *part,
+                        const struct unified_path *path)
 {
     bar_clear(&s->bar);
     printf("%.2s/%s/%s\t", path->id, path->id + 2, unified_word(path->type));
@@ -81,13 +81,14 @@ static void tell(struct sort *s, const char *part,
     printf("\t%s, %s\n", path->format, path->arch);
 }
 
-static void put(struct sort *s, int fd, const char *name, const char *part,
-                bool is_made, const struct unified_path *path)
+static void put_sorted(struct sort *s, int fd, const char *name,
+                       const char *part, bool is_made,
+                       const struct unified_path *path)
 {
     switch (unified_tree_put(s->tree, fd, name, is_made, path)) {
     case UNIFIED_WRITTEN:
         s->written++;
-        tell(s, part, path);
+        tell_sorted(s, part, path);
         break;
     case UNIFIED_FAILED:
         bar_clear(&s->bar);
@@ -125,7 +126,7 @@ static void put_sources(struct sort *s, int fd, const char *name,
     if (made >= 0 &&
         examine_unified(made, name, &bundle, error, sizeof(error)) == 1) {
         memcpy(bundle.id, path->id, sizeof(bundle.id));
-        put(s, made, name, part, true, &bundle);
+        put_sorted(s, made, name, part, true, &bundle);
         s->bundles++;
     }
     if (made >= 0) {
@@ -134,7 +135,8 @@ static void put_sources(struct sort *s, int fd, const char *name,
     (void)unlink(to);
 }
 
-static void take(struct sort *s, int fd, const char *name, const char *part);
+static void take_sorted(struct sort *s, int fd, const char *name,
+                        const char *part);
 
 static const char *base_name(const char *path)
 {
@@ -149,19 +151,21 @@ static void take_part(void *arg, const struct container_part *part)
 
     if (part->content == NULL) {
         if (part->is_damaged) {
-            refuse(s, s->file, part->name, part->error);
+            refuse_file(s, s->file, part->name, part->error);
         }
         return;
     }
     if (s->rc == COMMAND_OK) {
-        take(s, fileno(part->content),
-             part->file != NULL ? part->file : base_name(s->file), part->name);
+        take_sorted(s, fileno(part->content),
+                    part->file != NULL ? part->file : base_name(s->file),
+                    part->name);
     }
     fclose(part->content);
 }
 
 /* Takes a file, or each of its parts: archives may have fat files in them. */
-static void take(struct sort *s, int fd, const char *name, const char *part)
+static void take_sorted(struct sort *s, int fd, const char *name,
+                        const char *part)
 {
     enum container_kind kind = container_sniff(fd);
     struct unified_path path;
@@ -173,16 +177,16 @@ static void take(struct sort *s, int fd, const char *name, const char *part)
         s->is_inside = true;
         if (container_read(fd, kind, take_part, s, error, sizeof(error)) !=
             0) {
-            refuse(s, s->file, part, error);
+            refuse_file(s, s->file, part, error);
         }
         s->is_inside = was_inside;
         return;
     }
     rc = examine_unified(fd, name, &path, error, sizeof(error));
     if (rc < 0) {
-        refuse(s, s->file, part, error);
+        refuse_file(s, s->file, part, error);
     } else if (rc > 0) {
-        put(s, fd, name, part, false, &path);
+        put_sorted(s, fd, name, part, false, &path);
         if (s->rc == COMMAND_OK) {
             put_sources(s, fd, name, part, &path);
         }
@@ -198,13 +202,13 @@ static void take_file(struct sort *s, const char *path)
         return;
     }
     s->file = path;
-    take(s, fd, base_name(path), NULL);
+    take_sorted(s, fd, base_name(path), NULL);
     close(fd);
     s->looked++;
-    show(s);
+    show_counts(s);
 }
 
-static int compare(const FTSENT **a, const FTSENT **b)
+static int compare_paths(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -216,10 +220,10 @@ static bool is_output(const struct sort *s, const struct stat *st)
     return st->st_dev == s->output.st_dev && st->st_ino == s->output.st_ino;
 }
 
-static void walk(struct sort *s, char **operands)
+static void walk_operands(struct sort *s, char **operands)
 {
     FTS *fts = fts_open(operands, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
-                        compare);
+                        compare_paths);
     FTSENT *entry;
 
     if (fts == NULL) {
@@ -251,7 +255,7 @@ static void walk(struct sort *s, char **operands)
     fts_close(fts);
 }
 
-static int finish(struct sort *s)
+static int finish_sort(struct sort *s)
 {
     int rc = s->rc;
 
@@ -310,6 +314,6 @@ int sort_command(int argc, char **argv)
         }
     }
     argv[argc] = NULL;
-    walk(&s, argv);
-    return finish(&s);
+    walk_operands(&s, argv);
+    return finish_sort(&s);
 }

@@ -39,7 +39,7 @@ struct symbfile {
 
 static struct symbfile s; /* its buffers are large */
 
-static int damaged(const char *file, const struct failure *failure)
+static int symbfile_damaged(const char *file, const struct failure *failure)
 {
     return command_fail(failure->code == FAILURE_DAMAGED ? COMMAND_FOREIGN
                                                          : COMMAND_IO,
@@ -62,7 +62,7 @@ static int write_symbfile(const char *input, const char *output, bool is_pads)
     return conversion_command(&c);
 }
 
-static int make(int argc, char **argv)
+static int symbfile_make(int argc, char **argv)
 {
     if (argc != 1 || s.output == NULL) {
         return command_usage(NAME,
@@ -191,7 +191,7 @@ static void show_pad(struct output *out, const struct symbfile_record *r)
     }
 }
 
-static int show(int argc, char **argv)
+static int symbfile_show(int argc, char **argv)
 {
     int rc;
     struct input_bytes bytes;
@@ -218,7 +218,7 @@ static int show(int argc, char **argv)
         snprintf(failure.text, sizeof(failure.text), "%s", reader.error);
         failure.code = reader.is_out_of_memory ? FAILURE_LIMIT
                                                : FAILURE_DAMAGED;
-        rc = damaged(argv[0], &failure);
+        rc = symbfile_damaged(argv[0], &failure);
     }
     symbfile_reader_free(&reader);
     return output_finish(&s.out, rc);
@@ -227,7 +227,7 @@ static int show(int argc, char **argv)
 /* lookup -------------------------------------------------------------------
  */
 
-static void print(uint64_t address)
+static void print_frames(uint64_t address)
 {
     long i, n;
     const struct symbfile_frame *frames;
@@ -274,7 +274,7 @@ static int from_stdin(void)
         if (rc <= 0) {
             return rc == 0 ? COMMAND_OK : bad_address();
         }
-        print(address);
+        print_frames(address);
     }
 }
 
@@ -285,13 +285,13 @@ static int from_arguments(int count, char **texts)
 
     for (i = 0; i < count; i++) {
         if (addresses_parse(texts[i], strlen(texts[i]), &address) == 0) {
-            print(address);
+            print_frames(address);
         }
     }
     return COMMAND_OK;
 }
 
-static int lookup(int argc, char **argv)
+static int symbfile_lookup(int argc, char **argv)
 {
     int i, rc;
     uint64_t address;
@@ -313,7 +313,7 @@ static int lookup(int argc, char **argv)
     }
     if (symbfile_search_open(&s.search, bytes.data, bytes.size, &failure) !=
         0) {
-        return damaged(argv[0], &failure);
+        return symbfile_damaged(argv[0], &failure);
     }
     output_init(&s.out, STDOUT_FILENO);
     rc = argc > 1 ? from_arguments(argc - 1, argv + 1) : from_stdin();
@@ -328,8 +328,10 @@ int symbfile_command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"make", make}, {"show", show}, {"lookup", lookup},
-                  {"push", push}};
+    } commands[] = {{"make", symbfile_make},
+                    {"show", symbfile_show},
+                    {"lookup", symbfile_lookup},
+                    {"push", push}};
     const struct option_spec specs[] = {
         {"-o", NULL, &s.output},
         {"--return-pads", &s.has_return_pads, NULL},

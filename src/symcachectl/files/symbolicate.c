@@ -147,7 +147,7 @@ static void print_answer(const cJSON *answer)
 static struct trace trace; /* of --images */
 
 /* Whether all was found that was asked for, or some of it, or nothing. */
-static int judge(const cJSON *answer)
+static int judge_answer(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
     size_t named = 0, frames = 0;
@@ -276,7 +276,7 @@ static const char *path_of(const char *text)
     return path;
 }
 
-static int usage(const char *what, const char *argument)
+static int symbolicate_usage(const char *what, const char *argument)
 {
     return command_usage("symbolicate", what, argument);
 }
@@ -286,8 +286,8 @@ static void print_trace(const cJSON *answer)
     trace_print(&trace, answer);
 }
 
-static int answer(const struct settings *settings, const char *path,
-                  const char *name, char *text)
+static int answer_file(const struct settings *settings, const char *path,
+                       const char *name, char *text)
 {
     cJSON *object;
     int code;
@@ -295,7 +295,7 @@ static int answer(const struct settings *settings, const char *path,
                                                       : print_answer;
 
     if (settings->root == NULL) {
-        return client_send(settings, path, text, SECONDS, print, judge);
+        return client_send(settings, path, text, SECONDS, print, judge_answer);
     }
     object = store_reader_answer(settings->root, path, name, text, &code);
     if (object == NULL) {
@@ -306,7 +306,7 @@ static int answer(const struct settings *settings, const char *path,
     } else {
         print(object);
     }
-    code = judge(object);
+    code = judge_answer(object);
     cJSON_Delete(object);
     return command_finish(code);
 }
@@ -403,12 +403,13 @@ static char *ask_module(int argc, char **argv, int *code)
         return NULL;
     }
     if (identity.key.id_type != SYMCACHE_ID_DEBUG) {
-        usage("not PDB/GUIDAGE, nor a file with a debug id", argv[0]);
+        symbolicate_usage("not PDB/GUIDAGE, nor a file with a debug id",
+                          argv[0]);
         return NULL;
     }
     for (i = 1; i < argc; i++) {
         if (addresses_parse(argv[i], strlen(argv[i]), &address) != 0) {
-            usage("no address", argv[i]);
+            symbolicate_usage("no address", argv[i]);
             return NULL;
         }
     }
@@ -425,9 +426,10 @@ static char *fetch_event(const struct sentry_event *event, int argc,
 
     if (event->url == NULL || event->org == NULL || event->project == NULL ||
         argc > 1) {
-        *code = usage(argc > 1 ? "more than one EVENT"
-                               : "an EVENT needs --url, --org and --project",
-                      NULL);
+        *code = symbolicate_usage(
+            argc > 1 ? "more than one EVENT"
+                     : "an EVENT needs --url, --org and --project",
+            NULL);
         return NULL;
     }
     file = sentry_event_fetch(event, argv[0], code);
@@ -445,16 +447,16 @@ static int choose_place(struct settings *settings, const char *url,
     if ((settings->root != NULL) + (settings->socket != NULL) + (url != NULL) +
             (symbols != NULL) >
         1) {
-        return usage("more than one of --root, --socket, --symbols and --url",
-                     NULL);
+        return symbolicate_usage(
+            "more than one of --root, --socket, --symbols and --url", NULL);
     }
     settings->socket = url != NULL ? url : settings->socket;
     return symbols != NULL ? offline_start(symbols, settings) : COMMAND_OK;
 }
 
 /* Prints what the operands come to. */
-static int show(struct settings *settings, const struct hints *hints, int argc,
-                char **argv)
+static int show_addresses(struct settings *settings, const struct hints *hints,
+                          int argc, char **argv)
 {
     const char *path = "/symbolicate";
     int code;
@@ -462,7 +464,7 @@ static int show(struct settings *settings, const struct hints *hints, int argc,
                            : ask_module(argc, argv, &code);
 
     if (text != NULL) {
-        code = answer(settings, path, argv[0], text);
+        code = answer_file(settings, path, argv[0], text);
     }
     free(text);
     free(trace.text);
@@ -495,10 +497,11 @@ int symbolicate_command(int argc, char **argv)
     argc = options_parse("symbolicate", specs,
                          sizeof(specs) / sizeof(specs[0]), argc, argv);
     if (argc < 1) {
-        return argc < 0 ? COMMAND_USAGE : usage("no REQUEST", NULL);
+        return argc < 0 ? COMMAND_USAGE
+                        : symbolicate_usage("no REQUEST", NULL);
     }
     if (url != NULL && strstr(url, "://") == NULL) {
-        return usage("no URL", url);
+        return symbolicate_usage("no URL", url);
     }
     if (event.org != NULL || event.project != NULL) {
         event.url = url;
@@ -517,10 +520,10 @@ int symbolicate_command(int argc, char **argv)
         hints.uuid = mapping;
     } else if (mapping != NULL) {
         return argc == 1 ? retrace_show(mapping, argv[0])
-                         : usage("more than one TRACE", argv[1]);
+                         : symbolicate_usage("more than one TRACE", argv[1]);
     }
     if ((hints.images != NULL || hints.uuid != NULL) && argc > 1) {
-        return usage("more than one TRACE", argv[1]);
+        return symbolicate_usage("more than one TRACE", argv[1]);
     }
-    return show(&settings, &hints, argc, argv);
+    return show_addresses(&settings, &hints, argc, argv);
 }

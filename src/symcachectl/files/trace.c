@@ -156,8 +156,8 @@ static int open_assembly(const char *images, const char *name)
 
 /* Finds out which portable PDB belongs to an assembly, and its stamp.  Returns
  * false after printing what is wrong. */
-static bool identify(const char *images, const char *name,
-                     struct identity *identity, uint32_t *stamp)
+static bool identify_image(const char *images, const char *name,
+                           struct identity *identity, uint32_t *stamp)
 {
     const char *wrong;
     struct examine_result result;
@@ -220,10 +220,10 @@ char *trace_request(const struct trace *trace, const char *images)
           *modules = cJSON_CreateArray(), *frame;
 
     for (i = 0; i < trace->num_modules; i++) {
-        cjson_append(modules,
-                     identify(images, trace->modules[i], &identity, &stamp)
-                         ? module_of(&identity, stamp)
-                         : no_module());
+        cjson_append(modules, identify_image(images, trace->modules[i],
+                                             &identity, &stamp)
+                                  ? module_of(&identity, stamp)
+                                  : no_module());
     }
     for (i = 0; i < trace->num_frames; i++) {
         frame = cJSON_CreateObject();

@@ -90,8 +90,8 @@ static uint64_t hash_of(const struct unified_tree *tree, const char *id,
     return table_hash((uintptr_t)tree + type, id, strlen(id));
 }
 
-static struct entry *find(const struct unified_tree *tree, const char *id,
-                          enum unified_type type)
+static struct entry *find_entry(const struct unified_tree *tree,
+                                const char *id, enum unified_type type)
 {
     uint64_t hash = hash_of(tree, id, type);
     size_t at = 0;
@@ -110,7 +110,7 @@ static struct entry *find(const struct unified_tree *tree, const char *id,
 bool unified_tree_has(const struct unified_tree *tree, const char *id,
                       enum unified_type type)
 {
-    return find(tree, id, type) != NULL;
+    return find_entry(tree, id, type) != NULL;
 }
 
 static bool is_better(const struct entry *a, const struct entry *b)
@@ -124,8 +124,8 @@ static bool is_better(const struct entry *a, const struct entry *b)
     return a->size > b->size;
 }
 
-static void keep(struct unified_tree *tree, struct entry *known,
-                 const struct entry *entry)
+static void keep_entry(struct unified_tree *tree, struct entry *known,
+                       const struct entry *entry)
 {
     if (known == NULL) {
         if (symc_array_need(&tree->entries, &tree->room, tree->count + 1,
@@ -224,7 +224,7 @@ static bool write_packed(ZSTD_CCtx *zstd, FILE *f, const void *data,
     return true;
 }
 
-static bool copy(struct unified_tree *tree, int fd, off_t size, FILE *f)
+static bool copy_file(struct unified_tree *tree, int fd, off_t size, FILE *f)
 {
     static uint8_t piece[PIECE];
     off_t at = 0;
@@ -270,7 +270,7 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
                                   const char *name, bool is_made,
                                   const struct unified_path *path)
 {
-    struct entry *known = find(tree, path->id, path->type);
+    struct entry *known = find_entry(tree, path->id, path->type);
     struct entry entry = {.path = *path, .is_made = is_made};
     char below[PATH_MAX], to[PATH_MAX], tmp[PATH_MAX];
     struct stat st;
@@ -286,16 +286,16 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
     }
     print_below(below, path->id, unified_word(path->type));
     if (make_path(to, tree, below) != 0 || (f = open_file(tmp, to)) == NULL ||
-        finish_file(f, copy(tree, fd, st.st_size, f), tmp, to) != 0) {
+        finish_file(f, copy_file(tree, fd, st.st_size, f), tmp, to) != 0) {
         return UNIFIED_FAILED;
     }
-    keep(tree, known, &entry);
+    keep_entry(tree, known, &entry);
     return UNIFIED_WRITTEN;
 }
 
 /* the end ---------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     int order = strcmp(x->path.id, y->path.id);
@@ -390,7 +390,8 @@ int unified_tree_close(struct unified_tree *tree)
     size_t i;
 
     if (tree->count > 0) {
-        qsort(tree->entries, tree->count, sizeof(tree->entries[0]), compare);
+        qsort(tree->entries, tree->count, sizeof(tree->entries[0]),
+              compare_entries);
     }
     for (i = 0; i < tree->count && rc == 0; i++) {
         rc = write_meta(tree, &tree->entries[i]);

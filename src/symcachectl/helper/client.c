@@ -66,7 +66,7 @@ const char *client_address(const struct client *client)
 #define CLIENT_TEXT_MAX 300
 
 /* Returns the new end of buf. */
-static size_t append(char *buf, size_t at, const char *text)
+static size_t append_url(char *buf, size_t at, const char *text)
 {
     char part[CLIENT_TEXT_MAX];
 
@@ -80,10 +80,10 @@ void client_path(char buf[CLIENT_PATH_MAX], const char *page,
     size_t at;
 
     at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
-    at = append(buf, at, store);
+    at = append_url(buf, at, store);
     if (name != NULL) {
         buf[at++] = '/';
-        at = append(buf, at, name);
+        at = append_url(buf, at, name);
     }
     if (id != NULL) {
         snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
@@ -96,7 +96,7 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
     size_t at = strlen(buf);
 
     at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
-    append(buf, at, value);
+    append_url(buf, at, value);
 }
 
 /* Returns the value of a header line without blanks around it, or NULL. */
@@ -259,8 +259,8 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
 }
 
 /* Prints why there is no usable answer.  Returns an exit code. */
-static int complain(const struct client *client,
-                    const struct client_answer *answer)
+static int complain_of_helper(const struct client *client,
+                              const struct client_answer *answer)
 {
     char error[1024];
 
@@ -286,7 +286,7 @@ static int complain(const struct client *client,
                                                            : COMMAND_IO;
 }
 
-static cJSON *parse(const struct client_answer *answer)
+static cJSON *parse_answer(const struct client_answer *answer)
 {
     cJSON *object;
 
@@ -321,7 +321,7 @@ static int on_progress(void *arg, curl_off_t all, curl_off_t received,
     return 0;
 }
 
-static CURLcode perform(const struct client *client, CURL *request)
+static CURLcode perform_request(const struct client *client, CURL *request)
 {
     struct progress p = {.daemon = client->daemon, .started = bar_clock()};
     CURLcode code;
@@ -339,16 +339,16 @@ static CURLcode perform(const struct client *client, CURL *request)
  * Performs a request and frees it.  Returns an exit code; unless *object is
  * NULL, that is the answer, else what is wrong was printed.
  */
-static int ask(const struct client *client, CURL *request,
-               struct client_answer *answer, cJSON **object)
+static int ask_helper(const struct client *client, CURL *request,
+                      struct client_answer *answer, cJSON **object)
 {
     char reason[80];
     int code = COMMAND_OK;
 
-    client_finish(request, perform(client, request));
-    *object = answer->status == 200 ? parse(answer) : NULL;
+    client_finish(request, perform_request(client, request));
+    *object = answer->status == 200 ? parse_answer(answer) : NULL;
     if (answer->status != 200) {
-        code = complain(client, answer);
+        code = complain_of_helper(client, answer);
     } else if (*object == NULL) {
         snprintf(
             reason, sizeof(reason),
@@ -377,7 +377,7 @@ static int show(const struct settings *settings, struct client *client,
                 int (*judge)(const cJSON *answer))
 {
     cJSON *object;
-    int code = ask(client, request, answer, &object);
+    int code = ask_helper(client, request, answer, &object);
 
     if (object != NULL) {
         put(settings, object, print);
@@ -416,9 +416,9 @@ static int show_peers(const struct settings *settings, const char *method,
             worst = COMMAND_IO;
             break;
         }
-        code = ask(client,
-                   client_request(client, method, path, seconds, &answer),
-                   &answer, &object);
+        code = ask_helper(
+            client, client_request(client, method, path, seconds, &answer),
+            &answer, &object);
         client_free(client);
         if (object != NULL) {
             if (!settings->is_json) {
@@ -469,8 +469,9 @@ int client_get(const struct settings *settings, const char *path,
     if (client == NULL) {
         return COMMAND_IO;
     }
-    code = ask(client, client_request(client, "GET", path, seconds, &answer),
-               &answer, object);
+    code = ask_helper(client,
+                      client_request(client, "GET", path, seconds, &answer),
+                      &answer, object);
     client_free(client);
     return code;
 }

@@ -22,9 +22,9 @@
 #define COMPLAINTS_MAX 20 /* further ones are only counted */
 #define SHOWN 60          /* bytes of a line that is not a module */
 
-static void complain(struct collect_modules *g, const char *file,
-                     unsigned line, const char *reason, const char *text,
-                     size_t size)
+static void complain_of_line(struct collect_modules *g, const char *file,
+                             unsigned line, const char *reason,
+                             const char *text, size_t size)
 {
     char *shown;
 
@@ -58,7 +58,7 @@ static int from_list(struct collect_modules *g, const char *name, FILE *stream)
         if (found == LIST_MODULE) {
             warm_modules_add(g->modules, &identity);
         } else if (found == LIST_BAD) {
-            complain(g, name, list.line, wrong, list.text, list.size);
+            complain_of_line(g, name, list.line, wrong, list.text, list.size);
         }
     }
     return ferror(stream) ? command_fail(COMMAND_IO, name, strerror(errno))
@@ -78,7 +78,7 @@ static bool from_file(struct collect_modules *g, const char *path, int fd)
         return true;
     case MODULE_FILE_WRONG:
     case MODULE_FILE_PORTABLE:
-        complain(g, path, 0, error, NULL, 0);
+        complain_of_line(g, path, 0, error, NULL, 0);
         return true;
     default:
         return false;

@@ -10,7 +10,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
-static void print(const cJSON *answer)
+static void print_drain(const cJSON *answer)
 {
     printf("%s: jobs %.0f, waiting requests %.0f\n",
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "draining"))
@@ -34,5 +34,5 @@ int drain_command(int argc, char **argv)
                         : command_usage("drain", "no operands", argv[0]);
     }
     return client_show(&settings, "POST", end ? "/v1/undrain" : "/v1/drain",
-                       CLIENT_SECONDS, print, NULL);
+                       CLIENT_SECONDS, print_drain, NULL);
 }

@@ -20,7 +20,7 @@
 
 /* Appends a time.  "2026-11-21 07:50[:12]" is local time, as "why" prints
  * it.  Any other text is passed on for the helper to judge. */
-static void since(char *path, const char *text)
+static void parse_since(char *path, const char *text)
 {
     static const char *const formats[] = {"%Y-%m-%d %H:%M:%S",
                                           "%Y-%m-%d %H:%M"};
@@ -69,7 +69,7 @@ static int path_of(char *path, const struct settings *s, int count,
     return 0;
 }
 
-static void print(const cJSON *answer)
+static void print_forgotten(const cJSON *answer)
 {
     printf("forgotten entries: %.0f\n", printable_number(answer, "forgotten"));
 }
@@ -91,11 +91,13 @@ int forget_command(int argc, char **argv)
     }
     if (argc == 0 && malformed_since != NULL) {
         client_path(path, "forget", settings_store(&settings), NULL, NULL);
-        since(path, malformed_since);
-        return client_show(&settings, "POST", path, WALK_SECONDS, print, NULL);
+        parse_since(path, malformed_since);
+        return client_show(&settings, "POST", path, WALK_SECONDS,
+                           print_forgotten, NULL);
     }
     if (argc < 0 || path_of(path, &settings, argc, argv) != 0) {
         return COMMAND_USAGE;
     }
-    return client_show(&settings, "POST", path, CLIENT_SECONDS, print, NULL);
+    return client_show(&settings, "POST", path, CLIENT_SECONDS,
+                       print_forgotten, NULL);
 }

@@ -17,7 +17,7 @@ struct piece {
     size_t size;
 };
 
-static void trim(struct piece *piece)
+static void trim_piece(struct piece *piece)
 {
     while (piece->size > 0 && strchr(" \t\r", piece->p[0]) != NULL) {
         piece->p++;
@@ -29,9 +29,9 @@ static void trim(struct piece *piece)
     }
 }
 
-static void unquote(struct piece *piece)
+static void unquote_piece(struct piece *piece)
 {
-    trim(piece);
+    trim_piece(piece);
     if (piece->size > 1 && piece->p[0] == '"' &&
         piece->p[piece->size - 1] == '"') {
         piece->p++;
@@ -41,8 +41,8 @@ static void unquote(struct piece *piece)
 
 /* Removes everything up to the end of the text from the line.  Returns 1 or
  * 0. */
-static bool take(struct piece *line, const char *text, size_t size,
-                 struct piece *before)
+static bool take_piece(struct piece *line, const char *text, size_t size,
+                       struct piece *before)
 {
     const char *found = memmem(line->p, line->size, text, size);
 
@@ -67,7 +67,7 @@ static bool take_last(struct piece *line, struct piece *field)
     field->p = comma + 1;
     field->size = line->size - (size_t)(field->p - line->p);
     line->size = (size_t)(comma - line->p);
-    unquote(field);
+    unquote_piece(field);
     return true;
 }
 
@@ -100,14 +100,14 @@ read_record(struct piece *line, struct identity *identity, const char **wrong)
 {
     struct piece guid, age, name;
 
-    if (!take(line, LITERAL("}; Age: "), &guid) ||
-        !take(line, LITERAL("; Pdb: "), &age)) {
+    if (!take_piece(line, LITERAL("}; Age: "), &guid) ||
+        !take_piece(line, LITERAL("; Pdb: "), &age)) {
         *wrong = "a CodeView record without age or PDB";
         return LIST_BAD;
     }
     name = *line;
-    take(line, LITERAL("\""), &name);
-    trim(&name);
+    take_piece(line, LITERAL("\""), &name);
+    trim_piece(&name);
     base_name(&name);
     return read_module(identity, &name, &guid, &age, wrong);
 }
@@ -121,7 +121,7 @@ static bool is_of_xperf(const struct piece *line)
     return (rest.size > 1 && rest.p[0] == '0' && rest.p[1] == 'x') ||
            (rest.size > 1 && rest.p[0] == '[' && rest.p[1] >= '0' &&
             rest.p[1] <= '9') ||
-           take(&rest, LITERAL("CodeView Record"), &before);
+           take_piece(&rest, LITERAL("CodeView Record"), &before);
 }
 
 enum list_found list_line(const char *text, size_t size,
@@ -129,12 +129,12 @@ enum list_found list_line(const char *text, size_t size,
 {
     struct piece line = {text, size}, guid, age;
 
-    trim(&line);
+    trim_piece(&line);
     *wrong = NULL;
     if (line.size == 0 || line.p[0] == '#') {
         return LIST_NOTHING;
     }
-    if (take(&line, LITERAL("[RSDS] PdbSig: {"), &guid)) {
+    if (take_piece(&line, LITERAL("[RSDS] PdbSig: {"), &guid)) {
         return read_record(&line, identity, wrong);
     }
     if (is_of_xperf(&line)) {
@@ -144,7 +144,7 @@ enum list_found list_line(const char *text, size_t size,
         *wrong = "not pdb,guid,age";
         return LIST_BAD;
     }
-    unquote(&line);
+    unquote_piece(&line);
     return read_module(identity, &line, &guid, &age, wrong);
 }
 
@@ -191,7 +191,7 @@ static int get_character(const struct list *list)
     return pair != 0 ? (int)pair : 0xFFFD;
 }
 
-static void put(struct list *list, int c)
+static void put_char(struct list *list, int c)
 {
     /* One byte more than fits, so that a line that is too long is noticed. */
     if (list->size < sizeof(list->text)) {
@@ -205,12 +205,12 @@ static void put_character(struct list *list, int c)
     size_t i, n;
 
     if (!list->is_wide) {
-        put(list, c);
+        put_char(list, c);
         return;
     }
     n = utf8_encode(text, (uint32_t)c);
     for (i = 0; i < n; i++) {
-        put(list, text[i]);
+        put_char(list, text[i]);
     }
 }
 

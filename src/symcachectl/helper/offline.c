@@ -189,8 +189,8 @@ static int write_config(const struct offline *o, char path[PATH_MAX])
     return rc;
 }
 
-static pid_t start(const struct offline *o, const char *daemon,
-                   const char *config)
+static pid_t start_daemon(const struct offline *o, const char *daemon,
+                          const char *config)
 {
     const char *const args[] = {daemon, "-c", config, NULL};
     char log[PATH_MAX];
@@ -209,7 +209,7 @@ static pid_t start(const struct offline *o, const char *daemon,
     _exit(daemon_run(args));
 }
 
-static bool accepts(const struct offline *o, const char *name)
+static bool accepts_connection(const struct offline *o, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -243,8 +243,8 @@ static int fail_start(const struct offline *o, const char *daemon)
     return command_fail(COMMAND_IO, daemon, last);
 }
 
-static int await(struct offline *o, size_t which, const char *daemon,
-                 const char *name)
+static int await_daemon(struct offline *o, size_t which, const char *daemon,
+                        const char *name)
 {
     static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     int i, status;
@@ -253,7 +253,7 @@ static int await(struct offline *o, size_t which, const char *daemon,
         if (stopped) {
             return COMMAND_INTERRUPTED;
         }
-        if (accepts(o, name)) {
+        if (accepts_connection(o, name)) {
             return COMMAND_OK;
         }
         if (o->pids[which] < 0 ||
@@ -283,7 +283,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-static void finish(const struct offline *o)
+static void stop_daemons(const struct offline *o)
 {
     size_t i;
 
@@ -308,8 +308,8 @@ static int start_all(struct offline *o)
         return command_fail(COMMAND_IO, o->dir, strerror(errno));
     }
     for (i = 0; i < COUNT(daemons) && code == COMMAND_OK; i++) {
-        o->pids[i] = start(o, daemons[i], config);
-        code = await(o, i, daemons[i], sockets[i]);
+        o->pids[i] = start_daemon(o, daemons[i], config);
+        code = await_daemon(o, i, daemons[i], sockets[i]);
     }
     return code;
 }
@@ -349,7 +349,7 @@ int offline_start(const char *symbols, struct settings *settings)
     if (pid > 0) {
         status = wait_for(pid);
     }
-    finish(&o);
+    stop_daemons(&o);
     if (pid > 0) {
         code = WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_INTERRUPTED;
     }

@@ -51,7 +51,7 @@ static void print_trouble(const cJSON *source)
     }
 }
 
-static void print(const cJSON *answer)
+static void print_sources(const cJSON *answer)
 {
     struct text_table table;
     const cJSON *source, *sources, *item;
@@ -90,6 +90,6 @@ int sources_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("sources", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/sources", CLIENT_SECONDS, print,
-                       NULL);
+    return client_show(&settings, "GET", "/v1/sources", CLIENT_SECONDS,
+                       print_sources, NULL);
 }

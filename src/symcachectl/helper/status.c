@@ -103,7 +103,7 @@ static void print_tenants(const cJSON *tenants)
     text_table_print(&table, stdout, "");
 }
 
-static void print(const cJSON *answer)
+static void print_status(const cJSON *answer)
 {
     const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
     const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
@@ -170,6 +170,6 @@ int status_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("status", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/status", CLIENT_SECONDS, print,
-                       NULL);
+    return client_show(&settings, "GET", "/v1/status", CLIENT_SECONDS,
+                       print_status, NULL);
 }

@@ -174,8 +174,8 @@ static int add_key(struct request *r, const char *key)
 
 /* Posts the next size bytes of a file.  Returns the status, or 0 with a
  * reason. */
-static long post(struct request *r, FILE *file, off_t size, char *reason,
-                 size_t reason_size)
+static long post_symbfile(struct request *r, FILE *file, off_t size,
+                          char *reason, size_t reason_size)
 {
     CURL *curl = r->curl;
     CURLcode code;
@@ -246,7 +246,7 @@ static int send_part(struct request *r, FILE *file, off_t begin, off_t size)
         if (fseeko(file, begin, SEEK_SET) != 0) {
             return command_fail(COMMAND_IO, r->url, strerror(errno));
         }
-        status = post(r, file, size, reason, sizeof(reason));
+        status = post_symbfile(r, file, size, reason, sizeof(reason));
         if (status == 200) {
             return COMMAND_OK;
         }

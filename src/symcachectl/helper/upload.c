@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl upload: sends debug files and images to a server, under the paths
- * that their content says.  What the server has already is skipped, so that a
- * repetition goes on where the last run ended.  A build can trust the exit
- * code: 0 means that the server has all of them.
+ * symcachectl upload: sends debug files and images to a server, under the
+ * paths that their content says.  What the server has already is skipped, so
+ * that a repetition goes on where the last run ended.  A build can trust the
+ * exit code: 0 means that the server has all of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -210,7 +210,7 @@ static const char *guess_reason(long status)
            : status == 504 ? "symcached did not answer the web server in time"
            : status == 404 || status == 405
                ? "nothing at this address takes uploads"
-                           : "no reason given";
+               : "no reason given";
 }
 
 /* The server says what is wrong as {"error": ..., "detail": ...}. */
@@ -295,9 +295,9 @@ static bool may_pass(long status)
 
 /* Sends a file, again and again where that may help.  Returns the outcome, and
  * the reason of one that is not good. */
-static enum outcome put(struct upload *u, const char *path, const char *url,
-                        FILE *file, off_t size, char *reason,
-                        size_t reason_size)
+static enum outcome put_upload(struct upload *u, const char *path,
+                               const char *url, FILE *file, off_t size,
+                               char *reason, size_t reason_size)
 {
     unsigned attempt;
     long status;
@@ -337,14 +337,14 @@ static void send_file(struct upload *u, const char *path, FILE *file,
     if (u->is_forced || u->is_labelled ||
         !is_there(u, place, file, st.st_size)) {
         print_url(u, place, true, url, sizeof(url));
-        outcome = put(u, path, url, file, st.st_size, reason, sizeof(reason));
+        outcome =
+            put_upload(u, path, url, file, st.st_size, reason, sizeof(reason));
     }
-    tell(u, outcome, path, text, reason[0] != '\0' && outcome > SKIPPED
-                                     ? reason
-                                     : NULL);
+    tell(u, outcome, path, text,
+         reason[0] != '\0' && outcome > SKIPPED ? reason : NULL);
 }
 
-static void defer(struct upload *u, const char *path)
+static void defer_upload(struct upload *u, const char *path)
 {
     char *copy = strdup(path);
 
@@ -369,7 +369,8 @@ struct content {
     const char *name; /* its own, without a folder */
     bool is_named; /* in a folder there are files that are no symbols; one that
                       was named by itself must be */
-    bool is_again; /* it was taken before, and only its programs are sent now */
+    bool
+        is_again; /* it was taken before, and only its programs are sent now */
     struct found *found;
 };
 
@@ -445,8 +446,8 @@ static void take_parts(const struct content *c, FILE *file,
 }
 
 /* Programs are sent when a file is taken again. */
-static void take(struct upload *u, const char *path, bool is_named,
-                 bool is_again)
+static void take_upload(struct upload *u, const char *path, bool is_named,
+                        bool is_again)
 {
     struct found found = {false, false};
     const char *slash = strrchr(path, '/');
@@ -471,7 +472,7 @@ static void take(struct upload *u, const char *path, bool is_named,
     }
     fclose(file);
     if (found.has_programs && !is_again) {
-        defer(u, path);
+        defer_upload(u, path);
     }
 }
 
@@ -485,8 +486,8 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static void take_operand(struct upload *u, char *operand)
 {
     char *paths[] = {operand, NULL};
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
-                        by_name);
+    FTS *fts =
+        fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     const FTSENT *entry;
 
     if (fts == NULL) {
@@ -500,11 +501,11 @@ static void take_operand(struct upload *u, char *operand)
             continue;
         }
         if (entry->fts_info == FTS_F) {
-            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL, false);
-        } else if (entry->fts_info == FTS_DNR ||
-                   entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
-            tell(u, FAILED, entry->fts_path, NULL,
-                 strerror(entry->fts_errno));
+            take_upload(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL,
+                        false);
+        } else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+                   entry->fts_info == FTS_NS) {
+            tell(u, FAILED, entry->fts_path, NULL, strerror(entry->fts_errno));
         }
     }
     fts_close(fts);
@@ -521,7 +522,7 @@ static void take_operands(struct upload *u, int argc, char **argv)
         take_operand(u, argv[i]);
     }
     for (n = 0; n < u->num_programs; n++) {
-        take(u, u->programs[n], true, true);
+        take_upload(u, u->programs[n], true, true);
         free(u->programs[n]);
     }
     u->num_programs = 0;
@@ -534,8 +535,7 @@ static void print_counts(const struct upload *u)
 
     for (i = 0; i < OUTCOMES; i++) {
         if (u->is_json) {
-            cJSON_AddNumberToObject(object, outcomes[i],
-                                    (double)u->counts[i]);
+            cJSON_AddNumberToObject(object, outcomes[i], (double)u->counts[i]);
         } else {
             printf("%s%zu %s", i > 0 ? ", " : "", u->counts[i], outcomes[i]);
         }
@@ -611,7 +611,7 @@ static int make_headers(struct upload *u)
  * sent, all files since the last good pass are checked again; those that the
  * server has are skipped.
  */
-static void watch(struct upload *u, int argc, char **argv)
+static void watch_folder(struct upload *u, int argc, char **argv)
 {
     size_t failed;
 
@@ -627,7 +627,7 @@ static void watch(struct upload *u, int argc, char **argv)
     }
 }
 
-static int run(struct upload *u, int argc, char **argv)
+static int run_upload(struct upload *u, int argc, char **argv)
 {
     int code = make_headers(u);
 
@@ -637,7 +637,7 @@ static int run(struct upload *u, int argc, char **argv)
     }
     bar_init(&u->bar);
     if (code == COMMAND_OK && u->is_watching) {
-        watch(u, argc, argv);
+        watch_folder(u, argc, argv);
     }
     if (code == COMMAND_OK) {
         take_operands(u, argc, argv);
@@ -673,12 +673,11 @@ int upload_command(int argc, char **argv)
         command_no_memory();
     }
     const struct option_spec specs[] = {
-        {"--url", NULL, &u->url},         {"--token", NULL, &u->token},
-        {"--expires", NULL, &u->expires}, {"--force", &u->is_forced, NULL},
-        {"--try", &u->is_try, NULL},      {"--warm", &u->is_warm, NULL},
-        {"--json", &u->is_json, NULL},    {"--watch", &u->is_watching, NULL},
-        {"--product", NULL, &u->labels[0]},
-        {"--branch", NULL, &u->labels[1]},
+        {"--url", NULL, &u->url},           {"--token", NULL, &u->token},
+        {"--expires", NULL, &u->expires},   {"--force", &u->is_forced, NULL},
+        {"--try", &u->is_try, NULL},        {"--warm", &u->is_warm, NULL},
+        {"--json", &u->is_json, NULL},      {"--watch", &u->is_watching, NULL},
+        {"--product", NULL, &u->labels[0]}, {"--branch", NULL, &u->labels[1]},
         {"--build", NULL, &u->labels[2]}};
 
     argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
@@ -686,14 +685,15 @@ int upload_command(int argc, char **argv)
     if (argc < 0) {
         code = COMMAND_USAGE;
     } else if (u->url == NULL || argc == 0) {
-        code = command_usage("upload", u->url == NULL ? "--url is missing"
-                                                      : "no file",
-                             NULL);
+        code = command_usage(
+            "upload", u->url == NULL ? "--url is missing" : "no file", NULL);
     } else if (u->expires != NULL && !is_expires(u->expires)) {
-        code = command_usage("upload", "--expires wants a duration such as "
-                                       "\"30d\"", u->expires);
+        code = command_usage("upload",
+                             "--expires wants a duration such as "
+                             "\"30d\"",
+                             u->expires);
     } else {
-        code = run(u, argc, argv);
+        code = run_upload(u, argc, argv);
     }
     free(u);
     return command_finish(code);

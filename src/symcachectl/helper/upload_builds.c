@@ -220,8 +220,8 @@ static bool may_go(const char *root, const char *path)
 }
 
 /* Takes note of the files of builds that stay. */
-static void keep(struct paths *kept, const char *tree,
-                 const struct build_labels *labels)
+static void keep_path(struct paths *kept, const char *tree,
+                      const struct build_labels *labels)
 {
     const char *list, *path;
     size_t size, at = 0;
@@ -278,7 +278,7 @@ int upload_builds_forget(const struct settings *settings, const char *root,
         }
         for (j = 0; j < lists.n; j++) {
             if (!build_pattern_matches(pattern, &lists.builds[j].labels)) {
-                keep(&paths, tree, &lists.builds[j].labels);
+                keep_path(&paths, tree, &lists.builds[j].labels);
             }
         }
         for (j = 0; j < lists.n; j++) {

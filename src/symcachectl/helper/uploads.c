@@ -86,7 +86,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int list(const char *root, int is_json)
+static int list_uploads(const char *root, int is_json)
 {
     char *copy = strdup(root), *paths[] = {copy, NULL};
     FTS *fts = copy != NULL ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR,
@@ -123,7 +123,7 @@ static int list(const char *root, int is_json)
 
 /* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
  * else. */
-static bool split(char *text, char *parts[3], bool *is_try)
+static bool split_name(char *text, char *parts[3], bool *is_try)
 {
     int n = 0;
 
@@ -172,7 +172,7 @@ static int remove_file(const struct settings *settings, char *text)
     char path[CLIENT_PATH_MAX], *parts[3];
     bool is_try;
 
-    if (!split(text, parts, &is_try)) {
+    if (!split_name(text, parts, &is_try)) {
         return command_usage("uploads", "no <name>/<id>/<file>", text);
     }
     client_path(path, "discard", parts[0], parts[1], parts[2]);
@@ -183,8 +183,8 @@ static int remove_file(const struct settings *settings, char *text)
                        NULL);
 }
 
-static int each(const struct settings *settings, const char *what,
-                const char *root, int argc, char **argv)
+static int each_upload(const struct settings *settings, const char *what,
+                       const char *root, int argc, char **argv)
 {
     int code = COMMAND_OK, one, i;
 
@@ -280,9 +280,9 @@ int uploads_command(int argc, char **argv)
         code = upload_builds_files(root, &pattern, list_file,
                                    settings.is_json);
     } else if (verb == LS) {
-        code = list(root, settings.is_json);
+        code = list_uploads(root, settings.is_json);
     } else {
-        code = each(&settings, verbs[verb], root, argc - 1, argv + 1);
+        code = each_upload(&settings, verbs[verb], root, argc - 1, argv + 1);
     }
     return command_finish(code);
 }

@@ -255,8 +255,8 @@ static void on_progress(void *arg, size_t running, size_t waiting)
 }
 
 /* Asks for all collected modules, and reports.  Returns an exit code. */
-static int ask(struct warm *w, symcache_kind_e kind, const char *version,
-               unsigned concurrency, unsigned attempts, unsigned bad)
+static int ask_warm(struct warm *w, symcache_kind_e kind, const char *version,
+                    unsigned concurrency, unsigned attempts, unsigned bad)
 {
     struct warm_run warm = {.client = client_new(&w->settings),
                             .store = settings_store(&w->settings),
@@ -333,7 +333,7 @@ int warm_command(int argc, char **argv)
         code = collect_modules(&gather, argv[i]);
     }
     if (code == COMMAND_OK) {
-        code = ask(&w, kind, version, n, tries, gather.bad);
+        code = ask_warm(&w, kind, version, n, tries, gather.bad);
     }
     return command_finish(code);
 }

@@ -11,7 +11,7 @@
 
 #include "symcachectl/command.h"
 
-static int compare(const void *left, const void *right)
+static int compare_modules(const void *left, const void *right)
 {
     const struct warm_module *a = left, *b = right;
     int rc = strcmp(a->id, b->id);
@@ -19,7 +19,7 @@ static int compare(const void *left, const void *right)
     return rc != 0 ? rc : strcasecmp(a->name, b->name);
 }
 
-static struct warm_module *make(const struct identity *identity)
+static struct warm_module *make_module(const struct identity *identity)
 {
     size_t size = strlen(identity->name) + 1;
     struct warm_module *module = calloc(1, sizeof(*module) + size);
@@ -36,9 +36,9 @@ static struct warm_module *make(const struct identity *identity)
 void warm_modules_add(struct warm_modules *modules,
                       const struct identity *identity)
 {
-    struct warm_module *module = make(identity), **found, **items;
+    struct warm_module *module = make_module(identity), **found, **items;
 
-    found = tsearch(module, &modules->tree, compare);
+    found = tsearch(module, &modules->tree, compare_modules);
     if (found == NULL) {
         command_no_memory();
     }

@@ -46,8 +46,8 @@ struct run {
     int code;    /* other than COMMAND_OK: stop */
 };
 
-static void start(struct run *r, struct slot *slot, struct warm_module *module,
-                  int is_why)
+static void start_lookup(struct run *r, struct slot *slot,
+                         struct warm_module *module, int is_why)
 {
     const struct warm_run *a = r->a;
     const char *kind = symcache_kind_text(a->kind);
@@ -90,7 +90,7 @@ static unsigned wait_for(struct run *r, struct warm_module *module,
 
 /* Returns a module whose pause is over, or one that was never asked for, or
  * NULL. */
-static struct warm_module *choose(struct run *r)
+static struct warm_module *choose_module(struct run *r)
 {
     struct warm_module **at, *module;
     uint64_t now = bar_clock();
@@ -107,8 +107,8 @@ static struct warm_module *choose(struct run *r)
                                           : NULL;
 }
 
-static void finish(struct run *r, struct warm_module *module,
-                   enum module_outcome outcome)
+static void finish_module(struct run *r, struct warm_module *module,
+                          enum module_outcome outcome)
 {
     module->outcome = outcome;
     r->a->done(r->a->arg, module);
@@ -153,7 +153,7 @@ static void on_failure(struct run *r, struct slot *slot,
         return;
     }
     module->outcome = MODULE_FAILED;
-    start(r, slot, module, 1);
+    start_lookup(r, slot, module, 1);
 }
 
 static void on_lookup(struct run *r, struct slot *slot,
@@ -166,7 +166,7 @@ static void on_lookup(struct run *r, struct slot *slot,
     if (answer->status == 200) {
         snprintf(module->version, sizeof(module->version), "%s",
                  answer->version);
-        finish(r, module, MODULE_CACHED);
+        finish_module(r, module, MODULE_CACHED);
     } else if (answer->status == 202) {
         wait_for(r, module, answer->retry_after);
     } else if (answer->status == 404 && answer->reason[0] != '\0') {
@@ -174,9 +174,10 @@ static void on_lookup(struct run *r, struct slot *slot,
         client_clear(answer);
         module->outcome = MODULE_MISSING;
         if (strcmp(answer->reason, "notfound") == 0) {
-            start(r, slot, module, 1); /* to learn where it was looked for */
+            start_lookup(r, slot, module,
+                         1); /* to learn where it was looked for */
         } else {
-            finish(r, module, MODULE_MISSING);
+            finish_module(r, module, MODULE_MISSING);
         }
     } else {
         keep_reason(module, error);
@@ -192,7 +193,7 @@ static void on_why(struct run *r, struct slot *slot,
         module->detail = slot->answer.body;
         slot->answer.body = NULL;
     }
-    finish(r, module, module->outcome);
+    finish_module(r, module, module->outcome);
 }
 
 static void on_answer(struct run *r, CURL *request, CURLcode code)
@@ -219,7 +220,7 @@ static void on_answer(struct run *r, CURL *request, CURLcode code)
     }
 }
 
-static void fill(struct run *r)
+static void fill_slots(struct run *r)
 {
     struct warm_module *module;
     unsigned i;
@@ -228,11 +229,11 @@ static void fill(struct run *r)
         if (r->slots[i].module != NULL) {
             continue;
         }
-        module = choose(r);
+        module = choose_module(r);
         if (module == NULL) {
             return;
         }
-        start(r, &r->slots[i], module, 0);
+        start_lookup(r, &r->slots[i], module, 0);
     }
 }
 
@@ -310,11 +311,11 @@ int warm_run_run(const struct warm_run *warm)
     if (r.multi == NULL || r.slots == NULL || r.signals < 0) {
         command_no_memory();
     }
-    fill(&r);
+    fill_slots(&r);
     while (r.code == COMMAND_OK && r.running + r.waiting > 0) {
         wait_and_hear(&r);
         if (r.code == COMMAND_OK) {
-            fill(&r);
+            fill_slots(&r);
         }
         warm->progress(warm->arg, r.running, r.waiting);
     }

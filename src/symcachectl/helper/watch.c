@@ -76,7 +76,7 @@ static void print_forgotten(const cJSON *answer)
     printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
 }
 
-static int forget(const struct watch *w, const char *name, const char *id)
+static int forget_job(const struct watch *w, const char *name, const char *id)
 {
     char path[CLIENT_PATH_MAX];
 
@@ -92,7 +92,7 @@ static int forget(const struct watch *w, const char *name, const char *id)
 
 /* A transaction that was taken back is not there any more, and has nothing to
  * be forgotten.  Returns an exit code. */
-static int follow(const struct watch *w, unsigned long id)
+static int follow_job(const struct watch *w, unsigned long id)
 {
     char path[4096], line[LINE_SIZE], *name, *key;
     int code = COMMAND_OK, one;
@@ -107,7 +107,7 @@ static int follow(const struct watch *w, unsigned long id)
     }
     while (fgets(line, sizeof(line), f) != NULL) {
         if (read_line(line, &name, &key)) {
-            one = forget(w, name, key);
+            one = forget_job(w, name, key);
             code = one > code ? one : code;
         }
     }
@@ -116,7 +116,7 @@ static int follow(const struct watch *w, unsigned long id)
 }
 
 /* Returns an exit code; transactions after one that failed wait. */
-static int look(struct watch *w)
+static int look_at_jobs(struct watch *w)
 {
     unsigned long last;
     int code;
@@ -125,7 +125,7 @@ static int look(struct watch *w)
         return command_fail(COMMAND_IO, w->folder, strerror(errno));
     }
     while (w->last < last) {
-        code = follow(w, w->last + 1);
+        code = follow_job(w, w->last + 1);
         if (code != COMMAND_OK) {
             return code;
         }
@@ -160,7 +160,7 @@ int watch_command(int argc, char **argv)
     if (after == NULL && !read_last(&w, &w.last)) {
         return command_fail(COMMAND_IO, w.folder, strerror(errno));
     }
-    for (code = look(&w); !w.is_once; code = look(&w)) {
+    for (code = look_at_jobs(&w); !w.is_once; code = look_at_jobs(&w)) {
         sleep(SECONDS);
     }
     return command_finish(code);

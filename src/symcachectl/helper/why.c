@@ -135,7 +135,7 @@ static void print_attempts(const cJSON *attempts)
     text_table_print(&table, stdout, "  ");
 }
 
-static void print(const cJSON *answer)
+static void print_why(const cJSON *answer)
 {
     const cJSON *item;
 
@@ -162,7 +162,7 @@ static void print(const cJSON *answer)
     print_attempts(cjson_get(answer, "attempts"));
 }
 
-static int judge(const cJSON *answer)
+static int judge_why(const cJSON *answer)
 {
     return cJSON_GetArraySize(cjson_get(answer, "files")) > 0
                ? COMMAND_OK
@@ -219,5 +219,6 @@ int why_command(int argc, char **argv)
     if (kind != NULL) {
         client_query(path, "kind", kind);
     }
-    return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
+    return client_show(&settings, "GET", path, CLIENT_SECONDS, print_why,
+                       judge_why);
 }

@@ -64,9 +64,9 @@ static void on_signal(int signo)
     is_interrupted = 1;
 }
 
-static void tell(struct import *im, enum import_outcome outcome,
-                 const char *path, const struct target *target,
-                 const char *reason)
+static void tell_imported(struct import *im, enum import_outcome outcome,
+                          const char *path, const struct target *target,
+                          const char *reason)
 {
     cJSON *object;
 
@@ -154,7 +154,7 @@ static const char *judge_opaque(int fd)
 
 /* Returns NULL if the open file may be served for the target, or what is
  * wrong with it, in a text that is valid until the next call. */
-static const char *judge(int fd, const struct target *target)
+static const char *judge_import(int fd, const struct target *target)
 {
     static struct examine_result result;
 
@@ -180,7 +180,8 @@ static const char *judge(int fd, const struct target *target)
 
 enum there { THERE_NOTHING, THERE_GOOD, THERE_BAD };
 
-static enum there look(const struct import *im, const struct target *target)
+static enum there look_at_target(const struct import *im,
+                                 const struct target *target)
 {
     enum there there;
     int fd;
@@ -193,7 +194,7 @@ static enum there look(const struct import *im, const struct target *target)
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? THERE_NOTHING : THERE_BAD;
     }
-    there = judge(fd, target) == NULL ? THERE_GOOD : THERE_BAD;
+    there = judge_import(fd, target) == NULL ? THERE_GOOD : THERE_BAD;
     close(fd);
     return there;
 }
@@ -210,30 +211,31 @@ static void give_up(struct import *im, const struct target *target)
 }
 
 /* Judges the copy and not the original, which may change in the meantime. */
-static void take(struct import *im, const char *path, int fd,
-                 const struct target *target, enum import_outcome outcome)
+static void take_import(struct import *im, const char *path, int fd,
+                        const struct target *target,
+                        enum import_outcome outcome)
 {
     const char *wrong;
     int copy;
 
     if (im->is_dry) {
-        wrong = judge(fd, target);
-        tell(im, wrong != NULL ? IMPORT_REFUSED : outcome, path, target,
-             wrong);
+        wrong = judge_import(fd, target);
+        tell_imported(im, wrong != NULL ? IMPORT_REFUSED : outcome, path,
+                      target, wrong);
         return;
     }
     if (store_writer_copy(&im->writer, fd, &copy) != 0) {
         give_up(im, target);
         return;
     }
-    wrong = judge(copy, target);
+    wrong = judge_import(copy, target);
     if (wrong != NULL) {
-        tell(im, IMPORT_REFUSED, path, target, wrong);
+        tell_imported(im, IMPORT_REFUSED, path, target, wrong);
     } else if (store_writer_publish(&im->writer, copy, &target->key,
                                     &target->version) != 0) {
         give_up(im, target);
     } else {
-        tell(im, outcome, path, target, NULL);
+        tell_imported(im, outcome, path, target, NULL);
     }
     close(copy);
 }
@@ -247,22 +249,23 @@ static void import_file(struct import *im, const FTSENT *entry)
 
     wrong = read_path(entry, &target);
     if (wrong != NULL) {
-        tell(im, IMPORT_SKIPPED, entry->fts_path, NULL, wrong);
+        tell_imported(im, IMPORT_SKIPPED, entry->fts_path, NULL, wrong);
         return;
     }
-    there = look(im, &target);
+    there = look_at_target(im, &target);
     if (there == THERE_GOOD) {
-        tell(im, IMPORT_KEPT, entry->fts_path, &target,
-             "what is there is good");
+        tell_imported(im, IMPORT_KEPT, entry->fts_path, &target,
+                      "what is there is good");
         return;
     }
     fd = open(entry->fts_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        tell(im, IMPORT_FAILED, entry->fts_path, &target, strerror(errno));
+        tell_imported(im, IMPORT_FAILED, entry->fts_path, &target,
+                      strerror(errno));
         return;
     }
-    take(im, entry->fts_path, fd, &target,
-         there == THERE_BAD ? IMPORT_REPLACED : IMPORT_NEW);
+    take_import(im, entry->fts_path, fd, &target,
+                there == THERE_BAD ? IMPORT_REPLACED : IMPORT_NEW);
     close(fd);
 }
 
@@ -280,11 +283,12 @@ static void on_entry(struct import *im, const FTSENT *entry)
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        tell(im, IMPORT_FAILED, entry->fts_path, NULL,
-             strerror(entry->fts_errno));
+        tell_imported(im, IMPORT_FAILED, entry->fts_path, NULL,
+                      strerror(entry->fts_errno));
         break;
     default:
-        tell(im, IMPORT_SKIPPED, entry->fts_path, NULL, "no regular file");
+        tell_imported(im, IMPORT_SKIPPED, entry->fts_path, NULL,
+                      "no regular file");
     }
     snprintf(text, sizeof(text),
              "%zu imported, %zu there before, %zu skipped, %zu refused",
@@ -317,7 +321,7 @@ static void print_sums(const struct import *im)
     cJSON_Delete(object);
 }
 
-static int walk(struct import *im, char *folder)
+static int walk_import(struct import *im, char *folder)
 {
     char *paths[2] = {folder, NULL};
     struct sigaction action = {.sa_handler = on_signal,
@@ -380,7 +384,7 @@ int import_command(int argc, char **argv)
     if (!im.is_dry && store_writer_open(&im.writer, root) != 0) {
         return command_fail(COMMAND_IO, root, strerror(errno));
     }
-    code = walk(&im, argv[0]);
+    code = walk_import(&im, argv[0]);
     if (!im.is_dry) {
         store_writer_close(&im.writer);
     }

@@ -132,7 +132,7 @@ static void add_file(struct ls *ls, int at, const char *name,
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct version *left = a, *right = b;
 
@@ -270,7 +270,7 @@ static void list_build(struct ls *ls, int at, symcache_key_t *key,
         add_file(ls, dirfd(dir), entry->d_name, key);
     }
     qsort(ls->versions, (size_t)ls->nversions, sizeof(ls->versions[0]),
-          compare);
+          compare_entries);
     for (v = ls->versions; v < ls->versions + ls->nversions; v++) {
         key->kind = (uint8_t)v->kind;
         if (v->size > 0 && !ls->only_absent &&

@@ -41,7 +41,7 @@ static const struct symc_reader *reader_of(void *arg, uint32_t i)
 }
 
 /* Unpacks what is packed.  Returns false with input->error. */
-static bool unpack(struct input *input, char *data, size_t size)
+static bool unpack_profile(struct input *input, char *data, size_t size)
 {
     enum input_coding coding = INPUT_PLAIN;
 
@@ -58,8 +58,8 @@ static bool unpack(struct input *input, char *data, size_t size)
     return input->error == NULL;
 }
 
-static int show(const char *root, const char *file, const void *data,
-                size_t size)
+static int show_profile(const char *root, const char *file, const void *data,
+                        size_t size)
 {
     struct profile profile = {0};
     struct profile_names names = {.profile = &profile, .root = -1};
@@ -94,8 +94,8 @@ int store_profile_show(const char *root, const char *file, char *data,
     struct input input;
     int code;
 
-    if (unpack(&input, data, size)) {
-        code = show(root, file, input.data, input.size);
+    if (unpack_profile(&input, data, size)) {
+        code = show_profile(root, file, input.data, input.size);
     } else {
         code = command_fail(COMMAND_FOREIGN, file, input.error);
     }

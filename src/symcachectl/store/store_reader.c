@@ -76,8 +76,8 @@ void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut)
     (void)sigbus_add(data, size, is_cut); /* there is room for the first */
 }
 
-static struct module *find(struct mapped *mapped, int root,
-                           struct api_module *wanted)
+static struct module *find_mapped(struct mapped *mapped, int root,
+                                  struct api_module *wanted)
 {
     struct module_sight sight;
 
@@ -125,7 +125,7 @@ static void find_round(struct found *found, const struct api_round *round,
         bar_draw(&bar, i, round->nmodules, "modules");
         if (round->modules[i].state == API_MODULE_UNKNOWN) {
             found->modules[found->n++] =
-                find(found->mapped, root, &round->modules[i]);
+                find_mapped(found->mapped, root, &round->modules[i]);
         }
     }
     bar_clear(&bar);
@@ -146,7 +146,7 @@ static bool is_broken(const struct found *found)
 }
 
 /* A refusal is a sentence, or {"title": SENTENCE}. */
-static int refuse(const char *name, const struct api_reply *reply)
+static int refuse_module(const char *name, const struct api_reply *reply)
 {
     cJSON *object =
         cJSON_ParseWithLength(reply->body->data, reply->body->size);
@@ -217,7 +217,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
         *code = command_fail(COMMAND_IO, root,
                              "a file was cut short while it was read");
     } else if (reply.status != 200) {
-        *code = refuse(name, &reply);
+        *code = refuse_module(name, &reply);
     } else {
         answer = cJSON_ParseWithLength(writer.data, writer.size);
         if (answer == NULL) {

@@ -57,7 +57,7 @@ void output_flush(struct output *o)
     o->used = 0;
 }
 
-static void put(struct output *o, const char *data, size_t size)
+static void put_output(struct output *o, const char *data, size_t size)
 {
     size_t n;
 
@@ -76,20 +76,20 @@ static void put(struct output *o, const char *data, size_t size)
 
 void output_text(struct output *o, const char *text)
 {
-    put(o, text, strlen(text));
+    put_output(o, text, strlen(text));
 }
 
 static void put_escape(struct output *o, const char *prefix, unsigned c)
 {
     output_text(o, prefix);
-    put(o, &hex_digits[c >> 4], 1);
-    put(o, &hex_digits[c & 15], 1);
+    put_output(o, &hex_digits[c >> 4], 1);
+    put_output(o, &hex_digits[c & 15], 1);
 }
 
 /* Escapes the character at p, if it needs that.  Returns its length in
  * bytes. */
-static size_t escape(struct output *o, const unsigned char *p, size_t size,
-                     int is_json)
+static size_t escape_output(struct output *o, const unsigned char *p,
+                            size_t size, int is_json)
 {
     if (kinds[*p] == CONTROL) {
         put_escape(o, is_json ? "\\u00" : "\\x", *p);
@@ -100,9 +100,9 @@ static size_t escape(struct output *o, const unsigned char *p, size_t size,
         return 2;
     }
     if (kinds[*p] == QUOTED && is_json) {
-        put(o, "\\", 1);
+        put_output(o, "\\", 1);
     }
-    put(o, (const char *)p, 1);
+    put_output(o, (const char *)p, 1);
     return 1;
 }
 
@@ -144,10 +144,10 @@ static void put_escaped(struct output *o, const struct symc_string *string,
     p = (const unsigned char *)string->data;
     for (i = 0; i < string->size;) {
         run = plain_run(p + i, string->size - i, is_json);
-        put(o, (const char *)p + i, run);
+        put_output(o, (const char *)p + i, run);
         i += run;
         if (i < string->size) {
-            i += escape(o, p + i, string->size - i, is_json);
+            i += escape_output(o, p + i, string->size - i, is_json);
         }
     }
 }
@@ -159,9 +159,9 @@ void output_string(struct output *o, const struct symc_string *string)
 
 void output_json(struct output *o, const struct symc_string *string)
 {
-    put(o, "\"", 1);
+    put_output(o, "\"", 1);
     put_escaped(o, string, 1);
-    put(o, "\"", 1);
+    put_output(o, "\"", 1);
 }
 
 void output_decimal(struct output *o, uint64_t number)
@@ -174,7 +174,7 @@ void output_decimal(struct output *o, uint64_t number)
         digits[--i] = hex_digits[number % 10];
         number /= 10;
     } while (number > 0);
-    put(o, digits + i, sizeof(digits) - i);
+    put_output(o, digits + i, sizeof(digits) - i);
 }
 
 void output_hex(struct output *o, uint64_t number, int digits)
@@ -190,7 +190,7 @@ void output_hex(struct output *o, uint64_t number, int digits)
     } while (number > 0 || digits > 0);
     text[--i] = 'x';
     text[--i] = '0';
-    put(o, text + i, sizeof(text) - (size_t)i);
+    put_output(o, text + i, sizeof(text) - (size_t)i);
 }
 
 int output_finish(struct output *o, int code)

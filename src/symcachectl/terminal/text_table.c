@@ -57,7 +57,7 @@ void text_table_item(struct text_table *table, const cJSON *item)
     }
 }
 
-static size_t widest(const struct text_table *table, size_t column)
+static size_t widest_cell(const struct text_table *table, size_t column)
 {
     size_t i, n, width;
 
@@ -79,7 +79,7 @@ void text_table_print(struct text_table *table, FILE *stream,
         command_no_memory();
     }
     for (column = 0; column < table->columns; column++) {
-        widths[column] = widest(table, column);
+        widths[column] = widest_cell(table, column);
     }
     for (i = 0; i < table->count; i++) {
         column = i % table->columns;

@@ -36,9 +36,9 @@ static const struct api_module *module_of(const struct mozilla_call *call,
 #define BLOCK 64
 
 /* Looks n frames up: where their modules have them, or SYMC_NONE. */
-static void resolve(const struct mozilla_call *call,
-                    const struct mozilla_frame *frames, size_t n,
-                    uint32_t locations[BLOCK])
+static void resolve_frames(const struct mozilla_call *call,
+                           const struct mozilla_frame *frames, size_t n,
+                           uint32_t locations[BLOCK])
 {
     struct symc_lookup lookups[BLOCK];
     const struct api_module *module;
@@ -237,9 +237,9 @@ static void write_frame(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* Puts n texts together in call->text.  NULL without memory. */
-static const char *join(struct mozilla_call *call,
-                        const struct symc_string *parts, size_t count,
-                        size_t *size)
+static const char *join_parts(struct mozilla_call *call,
+                              const struct symc_string *parts, size_t count,
+                              size_t *size)
 {
     size_t i, n = 0;
     char *text;
@@ -271,7 +271,7 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
                                          {"/", 1},
                                          {entry->id, entry->id_size}};
     size_t size;
-    const char *text = join(call, parts, 3, &size);
+    const char *text = join_parts(call, parts, 3, &size);
 
     if (text == NULL) {
         w->has_failed = true;
@@ -299,7 +299,7 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
                  (unsigned long long)frame->offset);
         parts[0] = (struct symc_string){offset, strlen(offset)};
     }
-    text = join(call, parts, 4, &size);
+    text = join_parts(call, parts, 4, &size);
     if (text == NULL) {
         w->has_failed = true;
     } else {
@@ -317,8 +317,9 @@ static bool write_stack(struct mozilla_call *call, struct json_writer *w,
     json_write_open(w, '[');
     for (i = 0; i < stack->n; i++) {
         if (i % BLOCK == 0) {
-            resolve(call, &frames[i],
-                    stack->n - i < BLOCK ? stack->n - i : BLOCK, locations);
+            resolve_frames(call, &frames[i],
+                           stack->n - i < BLOCK ? stack->n - i : BLOCK,
+                           locations);
         }
         if (call->protocol == API_MOZILLA_V4) {
             write_text(call, w, &frames[i], locations[i % BLOCK]);

@@ -74,8 +74,8 @@ static void free_call(struct api_call *base)
 /* steps --------------------------------------------------------------------
  */
 
-static const struct api_module *found(const struct asm_call *call,
-                                      symcache_kind_e kind)
+static const struct api_module *found_program(const struct asm_call *call,
+                                              symcache_kind_e kind)
 {
     size_t i;
 
@@ -94,7 +94,7 @@ static enum api_next begin_work(const struct asm_call *call,
 {
     size_t i;
 
-    if (found(call, SYMCACHE_KIND_CODECACHE) != NULL) {
+    if (found_program(call, SYMCACHE_KIND_CODECACHE) != NULL) {
         return API_WORKS;
     }
     for (i = 0; i < call->base.first.nmodules; i++) {
@@ -118,7 +118,7 @@ static enum api_next give_files(struct asm_call *call)
 
     for (i = 0; i < 2; i++) {
         call->gifts[i].index = i;
-        call->gifts[i].module = found(call, kinds[i]);
+        call->gifts[i].module = found_program(call, kinds[i]);
     }
     call->work.gifts = call->gifts;
     call->work.ngifts = 2;
@@ -127,8 +127,8 @@ static enum api_next give_files(struct asm_call *call)
     return API_WORKS;
 }
 
-static enum api_next answer(const struct asm_call *call,
-                            struct api_reply *reply)
+static enum api_next answer_asm(const struct asm_call *call,
+                                struct api_reply *reply)
 {
     if (call->work.said == NULL) {
         return mozilla_refuse(reply, 500, "internal error");
@@ -139,7 +139,7 @@ static enum api_next answer(const struct asm_call *call,
     return API_FINISHED;
 }
 
-static enum api_next step(struct api_call *base, struct api_reply *reply)
+static enum api_next asm_step(struct api_call *base, struct api_reply *reply)
 {
     struct asm_call *call = (struct asm_call *)base;
 
@@ -150,7 +150,7 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
     case API_WORK_WANTS:
         return give_files(call);
     case API_WORK_ENDED:
-        return answer(call, reply);
+        return answer_asm(call, reply);
     case API_WORK_REFUSED:
         return mozilla_refuse(reply, 200,
                               call->work.said != NULL ? call->work.said : "");
@@ -168,7 +168,8 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
 
 /* Completes a debug id by what a code id says: a UUID of Apple's is one, and
  * of a build id one is made, as of ELF files. */
-static bool derive(const struct requested *names, struct api_module *module)
+static bool derive_key(const struct requested *names,
+                       struct api_module *module)
 {
     char text[SYMCACHE_ID_TEXT_MAX + 1];
     symcache_key_t id = module->key;
@@ -228,7 +229,8 @@ static bool want_by_debug_id(struct asm_call *call,
             ? !mozilla_set_module(module, kind, name, &names->debug_id)
             : symcache_name_parse(name->data, name->size, &module->key) !=
                       SYMCACHE_OK ||
-                  names->code_id.size <= PE_DIGITS || !derive(names, module)) {
+                  names->code_id.size <= PE_DIGITS ||
+                  !derive_key(names, module)) {
         return true;
     }
     module->name = name->data;
@@ -352,7 +354,7 @@ struct api_call *mozilla_asm_begin(const struct api_request *request,
     call->request = request;
     call->base.round = &call->base.first;
     call->base.first.modules = call->modules;
-    call->base.step = step;
+    call->base.step = asm_step;
     call->base.free = free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->is_running =

@@ -71,9 +71,9 @@ static int names_file(struct source_call *call)
     return 0;
 }
 
-static enum api_next answer(const struct source_call *call,
-                            const struct sourcecache_entry *entry,
-                            struct api_reply *reply)
+static enum api_next answer_source(const struct source_call *call,
+                                   const struct sourcecache_entry *entry,
+                                   struct api_reply *reply)
 {
     struct json_writer *w = reply->body;
 
@@ -88,7 +88,8 @@ static enum api_next answer(const struct source_call *call,
     return API_FINISHED;
 }
 
-static enum api_next step(struct api_call *base, struct api_reply *reply)
+static enum api_next source_step(struct api_call *base,
+                                 struct api_reply *reply)
 {
     struct source_call *call = (struct source_call *)base;
     struct sourcecache_entry entry;
@@ -129,7 +130,7 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
                               "the sources of the module have no text of "
                               "the file");
     }
-    return answer(call, &entry, reply);
+    return answer_source(call, &entry, reply);
 }
 
 /* the request -------------------------------------------------------------- */
@@ -183,7 +184,7 @@ struct api_call *mozilla_source_begin(const struct api_request *request,
     call->base.round = &call->base.first;
     call->base.first.modules = call->modules;
     call->base.first.nmodules = MODULES;
-    call->base.step = step;
+    call->base.step = source_step;
     call->base.free = free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->is_running =

@@ -34,8 +34,8 @@ static void free_call(struct api_call *base)
  */
 
 /* The value of a member, the last if there are several; 0 if there is none. */
-static uint32_t member(const struct json *json, uint32_t object,
-                       const char *name)
+static uint32_t entry_member(const struct json *json, uint32_t object,
+                             const char *name)
 {
     uint32_t i, value = object + 1, found = 0;
 
@@ -281,8 +281,8 @@ static bool read_job(struct mozilla_call *call, uint32_t value,
         mozilla_error(call->request, reply, 400, "job %u is invalid", j);
         return false;
     }
-    stacks = member(json, value, "stacks");
-    map = member(json, value, "memoryMap");
+    stacks = entry_member(json, value, "stacks");
+    map = entry_member(json, value, "memoryMap");
     if (stacks == 0 || map == 0) {
         mozilla_error(call->request, reply, 400,
                       "job %u is invalid: no %s specified", j,
@@ -342,7 +342,7 @@ static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
 /* modules ------------------------------------------------------------------
  */
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct mozilla_entry *x = *(struct mozilla_entry *const *)a;
     const struct mozilla_entry *y = *(struct mozilla_entry *const *)b;
@@ -374,9 +374,9 @@ static int make_groups(struct mozilla_call *call)
     for (i = 0; i < call->nentries; i++) {
         sorted[i] = &call->entries[i];
     }
-    qsort(sorted, call->nentries, sizeof(sorted[0]), compare);
+    qsort(sorted, call->nentries, sizeof(sorted[0]), compare_entries);
     for (i = 0; i < call->nentries; i++) {
-        if (i == 0 || compare(&sorted[i - 1], &sorted[i]) != 0) {
+        if (i == 0 || compare_entries(&sorted[i - 1], &sorted[i]) != 0) {
             group = &call->groups[call->ngroups++];
             group->module = group->first = MOZILLA_NONE;
         }
@@ -483,7 +483,7 @@ static bool read_body(struct mozilla_call *call, struct api_reply *reply)
     uint32_t jobs = 0;
 
     if (call->protocol == API_MOZILLA_V5 && is_type(json, 0, JSON_OBJECT)) {
-        jobs = member(json, 0, "jobs");
+        jobs = entry_member(json, 0, "jobs");
     }
     return (jobs != 0 ? read_jobs(call, jobs, reply)
                       : read_job(call, 0, reply)) &&
@@ -492,7 +492,8 @@ static bool read_body(struct mozilla_call *call, struct api_reply *reply)
 }
 
 /* Parses the JSON of a body.  Returns false when it has answered. */
-static bool parse(const struct api_request *request, struct api_reply *reply)
+static bool parse_symbolicate(const struct api_request *request,
+                              struct api_reply *reply)
 {
     static const char bom[] = "\xEF\xBB\xBF";
     const struct symbolication_limits_config *limits =
@@ -550,14 +551,14 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
                       "too many requests are running, please try again");
         return false;
     }
-    if (!parse(request, reply)) {
+    if (!parse_symbolicate(request, reply)) {
         return false;
     }
     /* the Firefox Profiler: a page in a browser, whose requests have jobs;
      * Eliot's own answers have no sizes */
     call->sizes = request->header(request, "Origin") != NULL &&
                   is_type(request->json, 0, JSON_OBJECT) &&
-                  member(request->json, 0, "jobs") != 0;
+                  entry_member(request->json, 0, "jobs") != 0;
     if (make_room(call) != 0) {
         reply->body->has_failed = true;
         return false;

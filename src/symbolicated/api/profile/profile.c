@@ -52,8 +52,8 @@ static void free_call(struct api_call *base)
     free(call);
 }
 
-static enum api_next refuse(struct api_reply *reply, int status,
-                            const char *error)
+static enum api_next refuse_profile(struct api_reply *reply, int status,
+                                    const char *error)
 {
     reply->status = status;
     reply->type = "application/json";
@@ -68,7 +68,7 @@ static enum api_next refuse(struct api_reply *reply, int status,
 static enum api_next refuse_later(struct api_reply *reply, const char *error)
 {
     api_reply_header(reply, "Retry-After", "1");
-    return refuse(reply, 503, error);
+    return refuse_profile(reply, 503, error);
 }
 
 /* modules ------------------------------------------------------------------ */
@@ -190,8 +190,9 @@ static enum api_next answer_question(struct profile_call *call,
             return give_room(call, reply);
         }
         call->has_asked = true;
-        return read_question(call) ? API_WANTS
-                                   : refuse(reply, 500, "internal error");
+        return read_question(call)
+                   ? API_WANTS
+                   : refuse_profile(reply, 500, "internal error");
     }
     free(call->gifts);
     call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
@@ -213,7 +214,8 @@ static enum api_next answer_question(struct profile_call *call,
 }
 
 /* As it was sent: its packing is a part of it. */
-static enum api_next answer(struct profile_call *call, struct api_reply *reply)
+static enum api_next answer_profile(struct profile_call *call,
+                                    struct api_reply *reply)
 {
     char *p = json_write_need(reply->body, call->work.size);
 
@@ -234,13 +236,14 @@ static enum api_next answer_refused(struct profile_call *call,
         [PROFILE_BAD] = 400, [PROFILE_LARGE] = 413, [PROFILE_CODING] = 415};
     uint32_t why = call->work.detail;
 
-    return refuse(reply,
-                  why >= PROFILE_BAD && why <= PROFILE_CODING ? statuses[why]
-                                                              : 500,
-                  call->work.said != NULL ? call->work.said : "");
+    return refuse_profile(
+        reply,
+        why >= PROFILE_BAD && why <= PROFILE_CODING ? statuses[why] : 500,
+        call->work.said != NULL ? call->work.said : "");
 }
 
-static enum api_next step(struct api_call *base, struct api_reply *reply)
+static enum api_next profile_step(struct api_call *base,
+                                  struct api_reply *reply)
 {
     struct profile_call *call = (struct profile_call *)base;
 
@@ -248,7 +251,7 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
     case API_WORK_WANTS:
         return answer_question(call, reply);
     case API_WORK_ENDED:
-        return answer(call, reply);
+        return answer_profile(call, reply);
     case API_WORK_REFUSED:
         return answer_refused(call, reply);
     case API_WORK_LATE:
@@ -256,7 +259,7 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
     case API_WORK_NONE:
         return API_WORKS;
     default:
-        return refuse(reply, 500, "internal error");
+        return refuse_profile(reply, 500, "internal error");
     }
 }
 
@@ -287,14 +290,14 @@ struct api_call *profile_begin(const struct api_request *request,
 
     if (request->method != API_POST) {
         api_reply_header(reply, "Allow", "POST");
-        refuse(reply, 405, "send a POST request");
+        refuse_profile(reply, 405, "send a POST request");
         return NULL;
     }
     if (request->spool == NULL ||
         request->size > request->config->limits.crash_size) {
-        refuse(reply, request->size > 0 ? 413 : 503,
-               "the profile is larger than "
-               "\"symbolication.limits.crash_size\"");
+        refuse_profile(reply, request->size > 0 ? 413 : 503,
+                       "the profile is larger than "
+                       "\"symbolication.limits.crash_size\"");
         return NULL;
     }
     if (coding != NULL && strlen(coding) > CODING_MAX) {
@@ -307,7 +310,7 @@ struct api_call *profile_begin(const struct api_request *request,
     }
     call->config = request->config;
     call->base.round = &call->base.first;
-    call->base.step = step;
+    call->base.step = profile_step;
     call->base.free = free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->base.work = &call->work;

@@ -55,7 +55,7 @@ static void set_reader(struct symbolicator_result *result,
     result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
 }
 
-static bool counts(const struct api_call *api, const char *source)
+static bool call_counts(const struct api_call *api, const char *source)
 {
     const struct symbolicator_call *call;
 
@@ -260,7 +260,8 @@ static int want_sources(struct symbolicator_call *call)
     return round->nmodules > 0;
 }
 
-static void answer(struct symbolicator_call *call, struct api_reply *reply)
+static void answer_call(struct symbolicator_call *call,
+                        struct api_reply *reply)
 {
     take_results(call);
     reply->status = 200;
@@ -271,7 +272,7 @@ static void answer(struct symbolicator_call *call, struct api_reply *reply)
     }
 }
 
-static enum api_next step(struct api_call *api, struct api_reply *reply)
+static enum api_next call_step(struct api_call *api, struct api_reply *reply)
 {
     struct symbolicator_call *call = (struct symbolicator_call *)api;
     int rc;
@@ -306,7 +307,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     api_reply_header(reply, "Cache-Control", "no-store");
     call->links.config =
         api->tenant == NULL ? &call->config->symbolicator : NULL;
-    answer(call, reply);
+    answer_call(call, reply);
     rc = reply->status == 200 ? source_links_want(&call->links, api->round) : 0;
     if (rc < 0) {
         answer_text(reply, 503, "out of memory");
@@ -330,7 +331,7 @@ static void free_modules(struct api_round *round)
     free(round->modules);
 }
 
-static void release(struct api_call *api)
+static void call_release(struct api_call *api)
 {
     struct symbolicator_call *call;
 
@@ -480,9 +481,9 @@ symbolicator_call_new(const struct symbolication_config *config)
         call->config = config;
         call->api.wait = SYMBOLICATOR_LIMIT_MS;
         call->api.round = &call->api.first;
-        call->api.step = step;
-        call->api.counts = counts;
-        call->api.free = release;
+        call->api.step = call_step;
+        call->api.counts = call_counts;
+        call->api.free = call_release;
     }
     return call;
 }

@@ -47,7 +47,7 @@ struct candidates {
 /* outcomes -----------------------------------------------------------------
  */
 
-static const char *phrase(uint64_t status)
+static const char *status_phrase(uint64_t status)
 {
     size_t i;
     static const struct {
@@ -145,10 +145,10 @@ static bool print_details(struct candidate *c, const struct json *json,
     errnum = number_of(json, attempt, "errno");
     if (c->outcome == OUTCOME_NOPERM) {
         snprintf(text, sizeof(text), "%u %s", (unsigned)status,
-                 phrase(status));
+                 status_phrase(status));
     } else if (status >= 300) {
         snprintf(text, sizeof(text), "download failed: %u %s",
-                 (unsigned)status, phrase(status));
+                 (unsigned)status, status_phrase(status));
     } else if (errnum != 0) {
         snprintf(text, sizeof(text), "download failed: %s (os error %d)",
                  strerror((int)errnum), (int)errnum);
@@ -190,8 +190,8 @@ symbolicator_failure(const struct symbolicator_result *result)
  */
 
 /* Adds one, whose texts it takes over; NULL counts as no memory. */
-static struct candidate *add(struct candidates *all, char *source,
-                             char *location)
+static struct candidate *add_candidate(struct candidates *all, char *source,
+                                       char *location)
 {
     struct candidate *c;
 
@@ -211,7 +211,7 @@ static struct candidate *add(struct candidates *all, char *source,
     return c;
 }
 
-static void clear(struct candidate *c)
+static void clear_candidate(struct candidate *c)
 {
     free(c->source);
     free(c->location);
@@ -302,7 +302,7 @@ static void add_other_form(struct candidates *all, const struct json *json,
         free(location);
         return;
     }
-    other = add(all, strdup(c->source), location);
+    other = add_candidate(all, strdup(c->source), location);
     if (other != NULL) {
         c = other - 1; /* the list may have moved */
         other->outcome = c->outcome;
@@ -312,7 +312,8 @@ static void add_other_form(struct candidates *all, const struct json *json,
 
 /* The same that was told of the same place before, perhaps in another spelling;
  * c itself if nothing was. */
-static struct candidate *known(struct candidates *all, struct candidate *c)
+static struct candidate *known_candidate(struct candidates *all,
+                                         struct candidate *c)
 {
     struct candidate *other;
 
@@ -327,8 +328,8 @@ static struct candidate *known(struct candidates *all, struct candidate *c)
 }
 
 /* A source of a tenant and a place there, as the client knows them. */
-static void translate(const struct symbolicator_request *request,
-                      bool is_absent, char **source, char **place)
+static void translate_location(const struct symbolicator_request *request,
+                               bool is_absent, char **source, char **place)
 {
     uint32_t own = client_source_find(request, *source);
     char *location;
@@ -351,8 +352,9 @@ static void add_attempt(struct candidates *all, const struct json *json,
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
     if (store == NULL && source != NULL && place != NULL) {
-        translate(all->request, outcome_of(json, attempt) == OUTCOME_NOTFOUND,
-                  &source, &place);
+        translate_location(all->request,
+                           outcome_of(json, attempt) == OUTCOME_NOTFOUND,
+                           &source, &place);
     }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||
@@ -361,7 +363,7 @@ static void add_attempt(struct candidates *all, const struct json *json,
         free(place);
         return;
     }
-    c = add(all, source, print_location(place));
+    c = add_candidate(all, source, print_location(place));
     free(place);
     if (c == NULL) {
         return;
@@ -371,12 +373,12 @@ static void add_attempt(struct candidates *all, const struct json *json,
         is_member(json, attempt, "outcome", "wrong format")) {
         c->outcome = OUTCOME_UNSUPPORTED;
     }
-    other = known(all, c);
+    other = known_candidate(all, c);
     if (c->outcome == OUTCOME_OK) {
         all->good = (size_t)(other - all->list) + 1;
     }
     if (other != c) {
-        clear(c);
+        clear_candidate(c);
         all->count--;
         return;
     }
@@ -433,7 +435,7 @@ static void add_listed(struct candidates *all, uint32_t list, bool for_code)
                       : (all->result->client_asked >> n & 1) != 0)) {
             free(id);
         } else {
-            add(all, id, strdup(CLIENT_NO_PLACE));
+            add_candidate(all, id, strdup(CLIENT_NO_PLACE));
         }
     }
 }
@@ -457,14 +459,14 @@ static void add_empty(struct candidates *all)
         for (k = 0; k < store->nsource_names; k++) {
             name = store->source_names[k];
             if (is_told(all, store, name) && !has_source_code(all, name)) {
-                add(all, strdup(name), strdup(CLIENT_NO_PLACE));
+                add_candidate(all, strdup(name), strdup(CLIENT_NO_PLACE));
             }
         }
     }
 }
 
 /* The last one of those with the best outcome is the one that was read. */
-static void choose(struct candidates *all, enum outcome outcome)
+static void choose_outcome(struct candidates *all, enum outcome outcome)
 {
     size_t i;
 
@@ -502,7 +504,7 @@ static void collect_sources(struct candidates *all,
     for (k = i; i < all->count; i++) {
         if (all->list[i].outcome == OUTCOME_NOTFOUND &&
             strcmp(all->list[i].location, CLIENT_NO_PLACE) == 0) {
-            clear(&all->list[i]); /* see add_empty() */
+            clear_candidate(&all->list[i]); /* see add_empty() */
         } else {
             all->list[k] = all->list[i];
             all->list[k++].is_source = true;
@@ -529,17 +531,17 @@ static void collect_cfi(struct candidates *all,
     }
 }
 
-static void collect(struct candidates *all,
-                    const struct symbolicator_result *result)
+static void collect_candidates(struct candidates *all,
+                               const struct symbolicator_result *result)
 {
     add_attempts(all, result->attempts[0]);
     add_attempts(all, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
-        choose(all, OUTCOME_OK);
+        choose_outcome(all, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
-        choose(all, OUTCOME_MALFORMED);
+        choose_outcome(all, OUTCOME_MALFORMED);
     } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
-        choose(all, OUTCOME_UNSUPPORTED);
+        choose_outcome(all, OUTCOME_UNSUPPORTED);
     }
     if (all->is_walked) {
         collect_cfi(all, result);
@@ -571,10 +573,10 @@ static void collect_links(struct candidates *all,
         if (links->files[i].module != index) {
             continue;
         }
-        c = add(all,
-                strdup(links->files[i].is_of_server ? "debuginfod"
-                                                    : "sourcelink"),
-                strdup(links->files[i].url));
+        c = add_candidate(
+            all,
+            strdup(links->files[i].is_of_server ? "debuginfod" : "sourcelink"),
+            strdup(links->files[i].url));
         if (c != NULL) {
             c->outcome = outcomes[links->round.modules[i].state];
             c->is_source = true;
@@ -712,7 +714,7 @@ void symbolicator_candidates_write(
     all.has_code = type != 0 && (json_is(&request->json, type, "elf") ||
                                  json_is(&request->json, type, "wasm") ||
                                  json_is(&request->json, type, "pe_dotnet"));
-    collect(&all, result);
+    collect_candidates(&all, result);
     collect_links(&all, links, index);
     if (all.has_failed) {
         w->has_failed = true;
@@ -721,7 +723,7 @@ void symbolicator_candidates_write(
     }
     write_all(w, &all, result);
     for (i = 0; i < all.count; i++) {
-        clear(&all.list[i]);
+        clear_candidate(&all.list[i]);
     }
     free(all.list);
 }

@@ -93,8 +93,8 @@ static const struct schema_member layout_members[LAYOUT_MEMBERS] = {
 };
 
 /* schema_fail() about a member. */
-static bool fail(struct schema_walk *walk, const char *name,
-                 const char *reason)
+static bool fail_source(struct schema_walk *walk, const char *name,
+                        const char *reason)
 {
     schema_enter(walk, name, 0);
     return schema_fail(walk, reason);
@@ -339,7 +339,7 @@ static bool read_headers(struct schema_walk *walk, uint32_t headers)
         mistake = ++n > HEADERS_MAX ? "has too many"
                                     : mistake_of_header(json, headers + 1, i);
         if (mistake != NULL) {
-            return fail(walk, "headers", mistake);
+            return fail_source(walk, "headers", mistake);
         }
     }
     return true;
@@ -355,14 +355,15 @@ static bool read_http(struct schema_walk *walk, struct client_source *own)
     }
     mistake = split_url(json, own->found[CLIENT_URL], own);
     if (mistake != NULL) {
-        return fail(walk, "url", mistake);
+        return fail_source(walk, "url", mistake);
     }
     /* Symbolicator's base ends with it, and ours is above it */
     if (strcmp(own->layout, "debuginfod") == 0) {
         if (own->host_size < 9 ||
             memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
-            return fail(walk, "url",
-                        "must end with /buildid in the layout debuginfod");
+            return fail_source(
+                walk, "url",
+                "must end with /buildid in the layout debuginfod");
         }
         own->host_size -= 8;
     }
@@ -390,24 +391,25 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
     }
     if (!is_of(json, own->found[CLIENT_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
         *json_text(json, own->found[CLIENT_BUCKET]) == '.') {
-        return fail(walk, "bucket", "is not the name of a bucket");
+        return fail_source(walk, "bucket", "is not the name of a bucket");
     }
     if (client_source_has(json, own, CLIENT_PREFIX) &&
         (has_control(json, own->found[CLIENT_PREFIX]) ||
          json->values[own->found[CLIENT_PREFIX]].size > 1024)) {
-        return fail(walk, "prefix", "is not a part of a name");
+        return fail_source(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         mistake = client_source_has(json, own, secrets[i].member)
                       ? mistake_of_secret(json, own->found[secrets[i].member])
                       : NULL;
         if (mistake != NULL) {
-            return fail(walk, secrets[i].name, mistake);
+            return fail_source(walk, secrets[i].name, mistake);
         }
     }
     if (strcmp(own->layout, "debuginfod") == 0) {
         schema_enter(walk, "layout", 0);
-        return fail(walk, "type", "debuginfod is not looked for in buckets");
+        return fail_source(walk, "type",
+                           "debuginfod is not looked for in buckets");
     }
     return true;
 }
@@ -425,7 +427,7 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
     if (json->values[value].type == JSON_ARRAY) {
         if (json->values[value].size != 2 ||
             json->values[value + 2].type != JSON_STRING) {
-            return fail(walk, "region", "expected a name and a URL");
+            return fail_source(walk, "region", "expected a name and a URL");
         }
         own->endpoint = value + 2;
         value++;
@@ -434,13 +436,13 @@ static bool read_region(struct schema_walk *walk, struct client_source *own)
             mistake = "has a user name";
         }
         if (mistake != NULL) {
-            return fail(walk, "region", mistake);
+            return fail_source(walk, "region", mistake);
         }
     }
     own->region = value;
     return (json->values[value].type == JSON_STRING &&
             is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
-           fail(walk, "region", "is not the name of a region");
+           fail_source(walk, "region", "is not the name of a region");
 }
 
 static bool read_s3(struct schema_walk *walk, struct client_source *own)
@@ -450,8 +452,8 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
     if (own->found[CLIENT_PROVIDER] != 0 &&
         !json_is(json, own->found[CLIENT_PROVIDER], "static")) {
         /* they would be this machine's */
-        return fail(walk, "aws_credentials_provider",
-                    "only static is allowed here");
+        return fail_source(walk, "aws_credentials_provider",
+                           "only static is allowed here");
     }
     if (!read_bucket(walk, own) || !read_region(walk, own)) {
         return false;
@@ -463,7 +465,7 @@ static bool read_s3(struct schema_walk *walk, struct client_source *own)
     return !client_source_has(json, own, CLIENT_ACCESS_KEY) ||
            memchr(json_text(json, own->found[CLIENT_ACCESS_KEY]), ':',
                   json->values[own->found[CLIENT_ACCESS_KEY]].size) == NULL ||
-           fail(walk, "access_key", "has a colon");
+           fail_source(walk, "access_key", "has a colon");
 }
 
 /* Google's private keys come with line ends, or with "\n" in their place. */
@@ -481,7 +483,7 @@ static bool read_gcs(struct schema_walk *walk, struct client_source *own)
     }
     return !client_source_has(json, own, CLIENT_PRIVATE_KEY) ||
            json->values[own->found[CLIENT_PRIVATE_KEY]].size <= SECRET_SIZE ||
-           fail(walk, "private_key", "is too long");
+           fail_source(walk, "private_key", "is too long");
 }
 
 /* Sentry's own; it has neither layout nor filters. */
@@ -507,11 +509,12 @@ static bool read_sentry(struct schema_walk *walk, struct client_source *own)
         mistake = "has a user name";
     }
     if (mistake != NULL) {
-        return fail(walk, "url", mistake);
+        return fail_source(walk, "url", mistake);
     }
     mistake = mistake_of_secret(json, own->found[member]);
     return mistake == NULL ||
-           fail(walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);
+           fail_source(walk, member == CLIENT_TOKEN ? "token" : "cookies",
+                       mistake);
 }
 
 static bool is_true(const struct json *json, uint32_t value)
@@ -545,8 +548,8 @@ bool client_source_read(struct schema_walk *walk, uint32_t value,
         return false;
     }
     if (is_true(json, own->found[CLIENT_INVALID_CERTS])) {
-        return fail(walk, "accept_invalid_certs",
-                    "certificates are always verified here");
+        return fail_source(walk, "accept_invalid_certs",
+                           "certificates are always verified here");
     }
     type = own->found[CLIENT_TYPE];
     if (json_is(json, type, "http")) {
@@ -557,8 +560,8 @@ bool client_source_read(struct schema_walk *walk, uint32_t value,
     }
     return json_is(json, type, "gcs")
                ? read_gcs(walk, own)
-               : fail(walk, "type",
-                      "only http, s3, gcs and sentry are allowed here");
+               : fail_source(walk, "type",
+                             "only http, s3, gcs and sentry are allowed here");
 }
 
 int client_sources_check(const struct symbolicator_request *request,

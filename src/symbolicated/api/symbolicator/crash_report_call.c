@@ -198,7 +198,8 @@ static uint8_t state_of(const struct api_module *module)
 }
 
 /* Tells the worker what has become of the files that it asked for. */
-static enum api_next give(struct crash_call *call, struct api_reply *reply)
+static enum api_next give_report(struct crash_call *call,
+                                 struct api_reply *reply)
 {
     const struct symbolicator_call *inner =
         call->questions[call->nquestions - 1];
@@ -243,7 +244,7 @@ static enum api_next begin_question(struct crash_call *call,
     }
     call->questions[call->nquestions++] = inner;
     if (inner->api.first.nmodules == 0) {
-        return give(call, reply);
+        return give_report(call, reply);
     }
     take_over(call, inner);
     call->api.attempts = inner->api.attempts == API_ATTEMPTS_OF_ALL
@@ -273,7 +274,7 @@ static enum api_next answer_question(struct crash_call *call,
                                      struct api_reply *reply)
 {
     if (call->work.said == NULL) {
-        return give(call, reply);
+        return give_report(call, reply);
     }
     return strcmp(call->work.said, CRASH_ROOM) == 0
                ? give_room(call, reply)
@@ -381,7 +382,8 @@ static enum api_next go_on(struct crash_call *call, struct api_reply *reply)
     return next;
 }
 
-static enum api_next step(struct api_call *api, struct api_reply *reply)
+static enum api_next crash_report_step(struct api_call *api,
+                                       struct api_reply *reply)
 {
     struct crash_call *call = (struct crash_call *)api;
 
@@ -409,7 +411,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
 /* calls --------------------------------------------------------------------
  */
 
-static bool counts(const struct api_call *api, const char *source)
+static bool crash_report_counts(const struct api_call *api, const char *source)
 {
     const struct crash_call *call = (const struct crash_call *)api;
     const struct symbolicator_call *inner =
@@ -419,7 +421,7 @@ static bool counts(const struct api_call *api, const char *source)
     return symbolicator_source_counts(call->config, &inner->request, source);
 }
 
-static void release(struct api_call *api)
+static void crash_report_release(struct api_call *api)
 {
     struct crash_call *call = (struct crash_call *)api;
 
@@ -513,9 +515,9 @@ static struct crash_call *new_call(const struct symbolication_config *config,
     call->config = config;
     call->api.wait = SYMBOLICATOR_LIMIT_MS;
     call->api.round = &call->api.first;
-    call->api.step = step;
-    call->api.counts = counts;
-    call->api.free = release;
+    call->api.step = crash_report_step;
+    call->api.counts = crash_report_counts;
+    call->api.free = crash_report_release;
     call->api.work = &call->work;
     snprintf(call->scope, sizeof(call->scope), "%s", scope);
     call->kind = call->work.kind = kind;
@@ -555,8 +557,10 @@ crash_config(const struct symbolication_config *config, enum crash_kind kind)
 
 /* The last step of a begin: counts the call among those that run.  NULL: it
  * may not run, and is gone. */
-static struct api_call *begun(struct crash_call *call, const char *boundary,
-                              const char *coding, struct api_reply *reply)
+static struct api_call *crash_report_begun(struct crash_call *call,
+                                           const char *boundary,
+                                           const char *coding,
+                                           struct api_reply *reply)
 {
     call->is_counted = request_limit_begin(
         &running[call->kind], crash_config(call->config, call->kind)->requests,
@@ -564,7 +568,7 @@ static struct api_call *begun(struct crash_call *call, const char *boundary,
     if (call->is_counted && write_order(call, boundary, coding) == 0) {
         return &call->api;
     }
-    release(&call->api);
+    crash_report_release(&call->api);
     answer_busy(reply);
     return NULL;
 }
@@ -599,7 +603,7 @@ struct api_call *crash_begin(const struct api_request *request,
         return NULL;
     }
     call->work.body = spool_ref(request->spool);
-    return begun(call, boundary, coding, reply);
+    return crash_report_begun(call, boundary, coding, reply);
 }
 
 void crash_stored_free(struct crash_stored *stored)
@@ -638,8 +642,8 @@ struct api_call *crash_begin_stored(const struct symbolication_config *config,
     call->work.token = stored->token;
     if (!has_scheme(stored->url)) {
         answer_failed(reply, "download failed: relative URL without a base");
-        release(&call->api);
+        crash_report_release(&call->api);
         return NULL;
     }
-    return begun(call, NULL, "", reply);
+    return crash_report_begun(call, NULL, "", reply);
 }

@@ -268,7 +268,7 @@ static uint64_t column_of(const struct error *e)
     return e->place->module != NULL ? 1 : 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_errors(const void *a, const void *b)
 {
     const struct error *x = a, *y = b;
     int n = compare_texts(x->frame->abs_path, y->frame->abs_path);
@@ -340,11 +340,11 @@ static int write_errors(struct json_writer *w, const struct js_files *files,
             errors[n++] = (struct error){&request->frames[i], &places[i]};
         }
     }
-    qsort(errors, n, sizeof(*errors), compare);
+    qsort(errors, n, sizeof(*errors), compare_errors);
     if (n > 0) {
         json_put_open(w, "errors", '[');
         for (i = 0; i < n && w->size <= files->most; i++) {
-            if (i == 0 || compare(&errors[i - 1], &errors[i]) != 0) {
+            if (i == 0 || compare_errors(&errors[i - 1], &errors[i]) != 0) {
                 write_error(w, &request->json, &errors[i]);
             }
         }

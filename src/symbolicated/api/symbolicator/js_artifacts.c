@@ -35,7 +35,7 @@ struct js_bundle {
     bool is_pending;
 };
 
-static int compare(struct symc_string a, struct symc_string b)
+static int compare_values(struct symc_string a, struct symc_string b)
 {
     size_t size = a.size < b.size ? a.size : b.size;
     int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
@@ -62,8 +62,8 @@ static const char *resolved_with(const struct json *json, uint32_t value)
     return NULL;
 }
 
-static struct symc_string member(const struct json *json, uint32_t object,
-                                 const char *name)
+static struct symc_string header_member(const struct json *json,
+                                        uint32_t object, const char *name)
 {
     uint32_t value = json_member(json, object, name);
 
@@ -154,7 +154,7 @@ static struct js_bundle **place_of(struct js_files *files,
     int n;
 
     while (*at != NULL) {
-        n = compare((*at)->uri, uri);
+        n = compare_values((*at)->uri, uri);
         if (n == 0 || (files->has_source && n < 0)) {
             break;
         }
@@ -198,10 +198,10 @@ static bool read_item(struct js_files *files, const struct json *json,
                       uint32_t item, bool is_check)
 {
     uint32_t type = json_member(json, item, "type");
-    struct symc_string id = member(json, item, "id");
+    struct symc_string id = header_member(json, item, "id");
     struct js_artifact artifact = {
-        .abs_path = member(json, item, "abs_path"),
-        .url = member(json, item, "url"),
+        .abs_path = header_member(json, item, "abs_path"),
+        .url = header_member(json, item, "url"),
         .resolved_with =
             resolved_with(json, json_member(json, item, "resolved_with")),
     };

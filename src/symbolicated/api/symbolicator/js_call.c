@@ -107,7 +107,7 @@ static void count_outcomes(struct js_call *call)
     call->api.scripts = call->scripts;
 }
 
-static enum api_next step(struct api_call *api, struct api_reply *reply)
+static enum api_next js_step(struct api_call *api, struct api_reply *reply)
 {
     struct js_call *call = (struct js_call *)api;
     bool has_all_lines = (call->config->symbolicator.corrections &
@@ -147,7 +147,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     return API_FINISHED;
 }
 
-static void release(struct api_call *api)
+static void js_release(struct api_call *api)
 {
     struct js_call *call = (struct js_call *)api;
     struct api_round *round, *before;
@@ -226,7 +226,8 @@ static const char *js_source_error(const struct js_request *request)
 
 /* The rest of a request whose body has been read.  Returns 0, or the status of
  * the answer with a sentence in error. */
-static int prepare(struct js_call *call, const char *scope, const char **error)
+static int js_prepare(struct js_call *call, const char *scope,
+                      const char **error)
 {
     const struct symbolicator_config *config = &call->config->symbolicator;
     const struct js_request *request = &call->request;
@@ -273,7 +274,7 @@ static bool read_request(struct js_call *call,
                         request->config->limits.modules, text, sizeof(text));
 
     if (status == 0) {
-        status = prepare(call, scope, &error);
+        status = js_prepare(call, scope, &error);
     }
     if (status != 0) {
         answer_unreadable(reply, status, error);
@@ -301,22 +302,22 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
     call->body_size = request->size;
     call->api.wait = SYMBOLICATOR_LIMIT_MS;
     call->api.round = &call->api.first;
-    call->api.step = step;
+    call->api.step = js_step;
     call->api.is_large = is_large;
-    call->api.free = release;
+    call->api.free = js_release;
     if (api_query_has(request, "why", "1")) {
         call->api.attempts = API_ATTEMPTS_OF_ALL;
     }
     if (!request_limit_begin(
             &running, request->config->symbolicator.js.requests, request->size,
             request->config->limits.running_size)) {
-        release(&call->api);
+        js_release(&call->api);
         answer_busy(reply);
         return NULL;
     }
     call->is_counted = true;
     if (!read_request(call, request, scope, reply)) {
-        release(&call->api);
+        js_release(&call->api);
         return NULL;
     }
     return &call->api;

@@ -40,8 +40,8 @@ struct round {
     struct api_module modules[];
 };
 
-static struct js_want *want(struct js_files *files, const symcache_key_t *key,
-                            const char *hints)
+static struct js_want *want_file(struct js_files *files,
+                                 const symcache_key_t *key, const char *hints)
 {
     uint64_t hash = table_hash((uintptr_t)files, key->build, key->build_len);
     struct js_want *want;
@@ -128,7 +128,7 @@ static struct js_want *want_url(struct js_files *files, symcache_kind_e kind,
          !symcache_hint_add(hints, SYMCACHE_HINT_SCRAPED, "1", 1))) {
         return NULL;
     }
-    return want(files, &key, hints);
+    return want_file(files, &key, hints);
 }
 
 static struct js_url *url_of(const struct js_files *files, uint64_t hash,
@@ -205,7 +205,7 @@ struct js_want *js_file_request_list(struct js_files *files, const char *name)
     hints[0] = '\0';
     return symcache_hint_add(hints, SYMCACHE_HINT_ARTIFACTS, name,
                              strlen(name))
-               ? want(files, &key, hints)
+               ? want_file(files, &key, hints)
                : NULL;
 }
 
@@ -223,7 +223,7 @@ struct js_want *js_file_request_upload(struct js_files *files,
         return NULL;
     }
     key.kind = SYMCACHE_KIND_SOURCECACHE;
-    return want(files, &key, "");
+    return want_file(files, &key, "");
 }
 
 bool js_file_request_is_pending(const struct js_want *want)
@@ -267,7 +267,7 @@ const struct api_module *js_files_cache(struct js_files *files,
         (void)symcache_hint_add(hints, SYMCACHE_HINT_MAP, value,
                                 strlen(value));
     }
-    cache = want(files, &key, hints);
+    cache = want_file(files, &key, hints);
     return cache != NULL ? cache->module : NULL;
 }
 

@@ -125,8 +125,8 @@ static void note_web(struct js_files *files, struct js_file *file,
             .what = "web", .key = url, .answer = answer, .module = module});
 }
 
-static void scrape(struct js_files *files, struct symc_string url,
-                   struct js_file *file)
+static void scrape_file(struct js_files *files, struct symc_string url,
+                        struct js_file *file)
 {
     struct js_want *want;
     const char *refused;
@@ -175,9 +175,9 @@ static void scrape(struct js_files *files, struct symc_string url,
 
 /* all of it ---------------------------------------------------------------- */
 
-static void find(struct js_files *files, enum sourcecache_type type,
-                 struct symc_string url, const char *debug_id,
-                 struct js_file *file)
+static void find_file(struct js_files *files, enum sourcecache_type type,
+                      struct symc_string url, const char *debug_id,
+                      struct js_file *file)
 {
     if (!js_artifacts_find(files, type, url, debug_id, file)) {
         if (!js_artifacts_ask(files, url, debug_id, file)) {
@@ -186,7 +186,7 @@ static void find(struct js_files *files, enum sourcecache_type type,
         }
         if (!js_artifacts_find(files, type, url, debug_id, file)) {
             if (url.data != NULL) {
-                scrape(files, url, file);
+                scrape_file(files, url, file);
             } else {
                 file->state = JS_FILE_MISSING;
             }
@@ -221,7 +221,7 @@ const struct js_file *js_files_find(struct js_files *files,
     entry->debug_id = debug_id;
     entry->type = type;
     entry->file.resolved_with = "unknown";
-    find(files, type, url, debug_id, &entry->file);
+    find_file(files, type, url, debug_id, &entry->file);
     js_table_add(files, &files->entries, hash, entry);
     return &entry->file;
 }

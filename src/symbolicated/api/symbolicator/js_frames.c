@@ -8,7 +8,7 @@
 
 static struct symc_string absent;
 
-static void *take(struct js_files *files, size_t size)
+static void *take_room(struct js_files *files, size_t size)
 {
     void *piece = arena_take(&files->arena, size);
 
@@ -16,11 +16,12 @@ static void *take(struct js_files *files, size_t size)
     return piece;
 }
 
-static struct symc_string join(struct js_files *files, struct symc_string base,
-                               struct symc_string right)
+static struct symc_string join_url(struct js_files *files,
+                                   struct symc_string base,
+                                   struct symc_string right)
 {
     size_t room = base.size + right.size + 8, size;
-    char *url = take(files, room);
+    char *url = take_room(files, room);
 
     if (url == NULL) {
         return absent;
@@ -76,7 +77,7 @@ static const char *debug_id_of(struct js_files *files,
     if (id.data == NULL || id.size >= JS_DEBUG_ID) {
         return script->debug_id;
     }
-    text = take(files, id.size + 1);
+    text = take_room(files, id.size + 1);
     if (text == NULL) {
         return script->debug_id;
     }
@@ -110,7 +111,7 @@ static bool find_map(struct js_files *files, const struct js_script *script,
         return true;
     }
     if (reference.data != NULL) {
-        url = join(files, script->abs_path, reference);
+        url = join_url(files, script->abs_path, reference);
         module->map_url = url;
     }
     module->map_key = url;
@@ -168,8 +169,8 @@ static bool find_text(struct js_files *files, struct js_place *place,
     return place->source->state != JS_FILE_PENDING;
 }
 
-static struct symc_string fold(struct js_files *files,
-                               struct symc_string name)
+static struct symc_string fold_name(struct js_files *files,
+                                    struct symc_string name)
 {
     size_t room = 3 * name.size + 16, size;
     char *text;
@@ -177,7 +178,7 @@ static struct symc_string fold(struct js_files *files,
     if (memchr(name.data, '.', name.size) == NULL) {
         return name;
     }
-    text = take(files, room);
+    text = take_room(files, room);
     if (text == NULL) {
         return name;
     }
@@ -217,11 +218,12 @@ static bool read_original(struct js_files *files, struct original *original)
     if (file->name.size == 0) {
         return true;
     }
-    original->abs_path = join(files, original->module->map_url, file->name);
+    original->abs_path =
+        join_url(files, original->module->map_url, file->name);
     room = file->name.size > original->abs_path.size
                ? file->name.size
                : original->abs_path.size;
-    text = take(files, room + 1);
+    text = take_room(files, room + 1);
     if (text == NULL) {
         return false;
     }
@@ -263,7 +265,7 @@ static bool take_token(struct walk *walk, const struct js_frame *frame,
     const struct js_request *request = files->request;
     const struct original *original;
 
-    place->function = fold(
+    place->function = fold_name(
         files,
         js_function(&place->token,
                     js_request_text(request, members[JS_FUNCTION]), caller));

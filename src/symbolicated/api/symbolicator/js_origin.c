@@ -43,7 +43,7 @@ static bool is_same(struct symc_string a, struct symc_string b)
     return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
 }
 
-static void split(struct symc_string text, struct parts *parts)
+static void split_url(struct symc_string text, struct parts *parts)
 {
     const char *p = text.data, *end = text.data + text.size, *mark;
 
@@ -109,11 +109,11 @@ static bool fits_host(const struct parts *url, const struct parts *pattern)
 
 /* As upstream, a path of a pattern is compared with one that begins with a
  * slash, so that it matches nothing unless it is empty or "*". */
-static bool fits(const struct parts *url, struct symc_string text)
+static bool fits_origin(const struct parts *url, struct symc_string text)
 {
     struct parts pattern;
 
-    split(text, &pattern);
+    split_url(text, &pattern);
     return (pattern.scheme.data == NULL || is_text(pattern.scheme, "*") ||
             is_same(url->scheme, pattern.scheme)) &&
            fits_host(url, &pattern) &&
@@ -130,7 +130,7 @@ const char *js_origin_refuses(const struct js_request *request,
     struct symc_string text;
     uint32_t i;
 
-    split(url, &parts);
+    split_url(url, &parts);
     if (!is_text(parts.scheme, "http") && !is_text(parts.scheme, "https")) {
         return "not an HTTP(S) URL";
     }
@@ -140,7 +140,8 @@ const char *js_origin_refuses(const struct js_request *request,
     for (i = request->origins + 1; i < json->values[request->origins].end;
          i = json->values[i].end) {
         text = js_request_text(request, i);
-        if (is_text(text, "*") || is_same(text, url) || fits(&parts, text)) {
+        if (is_text(text, "*") || is_same(text, url) ||
+            fits_origin(&parts, text)) {
             return parts.name.size > 0 ? NULL : "";
         }
     }

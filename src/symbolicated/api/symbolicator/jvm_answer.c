@@ -137,7 +137,7 @@ struct code_line {
     uint64_t line; /* 0: it is not known */
 };
 
-static struct symc_string given(const struct answer *a, uint32_t value)
+static struct symc_string given_text(const struct answer *a, uint32_t value)
 {
     struct symc_string text = {"", 0};
 
@@ -228,9 +228,9 @@ static int find_lines(struct answer *a, const struct code_line *at)
 static int write_lines(struct answer *a, const struct jvm_request_frame *frame,
                        const struct jvm_output *output)
 {
-    struct code_line at = {given(a, frame->members[JVM_MODULE]),
-                          given(a, frame->members[JVM_ABS_PATH]),
-                          frame->input.has_line ? frame->input.line : 0};
+    struct code_line at = {given_text(a, frame->members[JVM_MODULE]),
+                           given_text(a, frame->members[JVM_ABS_PATH]),
+                           frame->input.has_line ? frame->input.line : 0};
 
     if (output->is_mapped) {
         at.module = output->frame.class;

@@ -91,7 +91,7 @@ static int write_answer(struct jvm_call *call, struct json_writer *w)
     return rc;
 }
 
-static enum api_next step(struct api_call *api, struct api_reply *reply)
+static enum api_next jvm_step(struct api_call *api, struct api_reply *reply)
 {
     struct jvm_call *call = (struct jvm_call *)api;
 
@@ -116,7 +116,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     return API_FINISHED;
 }
 
-static void release(struct api_call *api)
+static void jvm_release(struct api_call *api)
 {
     struct jvm_call *call = (struct jvm_call *)api;
     size_t i;
@@ -179,7 +179,7 @@ static void set_key(struct api_module *wanted,
 }
 
 /* Tells which files are needed.  Returns 0, or -1 without memory. */
-static int want(struct jvm_call *call)
+static int want_mappings(struct jvm_call *call)
 {
     struct jvm_request *request = &call->request;
     struct api_round *first = &call->api.first;
@@ -235,8 +235,8 @@ static struct jvm_call *call_new(const struct api_request *request,
                  scope);
         call->api.wait = SYMBOLICATOR_LIMIT_MS;
         call->api.round = &call->api.first;
-        call->api.step = step;
-        call->api.free = release;
+        call->api.step = jvm_step;
+        call->api.free = jvm_release;
     }
     return call;
 }
@@ -257,7 +257,7 @@ static bool read_request(struct jvm_call *call,
         status = check_sources(call, error, sizeof(error));
     }
     if (status == 0) {
-        status = want(call) == 0 ? 0 : 500;
+        status = want_mappings(call) == 0 ? 0 : 500;
     }
     if (status != 0) {
         answer_unreadable(reply, status, error);
@@ -287,13 +287,13 @@ struct api_call *jvm_begin(const struct api_request *request,
     if (!request_limit_begin(
             &running, request->config->symbolicator.jvm.requests,
             request->size, request->config->limits.running_size)) {
-        release(&call->api);
+        jvm_release(&call->api);
         answer_busy(reply);
         return NULL;
     }
     call->is_counted = true;
     if (!read_request(call, request, reply)) {
-        release(&call->api);
+        jvm_release(&call->api);
         return NULL;
     }
     return &call->api;

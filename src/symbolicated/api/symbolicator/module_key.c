@@ -42,7 +42,7 @@ static bool read_build_id(const struct symbolicator_request *request,
     return symcache_id_parse(text, (size_t)n, id) == SYMCACHE_OK;
 }
 
-static void fold(uint8_t guid[16], const symcache_key_t *id)
+static void fold_image(uint8_t guid[16], const symcache_key_t *id)
 {
     memset(guid, 0, 16);
     memcpy(guid, id->build, id->build_len < 16 ? id->build_len : 16);
@@ -65,7 +65,7 @@ static enum module_type guess_type(const struct symbolicator_request *request,
     if (!read_build_id(request, module, &id)) {
         return TYPE_OTHER;
     }
-    fold(bytes, &id);
+    fold_image(bytes, &id);
     return module->has_debug_id &&
                    memcmp(bytes, module->guid, sizeof(bytes)) == 0
                ? TYPE_UUID
@@ -99,15 +99,16 @@ bool symbolicator_build_id(const struct symbolicator_request *request,
         !read_build_id(request, module, id)) {
         return false;
     }
-    fold(bytes, id);
+    fold_image(bytes, id);
     le_guid(guid, bytes);
     return !module->has_debug_id ||
            memcmp(guid, module->guid, sizeof(guid)) == 0;
 }
 
 /* Makes the debug id of a code id.  Returns false if there is none. */
-static bool derive(const struct symbolicator_request *request,
-                   const struct symbolicator_module *module, uint8_t guid[16])
+static bool derive_debug_id(const struct symbolicator_request *request,
+                            const struct symbolicator_module *module,
+                            uint8_t guid[16])
 {
     enum module_type type = type_of(request, module);
     symcache_key_t id;
@@ -116,7 +117,7 @@ static bool derive(const struct symbolicator_request *request,
     if (!has_build_id(type) || !read_build_id(request, module, &id)) {
         return false;
     }
-    fold(bytes, &id);
+    fold_image(bytes, &id);
     if (type == TYPE_ELF) {
         le_guid(guid, bytes);
     } else {
@@ -166,7 +167,7 @@ bool symbolicator_key(const struct symbolicator_request *request,
     key->age = module->age;
     if (!module->has_debug_id) {
         key->age = 0;
-        if (!derive(request, module, key->guid)) {
+        if (!derive_debug_id(request, module, key->guid)) {
             return false;
         }
     }

@@ -63,7 +63,7 @@ struct found {
 };
 
 /* A member that goes back as it came, if it was there. */
-static void pass(struct answer *a, const char *name, uint32_t value)
+static void pass_given(struct answer *a, const char *name, uint32_t value)
 {
     json_put_value(a->w, name, &a->request->json, value);
 }
@@ -156,9 +156,9 @@ static bool find_place(const struct answer *a,
 
 /* All of a frame but what is at its address.  Returns whether that is to be
  * looked up. */
-static bool prepare(const struct answer *a,
-                    const struct symbolicator_stack *stack, size_t index,
-                    struct found *found)
+static bool prepare_frame(const struct answer *a,
+                          const struct symbolicator_stack *stack, size_t index,
+                          struct found *found)
 {
     const struct symbolicator_result *result;
     const struct symbolicator_frame *frame;
@@ -196,16 +196,17 @@ static bool prepare(const struct answer *a,
 
 /* Looks frames up: count of them, from first on in the order of the answer,
  * which has all. */
-static void resolve(const struct answer *a,
-                    const struct symbolicator_stack *stack, size_t first,
-                    size_t count, size_t all, struct found *found)
+static void resolve_frames(const struct answer *a,
+                           const struct symbolicator_stack *stack,
+                           size_t first, size_t count, size_t all,
+                           struct found *found)
 {
     size_t i, n, index, of[BLOCK];
     struct symc_lookup lookups[BLOCK];
 
     for (i = n = 0; i < count; i++) {
         index = a->request->is_caller_first ? all - 1 - first - i : first + i;
-        if (prepare(a, stack, index, &found[i])) {
+        if (prepare_frame(a, stack, index, &found[i])) {
             lookups[n].reader = found[i].reader;
             lookups[n].address = found[i].address - found[i].image_addr;
             of[n++] = i;
@@ -237,7 +238,7 @@ static void write_package(struct answer *a, const struct found *found)
 
     package = a->request->modules[module].code_file;
     if (found->reader == NULL || package == 0) {
-        pass(a, "package", package);
+        pass_given(a, "package", package);
         return;
     }
     json_write_key(a->w, "package");
@@ -271,18 +272,18 @@ static void write_begin(struct answer *a, const struct found *found)
     json_write_begun(a->w, begin, size);
     a->begin_at = a->w->size - size;
     json_write_number(a->w, found->index);
-    pass(a, "platform", members[FRAME_PLATFORM]);
+    pass_given(a, "platform", members[FRAME_PLATFORM]);
     is_absolute = found->frame->rel == SYMBOLICATOR_NONE ||
                   (is_resolved(found) && found->image_addr != 0);
     if (!is_absolute) {
-        pass(a, "addr_mode", members[FRAME_ADDR_MODE]);
+        pass_given(a, "addr_mode", members[FRAME_ADDR_MODE]);
     }
     json_put_hex(a->w, "instruction_addr",
                  is_resolved(found) ? found->address : found->frame->address);
-    pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
+    pass_given(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
     pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
     if (found->frame->module == SYMBOLICATOR_NONE) {
-        pass(a, "package", members[FRAME_PACKAGE]);
+        pass_given(a, "package", members[FRAME_PACKAGE]);
     } else {
         write_package(a, found);
     }
@@ -295,7 +296,7 @@ static void write_end(struct answer *a, const struct found *found)
 
     trust = found->members[FRAME_TRUST];
     if (trust != 0 && !json_is(&a->request->json, trust, "none")) {
-        pass(a, "trust", trust);
+        pass_given(a, "trust", trust);
     }
     json_write_close(a->w, '}');
 }
@@ -314,15 +315,15 @@ static void write_names_of_request(struct answer *a, const uint32_t *m)
         given.data = json_text(&a->request->json, name);
         given.size = a->request->json.values[name].size;
         if (demangle(&given, SYMC_NONE, a->room, &readable)) {
-            pass(a, "symbol", name);
+            pass_given(a, "symbol", name);
             pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
             json_put_string(a->w, "function", readable.data, readable.size);
             return;
         }
     }
-    pass(a, "symbol", m[FRAME_SYMBOL]);
+    pass_given(a, "symbol", m[FRAME_SYMBOL]);
     pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
-    pass(a, "function", m[FRAME_FUNCTION]);
+    pass_given(a, "function", m[FRAME_FUNCTION]);
 }
 
 /* The place of a frame of .NET. */
@@ -347,11 +348,11 @@ static void write_given(struct answer *a, const struct found *found)
         write_names_of_request(a, m);
         write_place(a, &found->place);
     } else {
-        pass(a, "lang", m[FRAME_LANG]);
+        pass_given(a, "lang", m[FRAME_LANG]);
         write_names_of_request(a, m);
-        pass(a, "filename", m[FRAME_FILENAME]);
-        pass(a, "abs_path", m[FRAME_ABS_PATH]);
-        pass(a, "lineno", m[FRAME_LINENO]);
+        pass_given(a, "filename", m[FRAME_FILENAME]);
+        pass_given(a, "abs_path", m[FRAME_ABS_PATH]);
+        pass_given(a, "lineno", m[FRAME_LINENO]);
     }
     if (found->status == FRAME_SYMBOLICATED) {
         frame_source_find(&a->source, sources_of(a, found), found->place.file,
@@ -363,8 +364,8 @@ static void write_given(struct answer *a, const struct found *found)
                                 &a->request->json, m);
     }
     frame_source_write_given(a->w, &a->source, &a->request->json, m);
-    pass(a, "in_app", m[FRAME_IN_APP]);
-    pass(a, "vars", m[FRAME_VARS]);
+    pass_given(a, "in_app", m[FRAME_IN_APP]);
+    pass_given(a, "vars", m[FRAME_VARS]);
     write_end(a, found);
 }
 
@@ -418,8 +419,8 @@ static void write_file(struct answer *a, const struct found *found,
     }
     if (path->size == 0) {
         fragment->reader = NULL;
-        pass(a, "filename", found->members[FRAME_FILENAME]);
-        pass(a, "abs_path", found->members[FRAME_ABS_PATH]);
+        pass_given(a, "filename", found->members[FRAME_FILENAME]);
+        pass_given(a, "abs_path", found->members[FRAME_ABS_PATH]);
         return;
     }
     name = source_path_name(path);
@@ -533,13 +534,14 @@ static bool is_start(struct answer *a, const struct found *found)
 }
 
 /* One frame by its index. */
-static void look(const struct answer *a,
-                 const struct symbolicator_stack *stack, size_t index,
-                 struct found *found)
+static void look_at_frame(const struct answer *a,
+                          const struct symbolicator_stack *stack, size_t index,
+                          struct found *found)
 {
-    resolve(a, stack,
-            a->request->is_caller_first ? stack->count - 1 - index : index, 1,
-            stack->count, found);
+    resolve_frames(a, stack,
+                   a->request->is_caller_first ? stack->count - 1 - index
+                                               : index,
+                   1, stack->count, found);
 }
 
 /* How many frames of a stack are answered: _start has no caller, so any frame
@@ -556,7 +558,7 @@ static size_t frames_to_write(struct answer *a,
         return stack->count;
     }
     for (i = stack->count - 1; i-- > 0;) {
-        look(a, stack, i, &found);
+        look_at_frame(a, stack, i, &found);
         if (!is_dropped(&found)) {
             return is_start(a, &found) ? stack->count - 1 : stack->count;
         }
@@ -572,7 +574,7 @@ static void write_block(struct answer *a,
     size_t i;
     struct found found[BLOCK];
 
-    resolve(a, stack, first, count, all, found);
+    resolve_frames(a, stack, first, count, all, found);
     for (i = 0; i < count && !is_over(a); i++) {
         if (!is_dropped(&found[i])) {
             write_frame(a, &found[i]);
@@ -617,9 +619,9 @@ static void write_stack(struct answer *a,
                         const struct symbolicator_stack *stack)
 {
     json_write_open(a->w, '{');
-    pass(a, "thread_id", stack->thread_id);
-    pass(a, "thread_name", stack->thread_name);
-    pass(a, "is_requesting", stack->is_requesting);
+    pass_given(a, "thread_id", stack->thread_id);
+    pass_given(a, "thread_name", stack->thread_name);
+    pass_given(a, "is_requesting", stack->is_requesting);
     write_registers(a, stack->registers);
     write_frames(a, stack);
     json_write_close(a->w, '}');

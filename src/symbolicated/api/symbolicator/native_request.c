@@ -557,8 +557,8 @@ static bool check_scraping(struct schema_walk *walk, uint32_t value)
 }
 
 /* A string that a worker says besides; 0: it does not. */
-static uint32_t said(const struct json *json, uint32_t object,
-                     const char *name)
+static uint32_t said_value(const struct json *json, uint32_t object,
+                           const char *name)
 {
     uint32_t value = json_member(json, object, name);
 
@@ -572,13 +572,13 @@ static void take_report(struct symbolicator_request *request)
     size_t i;
 
     request->report = json_member(json, 0, "report");
-    request->left_out = said(json, 0, "left_out");
+    request->left_out = said_value(json, 0, "left_out");
     items = items_of(json, json_member(json, 0, "modules"));
     for (i = 0; i < request->nmodules; i++) {
         request->modules[i].unwind_status =
-            said(json, items.next, "unwind_status");
+            said_value(json, items.next, "unwind_status");
         request->modules[i].lookup_file =
-            said(json, items.next, "lookup_file");
+            said_value(json, items.next, "lookup_file");
         items.next = json->values[items.next].end;
     }
 }

@@ -28,7 +28,7 @@ static void answer_kept(struct api_reply *reply,
     }
 }
 
-static enum api_next step(struct api_call *api, struct api_reply *reply)
+static enum api_next poll_step(struct api_call *api, struct api_reply *reply)
 {
     const struct api_poll *poll = api->poll;
 
@@ -48,7 +48,7 @@ static enum api_next step(struct api_call *api, struct api_reply *reply)
     return API_FINISHED;
 }
 
-static void release(struct api_call *api)
+static void poll_release(struct api_call *api)
 {
     free(api);
 }
@@ -66,7 +66,7 @@ struct api_call *poll_begin(const char *id, uint64_t wait,
     call->api.poll = &call->poll;
     call->api.wait = wait;
     call->api.round = &call->api.first;
-    call->api.step = step;
-    call->api.free = release;
+    call->api.step = poll_step;
+    call->api.free = poll_release;
     return &call->api;
 }

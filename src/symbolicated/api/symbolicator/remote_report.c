@@ -84,14 +84,14 @@ static bool read_any(struct schema_walk *walk, uint32_t value,
 }
 
 /* A text of its own; NULL without memory. */
-static char *copy(const struct json *json, uint32_t value)
+static char *copy_value(const struct json *json, uint32_t value)
 {
     return value != 0
                ? strndup(json_text(json, value), json->values[value].size)
                : NULL;
 }
 
-static char *print(const struct json *json, uint32_t value)
+static char *print_value(const struct json *json, uint32_t value)
 {
     struct json_writer w = {0};
     char *text;
@@ -172,10 +172,10 @@ static int read_stored(const struct symbolication_config *config,
     if (status != 0) {
         return status;
     }
-    stored->url = copy(json, any[ANY_URL]);
-    stored->token = copy(json, any[ANY_TOKEN]);
+    stored->url = copy_value(json, any[ANY_URL]);
+    stored->token = copy_value(json, any[ANY_TOKEN]);
     if (stored->kind == CRASH_MINIDUMP) {
-        stored->rewrite = print(json, any[ANY_REWRITE]);
+        stored->rewrite = print_value(json, any[ANY_REWRITE]);
     }
     if (stored->url == NULL ||
         (any[ANY_TOKEN] != 0 && stored->token == NULL) ||

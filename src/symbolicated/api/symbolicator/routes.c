@@ -155,8 +155,8 @@ static struct api_call *call_or_error(struct symbolicator_call *call,
     return NULL;
 }
 
-static struct api_call *post(const struct api_request *request,
-                             struct api_reply *reply)
+static struct api_call *post_symbolicate(const struct api_request *request,
+                                         struct api_reply *reply)
 {
     int status;
     char error[256];
@@ -290,7 +290,7 @@ typedef struct api_call *begin_fn(const struct api_request *request,
 static begin_fn *begin_of(const struct symbolication_config *config,
                           const char *path)
 {
-    return strcmp(path, PLAIN) == 0        ? post
+    return strcmp(path, PLAIN) == 0        ? post_symbolicate
            : form_of(config, path) < FORMS ? post_form
            : strcmp(path, ANY) == 0        ? post_any
            : strcmp(path, JVM) == 0        ? post_jvm

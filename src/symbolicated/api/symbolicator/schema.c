@@ -141,8 +141,8 @@ bool schema_is_one_of(const struct json *json, uint32_t value,
 }
 
 /* What a value is. */
-static void describe(char *text, size_t size, const struct json *json,
-                     uint32_t value)
+static void describe_value(char *text, size_t size, const struct json *json,
+                           uint32_t value)
 {
     const struct json_value *v = &json->values[value];
     int n = (int)(v->size < 32 ? v->size : 32);
@@ -173,8 +173,8 @@ static void describe(char *text, size_t size, const struct json *json,
 }
 
 /* NULL, or what was expected instead. */
-static const char *mismatch(const struct json *json, uint32_t value,
-                            const struct schema_member *member)
+static const char *schema_mismatch(const struct json *json, uint32_t value,
+                                   const struct schema_member *member)
 {
     uint64_t n;
     uint32_t type;
@@ -217,8 +217,8 @@ static const char *mismatch(const struct json *json, uint32_t value,
     return NULL;
 }
 
-static bool take(struct schema_walk *walk, uint32_t value,
-                 const struct schema_member *member, uint32_t *found)
+static bool take_member(struct schema_walk *walk, uint32_t value,
+                        const struct schema_member *member, uint32_t *found)
 {
     const char *expected;
     char reason[160], found_text[64];
@@ -227,7 +227,7 @@ static bool take(struct schema_walk *walk, uint32_t value,
         walk->json->values[value].type == JSON_NULL) {
         return true;
     }
-    expected = mismatch(walk->json, value, member);
+    expected = schema_mismatch(walk->json, value, member);
     if (expected == NULL) {
         *found = value;
         return true;
@@ -235,7 +235,7 @@ static bool take(struct schema_walk *walk, uint32_t value,
     if (member->type == SCHEMA_ENUMERATION) {
         return schema_fail_member(walk, member->name, "unknown variant");
     }
-    describe(found_text, sizeof(found_text), walk->json, value);
+    describe_value(found_text, sizeof(found_text), walk->json, value);
     snprintf(reason, sizeof(reason), "invalid type: %s, expected %s",
              found_text, expected);
     return schema_fail_member(walk, member->name, reason);
@@ -272,7 +272,7 @@ static bool take_items(struct schema_walk *walk, uint32_t value,
         if (k == count) {
             return schema_fail(walk, "too many items for its members");
         }
-        if (!take(walk, i, &members[k], &found[k])) {
+        if (!take_member(walk, i, &members[k], &found[k])) {
             return false;
         }
     }
@@ -307,7 +307,7 @@ static bool take_members(struct schema_walk *walk, uint32_t value,
             return schema_fail(walk, reason);
         }
         seen |= (uint32_t)1 << k;
-        if (!take(walk, i + 1, &members[k], &found[k])) {
+        if (!take_member(walk, i + 1, &members[k], &found[k])) {
             return false;
         }
     }

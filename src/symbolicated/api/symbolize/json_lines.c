@@ -150,7 +150,7 @@ static void write_strings(struct json_writer *w,
     end_line(w);
 }
 
-static char *print(char *p, uint32_t number)
+static char *print_number(char *p, uint32_t number)
 {
     char digits[10];
     size_t n = sizeof(digits);
@@ -186,7 +186,7 @@ static void write_places(struct json_writer *w,
         if (place->count > 0) {
             number = call->resolver.frames + place->first;
             for (end = number + 3 * place->count; number < end; number++) {
-                p = print(p, *number);
+                p = print_number(p, *number);
                 *p++ = ',';
             }
         }

@@ -198,7 +198,7 @@ bool symbolize_read_message(struct symbolize_call *call)
  */
 
 /* A message is written first, and what stands before it is moved there. */
-static void begin(struct json_writer *w, size_t *at)
+static void begin_message(struct json_writer *w, size_t *at)
 {
     *at = w->size;
 }
@@ -221,7 +221,7 @@ static void put_tag(struct json_writer *w, uint32_t field, pb_wire_type_t type)
 }
 
 /* What was written since is a field. */
-static void end(struct json_writer *w, size_t at, uint32_t field)
+static void end_message(struct json_writer *w, size_t at, uint32_t field)
 {
     pb_byte_t head[2 * VARINT_MAX];
     pb_ostream_t s = pb_ostream_from_buffer(head, sizeof(head));
@@ -260,15 +260,15 @@ static void write_strings(struct json_writer *w,
     struct symc_string string;
     size_t i, part, at;
 
-    begin(w, &part);
-    begin(w, &at);
+    begin_message(w, &part);
+    begin_message(w, &at);
     put_field(w, 1, names->told);
     for (i = names->told; i < names->count; i++) {
         string = name_table_at(names, i);
         put_text(w, 2, string.data, string.size);
     }
-    end(w, at, 1);
-    end(w, part, 1);
+    end_message(w, at, 1);
+    end_message(w, part, 1);
 }
 
 /* Most of an answer is written here. */
@@ -289,14 +289,14 @@ static void write_places(struct json_writer *w,
     size_t i, at;
     char *p;
 
-    begin(w, &at);
+    begin_message(w, &at);
     p = json_write_need(w, VARINT_MAX * count);
     for (i = 0; p != NULL && i < count; i++) {
         p = put_small(p, call->resolver.places[i].count);
         w->size = (size_t)(p - w->data);
     }
-    end(w, at, 5);
-    begin(w, &at);
+    end_message(w, at, 5);
+    begin_message(w, &at);
     for (i = 0; i < count; i++) {
         place = &call->resolver.places[i];
         if (place->count == 0) {
@@ -312,7 +312,7 @@ static void write_places(struct json_writer *w,
         }
         w->size = (size_t)(p - w->data);
     }
-    end(w, at, 6);
+    end_message(w, at, 6);
 }
 
 static void write_answer(struct json_writer *w, struct symbolize_call *call,
@@ -322,8 +322,8 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
     enum symbolize_state state = symbolize_state(call, question, &retry_after);
     size_t part, at;
 
-    begin(w, &part);
-    begin(w, &at);
+    begin_message(w, &part);
+    begin_message(w, &at);
     put_field(w, 1, call->counts.questions);
     put_field(w, 2, (uint64_t)state);
     put_field(w, 3, retry_after);
@@ -332,8 +332,8 @@ static void write_answer(struct json_writer *w, struct symbolize_call *call,
     } else if (state == SYMBOLIZE_FOUND) {
         write_places(w, call, question->count);
     }
-    end(w, at, 2);
-    end(w, part, 1);
+    end_message(w, at, 2);
+    end_message(w, part, 1);
 }
 
 static void write_end(struct json_writer *w, const struct symbolize_call *call)
@@ -341,8 +341,8 @@ static void write_end(struct json_writer *w, const struct symbolize_call *call)
     const struct symbolize_counts *counts = &call->counts;
     size_t part, at;
 
-    begin(w, &part);
-    begin(w, &at);
+    begin_message(w, &part);
+    begin_message(w, &at);
     put_field(w, 1, counts->questions);
     put_field(w, 2, counts->pairs);
     put_field(w, 3, counts->found);
@@ -351,8 +351,8 @@ static void write_end(struct json_writer *w, const struct symbolize_call *call)
     if (call->error != NULL) {
         put_text(w, 6, call->error, strlen(call->error));
     }
-    end(w, at, 3);
-    end(w, part, 1);
+    end_message(w, at, 3);
+    end_message(w, part, 1);
 }
 
 const struct symbolize_writer symbolize_messages = {

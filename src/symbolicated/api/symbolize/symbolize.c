@@ -230,8 +230,8 @@ writer_of(const struct symbolize_call *call)
     return call->is_in_messages ? &symbolize_messages : &symbolize_lines;
 }
 
-static void resolve(struct symbolize_call *call,
-                    const struct symbolize_question *question)
+static void resolve_question(struct symbolize_call *call,
+                             const struct symbolize_question *question)
 {
     const struct api_module *module =
         &call->base.first.modules[question->module];
@@ -259,7 +259,7 @@ static void answer_question(struct symbolize_call *call,
         call->counts.pairs += question->count;
     }
     if (state == SYMBOLIZE_FOUND && question->count > 0) {
-        resolve(call, question);
+        resolve_question(call, question);
     }
     writer_of(call)->answer(&call->written, call, question);
 }
@@ -324,7 +324,8 @@ static void take_part(struct symbolize_call *call)
     name_table_tell(&call->resolver.names);
 }
 
-static enum api_next step(struct api_call *base, struct api_reply *reply)
+static enum api_next symbolize_step(struct api_call *base,
+                                    struct api_reply *reply)
 {
     struct symbolize_call *call = (struct symbolize_call *)base;
 
@@ -357,9 +358,9 @@ static enum api_next step(struct api_call *base, struct api_reply *reply)
 
 /* beginning ---------------------------------------------------------------- */
 
-static struct api_call *refuse(struct symbolize_call *call,
-                               struct api_reply *reply, int status,
-                               const char *error)
+static struct api_call *refuse_symbolize(struct symbolize_call *call,
+                                         struct api_reply *reply, int status,
+                                         const char *error)
 {
     if (call != NULL) {
         free_call(&call->base);
@@ -373,7 +374,7 @@ static struct api_call *refuse(struct symbolize_call *call,
 }
 
 /* Has a header this word, which is not said to be unwanted? */
-static bool accepts(const struct api_request *request, const char *word)
+static bool accepts_type(const struct api_request *request, const char *word)
 {
     const char *p = request->header(request, "Accept-Encoding");
     size_t size = strlen(word);
@@ -402,7 +403,7 @@ static struct symbolize_call *new_call(const struct api_request *request,
         return NULL;
     }
     call->base.round = &call->base.first;
-    call->base.step = step;
+    call->base.step = symbolize_step;
     call->base.free = free_call;
     call->base.wait = (uint64_t)config->wait * 1000;
     call->config = request->config;
@@ -411,9 +412,9 @@ static struct symbolize_call *new_call(const struct api_request *request,
     call->is_in_messages =
         type != NULL && strncasecmp(type, "application/x-protobuf",
                                     strlen("application/x-protobuf")) == 0;
-    call->packing = accepts(request, "zstd")   ? API_ZSTD
-                    : accepts(request, "gzip") ? API_GZIP
-                                               : API_NOT_PACKED;
+    call->packing = accepts_type(request, "zstd")   ? API_ZSTD
+                    : accepts_type(request, "gzip") ? API_GZIP
+                                                    : API_NOT_PACKED;
     call->is_running =
         request_limit_begin(&running, config->requests, request->size,
                             request->config->limits.running_size);
@@ -438,16 +439,16 @@ struct api_call *symbolize_begin(const struct api_request *request,
 
     if (request->method != API_POST) {
         api_reply_header(reply, "Allow", "POST");
-        return refuse(NULL, reply, 405, "send a POST request");
+        return refuse_symbolize(NULL, reply, 405, "send a POST request");
     }
     if (request->size > request->config->limits.body_size) {
-        return refuse(NULL, reply, 413,
-                      "the body has more bytes than "
-                      "\"symbolication.limits.body_size\"");
+        return refuse_symbolize(NULL, reply, 413,
+                                "the body has more bytes than "
+                                "\"symbolication.limits.body_size\"");
     }
     if (coding == INPUT_OTHER) {
-        return refuse(NULL, reply, 415,
-                      "the Content-Encoding must be gzip or zstd");
+        return refuse_symbolize(NULL, reply, 415,
+                                "the Content-Encoding must be gzip or zstd");
     }
     call = new_call(request, coding);
     if (call == NULL) {
@@ -456,7 +457,8 @@ struct api_call *symbolize_begin(const struct api_request *request,
     }
     if (!call->is_running) {
         api_reply_header(reply, "Retry-After", "1");
-        return refuse(call, reply, 503, "too many requests are running");
+        return refuse_symbolize(call, reply, 503,
+                                "too many requests are running");
     }
     return &call->base;
 }

@@ -21,7 +21,7 @@ static bool read_number(const char **p, const char *end, uint32_t *number)
 
 /* Reads LINE:COLUMN, both from 1, as stack traces have them, into the halves
  * of a number.  Returns 0, or -1 if it is something else. */
-static int parse(const char *text, size_t size, uint64_t *place)
+static int parse_position(const char *text, size_t size, uint64_t *place)
 {
     uint32_t line, column;
     const char *p = text, *end = text + size;
@@ -104,8 +104,9 @@ static void print_people(struct output *output,
     }
 }
 
-static int lookup(struct output *output, const union derived_reader *all,
-                  uint64_t place, bool is_json)
+static int jscache_lookup(struct output *output,
+                          const union derived_reader *all, uint64_t place,
+                          bool is_json)
 {
     const struct jscache_reader *reader = &all->jscache;
     uint32_t line = (uint32_t)(place >> 32), column = (uint32_t)place;
@@ -135,7 +136,8 @@ static int lookup(struct output *output, const union derived_reader *all,
     return is_found;
 }
 
-static void counts(struct output *output, const union derived_reader *reader)
+static void jscache_counts(struct output *output,
+                           const union derived_reader *reader)
 {
     const struct jscache_reader *js = &reader->jscache;
 
@@ -145,7 +147,7 @@ static void counts(struct output *output, const union derived_reader *reader)
     kind_print_count(output, js->string_bytes, " bytes of strings\n");
 }
 
-static int dump(struct output *output, const union derived_reader *all)
+static int jscache_dump(struct output *output, const union derived_reader *all)
 {
     const struct jscache_reader *reader = &all->jscache;
     uint32_t i;
@@ -192,9 +194,9 @@ static int dump(struct output *output, const union derived_reader *all)
 }
 
 const struct kind_printer kind_jscache = {
-    .counts = counts,
-    .dump = dump,
-    .lookup = lookup,
-    .parse = parse,
+    .counts = jscache_counts,
+    .dump = jscache_dump,
+    .lookup = jscache_lookup,
+    .parse = parse_position,
     .no_address = "no LINE:COLUMN",
 };

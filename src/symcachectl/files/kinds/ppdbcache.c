@@ -3,7 +3,8 @@
  */
 #include "kinds.h"
 
-static void counts(struct output *output, const union derived_reader *reader)
+static void ppdbcache_counts(struct output *output,
+                             const union derived_reader *reader)
 {
     const struct ppdbcache_reader *r = &reader->ppdbcache;
 
@@ -14,7 +15,8 @@ static void counts(struct output *output, const union derived_reader *reader)
 }
 
 /* Its files, and where in them the code of each method is. */
-static int dump(struct output *output, const union derived_reader *reader)
+static int ppdbcache_dump(struct output *output,
+                          const union derived_reader *reader)
 {
     uint32_t i, line, file, language;
     uint64_t range;
@@ -55,8 +57,9 @@ static int dump(struct output *output, const union derived_reader *reader)
 
 /* The place of an offset in a method of .NET, whose name is not in the file.
  */
-static int lookup(struct output *output, const union derived_reader *reader,
-                  uint64_t address, bool is_json)
+static int ppdbcache_lookup(struct output *output,
+                            const union derived_reader *reader,
+                            uint64_t address, bool is_json)
 {
     struct ppdbcache_place place;
     bool is_found =
@@ -89,9 +92,9 @@ static int lookup(struct output *output, const union derived_reader *reader,
 }
 
 const struct kind_printer kind_ppdbcache = {
-    .counts = counts,
-    .dump = dump,
-    .lookup = lookup,
+    .counts = ppdbcache_counts,
+    .dump = ppdbcache_dump,
+    .lookup = ppdbcache_lookup,
     .parse = addresses_parse_method,
     .no_address = "no METHOD+IL",
 };

@@ -3,7 +3,8 @@
  */
 #include "kinds.h"
 
-static void counts(struct output *output, const union derived_reader *reader)
+static void sourcecache_counts(struct output *output,
+                               const union derived_reader *reader)
 {
     const uint32_t *count = reader->sourcecache.count;
 
@@ -13,7 +14,8 @@ static void counts(struct output *output, const union derived_reader *reader)
 }
 
 /* Its files, and whether their texts are there. */
-static int dump(struct output *output, const union derived_reader *reader)
+static int sourcecache_dump(struct output *output,
+                            const union derived_reader *reader)
 {
     static const char *const statuses[SOURCECACHE_STATUSES] = {
         "",
@@ -58,4 +60,5 @@ static int dump(struct output *output, const union derived_reader *reader)
     return 0;
 }
 
-const struct kind_printer kind_sourcecache = {.counts = counts, .dump = dump};
+const struct kind_printer kind_sourcecache = {.counts = sourcecache_counts,
+                                              .dump = sourcecache_dump};

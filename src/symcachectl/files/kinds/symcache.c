@@ -15,7 +15,8 @@ struct symcache_print {
     struct source_path *path;
 };
 
-static void counts(struct output *output, const union derived_reader *reader)
+static void symcache_counts(struct output *output,
+                            const union derived_reader *reader)
 {
     const struct symc_reader *r = &reader->symcache;
 
@@ -179,7 +180,8 @@ static int print_ranges(struct symcache_print *d)
     return 0;
 }
 
-static int dump(struct output *output, const union derived_reader *reader)
+static int symcache_dump(struct output *output,
+                         const union derived_reader *reader)
 {
     static struct source_path path;
     struct symcache_print d = {&reader->symcache, output, &path};
@@ -192,8 +194,9 @@ static int dump(struct output *output, const union derived_reader *reader)
     return print_ranges(&d);
 }
 
-static int lookup(struct output *output, const union derived_reader *reader,
-                  uint64_t address, bool is_json)
+static int symcache_lookup(struct output *output,
+                           const union derived_reader *reader,
+                           uint64_t address, bool is_json)
 {
     static struct source_path path;
     struct symc_frames frames;
@@ -219,9 +222,9 @@ static int lookup(struct output *output, const union derived_reader *reader,
 }
 
 const struct kind_printer kind_symcache = {
-    .counts = counts,
-    .dump = dump,
-    .lookup = lookup,
+    .counts = symcache_counts,
+    .dump = symcache_dump,
+    .lookup = symcache_lookup,
     .parse = addresses_parse,
     .no_address = "no address",
 };
