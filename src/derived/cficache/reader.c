@@ -3,44 +3,19 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
 
 #define POINT_SIZE 8 /* start and value, in two arrays */
 
-bool cficache_sniff(const void *data, size_t size)
+bool cficache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, CFICACHE_MAGIC, 4) == 0;
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                         char *error, size_t error_size)
-{
-    uint32_t version;
-
-    if (size < CFICACHE_AT_GUID || !cficache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a CfiCache: does not begin with \"" CFICACHE_MAGIC
-                 "\"");
-        return SYMC_FOREIGN;
-    }
-    version = le32(data + CFICACHE_AT_VERSION);
-    if (version != CFICACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a CfiCache of version %u; %d can be read", version,
-                 CFICACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < CFICACHE_HEADER) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, the header alone has %d", size,
-                 CFICACHE_HEADER);
-        return SYMC_DAMAGED;
-    }
-    return SYMC_OPENED;
-}
+static const struct symc_head head = {"CfiCache", CFICACHE_MAGIC,
+                                      CFICACHE_VERSION, CFICACHE_HEADER};
 
 /* Returns where a part of size bytes begins, and moves the end past it. */
 static uint64_t take(uint64_t *end, uint64_t size)
@@ -74,11 +49,10 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
                                            char *error, size_t error_size)
 {
     unsigned i;
-    uint64_t end;
     enum symc_open_status status;
     struct cficache_reader r;
 
-    status = check_magic(data, size, error, error_size);
+    status = symc_head_check(&head, data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -94,15 +68,11 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
     r.program_bytes = le32(r.data + CFICACHE_AT_PROGRAMS);
     r.name_bytes = le32(r.data + CFICACHE_AT_NAMES);
     r.file_bytes = le32(r.data + CFICACHE_AT_FILE);
-    end = lay_out(&r);
-    if (end > size) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, its parts take %llu", size,
-                 (unsigned long long)end);
-        return SYMC_DAMAGED;
+    status = symc_head_check_end(lay_out(&r), size, error, error_size);
+    if (status == SYMC_OPENED) {
+        *reader = r;
     }
-    *reader = r;
-    return SYMC_OPENED;
+    return status;
 }
 
 const uint8_t *cficache_reader_guid(const struct cficache_reader *r,

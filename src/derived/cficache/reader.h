@@ -80,7 +80,7 @@ struct cficache_win {
 };
 
 /* Does a file begin as a CfiCache does? */
-bool cficache_sniff(const void *data, size_t size);
+bool cficache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a CfiCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */

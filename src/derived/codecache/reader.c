@@ -3,42 +3,17 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
 
-bool codecache_sniff(const void *data, size_t size)
+bool codecache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, CODECACHE_MAGIC, 4) == 0;
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                         char *error, size_t error_size)
-{
-    uint32_t version;
-
-    if (size < CODECACHE_AT_GUID || !codecache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a CodeCache: does not begin with \"" CODECACHE_MAGIC
-                 "\"");
-        return SYMC_FOREIGN;
-    }
-    version = le32(data + CODECACHE_AT_VERSION);
-    if (version != CODECACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a CodeCache of version %u; %d can be read", version,
-                 CODECACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < CODECACHE_HEADER) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, the header alone has %d", size,
-                 CODECACHE_HEADER);
-        return SYMC_DAMAGED;
-    }
-    return SYMC_OPENED;
-}
+static const struct symc_head head = {"CodeCache", CODECACHE_MAGIC,
+                                      CODECACHE_VERSION, CODECACHE_HEADER};
 
 enum symc_open_status codecache_reader_open(struct codecache_reader *reader,
                                             const void *data, size_t size,
@@ -48,7 +23,7 @@ enum symc_open_status codecache_reader_open(struct codecache_reader *reader,
     enum symc_open_status status;
     struct codecache_reader r;
 
-    status = check_magic(data, size, error, error_size);
+    status = symc_head_check(&head, data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -60,17 +35,14 @@ enum symc_open_status codecache_reader_open(struct codecache_reader *reader,
     r.is_big = le32(r.data + CODECACHE_AT_BIG) != 0;
     end = CODECACHE_HEADER + (uint64_t)r.num_parts * CODECACHE_PART_SIZE +
           (uint64_t)r.num_marks * CODECACHE_MARK_SIZE;
-    if (end > size) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, its lists take %llu", size,
-                 (unsigned long long)end);
-        return SYMC_DAMAGED;
-    }
     r.parts = CODECACHE_HEADER;
     r.marks = r.parts + (size_t)r.num_parts * CODECACHE_PART_SIZE;
     r.bytes = r.marks + (size_t)r.num_marks * CODECACHE_MARK_SIZE;
-    *reader = r;
-    return SYMC_OPENED;
+    status = symc_head_check_end(end, size, error, error_size);
+    if (status == SYMC_OPENED) {
+        *reader = r;
+    }
+    return status;
 }
 
 struct codecache_part

@@ -42,7 +42,7 @@ struct codecache_part {
 };
 
 /* Does a file begin as a CodeCache does? */
-bool codecache_sniff(const void *data, size_t size);
+bool codecache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a CodeCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */

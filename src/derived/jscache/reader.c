@@ -3,40 +3,17 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
 
-bool jscache_sniff(const void *data, size_t size)
+bool jscache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, JSCACHE_MAGIC, 4) == 0;
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                         char *error, size_t error_size)
-{
-    uint32_t version;
-
-    if (size < JSCACHE_AT_POSITIONS || !jscache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a JsCache: does not begin with \"" JSCACHE_MAGIC "\"");
-        return SYMC_FOREIGN;
-    }
-    version = le32(data + JSCACHE_AT_VERSION);
-    if (version != JSCACHE_VERSION) {
-        snprintf(error, error_size, "a JsCache of version %u; %d can be read",
-                 version, JSCACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < JSCACHE_HEADER) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, the header alone has %d", size,
-                 JSCACHE_HEADER);
-        return SYMC_DAMAGED;
-    }
-    return SYMC_OPENED;
-}
+static const struct symc_head head = {"JsCache", JSCACHE_MAGIC,
+                                      JSCACHE_VERSION, JSCACHE_HEADER};
 
 /* Returns where a part of size bytes begins, and moves the end past it. */
 static size_t take(uint64_t *end, uint64_t size)
@@ -69,11 +46,10 @@ enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
                                           const void *data, size_t size,
                                           char *error, size_t error_size)
 {
-    uint64_t end;
     enum symc_open_status status;
     struct jscache_reader r;
 
-    status = check_magic(data, size, error, error_size);
+    status = symc_head_check(&head, data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -85,15 +61,11 @@ enum symc_open_status jscache_reader_open(struct jscache_reader *reader,
     r.string_bytes = le32(r.data + JSCACHE_AT_STRINGS);
     r.num_ignored = le32(r.data + JSCACHE_AT_IGNORED);
     r.ignored = 0;
-    end = lay_out(&r);
-    if (end > size) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, its parts take %llu", size,
-                 (unsigned long long)end);
-        return SYMC_DAMAGED;
+    status = symc_head_check_end(lay_out(&r), size, error, error_size);
+    if (status == SYMC_OPENED) {
+        *reader = r;
     }
-    *reader = r;
-    return SYMC_OPENED;
+    return status;
 }
 
 static const uint8_t *position(const struct jscache_reader *r, uint32_t index)

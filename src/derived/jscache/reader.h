@@ -57,7 +57,7 @@ struct jscache_file {
 };
 
 /* Does a file begin as a JsCache does? */
-bool jscache_sniff(const void *data, size_t size);
+bool jscache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a JsCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */

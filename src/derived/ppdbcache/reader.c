@@ -8,42 +8,25 @@
 
 #include "format.h"
 
-bool ppdbcache_sniff(const void *data, size_t size)
+bool ppdbcache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && (memcmp(data, "PDBC", 4) == 0 ||
                          memcmp(data, "CBDP", 4) == 0);
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                         char *error, size_t error_size)
-{
-    uint32_t version;
+static const struct symc_head head = {"PpdbCache", "PDBC", PPDBCACHE_VERSION,
+                                      PPDBCACHE_HEADER};
 
+static enum symc_open_status check_head(const uint8_t *data, size_t size,
+                                        char *error, size_t error_size)
+{
     if (size >= 4 && memcmp(data, "CBDP", 4) == 0) {
         snprintf(error, error_size,
                  "a PpdbCache of a big-endian machine, which nobody reads "
                  "here");
         return SYMC_FOREIGN;
     }
-    if (size < PPDBCACHE_AT_GUID || !ppdbcache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a PpdbCache: does not begin with \"PDBC\"");
-        return SYMC_FOREIGN;
-    }
-    version = symc_load(data + PPDBCACHE_AT_VERSION);
-    if (version != PPDBCACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a PpdbCache of version %u; %d can be read", version,
-                 PPDBCACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < PPDBCACHE_HEADER) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, the header alone has %d", size,
-                 PPDBCACHE_HEADER);
-        return SYMC_DAMAGED;
-    }
-    return SYMC_OPENED;
+    return symc_head_check(&head, data, size, error, error_size);
 }
 
 enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
@@ -54,7 +37,7 @@ enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
     enum symc_open_status status;
     struct ppdbcache_reader r;
 
-    status = check_magic(data, size, error, error_size);
+    status = check_head(data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -67,18 +50,15 @@ enum symc_open_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
           (uint64_t)r.num_ranges *
               (PPDBCACHE_PLACE_SIZE + PPDBCACHE_RANGE_SIZE) +
           r.string_bytes;
-    if (end > size) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, its parts take %llu", size,
-                 (unsigned long long)end);
-        return SYMC_DAMAGED;
-    }
     r.files = PPDBCACHE_HEADER;
     r.places = r.files + (size_t)r.num_files * PPDBCACHE_FILE_SIZE;
     r.ranges = r.places + (size_t)r.num_ranges * PPDBCACHE_PLACE_SIZE;
     r.strings = r.ranges + (size_t)r.num_ranges * PPDBCACHE_RANGE_SIZE;
-    *reader = r;
-    return SYMC_OPENED;
+    status = symc_head_check_end(end, size, error, error_size);
+    if (status == SYMC_OPENED) {
+        *reader = r;
+    }
+    return status;
 }
 
 const char *ppdbcache_reader_file(const struct ppdbcache_reader *r,

@@ -35,7 +35,7 @@ struct ppdbcache_place {
 };
 
 /* Does a file begin as a PpdbCache does, of either byte order? */
-bool ppdbcache_sniff(const void *data, size_t size);
+bool ppdbcache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a PpdbCache in memory, which must stay there while the reader is used.
  * On failure the reader is unchanged and error explains why. */

@@ -3,7 +3,6 @@
  */
 #include "reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
@@ -13,37 +12,14 @@ static const unsigned sizes[PROGUARDCACHE_PARTS] = {
     PROGUARDCACHE_PARAMETER_SIZE, PROGUARDCACHE_EXTRA_SIZE,
     PROGUARDCACHE_PAIR_SIZE, PROGUARDCACHE_RULE_SIZE, 1};
 
-bool proguardcache_sniff(const void *data, size_t size)
+bool proguardcache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, PROGUARDCACHE_MAGIC, 4) == 0;
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
-{
-    uint32_t version;
-
-    if (size < PROGUARDCACHE_AT_COUNTS || !proguardcache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a ProguardCache: does not begin with "
-                 "\"" PROGUARDCACHE_MAGIC "\"");
-        return SYMC_FOREIGN;
-    }
-    version = le32(data + PROGUARDCACHE_AT_VERSION);
-    if (version != PROGUARDCACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a ProguardCache of version %u; %d can be read", version,
-                 PROGUARDCACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < PROGUARDCACHE_HEADER) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, the header alone has %d", size,
-                 PROGUARDCACHE_HEADER);
-        return SYMC_DAMAGED;
-    }
-    return SYMC_OPENED;
-}
+static const struct symc_head head = {"ProguardCache", PROGUARDCACHE_MAGIC,
+                                      PROGUARDCACHE_VERSION,
+                                      PROGUARDCACHE_HEADER};
 
 enum symc_open_status
 proguardcache_reader_open(struct proguardcache_reader *reader,
@@ -55,7 +31,7 @@ proguardcache_reader_open(struct proguardcache_reader *reader,
     enum symc_open_status status;
     struct proguardcache_reader r = {.data = data, .size = size};
 
-    status = check_magic(data, size, error, error_size);
+    status = symc_head_check(&head, data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }
@@ -64,14 +40,11 @@ proguardcache_reader_open(struct proguardcache_reader *reader,
         r.begins[i] = end;
         end += (uint64_t)r.counts[i] * sizes[i];
     }
-    if (end > size) {
-        snprintf(error, error_size,
-                 "truncated: %zu bytes, its parts take %llu", size,
-                 (unsigned long long)end);
-        return SYMC_DAMAGED;
+    status = symc_head_check_end(end, size, error, error_size);
+    if (status == SYMC_OPENED) {
+        *reader = r;
     }
-    *reader = r;
-    return SYMC_OPENED;
+    return status;
 }
 
 /* Returns where a record is, or NULL. */

@@ -69,7 +69,7 @@ struct proguardcache_rule {
 };
 
 /* Does a file begin as a ProguardCache does? */
-bool proguardcache_sniff(const void *data, size_t size);
+bool proguardcache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a ProguardCache in memory, which must stay there while the reader is
  * used.  On failure the reader is unchanged and error explains why. */

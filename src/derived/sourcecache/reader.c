@@ -20,35 +20,29 @@ static const uint8_t sizes[SOURCECACHE_PARTS] = {
     [SOURCECACHE_STRINGS] = 1,
 };
 
-bool sourcecache_sniff(const void *data, size_t size)
+bool sourcecache_sniff(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, SOURCECACHE_MAGIC, 4) == 0;
 }
 
-static enum symc_open_status check_magic(const uint8_t *data, size_t size,
-                                            char *error, size_t error_size)
+static const struct symc_head head = {
+    "SourceCache", SOURCECACHE_MAGIC, SOURCECACHE_VERSION,
+    SOURCECACHE_HEADER + SOURCECACHE_TRAILER};
+
+static enum symc_open_status check_head(const uint8_t *data, size_t size,
+                                        char *error, size_t error_size)
 {
-    if (size < SOURCECACHE_AT_GUID || !sourcecache_sniff(data, size)) {
-        snprintf(error, error_size,
-                 "not a SourceCache: does not begin with \"%s\"",
-                 SOURCECACHE_MAGIC);
-        return SYMC_FOREIGN;
-    }
-    if (le32(data + SOURCECACHE_AT_VERSION) != SOURCECACHE_VERSION) {
-        snprintf(error, error_size,
-                 "a SourceCache of version %u; %d can be read",
-                 (unsigned)le32(data + SOURCECACHE_AT_VERSION),
-                 SOURCECACHE_VERSION);
-        return SYMC_FOREIGN;
-    }
-    if (size < SOURCECACHE_HEADER + SOURCECACHE_TRAILER ||
+    enum symc_open_status status =
+        symc_head_check(&head, data, size, error, error_size);
+
+    if (status == SYMC_OPENED &&
         memcmp(data + size - SOURCECACHE_TRAILER + SOURCECACHE_AT_END,
                SOURCECACHE_END, 4) != 0) {
         snprintf(error, error_size, "truncated: it does not end with \"%s\"",
                  SOURCECACHE_END);
         return SYMC_DAMAGED;
     }
-    return SYMC_OPENED;
+    return status;
 }
 
 enum symc_open_status
@@ -60,7 +54,7 @@ sourcecache_reader_open(struct sourcecache_reader *reader, const void *data,
     uint64_t n, end;
     int part;
 
-    status = check_magic(data, size, error, error_size);
+    status = check_head(data, size, error, error_size);
     if (status != SYMC_OPENED) {
         return status;
     }

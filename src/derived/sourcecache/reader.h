@@ -74,7 +74,7 @@ struct sourcecache_entry {
 };
 
 /* Does a file begin as a SourceCache does? */
-bool sourcecache_sniff(const void *data, size_t size);
+bool sourcecache_sniff(const uint8_t *data, size_t size);
 
 /* Opens a SourceCache in memory, which must stay there while the reader is
  * used.  On failure the reader is unchanged and error explains why. */

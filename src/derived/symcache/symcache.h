@@ -8,6 +8,7 @@
 
 #include "enum.h"
 #include "format.h"
+#include "head.h"
 #include "output.h"
 #include "path.h"
 #include "reader.h"
