@@ -89,10 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (proguard_convert(data, size, &sink, &failure) != 0) {
         abort(); /* whatever the text is, a cache is made of it */
     }
-    if (proguardcache_check(room, made.size, error, sizeof(error)) !=
-            SYMC_SOUND ||
-        proguardcache_reader_open(&reader, room, made.size, error,
-                                  sizeof(error)) != SYMC_OPENED) {
+    if (proguardcache_reader_open(&reader, room, made.size, error,
+                                  sizeof(error)) != SYMC_OPENED ||
+        proguardcache_verify(&reader, error, sizeof(error)) != SYMC_SOUND) {
         abort();
     }
     ask(&reader);

@@ -138,10 +138,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (failure.text[0] == '\0') {
             abort();
         }
-    } else if (sourcecache_check(cache.data, cache.size, error,
-                                 sizeof(error)) != SYMC_SOUND ||
-               sourcecache_reader_open(&reader, cache.data, cache.size, error,
-                                       sizeof(error)) != SYMC_OPENED) {
+    } else if (sourcecache_reader_open(&reader, cache.data, cache.size, error,
+                                       sizeof(error)) != SYMC_OPENED ||
+               sourcecache_verify(&reader, error, sizeof(error)) !=
+                   SYMC_SOUND) {
         fprintf(stderr, "%s\n", error);
         abort();
     } else {

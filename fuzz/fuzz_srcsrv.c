@@ -68,10 +68,9 @@ static void convert_sources(const uint8_t *data, size_t size)
         }
         return;
     }
-    if (sourcecache_check(output.data, output.size, error, sizeof(error)) !=
-            SYMC_SOUND ||
-        sourcecache_reader_open(&reader, output.data, output.size, error,
-                                sizeof(error)) != SYMC_OPENED) {
+    if (sourcecache_reader_open(&reader, output.data, output.size, error,
+                                sizeof(error)) != SYMC_OPENED ||
+        sourcecache_verify(&reader, error, sizeof(error)) != SYMC_SOUND) {
         fprintf(stderr, "%s\n", error);
         abort();
     }

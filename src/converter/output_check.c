@@ -47,8 +47,8 @@ static bool is_sound(const struct output_check *check, const void *map,
 
     key.kind = (uint8_t)output;
     memcpy(key.guid, check->guid, sizeof(key.guid));
-    return derived_type(output)->check(map, size, &key, false, error,
-                                       sizeof(error)) == SYMC_SOUND;
+    return derived_check(map, size, &key, false, error, sizeof(error)) ==
+           SYMC_SOUND;
 }
 
 /* Writes the report on a sound output and its input. */

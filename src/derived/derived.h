@@ -73,19 +73,24 @@ struct derived_type {
     enum symc_verify_status (*verify)(union derived_reader *reader,
                                       char *error, size_t error_size);
 
-    /*
-     * The last check of a whole file before it is published: it is sound, and
-     * was not made of the original of another key.  is_received: it came from
-     * another server, so that nothing may follow what readers read.
-     */
-    enum symc_verify_status (*check)(const void *data, size_t size,
-                                     const symcache_key_t *key,
-                                     bool is_received, char *error,
-                                     size_t error_size);
+    /* Whether an open file may have been made of the original of a key; NULL:
+     * files of this kind do not say of which one they are.  is_received: it
+     * came from another server, so that nothing may follow what readers
+     * read. */
+    bool (*belongs)(const union derived_reader *reader,
+                    const symcache_key_t *key, bool is_received, char *error,
+                    size_t error_size);
 };
 
 /* The row of a kind; NULL: files of this kind are not derived, or not yet. */
 const struct derived_type *derived_type(symcache_kind_e kind);
+
+/* The last check of a whole file before it is published under a key, which is
+ * of a kind with a row: it is sound, and belongs to the key. */
+enum symc_verify_status derived_check(const void *data, size_t size,
+                                      const symcache_key_t *key,
+                                      bool is_received, char *error,
+                                      size_t error_size);
 
 /* Does our converter make files of this kind?  It may be a number that is no
  * kind. */

@@ -268,7 +268,7 @@ $t->stop_symcached;
 my %lie = (
     nothing => ['true', qr/without a file of the kind/],
     other => ['cp ' . $t->data('ppdb/plain.ppdbc') . ' "$1"/$2-v1.0.0.ppdbcache',
-              qr/unsound file: made from a PDB with another GUID/],
+              qr/unsound file: made from a module with another GUID/],
     symcache => ['printf SYMCxxxxxxxxxx > "$1"/$2-v1.0.0.ppdbcache',
                  qr/unsound file/],
     cut => ['head -c 500 ' . $t->data('ppdb/weave.ppdbc')

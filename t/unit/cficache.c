@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "derived/cficache/cficache.h"
+#include "derived/derived.h"
 
 #define ROWS 20000
 
@@ -36,6 +36,18 @@ static int append(void *context, const void *data, size_t size)
     return 0;
 }
 
+/* Checks a file for a debug id with this GUID. */
+static enum symc_verify_status check(const struct file *file,
+                                     const uint8_t guid[16], char *error,
+                                     size_t error_size)
+{
+    symcache_key_t key = {.kind = SYMCACHE_KIND_CFICACHE};
+
+    memcpy(key.guid, guid, sizeof(key.guid));
+    return derived_check(file->data, file->size, &key, false, error,
+                         error_size);
+}
+
 static void finish(struct cficache_writer *w, struct file *file)
 {
     char error[200] = "";
@@ -50,8 +62,7 @@ static void finish(struct cficache_writer *w, struct file *file)
     assert_int_equal(cficache_reader_open(&file->reader, file->data,
                                           file->size, error, sizeof(error)),
                      SYMC_OPENED);
-    assert_int_equal(cficache_check(file->data, file->size, identity.guid,
-                                    error, sizeof(error)),
+    assert_int_equal(check(file, identity.guid, error, sizeof(error)),
                      SYMC_SOUND);
     assert_string_equal(error, "");
     file->num_names = cficache_reader_names(&file->reader, file->names);
@@ -419,9 +430,8 @@ static void test_damage(void **state)
     assert_int_equal(
         cficache_reader_open(&reader, "SCFI\2\0\0\0", 8, error, sizeof(error)),
         SYMC_FOREIGN);
-    assert_int_equal(cficache_check(file.data, file.size,
-                                    (const uint8_t *)"anotheridentity!", error,
-                                    sizeof(error)),
+    assert_int_equal(check(&file, (const uint8_t *)"anotheridentity!", error,
+                           sizeof(error)),
                      SYMC_VIOLATED);
     free(file.data);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "derived/codecache/codecache.h"
+#include "derived/derived.h"
 #include "disassembly/disassembly.h"
 
 struct file {
@@ -94,6 +94,21 @@ static void lookups(void **state)
     assert_int_equal(end, UINT32_MAX);
 }
 
+/* Checks a file for a debug id with this GUID, or for a key without one. */
+static enum symc_verify_status check(const void *data, size_t size,
+                                     const char *guid, char *error,
+                                     size_t error_size)
+{
+    symcache_key_t key = {.kind = SYMCACHE_KIND_CODECACHE,
+                          .id_type = guid != NULL ? SYMCACHE_ID_DEBUG
+                                                  : SYMCACHE_ID_PE};
+
+    if (guid != NULL) {
+        memcpy(key.guid, guid, sizeof(key.guid));
+    }
+    return derived_check(data, size, &key, false, error, error_size);
+}
+
 /* Every byte of header and lists, changed, is found or changes nothing that a
  * reader could trip over. */
 static void damage(void **state)
@@ -105,25 +120,21 @@ static void damage(void **state)
     uint32_t size;
 
     make(&file, true);
-    assert_int_equal(codecache_check(file.data, file.size,
-                                     (const uint8_t *)"guidguidguidgui", error,
-                                     sizeof(error)),
+    assert_int_equal(
+        check(file.data, file.size, "guidguidguidgui", error, sizeof(error)),
+        SYMC_SOUND);
+    assert_int_equal(check(file.data, file.size, NULL, error, sizeof(error)),
                      SYMC_SOUND);
     assert_int_equal(
-        codecache_check(file.data, file.size, NULL, error, sizeof(error)),
-        SYMC_SOUND);
-    assert_int_equal(codecache_check(file.data, file.size,
-                                     (const uint8_t *)"another of these",
-                                     error, sizeof(error)),
-                     SYMC_VIOLATED);
+        check(file.data, file.size, "another of these", error, sizeof(error)),
+        SYMC_VIOLATED);
     for (i = 0; i < file.size; i++) {
-        assert_int_equal(
-            codecache_check(file.data, i, NULL, error, sizeof(error)),
-            SYMC_VIOLATED);
+        assert_int_equal(check(file.data, i, NULL, error, sizeof(error)),
+                         SYMC_VIOLATED);
         other = file;
         other.data[i] ^= 0xff;
-        if (codecache_check(other.data, other.size, NULL, error,
-                            sizeof(error)) != SYMC_SOUND) {
+        if (check(other.data, other.size, NULL, error, sizeof(error)) !=
+            SYMC_SOUND) {
             found++;
         }
         if (codecache_reader_open(&r, other.data, other.size, error,

@@ -72,11 +72,11 @@ static bool make(const char *mapping, struct file *file,
         assert_int_equal(failure.code, FAILURE_NOT_PDB);
         return false;
     }
-    (void)proguardcache_check(file->data, file->size, error, sizeof(error));
-    assert_string_equal(error, "");
     assert_int_equal(proguardcache_reader_open(reader, file->data, file->size,
                                                error, sizeof(error)),
                      SYMC_OPENED);
+    (void)proguardcache_verify(reader, error, sizeof(error));
+    assert_string_equal(error, "");
     return true;
 }
 

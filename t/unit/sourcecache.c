@@ -281,9 +281,10 @@ static void check_bundle(const struct json *json, const char *name,
              check_context);
         /* cut off anywhere, it is refused */
         for (size = 0; size < cache.size; size += 1 + size / 16) {
-            assert_int_not_equal(sourcecache_check(cache.data, size, error,
-                                                   sizeof(error)),
-                                 SYMC_SOUND);
+            assert_int_not_equal(sourcecache_reader_open(&reader, cache.data,
+                                                         size, error,
+                                                         sizeof(error)),
+                                 SYMC_OPENED);
         }
     }
     free(bundle.data);

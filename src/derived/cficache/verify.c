@@ -255,24 +255,3 @@ enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
     free(v.starts);
     return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
 }
-
-enum symc_verify_status cficache_check(const void *data, size_t size,
-                                       const uint8_t guid[16], char *error,
-                                       size_t error_size)
-{
-    uint32_t age;
-    const uint8_t *has;
-    struct cficache_reader reader;
-    static const uint8_t none[16];
-
-    if (cficache_reader_open(&reader, data, size, error, error_size) !=
-        SYMC_OPENED) {
-        return SYMC_VIOLATED;
-    }
-    has = cficache_reader_guid(&reader, &age);
-    if (memcmp(has, guid, 16) != 0 && memcmp(has, none, 16) != 0) {
-        snprintf(error, error_size, "made from a module with another GUID");
-        return SYMC_VIOLATED;
-    }
-    return cficache_verify(&reader, error, error_size);
-}

@@ -20,10 +20,4 @@
 enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
                                         char *error, size_t error_size);
 
-/* Opens and verifies a whole file in memory, which must not have been made of a
- * module with another GUID; a file without one is accepted. */
-enum symc_verify_status cficache_check(const void *data, size_t size,
-                                       const uint8_t guid[16], char *error,
-                                       size_t error_size);
-
 #endif

@@ -86,23 +86,3 @@ enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
                ? SYMC_SOUND
                : SYMC_VIOLATED;
 }
-
-enum symc_verify_status codecache_check(const void *data, size_t size,
-                                        const uint8_t *guid, char *error,
-                                        size_t error_size)
-{
-    static const uint8_t none[16];
-    struct codecache_reader reader;
-    const uint8_t *own = (const uint8_t *)data + CODECACHE_AT_GUID;
-
-    if (codecache_reader_open(&reader, data, size, error, error_size) !=
-        SYMC_OPENED) {
-        return SYMC_VIOLATED;
-    }
-    if (guid != NULL && memcmp(own, none, sizeof(none)) != 0 &&
-        memcmp(own, guid, sizeof(none)) != 0) {
-        snprintf(error, error_size, "made of a module with another GUID");
-        return SYMC_VIOLATED;
-    }
-    return codecache_verify(&reader, error, error_size);
-}

@@ -18,10 +18,4 @@
 enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
                                          char *error, size_t error_size);
 
-/* Opens and verifies a whole file in memory, which must not have been made of
- * a module with another GUID.  guid is NULL: it may be of any. */
-enum symc_verify_status codecache_check(const void *data, size_t size,
-                                        const uint8_t *guid, char *error,
-                                        size_t error_size);
-
 #endif

@@ -162,15 +162,3 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
     verification_end(&v.file);
     return status;
 }
-
-enum symc_verify_status jscache_check(const void *data, size_t size,
-                                      char *error, size_t error_size)
-{
-    struct jscache_reader reader;
-
-    if (jscache_reader_open(&reader, data, size, error, error_size) !=
-        SYMC_OPENED) {
-        return SYMC_VIOLATED;
-    }
-    return jscache_verify(&reader, error, error_size);
-}

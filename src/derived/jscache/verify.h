@@ -20,8 +20,4 @@
 enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
                                        char *error, size_t error_size);
 
-/* Opens and verifies a whole file in memory. */
-enum symc_verify_status jscache_check(const void *data, size_t size,
-                                      char *error, size_t error_size);
-
 #endif

@@ -94,20 +94,3 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
     verification_end(&v.file);
     return status;
 }
-
-enum symc_verify_status ppdbcache_check(const void *data, size_t size,
-                                        const uint8_t guid[16], char *error,
-                                        size_t error_size)
-{
-    struct ppdbcache_reader reader;
-
-    if (ppdbcache_reader_open(&reader, data, size, error, error_size) !=
-        SYMC_OPENED) {
-        return SYMC_VIOLATED;
-    }
-    if (memcmp((const uint8_t *)data + PPDBCACHE_AT_GUID, guid, 16) != 0) {
-        snprintf(error, error_size, "made from a PDB with another GUID");
-        return SYMC_VIOLATED;
-    }
-    return ppdbcache_verify(&reader, error, error_size);
-}

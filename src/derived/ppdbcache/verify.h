@@ -19,10 +19,4 @@
 enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
                                          char *error, size_t error_size);
 
-/* Opens and verifies a whole file in memory, which must have been made of a PDB
- * with this GUID. */
-enum symc_verify_status ppdbcache_check(const void *data, size_t size,
-                                        const uint8_t guid[16], char *error,
-                                        size_t error_size);
-
 #endif

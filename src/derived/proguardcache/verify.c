@@ -259,14 +259,3 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
     verification_end(&v.file);
     return status;
 }
-
-enum symc_verify_status proguardcache_check(const void *data, size_t size,
-                                               char *error, size_t error_size)
-{
-    struct proguardcache_reader reader;
-
-    return proguardcache_reader_open(&reader, data, size, error, error_size) ==
-                   SYMC_OPENED
-               ? proguardcache_verify(&reader, error, error_size)
-               : SYMC_VIOLATED;
-}

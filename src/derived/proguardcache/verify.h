@@ -19,9 +19,4 @@ enum symc_verify_status
 proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                      size_t error_size);
 
-/* Opens and verifies a whole file in memory.  A mapping does not contain its
- * id, so it fits every id. */
-enum symc_verify_status proguardcache_check(const void *data, size_t size,
-                                               char *error, size_t error_size);
-
 #endif

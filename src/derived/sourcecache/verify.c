@@ -207,14 +207,3 @@ sourcecache_verify(const struct sourcecache_reader *r, char *error,
                ? SYMC_SOUND
                : SYMC_VIOLATED;
 }
-
-enum symc_verify_status sourcecache_check(const void *data, size_t size,
-                                             char *error, size_t error_size)
-{
-    struct sourcecache_reader reader;
-
-    return sourcecache_reader_open(&reader, data, size, error, error_size) ==
-                   SYMC_OPENED
-               ? sourcecache_verify(&reader, error, error_size)
-               : SYMC_VIOLATED;
-}

@@ -19,8 +19,4 @@ enum symc_verify_status
 sourcecache_verify(const struct sourcecache_reader *reader, char *error,
                    size_t error_size);
 
-/* Opens and verifies a whole file in memory. */
-enum symc_verify_status sourcecache_check(const void *data, size_t size,
-                                             char *error, size_t error_size);
-
 #endif

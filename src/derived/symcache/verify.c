@@ -299,29 +299,3 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
     }
     return (enum symc_verify_status)status;
 }
-
-static bool is_of_another(const uint8_t *p, const uint8_t guid[16])
-{
-    static const uint8_t none[16];
-
-    return p[SYMC_AT_KIND] == 0 &&
-           memcmp(p + SYMC_AT_GUID, none, sizeof(none)) != 0 &&
-           memcmp(p + SYMC_AT_GUID, guid, sizeof(none)) != 0;
-}
-
-enum symc_verify_status symc_check(const void *data, size_t size,
-                                   const uint8_t guid[16], char *error,
-                                   size_t error_size)
-{
-    struct symc_reader reader;
-
-    if (symc_reader_open(&reader, data, size, error, error_size) !=
-        SYMC_OPENED) {
-        return SYMC_VIOLATED;
-    }
-    if (guid != NULL && is_of_another(data, guid)) {
-        snprintf(error, error_size, "made from a PDB with another GUID");
-        return SYMC_VIOLATED;
-    }
-    return symc_verify(&reader, error, error_size);
-}

@@ -28,14 +28,4 @@ enum symc_verify_status {
 enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
                                     size_t error_size);
 
-/*
- * Opens and verifies a whole file in memory, which must not have been made of a
- * PDB with another GUID.  Only the GUID is compared, because not all tools mean
- * the same by the age; a file without one, or with an id of another kind, is
- * accepted, and any without a GUID to be compared.
- */
-enum symc_verify_status symc_check(const void *data, size_t size,
-                                   const uint8_t guid[16], char *error,
-                                   size_t error_size);
-
 #endif

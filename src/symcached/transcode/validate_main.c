@@ -98,6 +98,7 @@ int validate_main(int argc, char **argv)
         return validate_say(2, SANDBOX_PROGRAM
                             ": --validate is for symcached itself");
     }
+    key.kind = (uint8_t)kind;
     type = derived_type(kind);
     if (type == NULL) {
         return validate_say(2, "nothing can check a file of this kind");
@@ -119,8 +120,9 @@ int validate_main(int argc, char **argv)
     if (!type->sniff(map, (size_t)st.st_size)) {
         return validate_foreign(type, map, (size_t)st.st_size, origin);
     }
-    return validate_answer(type->check(map, (size_t)st.st_size, &key,
-                                       strcmp(origin, VALIDATE_RECEIVED) == 0,
-                                       error, sizeof(error)),
-                           error);
+    return validate_answer(
+        derived_check(map, (size_t)st.st_size, &key,
+                      strcmp(origin, VALIDATE_RECEIVED) == 0, error,
+                      sizeof(error)),
+        error);
 }
