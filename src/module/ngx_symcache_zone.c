@@ -194,6 +194,13 @@ ngx_symcache_zone_memory(ngx_symcache_ctx_t *ctx)
 }
 
 
+static ngx_inline ngx_uint_t
+ngx_symcache_zone_counts(ngx_symcache_entry_t *e)
+{
+    return e->until - ngx_symcache_zone_now() - 1 < SYMCACHE_WAIT_MAX;
+}
+
+
 static ngx_symcache_entry_t *
 ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
@@ -248,7 +255,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 
     e = ngx_symcache_zone_find(memory->sh, ctx, hash);
 
-    if (e && e->until - ngx_symcache_zone_now() - 1 < SYMCACHE_WAIT_MAX) {
+    if (e && ngx_symcache_zone_counts(e)) {
 
         what = e->what;
 
@@ -345,6 +352,20 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     if (e == NULL) {
         e = ngx_symcache_zone_add(memory, ctx, hash);
+
+    } else if (what == NGX_SYMCACHE_KEY_PENDING
+               && e->what == NGX_SYMCACHE_KEY_ABSENT
+               && e->u.asked.spelling == spelling
+               && ngx_symcache_zone_counts(e)
+               && symcache_version_cmp(&e->u.asked.version, &ctx->ask.version)
+                  == 0)
+    {
+        /*
+         * Nobody asks while this entry counts, so it is of another answer that
+         * came in the meantime: the job has ended since it was called running.
+         */
+
+        e = NULL;
     }
 
     if (e) {

@@ -136,6 +136,24 @@ is $t->get(uri('short', 'pending'))->{body}, 'made',
 is $t->get(uri('short', 'pending'), @poll)->{body}, 'made',
     'and then all know the file';
 
+# one that is older than a final answer, but comes behind it
+
+$s = $t->helper_says(sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, { 'X-Symcache-Reason' => 'x' })
+        if $req->{query}{wait};
+    $t->wait_until('it is let go', sub { -e $t->path('go') });
+    $c->reply(202, { 'Retry-After' => 4 });
+});
+my $late = $t->open_http($t->nginx_socket, 'GET', uri('s', 'overtaken'), @poll);
+$t->wait_until('it is asked', sub { $s->requests == 1 });
+is h($t->get(uri('s', 'overtaken')), 'Retry-After'), undef, 'a final answer';
+$t->write_file('go', '');
+is h($t->read_response($late), 'Retry-After'), 4, 'and one from before it';
+is h($t->get(uri('s', 'overtaken'), @poll), 'Retry-After'), undef,
+    'the final one is known';
+is scalar($s->requests), 2, 'to all';
+
 # --- present
 
 $t->put('3.1.0', 'one', key => "present.pdb/${Test::ModuleCase::guid}1A");
