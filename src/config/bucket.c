@@ -62,6 +62,26 @@ static bool is_of(const char *text, size_t max, const char *letters)
     return n > 0 && n <= max && text[n] == '\0';
 }
 
+/* The file of a service account says whose key it has.  Google refuses all
+ * that is signed in the name of another one. */
+static int check_account(struct config_reader *r, const cJSON *item,
+                         const struct bucket_config *bucket)
+{
+    const cJSON *key = cJSON_GetObjectItemCaseSensitive(item, "private_key");
+    char *account =
+        bucket->private_key != NULL ? config_private_key_account(key) : NULL;
+    int rc = 0;
+
+    if (account != NULL && strcmp(account, bucket->client_email) != 0) {
+        rc = config_error(
+            r, cJSON_GetObjectItemCaseSensitive(item, "client_email"),
+            "is not the account of \"private_key\", which is \"%.200s\"",
+            account);
+    }
+    free(account);
+    return rc;
+}
+
 static int check_keys(struct config_reader *r, const cJSON *item,
                       const struct bucket_config *bucket)
 {
@@ -84,6 +104,9 @@ static int check_keys(struct config_reader *r, const cJSON *item,
     if ((bucket->client_email == NULL) != (bucket->private_key == NULL)) {
         return config_error(
             r, item, "\"client_email\" and \"private_key\" go together");
+    }
+    if (check_account(r, item, bucket) != 0) {
+        return -1;
     }
     if ((bucket->token != NULL) + (bucket->access_key != NULL) +
             (bucket->private_key != NULL) > 1) {

@@ -3,6 +3,7 @@
  */
 #include "secret_field.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int read_secret(struct config_reader *r, const cJSON *item,
@@ -54,25 +55,36 @@ static bool is_object(const char *text)
     return text[strspn(text, " \t\r\n")] == '{';
 }
 
+/* Sets *key to the key in the JSON of an account, and *email to whose it is;
+ * NULL if they are not there. */
+static void read_account(const char *text, char **key, char **email)
+{
+    cJSON *account = cJSON_Parse(text);
+    char *found = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(account, "private_key"));
+    const char *whose = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(account, "client_email"));
+
+    *key = found != NULL ? strdup(found) : NULL;
+    *email = whose != NULL ? strdup(whose) : NULL;
+    if (found != NULL) {
+        explicit_bzero(found, strlen(found));
+    }
+    cJSON_Delete(account);
+}
+
 /* Sets *key to the key in a text.  Returns NULL, or the fault as a
  * sentence. */
 static const char *take_key(const char *text, char **key)
 {
-    cJSON *account;
-    char *found;
+    char *email;
 
     if (!is_object(text)) {
         *key = strdup(text);
         return *key != NULL ? NULL : "out of memory";
     }
-    account = cJSON_Parse(text);
-    found = cJSON_GetStringValue(
-        cJSON_GetObjectItemCaseSensitive(account, "private_key"));
-    *key = found != NULL ? strdup(found) : NULL;
-    if (found != NULL) {
-        explicit_bzero(found, strlen(found));
-    }
-    cJSON_Delete(account);
+    read_account(text, key, &email);
+    free(email);
     return *key != NULL ? NULL
                         : "is JSON, but not of a service account with a "
                           "\"private_key\"";
@@ -100,4 +112,19 @@ int config_private_key(struct config_reader *r, const cJSON *item,
     }
     explicit_bzero(buf, sizeof(buf));
     return rc;
+}
+
+char *config_private_key_account(const cJSON *item)
+{
+    char buf[SECRET_MAX + 1], error[1024], *email = NULL, *key;
+
+    if (cJSON_IsString(item) &&
+        secret_expand_lines(item->valuestring, buf, sizeof(buf), error,
+                            sizeof(error)) == 0 &&
+        is_object(buf)) {
+        read_account(buf, &key, &email);
+        secret_free(key);
+    }
+    explicit_bzero(buf, sizeof(buf));
+    return email;
 }

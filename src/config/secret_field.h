@@ -26,6 +26,10 @@ int config_secret(struct config_reader *r, const cJSON *item,
 int config_private_key(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at);
 
+/* Returns the account of such a key, to be freed; NULL if the text does not
+ * say so. */
+char *config_private_key_account(const cJSON *item);
+
 /* The same for a secret that is sent as a Bearer token. */
 int config_token(struct config_reader *r, const cJSON *item,
                  const struct config_field *field, void *at);
