@@ -212,13 +212,13 @@ for my $i (0 .. $#directives) {
     @tried = $i;
     start(http => settings(3), server => sub {
         my $here = locations('h', $_[0]);
-        "$here $inner } server { listen unix:%%DIR%%/s.sock; server_name x; "
+        "$here $inner } server { listen unix:%%DIR%%/other.sock; server_name x; "
         . settings(2) . locations('s', $_[0]) . locations('l', $_[0], 1)
         . $inner;
     });
     check('from http', 'h', $t->nginx_socket, 3);
-    check('from the server', 's', $t->path('s.sock'), 2);
-    check('in the location', 'l', $t->path('s.sock'), 1);
+    check('from the server', 's', $t->path('other.sock'), 2);
+    check('in the location', 'l', $t->path('other.sock'), 1);
     $helper->stop;
     $t->finish;
 }

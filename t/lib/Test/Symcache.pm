@@ -439,9 +439,14 @@ sub test_nginx {
     return ($? >> 8, $out);
 }
 
+# nginx before 1.19.1 leaves its own sockets behind on QUIT, with a module or
+# without (its ticket 753), and then cannot listen there again.
+sub leaves_sockets { return qx($nginx -v 2>&1) =~ m{nginx/1\.1\d\.} }
+
 sub start_nginx {
     my ($self, $server, %o) = @_;
     make_path($self->path('html'));
+    unlink $self->nginx_socket if leaves_sockets();
     my $file = $self->nginx_config($server, %o);
     $self->{nginx} = $self->spawn('nginx.out',
         { $self->sanitizer_env(1), %{ $o{env} // {} } }, $nginx, '-p', $self->dir, '-c', $file);
@@ -715,9 +720,7 @@ sub check_left_files {
         return unless m{/\.tmp/.} || m{\.part$};
         $self->problem("left behind: $File::Find::name");
     } }, $self->dir);
-    # nginx before 1.20 leaves its own sockets behind on QUIT
-    my $leaves = qx($nginx -v 2>&1) =~ m{nginx/1\.1\d\.};
-    for my $s ($leaves ? () : $self->nginx_socket, $self->helper_socket,
+    for my $s (leaves_sockets() ? () : $self->nginx_socket, $self->helper_socket,
                $self->symbolicated_socket) {
         $self->problem("left socket: $s") if -S $s;
     }
