@@ -15,6 +15,7 @@
 
 #define AHEAD 8 /* symbols whose names are hashed before they are written */
 #define AT_ONCE 256 /* symbols that are written together */
+#define MANY 6000 /* symbols; files with more than AT_ONCE mostly have more */
 
 /* Bytes of names, for small files and for each byte of a file. */
 #define WORK_BASE ((uint64_t)64 << 20)
@@ -46,6 +47,15 @@ void symbol_list_init(struct symbol_list *symbols,
 void symbol_list_work(struct symbol_list *symbols, uint64_t work)
 {
     symbols->work -= work < symbols->work ? work : symbols->work;
+}
+
+/* Makes room for this number of names. */
+static int reserve(struct symbol_list *symbols, size_t names,
+                   struct failure *failure)
+{
+    return symc_strings_reserve(&symbols->writer.strings, names) != 0
+               ? failure_memory(failure)
+               : 0;
 }
 
 /* Writes the symbols of the list, and empties it. */
@@ -83,7 +93,8 @@ int symbol_list_add(struct symbol_list *symbols,
                     struct failure *failure)
 {
     if (!symbols->is_kept && symbols->count == AT_ONCE &&
-        write_symbols(symbols, failure) != 0) {
+        (reserve(symbols, MANY, failure) != 0 ||
+         write_symbols(symbols, failure) != 0)) {
         return -1;
     }
     if (symc_array_need(&symbols->list, &symbols->room, symbols->count + 1,
@@ -200,9 +211,9 @@ int symbol_list_convert(struct symbol_list *symbols,
                         struct debuginfo_result *result,
                         struct failure *failure)
 {
-    int rc = 0;
+    int rc = reserve(symbols, symbols->count, failure);
 
-    if (object->sections[DWARF_INFO].size > 0) {
+    if (rc == 0 && object->sections[DWARF_INFO].size > 0) {
         rc = add_functions(symbols, object, failure);
     }
     if (rc == 0) {

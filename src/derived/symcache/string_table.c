@@ -178,11 +178,19 @@ static void put_slot(struct symc_strings *s, uint32_t hash, size_t number)
     s->slots[i] = tag_of(s, hash) | (uint32_t)(number + 1);
 }
 
-static int grow(struct symc_strings *s)
+static bool is_full(const struct symc_strings *s, size_t count)
+{
+    return count >= s->num_slots / 4 * 3;
+}
+
+/* Makes room for more than this number of strings. */
+static int grow(struct symc_strings *s, size_t count)
 {
     size_t i, n;
 
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
+    for (; n / 4 * 3 <= count && n <= MAX_SLOTS; n *= 2) {
+    }
     free(s->slots);
     s->slots = n > MAX_SLOTS ? NULL : symc_array_zeroed(n, sizeof(*s->slots));
     if (s->slots == NULL) {
@@ -274,6 +282,11 @@ static bool find(const struct symc_strings *s, uint32_t hash,
     return false;
 }
 
+int symc_strings_reserve(struct symc_strings *s, size_t count)
+{
+    return is_full(s, count) ? grow(s, count) : 0;
+}
+
 void symc_strings_expect(const struct symc_strings *s, struct symc_name *name)
 {
     name->hash =
@@ -289,7 +302,7 @@ static int insert(struct symc_strings *s, const uint8_t *text, size_t len,
 {
     size_t slot;
 
-    if (s->count >= s->num_slots / 4 * 3 && grow(s) != 0) {
+    if (is_full(s, s->count) && grow(s, s->count) != 0) {
         return -1;
     }
     if (find(s, hash, text, len, &slot, offset)) {

@@ -48,6 +48,10 @@ struct symc_name {
  */
 void symc_strings_free(struct symc_strings *strings);
 
+/* Makes room for this number of strings at once, which saves the steps in
+ * between.  Returns 0, or -1 if memory runs out. */
+int symc_strings_reserve(struct symc_strings *strings, size_t count);
+
 /*
  * Inserts a text unless the section has it.  Bytes that are not UTF-8 become
  * U+FFFD, one for each maximal part of a sequence.  Returns 0 and the offset,
