@@ -379,6 +379,96 @@ static void test_strings_that_refer(void **state)
     symc_strings_free(&s);
 }
 
+#define NAMES 5000
+#define LONG_NAME 200000
+
+struct blocks {
+    uint8_t *data;
+    size_t size;
+    bool is_over; /* the last write is the only one that ends in a block */
+};
+
+static int write_block(void *context, const void *data, size_t size)
+{
+    struct blocks *b = context;
+
+    assert_false(b->is_over);
+    b->is_over = size % 65536 != 0;
+    b->data = realloc(b->data, b->size + size);
+    assert_non_null(b->data);
+    memcpy(b->data + b->size, data, size);
+    b->size += size;
+    return 0;
+}
+
+/* The name of a symbol: of each length up to 259, and a few long ones. */
+static size_t name_of(char *text, size_t i)
+{
+    size_t size = i % 1000 == 999 ? LONG_NAME : i % 260;
+    int n = snprintf(text, LONG_NAME, "%zu_", i);
+
+    memset(text + n, 'n', LONG_NAME - (size_t)n);
+    return size > (size_t)n ? size : (size_t)n;
+}
+
+static void check_names(const struct blocks *b, char *text)
+{
+    unsigned shift;
+    size_t i, size;
+    uint32_t word;
+    const uint8_t *p;
+
+    memcpy(&word, b->data + SYMC_AT_STRINGS, sizeof(word));
+    for (p = b->data + b->size - word, i = 0; i < NAMES; i++) {
+        for (size = shift = 0; (*p & 0x80) != 0; p++, shift += 7) {
+            size |= (size_t)(*p & 0x7F) << shift;
+        }
+        size |= (size_t)*p++ << shift;
+        assert_int_equal(size, name_of(text, i));
+        assert_memory_equal(p, text, size);
+        p += size;
+    }
+    assert_ptr_equal(p, b->data + b->size);
+}
+
+/* What is written is in blocks of 64 KB, whatever begins in one and ends in
+ * the next.  Names that refer have to stay: they are the parts of one text. */
+static void write_in_blocks(bool refers, size_t reserved)
+{
+    size_t i;
+    struct blocks b = {NULL, 0, false};
+    struct symc_writer w;
+    struct symc_sink sink = {write_block, &b};
+    struct symc_identity id = {{0}, 0, SYMC_ARCH_AMD64};
+    char *texts = malloc((size_t)NAMES * 260 + 6 * LONG_NAME);
+    char *text = texts;
+    struct symc_name name;
+
+    assert_non_null(texts);
+    symc_writer_init(&w);
+    w.strings.refers = refers;
+    assert_int_equal(symc_strings_reserve(&w.strings, reserved), 0);
+    for (i = 0; i < NAMES; i++) {
+        name = (struct symc_name){text, (uint32_t)name_of(text, i), 0, 0};
+        assert_int_equal(
+            symc_writer_symbol(&w, 16 * (uint32_t)i, i % 3, &name), SYMC_OK);
+        text += name.size;
+    }
+    assert_int_equal(symc_writer_finish(&w, &id, &sink), SYMC_OK);
+    symc_writer_free(&w);
+    check_names(&b, texts);
+    free(b.data);
+    free(texts);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    write_in_blocks(false, 0);
+    write_in_blocks(true, 100);
+    write_in_blocks(true, NAMES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_symbol_sizes),
         cmocka_unit_test(test_strings_that_refer),
+        cmocka_unit_test(test_blocks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

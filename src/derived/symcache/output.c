@@ -5,14 +5,24 @@
 
 #include <string.h>
 
-#define DIRECT 8192 /* from this size on, data is not copied to the piece */
+static void write_out(struct symc_output *out, const void *data, size_t size)
+{
+    if (size > 0 && !out->has_failed) {
+        out->has_failed =
+            out->sink->write(out->sink->context, data, size) != 0;
+    }
+}
+
+void symc_output_write_block(struct symc_output *out)
+{
+    write_out(out, out->data, SYMC_OUTPUT_BLOCK);
+    out->used -= SYMC_OUTPUT_BLOCK;
+    memcpy(out->data, (uint8_t *)out->data + SYMC_OUTPUT_BLOCK, out->used);
+}
 
 void symc_output_flush(struct symc_output *out)
 {
-    if (out->used > 0 && !out->has_failed) {
-        out->has_failed =
-            out->sink->write(out->sink->context, out->data, out->used) != 0;
-    }
+    write_out(out, out->data, out->used);
     out->used = 0;
 }
 
@@ -25,17 +35,22 @@ void symc_output_align(struct symc_output *out, unsigned to)
 
 void symc_output_bytes(struct symc_output *out, const void *data, size_t size)
 {
-    if (size == 0) {
-        return;
-    }
-    if (size < DIRECT) {
-        memcpy(symc_output_room(out, size), data, size);
-        return;
-    }
-    symc_output_flush(out);
-    out->has_failed = out->has_failed ||
-                      out->sink->write(out->sink->context, data, size) != 0;
+    size_t n;
+    const uint8_t *p = data;
+
     out->written += size;
+    for (; size > 0; p += n, size -= n) {
+        symc_output_drain(out);
+        if (out->used == 0 && size >= SYMC_OUTPUT_BLOCK) {
+            n = size - size % SYMC_OUTPUT_BLOCK; /* without a copy */
+            write_out(out, p, n);
+            continue;
+        }
+        n = SYMC_OUTPUT_BLOCK - out->used;
+        n = n < size ? n : size;
+        memcpy((uint8_t *)out->data + out->used, p, n);
+        out->used += n;
+    }
 }
 
 void symc_output_words(struct symc_output *out, const uint32_t *words,

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Output of a writer, collected until there is a piece of it.  SymCaches are
+ * Output of a writer, collected until there is a block of it.  SymCaches are
  * written so, and the other files that are made of originals.
  */
 #ifndef DERIVED_SYMCACHE_OUTPUT_H
@@ -14,7 +14,12 @@
 #include "format.h"
 #include "string_table.h"
 
-#define SYMC_OUTPUT_SIZE 65536
+/* File systems keep a write of this size in one piece if it begins at a
+ * multiple of it, which takes them two thirds of the time. */
+#define SYMC_OUTPUT_BLOCK 65536
+
+/* Bytes of what begins in a block and ends in the next one. */
+#define SYMC_OUTPUT_EXCESS 256
 
 /* Receives the output in order.  write() returns 0, or -1 to stop. */
 struct symc_sink {
@@ -24,10 +29,10 @@ struct symc_sink {
 
 struct symc_output {
     const struct symc_sink *sink;
-    uint64_t written; /* bytes, those of the piece included */
-    size_t used;      /* of the piece */
+    uint64_t written; /* bytes, those of the block included */
+    size_t used;      /* of the block, and of what is more */
     bool has_failed;  /* nothing more is written then */
-    uint32_t data[SYMC_OUTPUT_SIZE / sizeof(uint32_t)];
+    uint32_t data[(SYMC_OUTPUT_BLOCK + SYMC_OUTPUT_EXCESS) / sizeof(uint32_t)];
 };
 
 static inline void symc_output_init(struct symc_output *out,
@@ -38,18 +43,27 @@ static inline void symc_output_init(struct symc_output *out,
     out->has_failed = false;
 }
 
-/* Writes the piece, whatever its size: at the end at the latest. */
+/* Writes a full block, and makes what is more the next one. */
+void symc_output_write_block(struct symc_output *out);
+
+/* Writes what is left, at the end. */
 void symc_output_flush(struct symc_output *out);
 
-/* The next bytes of the output, which the caller sets.  They must fit into a
- * piece. */
+/* Makes room: less than a block is used then. */
+static inline void symc_output_drain(struct symc_output *out)
+{
+    if (out->used >= SYMC_OUTPUT_BLOCK) {
+        symc_output_write_block(out);
+    }
+}
+
+/* The next bytes of the output, at most SYMC_OUTPUT_EXCESS, which the caller
+ * sets. */
 static inline uint8_t *symc_output_room(struct symc_output *out, size_t size)
 {
     uint8_t *p;
 
-    if (out->used + size > SYMC_OUTPUT_SIZE) {
-        symc_output_flush(out);
-    }
+    symc_output_drain(out);
     p = (uint8_t *)out->data + out->used;
     out->used += size;
     out->written += size;

@@ -64,11 +64,8 @@ static size_t stream_run(struct symc_output *s, struct symc_runs *runs,
     size_t room;
     struct symc_location *to;
 
-    room = (SYMC_OUTPUT_SIZE - s->used) / sizeof(*to);
-    if (room == 0) {
-        symc_output_flush(s);
-        room = SYMC_OUTPUT_SIZE / sizeof(*to);
-    }
+    symc_output_drain(s);
+    room = (sizeof(s->data) - s->used) / sizeof(*to);
     n = n < room ? n : room;
     to = (struct symc_location *)symc_output_room(s, n * sizeof(*to));
     symc_runs_locations(runs, to, n);
