@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SYMC_ARRAY_PAGE 4096               /* bytes, the smallest in use */
 #define SYMC_ARRAY_SMALL 8192              /* bytes */
 #define SYMC_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
@@ -54,20 +54,28 @@ static inline int symc_array_need(void *data, size_t *room, size_t count,
 }
 
 /*
- * As calloc(), for tables whose places are read before they are written.  Each
- * page is written here once: a page that is read first is mapped to the page
- * of zeros, so that it costs a second fault when it is written, which also
- * interrupts the other threads' processors.
+ * Makes the array one of count zeros; what was in it is lost.  Each page is
+ * written here once: a page that is read first is mapped to the page of zeros,
+ * so that it costs a second fault when it is written, which also interrupts
+ * the other threads' processors.  A table that grows so stays where it is, and
+ * has the pages of the smaller one.  Returns 0, or -1 when out of memory; then
+ * the array is empty.
  */
-static inline void *symc_array_zeroed(size_t count, size_t item)
+static inline int symc_array_zeroed(void *data, size_t *room, size_t count,
+                                    size_t item)
 {
-    size_t i;
-    volatile uint8_t *p = (volatile uint8_t *)calloc(count, item);
+    void **array = data;
 
-    for (i = 0; p != NULL && i < count * item; i += SYMC_ARRAY_PAGE) {
-        p[i] = 0;
+    if (count > *room) {
+        free(*array);
+        *array = NULL;
+        *room = 0;
+        if (symc_array_grow(array, room, count, item) != 0) {
+            return -1;
+        }
     }
-    return (void *)(uintptr_t)p;
+    memset(*array, 0, count * item);
+    return 0;
 }
 
 #endif

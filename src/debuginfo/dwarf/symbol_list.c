@@ -11,31 +11,38 @@
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "debuginfo/supplement.h"
+#include "batch.h"
 #include "dwarf.h"
 
 #define AHEAD 8 /* symbols whose names are hashed before they are written */
 #define AT_ONCE 256 /* symbols that are written together */
 #define MANY 6000 /* symbols; files with more than AT_ONCE mostly have more */
 
+#define LARGE_FILE ((size_t)64 << 20)
+
 /* Bytes of names, for small files and for each byte of a file. */
 #define WORK_BASE ((uint64_t)64 << 20)
 #define WORK_FACTOR 4
 
 /*
- * Keeps arrays that do not grow on the heap, whose pages are had again by the
- * next ones: a page that is new takes longer than 4 KB of symbols.  Those that
- * grow are mapped still (base/array.h), and their memory is given back.
+ * Keeps arrays on the heap, whose pages are had again by the next ones: a page
+ * that is new takes longer than 4 KB of symbols.  Of large files, and with
+ * much DWARF, those that grow are mapped (base/array.h): they become larger
+ * without a copy, and their memory is given back.
  */
-static void keep_memory(void)
+static void keep_memory(bool is_large)
 {
-    mallopt(M_MMAP_THRESHOLD, SYMC_ARRAY_LARGE / 2);
-    mallopt(M_TRIM_THRESHOLD, SYMC_ARRAY_LARGE);
+    int large = (int)SYMC_ARRAY_LARGE;
+
+    mallopt(M_MMAP_THRESHOLD, is_large ? large / 2 : 2 * large);
+    mallopt(M_TRIM_THRESHOLD, is_large ? large : 16 * large);
 }
 
 void symbol_list_init(struct symbol_list *symbols,
                       const struct dwarf_object *object, size_t file_size)
 {
-    keep_memory();
+    keep_memory(object == NULL || file_size >= LARGE_FILE ||
+                object->sections[DWARF_INFO].size >= DWARF_BATCHES_LEAST);
     memset(symbols, 0, sizeof(*symbols));
     supplement_begin_writer(&symbols->writer);
     symbols->writer.strings.refers = true;

@@ -22,7 +22,7 @@ void symc_set_forget(struct symc_set *set)
 {
     free(set->slots);
     set->slots = NULL;
-    set->num_slots = set->indexed = 0;
+    set->num_slots = set->slot_room = set->indexed = 0;
 }
 
 void symc_set_free(struct symc_set *set)
@@ -134,10 +134,8 @@ static int grow(struct symc_set *set)
     n = set->num_slots == 0          ? FIRST_SLOTS
         : set->num_slots < FEW_SLOTS ? 4 * set->num_slots
                                      : 2 * set->num_slots;
-    free(set->slots);
-    set->slots =
-        n > MAX_SLOTS ? NULL : symc_array_zeroed(n, sizeof(*set->slots));
-    if (set->slots == NULL) {
+    if (n > MAX_SLOTS || symc_array_zeroed(&set->slots, &set->slot_room, n,
+                                           sizeof(*set->slots)) != 0) {
         return -1;
     }
     set->num_slots = n;

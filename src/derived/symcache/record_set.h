@@ -25,6 +25,7 @@ struct symc_set {
     unsigned spread;  /* slots for each value of the hint, as log2 */
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
+    size_t slot_room;
     size_t indexed;   /* number of records that insert() can find */
     uint32_t last;    /* last one found or inserted, often wanted again */
 };

@@ -23,7 +23,8 @@ void symc_strings_forget(struct symc_strings *strings)
     strings->lossy = NULL;
     free(strings->hashes);
     strings->hashes = NULL;
-    strings->num_slots = strings->lossy_room = strings->hash_room = 0;
+    strings->num_slots = strings->slot_room = 0;
+    strings->lossy_room = strings->hash_room = 0;
     if (!strings->refers) { /* else they tell the sizes of the texts */
         free(strings->offsets);
         strings->offsets = NULL;
@@ -191,9 +192,8 @@ static int grow(struct symc_strings *s, size_t count)
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
     for (; n / 4 * 3 <= count && n <= MAX_SLOTS; n *= 2) {
     }
-    free(s->slots);
-    s->slots = n > MAX_SLOTS ? NULL : symc_array_zeroed(n, sizeof(*s->slots));
-    if (s->slots == NULL) {
+    if (n > MAX_SLOTS || symc_array_zeroed(&s->slots, &s->slot_room, n,
+                                           sizeof(*s->slots)) != 0) {
         return -1;
     }
     s->num_slots = n;

@@ -31,6 +31,7 @@ struct symc_strings {
     size_t hash_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
+    size_t slot_room;
     size_t count;
     uint8_t *lossy; /* work space for repairing UTF-8 */
     size_t lossy_room;
