@@ -360,6 +360,37 @@ is $u->request('POST', $send, 'x', @bearer)->{status}, 400, 'no form';
 is chunks(part('file_gzip', memGzip("\0" x 20_000_000), $other))->{status},
     413, 'one that unpacks to more than "uploads.max_size" allows';
 
+# --- an archive of mappings, as sentry-cli 2 sends it
+
+my $dsyms = '/api/0/projects/acme/web/files/dsyms/';
+sub mappings {
+    my ($archive, @auth) = @_;
+    return $u->request('POST', $dsyms, part('file', $archive, 'archive.zip')
+        . "--b--\r\n", @form, @auth ? @auth : @bearer);
+}
+my $shrunk = "org.A -> a:\n    int b -> c\n";
+my ($one, $two) = ('5c1d3f3a-0000-4000-8000-0123456789ab',
+                   '5c1d3f3a-0000-4000-8000-0123456789ac');
+$r = mappings(Test::Zip::zip(["proguard/$one.txt", $shrunk],
+    ["proguard/$two.txt", $shrunk], ['proguard/manifest.json', '{}']));
+is $r->{status}, 200, 'an archive of mappings' or diag explain $r;
+is_deeply [map { [@$_{qw(uuid debugId symbolType cpuName)}] } @{ $r->{json} }],
+    [map { [$_, $_, 'proguard', 'any'] } $one, $two], 'the files of it';
+is $t->read_file('uploads/mapping.txt/' . uc($two =~ tr/-//dr) . '0/mapping.txt'),
+    $shrunk, 'each is stored under its UUID';
+is mappings(Test::Zip::zip(["proguard/$one.txt", "$shrunk# more\n"]))->{status},
+    200, 'another one of a UUID';
+like $t->read_file('uploads/mapping.txt/' . uc($one =~ tr/-//dr) . '0/mapping.txt'),
+    qr/# more/, 'replaces it';
+$r = mappings(Test::Zip::zip(['proguard/mapping.txt', $shrunk]));
+is $r->{status}, 400, 'one without a UUID';
+like $r->{body}, qr/needs a UUID in its name/, 'why';
+is mappings('no archive')->{status}, 400, 'no archive';
+is mappings('x', 'Authorization: Bearer wrong')->{status}, 401, 'no token';
+is $u->request('POST', $dsyms, 'x', @bearer)->{status}, 400, 'no form of mappings';
+is $u->request('POST', $dsyms =~ s/dsyms/proguard-artifact-releases/r, '{}',
+    @bearer)->{status}, 201, 'the release of a mapping is accepted';
+
 # --- files for try builds stay apart
 
 my @try = ('Authorization: Bearer try0123456789abcdef');

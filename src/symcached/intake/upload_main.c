@@ -13,15 +13,16 @@
  *   --upload chunks MAX:KEEP - BOUNDARY
  *   --upload zip  MAX:KEEP PLACE BOUNDARY
  *   --upload package MAX:KEEP PLACE BOUNDARY
+ *   --upload mappings MAX:KEEP PLACE BOUNDARY
  *
  * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
  * PLACE where in the archive to go on, as the last process has said it, or
  * "-". A package is one of NuGet (.snupkg): of its members the PDBs are taken,
- * whose ids are not in their paths.  Symbfiles do not name their module, so
- * the path is believed; parts of them, the first or another one, only get it
- * back.  An object has a name and may be any file whose identity can be read.
- * Chunks are the parts of a form, each packed by gzip where its field is
- * called so, and are stored by their SHA-1.
+ * whose ids are not in their paths.  Mappings are the members <UUID>.txt.
+ * Symbfiles do not name their module, so the path is believed; parts of them,
+ * the first or another one, only get it back.  An object has a name and may be
+ * any file whose identity can be read. Chunks are the parts of a form, each
+ * packed by gzip where its field is called so, and are stored by their SHA-1.
  */
 #include "intake.h"
 
@@ -61,6 +62,8 @@ struct work {
     const uint8_t *outs[UPLOAD_OUTS]; /* all as large as a file may be */
     const uint8_t *scratch; /* of a symbfile, likewise */
     size_t nouts;
+    const char *only; /* the end of the members that are taken, whose paths do
+                         not tell where they belong; or NULL */
     bool is_package;
     const char *name; /* of the file that is looked at, for errors */
     int out;          /* its descriptor */
@@ -473,16 +476,16 @@ static bool split_name(char *name, const char *parts[3])
     return true;
 }
 
-/* Members that Tecken leaves out without a word, and folders; of a package, all
- * but PDBs. */
+/* Members that Tecken leaves out without a word, and folders; or all but those
+ * of one kind. */
 static bool is_left_out(const struct work *w, const char *name)
 {
     static const char list[] = "-symbols.txt", store[] = ".DS_Store";
     const char *slash = strrchr(name, '/');
     size_t len = strlen(name);
 
-    if (w->is_package) {
-        return !has_end(name, ".pdb");
+    if (w->only != NULL) {
+        return !has_end(name, w->only);
     }
     if (len == 0 || name[len - 1] == '/' ||
         strcmp(slash != NULL ? slash + 1 : name, store) == 0) {
@@ -518,10 +521,10 @@ static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
     if (strpbrk(copy, "\\:") != NULL || control_in(copy)) {
         return false;
     }
-    if (w->is_package) {
+    if (w->only != NULL) {
         parts[0] = slash != NULL ? slash + 1 : copy;
         parts[1] = NULL;
-        parts[2] = parts[0];
+        parts[2] = w->is_package ? parts[0] : NULL;
         return true;
     }
     return split_name(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
@@ -726,9 +729,9 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
                                    "one file");
     }
     dot = strrchr(form.name, '.');
-    is_text =
-        !w->is_package && strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
-    if (!w->is_package && !is_text &&
+    is_text = w->only == NULL &&
+              strcmp(form.name, SYMCACHE_UPLOAD_SYMBOL_FIELD) == 0;
+    if (w->only == NULL && !is_text &&
         (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
         return refuse_upload(400, "Unrecognized archive file extension \"%s\"",
                              dot != NULL ? dot : "");
@@ -792,8 +795,9 @@ int upload_main(int argc, char **argv)
 {
     bool is_package = argc == 6 && strcmp(argv[2], "package") == 0;
     bool is_chunks = argc == 6 && strcmp(argv[2], "chunks") == 0;
-    bool many =
-        is_package || is_chunks || (argc == 6 && strcmp(argv[2], "zip") == 0);
+    bool is_mappings = argc == 6 && strcmp(argv[2], "mappings") == 0;
+    bool many = is_package || is_mappings || is_chunks ||
+                (argc == 6 && strcmp(argv[2], "zip") == 0);
     bool is_object = argc == 5 && strcmp(argv[2], "object") == 0;
     bool is_file = argc == 7 && strcmp(argv[2], "file") == 0;
     struct sandbox_limits limits = {0};
@@ -807,6 +811,7 @@ int upload_main(int argc, char **argv)
     w.max = strtoull(argv[3], &end, 10);
     w.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
     w.is_package = is_package;
+    w.only = is_package ? ".pdb" : is_mappings ? ".txt" : NULL;
     if (map_all(&w, many) != 0) {
         return 0;
     }

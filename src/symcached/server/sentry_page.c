@@ -38,10 +38,10 @@
 struct chunk_page {
     struct evhttp_request *req;
     char user[128];
+    bool is_mappings;
 };
 
-/* answers ------------------------------------------------------------------
- */
+/* answers ---------------------------------------------------------------- */
 
 static void answer_error(struct evhttp_request *req, int status,
                          const char *detail)
@@ -86,8 +86,7 @@ static int check_token(const struct config *config, struct evhttp_request *req,
     return 0;
 }
 
-/* how to send --------------------------------------------------------------
- */
+/* how to send ----------------------------------------------------------- */
 
 static void answer_options(const struct config *config, const char *org,
                            struct evhttp_request *req)
@@ -129,53 +128,7 @@ static void answer_options(const struct config *config, const char *org,
     reply_object(req, 200, object);
 }
 
-/* chunks -------------------------------------------------------------------
- */
-
-static void on_chunks(void *arg, const struct upload_result *result)
-{
-    struct chunk_page *page = arg;
-
-    if (result->status >= 300) {
-        log_info(0, "upload user=%s status=%d chunks: %s", page->user,
-                 result->status, result->text);
-        answer_error(page->req, result->status, result->text);
-    } else {
-        reply_empty(page->req, 200);
-    }
-    free(page);
-}
-
-static void take_chunks(struct uploads *uploads, const struct config *config,
-                        const char *user, bool only_try,
-                        struct evhttp_request *req)
-{
-    char boundary[UPLOAD_BOUNDARY_SIZE];
-    struct upload_request request = {
-        .is_chunks = true,
-        .boundary = boundary,
-        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
-                                   UPLOAD_HEADER_BODY),
-        .only_try = only_try,
-        .expires = (unsigned)config->uploads.parts_kept};
-    struct chunk_page *page;
-
-    if (request.body == NULL || !upload_boundary_read(req, boundary)) {
-        answer_error(req, 400, "chunks come as multipart/form-data");
-        return;
-    }
-    page = calloc(1, sizeof(*page));
-    if (page == NULL) {
-        answer_error(req, 503, "out of memory");
-        return;
-    }
-    page->req = req;
-    snprintf(page->user, sizeof(page->user), "%s", user);
-    uploads_take(uploads, &request, on_chunks, page);
-}
-
-/* files --------------------------------------------------------------------
- */
+/* files ------------------------------------------------------------------ */
 
 /* Reads 40 hex digits. */
 static bool read_sum(const char *text, struct upload_sum *sum)
@@ -254,10 +207,10 @@ static void add_features(cJSON *object, unsigned features)
 }
 
 /* The client's view of a stored file. */
-static void add_file(cJSON *answer, const char *sum, const char *name,
-                     const char *asked, const struct symstore_path *place)
+static cJSON *file_object(const char *name, const char *asked,
+                          const struct symstore_path *place)
 {
-    cJSON *file = cJSON_AddObjectToObject(answer, "dif"), *data;
+    cJSON *file = cJSON_CreateObject(), *data;
     char id[3 * SYMCACHE_NAME_MAX], debug_id[DEBUG_ID_SIZE], uuid[37];
 
     print_debug_id(debug_id, place);
@@ -274,10 +227,10 @@ static void add_file(cJSON *answer, const char *sum, const char *name,
     cJSON_AddStringToObject(file, "symbolType",
                             config_format_name(place->format));
     cJSON_AddStringToObject(file, "cpuName", "any");
-    cJSON_AddStringToObject(file, "sha1", sum);
     data = cJSON_AddObjectToObject(file, "data");
     cJSON_AddStringToObject(data, "type", "dbg");
     add_features(data, place->features);
+    return file;
 }
 
 static void add_state(cJSON *answer, const char *state, const char *detail)
@@ -351,6 +304,7 @@ static void answer_file(struct assemblies *assemblies, cJSON *answer,
                         const cJSON *asked, struct assembly_request *request)
 {
     const struct symstore_path *place;
+    cJSON *file;
 
     request->name = base_name(text_of(asked, "name"));
     if (!read_sum(asked->string, &request->sum) || request->name == NULL) {
@@ -367,8 +321,9 @@ static void answer_file(struct assemblies *assemblies, cJSON *answer,
     }
     place = answer_state(assemblies, answer, asked, request);
     if (place != NULL) {
-        add_file(answer, asked->string, request->name,
-                 text_of(asked, "debug_id"), place);
+        file = file_object(request->name, text_of(asked, "debug_id"), place);
+        cJSON_AddStringToObject(file, "sha1", asked->string);
+        cJSON_AddItemToObject(answer, "dif", file);
     }
 }
 
@@ -457,9 +412,6 @@ static void answer_files(struct uploads *uploads, const struct config *config,
     reply_object(req, 200, answer);
 }
 
-/* --------------------------------------------------------------------------
- */
-
 /* Is a text short enough, or absent? */
 static bool is_short(const char *text)
 {
@@ -512,6 +464,80 @@ static void answer_bundle(struct uploads *uploads, const struct config *config,
     reply_object(req, 200, answer);
 }
 
+/* chunks, and archives of mappings, as sentry-cli 2 sends them ----------- */
+
+static void answer_mappings(struct evhttp_request *req,
+                            const struct upload_result *result)
+{
+    cJSON *list = cJSON_CreateArray();
+    const struct symstore_path *place;
+    cJSON *file;
+    size_t i;
+
+    for (i = 0; i < result->nfiles; i++) {
+        place = &result->files[i].place;
+        file = file_object(place->file, NULL, place);
+        /* required by the client, which makes no use of it here */
+        cJSON_AddStringToObject(file, "sha1", "");
+        cJSON_AddItemToArray(list, file);
+    }
+    reply_object(req, 200, list);
+}
+
+static void on_chunks(void *arg, const struct upload_result *result)
+{
+    struct chunk_page *page = arg;
+
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d %s: %s", page->user,
+                 result->status, page->is_mappings ? "mappings" : "chunks",
+                 result->text);
+        answer_error(page->req, result->status, result->text);
+    } else if (page->is_mappings) {
+        answer_mappings(page->req, result);
+    } else {
+        reply_empty(page->req, 200);
+    }
+    free(page);
+}
+
+static void take_form(struct uploads *uploads, const struct config *config,
+                      const char *user, bool only_try, bool is_mappings,
+                      struct evhttp_request *req)
+{
+    char boundary[UPLOAD_BOUNDARY_SIZE];
+    struct upload_request request = {
+        .is_chunks = !is_mappings,
+        .is_mappings = is_mappings,
+        .replace = is_mappings && config->uploads.replace,
+        .boundary = boundary,
+        .body = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                   UPLOAD_HEADER_BODY),
+        .only_try = only_try,
+        .expires = is_mappings ? 0 : (unsigned)config->uploads.parts_kept};
+    const char *wrong =
+        is_mappings ? upload_labels_read(req, &request.labels) : NULL;
+    struct chunk_page *page;
+
+    if (wrong == NULL &&
+        (request.body == NULL || !upload_boundary_read(req, boundary))) {
+        wrong = "files come as multipart/form-data";
+    }
+    if (wrong != NULL) {
+        answer_error(req, 400, wrong);
+        return;
+    }
+    page = calloc(1, sizeof(*page));
+    if (page == NULL) {
+        answer_error(req, 503, "out of memory");
+        return;
+    }
+    page->req = req;
+    page->is_mappings = is_mappings;
+    snprintf(page->user, sizeof(page->user), "%s", user);
+    uploads_take(uploads, &request, on_chunks, page);
+}
+
 /* releases ------------------------------------------------------------------
  *
  * Clients from before artifact bundles make a release first, and ask which
@@ -552,8 +578,10 @@ enum sentry_page {
     PAGE_ASSEMBLE,
     PAGE_BUNDLE,
     PAGE_FILES,
+    PAGE_MAPPINGS,
     PAGE_RELEASE,
     PAGE_RELEASE_FILES,
+    PAGE_RELEASE_MAPPING,
     PAGE_ARTIFACTS
 };
 
@@ -575,6 +603,12 @@ static enum sentry_page find_page(const struct url_path *path, bool is_post)
          {"artifactbundle", "assemble"}},
         {true, PAGE_ASSEMBLE, 8, "projects", {"files", "difs", "assemble"}},
         {false, PAGE_FILES, 7, "projects", {"files", "dsyms"}},
+        {true, PAGE_MAPPINGS, 7, "projects", {"files", "dsyms"}},
+        {true,
+         PAGE_RELEASE_MAPPING,
+         7,
+         "projects",
+         {"files", "proguard-artifact-releases"}},
         {false, PAGE_ARTIFACTS, 6, "projects", {"artifact-lookup"}},
         {true, PAGE_RELEASE, 6, "projects", {"releases"}},
         {true, PAGE_RELEASE, 5, "organizations", {"releases"}},
@@ -636,7 +670,8 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         answer_options(config, path->segments[3], req);
         break;
     case PAGE_CHUNKS:
-        take_chunks(uploads, config, user, only_try, req);
+    case PAGE_MAPPINGS:
+        take_form(uploads, config, user, only_try, page == PAGE_MAPPINGS, req);
         break;
     case PAGE_ASSEMBLE:
         answer_files(uploads, config, only_try, req);
@@ -652,6 +687,9 @@ void sentry_page(struct uploads *uploads, const struct config *config,
         break;
     case PAGE_RELEASE_FILES:
         reply_object(req, 200, cJSON_CreateArray());
+        break;
+    case PAGE_RELEASE_MAPPING: /* a mapping is found by its UUID alone */
+        reply_object(req, 201, cJSON_CreateObject());
         break;
     default:
         print_url(url, sizeof(url), path, req);

@@ -213,6 +213,7 @@ static const char *mode_of(const struct upload *u)
            : u->request.is_chunks    ? "chunks"
            : u->request.name != NULL ? "file"
            : u->request.is_package   ? "package"
+           : u->request.is_mappings  ? "mappings"
                                      : "zip";
 }
 

@@ -44,6 +44,7 @@ struct upload_request {
 
     const char *boundary; /* of the form */
     bool is_package;      /* the archive is a package of NuGet */
+    bool is_mappings;     /* or has mappings, each called <UUID>.txt */
     bool is_chunks;       /* the form has chunks of files (assembly.h) */
 
     bool is_artifacts; /* a bundle of scripts; its path is believed */
