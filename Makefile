@@ -230,7 +230,8 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	@mkdir -p $(@D)
 	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O1 -gline-tables-only \
 	    -fsanitize=fuzzer-no-link,$(FUZZSAN) \
-	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
+	    -fno-sanitize-recover=undefined \
+	    -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \

@@ -9,9 +9,7 @@
 #include "base/array.h"
 #include "debuginfo/second_thread.h"
 
-/* Bytes, of which writing takes much longer than waking a thread. */
-#define ENOUGH (48u << 10)
-#define MOST (4 * ENOUGH) /* that may wait in a large unit */
+#define MOST (4 * DWARF_BATCH_ENOUGH) /* that may wait in a large unit */
 
 static size_t size_of(const struct dwarf_batch *b)
 {
@@ -164,7 +162,7 @@ int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
 {
     struct dwarf_batch *b = dwarf_batch(batches);
 
-    if (size_of(b) < ENOUGH) {
+    if (size_of(b) < DWARF_BATCH_ENOUGH) {
         return 0;
     }
     if (wait(batches, failure) != 0) {

@@ -36,8 +36,16 @@ struct dwarf_batch {
     struct dwarf_batches *batches;
 };
 
-/* Bytes of entries.  With fewer, a second thread takes more than it saves. */
+/* Bytes of entries, with fewer of which a second thread takes more than it
+ * saves; and of what waits in a batch, of which writing takes much longer than
+ * waking a thread.  Inputs of the fuzz targets are small. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define DWARF_BATCHES_LEAST 0
+#define DWARF_BATCH_ENOUGH 128
+#else
 #define DWARF_BATCHES_LEAST (256u << 10)
+#define DWARF_BATCH_ENOUGH (48u << 10)
+#endif
 
 /* All zero but for the first two and the work of the builder at the beginning.
  */
