@@ -137,6 +137,30 @@ my @functions = qx('@{[$corpus->build]}/symcachectl' dump '$alone');
 is((grep { /\bf_\d+_\d+$/ } @functions), eval(join '+', @sizes),
    'all functions are there');
 
+# Damaged entries, here at places that a generator of numbers gives: the same
+# failure, or the same of what is left.
+
+my $state = 1;
+my $units = slurp("$work/units");
+my ($start, $length) = entries($units);
+
+sub number { return ($state = ($state * 1103515245 + 12345) % 2**31) >> 8 }
+
+for my $round (1 .. 16) {
+    my $file = $units;
+    for (1 .. $round % 3 + 1) {
+        substr($file, $start + number() % $length, 1) = chr(number() % 256);
+    }
+    my @made;
+    for my $end ('', "\0" x (2 << 20)) {
+        spew("$work/damaged", $file . $end);
+        my ($code, $err, $out) = $corpus->convert("$work/damaged");
+        push @made, [$code, $err, $code == 0 ? slurp($out) : ''];
+    }
+    is_deeply($made[1], $made[0],
+              "damage $round: exit code $made[0][0], with a thread too");
+}
+
 # What cannot be written counts before a later entry that cannot be read.  A
 # unit with a function in which 5000 calls are inlined into each other, 300,000
 # bytes of variables, and an entry of no known kind.  Abbreviations: 1 is a
