@@ -340,6 +340,18 @@ is_deeply [sort keys %long], [], 'each reason is of something that is long';
 @wrong = grep { m{/(?:\w+_)?(?:util|utils|common|misc|helpers)\.[ch]$} } @c;
 is_deeply \@wrong, [], 'every file is named by a noun';
 
+# A comment that says where something is must be right after a move, too.
+my %there = map { $_ => 1 } 'curl.h', 'sysexits.h', # of others
+    'ngx_http_try_files_module.c', map { m{([^/]+)$} } @c;
+@wrong = ();
+for my $file (grep { m{^src/} } @c) {
+    for my $comment ($text{$file} =~ m{/\*.*?\*/}gs) {
+        push @wrong, map { "$file: $_" } grep { !$there{$_} }
+            $comment =~ m{(?<![\w.<>\{\}/-])([a-z]\w*\.[ch])\b(?![(])}g;
+    }
+}
+is_deeply \@wrong, [], 'files that comments name are there';
+
 # --- words: these are former ones.  docs/internals/glossary.md has one word
 # for each thing; names on the wire, in metrics and in settings stay as they
 # are, and with them an identifier that is called as such a name.

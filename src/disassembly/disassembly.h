@@ -3,7 +3,7 @@
  *
  * Machine code becomes text, for /asm/v1 of samply and the Firefox Profiler.
  * The code is that of a CodeCache; libcapstone takes the instructions apart,
- * which is why this runs in a worker (work.h).
+ * which is why this runs in a worker (worker_pool.h).
  */
 #ifndef DISASSEMBLY_H
 #define DISASSEMBLY_H

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A list of denied calls, unlike those of sandbox.c and serve.c: the calls
- * that such a program needs are not known.  Files, the network and other
+ * A list of denied calls, unlike those of sandbox.c and daemon_sandbox.c: the
+ * calls that such a program needs are not known.  Files, the network and other
  * processes are kept from it by namespaces; this is a second layer.
  */
 #include "bwrap_filter.h"

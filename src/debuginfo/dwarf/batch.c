@@ -184,7 +184,7 @@ void dwarf_batches_free(struct dwarf_batches *batches)
         second_thread_wait();
     }
     for (i = 0; i < 2; i++) {
-        dwarf_files_free(&batches->list[i].files);
+        dwarf_sources_free(&batches->list[i].files);
         dwarf_names_free(&batches->list[i].names);
         free(batches->list[i].functions);
         free(batches->list[i].inlinees.list);

@@ -9,7 +9,7 @@
 #ifndef DEBUGINFO_DWARF_BATCH_H
 #define DEBUGINFO_DWARF_BATCH_H
 
-#include "files.h"
+#include "sources.h"
 
 /* A function, and which inlined ranges and lines of its batch it has. */
 struct dwarf_function {
@@ -26,7 +26,7 @@ struct dwarf_function {
 /* Units that were read one after the other, with the files and names to which
  * their functions refer. */
 struct dwarf_batch {
-    struct dwarf_files files;
+    struct dwarf_sources files;
     struct dwarf_names names;
     struct dwarf_function *functions;
     size_t num_functions;

@@ -357,9 +357,9 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
 
 static int find_source(struct dwarf_walk *w, uint64_t file, uint32_t *source)
 {
-    return dwarf_files_find(&dwarf_batch(&w->batches)->files, w->line_reader,
-                            w->line_unit, &w->root, &w->lines, file,
-                            source) == 0
+    return dwarf_sources_find(&dwarf_batch(&w->batches)->files, w->line_reader,
+                              w->line_unit, &w->root, &w->lines, file,
+                              source) == 0
                ? 0
                : failure_memory(w->reader->failure);
 }
@@ -686,8 +686,8 @@ int dwarf_walk_unit(struct dwarf_walk *w)
         }
     }
     if (dwarf_batches_begin(&w->batches, may_wait, w->reader->failure) != 0 ||
-        dwarf_files_begin(&dwarf_batch(&w->batches)->files, w->line_reader,
-                          &comp_dir, w->has_lines ? &w->lines : NULL) != 0) {
+        dwarf_sources_begin(&dwarf_batch(&w->batches)->files, w->line_reader,
+                            &comp_dir, w->has_lines ? &w->lines : NULL) != 0) {
         return -1;
     }
     if (dwarf_names_begin(&dwarf_batch(&w->batches)->names) != 0) {

@@ -128,7 +128,7 @@ long scope_class(struct parser *p, uint32_t start,
 long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
                     const struct key *key);
 
-/* literals.c */
+/* literal_names.c */
 /* Makes the part of a name for a literal: "<literal>" if it is the key of a
  * member, "[literal]" if it is used as an index. */
 bool literal_part(struct parser *p, const struct token *t, bool is_key,

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/zeroed.h"
 #include "body_work.h"
-#include "reply.h"
+#include "api_reply.h"
 #include "running_request.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
@@ -145,7 +145,7 @@ static void send_reply(struct request *r)
         return;
     }
     if (writer->has_failed) {
-        reply_set_failed(&r->reply);
+        api_reply_set_failed(&r->reply);
     }
     if (http == NULL) {
         keep_answer(r);
@@ -153,13 +153,13 @@ static void send_reply(struct request *r)
         trim_memory(context);
         return;
     }
-    reply = reply_http(&r->reply, fields);
+    reply = api_reply_http(&r->reply, fields);
     if (writer->size > WRITER_KEPT &&
-        !reply_give_large(&r->reply,
-                          r->settings->symbolication->limits.answer_size,
-                          &reply)) {
-        reply_set_failed(&r->reply);
-        reply = reply_http(&r->reply, fields);
+        !api_reply_send_large(&r->reply,
+                              r->settings->symbolication->limits.answer_size,
+                              &reply)) {
+        api_reply_set_failed(&r->reply);
+        reply = api_reply_http(&r->reply, fields);
     }
     request_log_answer(context, &r->record, r->call, &r->reply);
     /* first: a client that has the answer can ask again at once, and running
@@ -299,7 +299,7 @@ static void leave_connection(struct request *r)
     stats_add(&r->context->stats.pending, 1);
     request_log_pending(r->context, &r->record, r->call, &r->reply,
                         pending_call_id(r->kept));
-    reply = reply_http(&r->reply, fields);
+    reply = api_reply_http(&r->reply, fields);
     r->http = NULL;
     wait_on(r);
     http_reply(http, &reply);

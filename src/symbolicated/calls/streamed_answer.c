@@ -5,7 +5,7 @@
  * client that reads slowly has one part here at the most.
  */
 #include <string.h>
-#include "reply.h"
+#include "api_reply.h"
 #include "running_request.h"
 
 static void on_sent(void *arg)
@@ -52,7 +52,7 @@ void streamed_answer_part(struct request *r)
         packer_pack(r->packer, r->reply.body, false);
     }
     if (!r->reply.body->has_failed) {
-        part = reply_http(&r->reply, fields);
+        part = api_reply_http(&r->reply, fields);
         send_part(r, &part, on_sent);
     } else if (r->call->parts == 0) {
         request_fail(r);

@@ -17,7 +17,7 @@
 
 struct module {
     atomic_uint refs;
-    size_t at; /* mapped.c: its place in the list, if it is in there */
+    size_t at; /* mapped_modules.c: its place in the list, if it is in there */
     atomic_uint_least64_t used; /* when last, in milliseconds */
     atomic_uint_least64_t told; /* when symcached heard of a use, or 0 */
     atomic_bool broken;         /* the file was cut short */

@@ -7,11 +7,12 @@
  * limits of its own, so that among them no file, connection, breaker or queue
  * is shared.
  *
- *   symcached       helper.h: starts that process, and again when it ends
+ *   symcached         guest_process.h: starts that process, and again when it
+ *                     ends
  *     symcached --guests
- *       guests.h    which stores a list of sources has; the places for them
- *       guest_store.h  one store
- *       cleaning.h  keeps each within its size
+ *       guests.h        which stores a list of sources has; the places for them
+ *       guest_store.h   one store
+ *       cleaning.h      keeps each within its size
  *
  * A URL from a client may lead anywhere.  So no private, loopback or
  * link-local address is connected to, unless the configuration names the host,

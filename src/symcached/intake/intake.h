@@ -59,9 +59,10 @@ struct unpack_request {
     const char *places[UNPACK_PLACES]; /* relative to root; the first that
                                           exists counts */
     size_t nplaces;
-    bool flat;     /* root is a flat directory, see flat.h: the first place is
-                      the requested name; it stands for all PDBs in root, of
-                      which the one with that name comes first */
+    /* root is a flat directory, see pdb_directory.h: the first place is the
+     * requested name; it stands for all PDBs in root, of which the one with
+     * that name comes first */
+    bool flat;
     int index;     /* flat: the index so far, which is read */
     int new_index; /* flat: an empty file for the new index */
     size_t index2; /* if not 0, the index of index2.txt in places.  Without

@@ -6,8 +6,8 @@
  * file; each key of a store has at most one job, however many clients ask for
  * it.
  *
- * Knows nothing of connections.  state.h describes what a job does;
- * scheduler_ask() is in ask.c, scheduler_leave() in waiter.c.
+ * Knows nothing of connections.  job_state.h describes what a job does;
+ * scheduler_ask() is in lookup_answer.c, scheduler_leave() in waiter.c.
  */
 #ifndef SYMCACHED_JOB_H
 #define SYMCACHED_JOB_H

@@ -4,31 +4,32 @@
  * One job: it looks for the original of one key, makes of it what was asked
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
  * waiters answered.  There is one job at a time for all kinds that are made of
- * one original; a module that has two may have two jobs, see sibling.h.  A
- * lookup for another kind than the job makes waits with the others; when the
- * job ends, the next one makes that kind from the same download.
+ * one original; a module that has two may have two jobs, see
+ * same_module_job.h.  A lookup for another kind than the job makes waits with
+ * the others; when the job ends, the next one makes that kind from the same
+ * download.
  *
  * This header is for the files of this room only; job.h is for the others.
  *
  * There is one file for each part of a job's life:
  *
- *   state.c               begins it, and moves it from state to state
+ *   job_state.c           begins it, and moves it from state to state
  *   source_search.c       asks its sources; prefetch.c asks the next one early
- *   sibling.c             tells it from the other one of its module
+ *   same_module_job.c     tells it from the other one of its module
  *   convert_unverified.c  has a PDB converted that nobody has read yet
  *   conversion.c          runs its transcoder, and publishes what that made
  *   second_original.c     gets the second original of ELF files and PDBs
  *   inputs.c              takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
  *   source_member.c       copies a source file out of a SourceCache
- *   ask_tier.c            asks the tier of its store, before all that
+ *   tier_lookup.c         asks the tier of its store, before all that
  *   run_diagnosis.c       tells failures of the transcoder from those of the
  *                         original
  *   job_end.c             ends it, whatever the reason
  *
- * Around them, scheduler.c has the slots and queues, ask.c takes a lookup,
- * which decision.c answers if no job is needed, and waiter.c holds it until
- * the job ends.
+ * Around them, scheduler.c has the slots and queues, lookup_answer.c takes a
+ * lookup, which decision.c answers if no job is needed, and waiter.c holds it
+ * until the job ends.
  */
 #ifndef SYMCACHED_JOB_JOB_STATE_H
 #define SYMCACHED_JOB_JOB_STATE_H
@@ -143,7 +144,7 @@ struct job_target {
     long long size;               /* of that file */
 };
 
-/* Which files of its module a job asks for, see sibling.h. */
+/* Which files of its module a job asks for, see same_module_job.h. */
 enum job_reach {
     JOB_ASKS_ALL,
     JOB_ASKS_OWN,  /* its sibling asks for the others */
@@ -270,7 +271,7 @@ static inline struct source_ids job_ids(const struct job *job, unsigned first)
                                                                       : own};
 }
 
-/* state.c --------------------------------------------------------------- */
+/* job_state.c ----------------------------------------------------------- */
 
 /* Jobs for one module and id are one job if this is the same: that for which
  * programs are the best originals, or else any. */
@@ -316,7 +317,7 @@ __attribute__((format(printf, 2, 3))) void job_say(struct job *job,
                                                    const char *format, ...);
 const char *job_text(const struct job *job); /* "" if there is none */
 
-/* ask_tier.c ------------------------------------------------------------ */
+/* tier_lookup.c --------------------------------------------------------- */
 
 /* Asks the tier of the job's store.  Returns false if it has none, or one that
  * is not to be asked for this file. */
@@ -480,9 +481,9 @@ bool job_lacks_space(const struct job *job, bool full);
  */
 
 /*
- * These report the runs of a job's transcoder to trust.h.  This one returns
- * false if the job has to wait while another one sees whether the transcoder
- * works.
+ * These report the runs of a job's transcoder to transcoder_health.h.  This
+ * one returns false if the job has to wait while another one sees whether the
+ * transcoder works.
  */
 bool job_may_transcode(const struct job *job);
 

@@ -2,11 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Is a failure of the transcoder the fault of the PDB, or its own?  Tells
- * trust.h of each run of a job's transcoder.  If a failure is doubted, the
- * transcoder has to convert the canary, a PDB that is known to be good: the one
- * that it has converted last, if that is still among the downloads, or else the
- * small one that comes with symcached.  This run uses the slot of the run that
- * failed.
+ * transcoder_health.h of each run of a job's transcoder.  If a failure is
+ * doubted, the transcoder has to convert the canary, a PDB that is known to be
+ * good: the one that it has converted last, if that is still among the
+ * downloads, or else the small one that comes with symcached.  This run uses
+ * the slot of the run that failed.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How a job asks its sources: one after another, in the order of order.h,
- * until one has what it looks for.
+ * How a job asks its sources: one after another, in the order of
+ * source_order.h, until one has what it looks for.
  */
 
 #include <errno.h>

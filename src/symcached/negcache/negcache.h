@@ -30,7 +30,7 @@
 #include "metrics/metrics.h"
 #include "name_variants.h"
 #include "proto/key.h"
-#include "forget.h"
+#include "forget_malformed.h"
 
 #define NEGCACHE_TEXT_MAX 1024
 

@@ -237,7 +237,8 @@ static void forget_malformed(struct server *s, struct url_path *t,
         reply_error(req, 503, "busy", "a store is walked already");
         return;
     }
-    s->forget = forget_start(s->base, t->store->root, since, on_forgotten, s);
+    s->forget = forget_malformed_start(s->base, t->store->root, since,
+                                       on_forgotten, s);
     if (s->forget == NULL) {
         reply_error(req, 500, "no-process", strerror(errno));
         return;
@@ -779,7 +780,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     server->arg = arg;
     one_time_fetch_pages_stop();
     if (server->forget != NULL) {
-        forget_cancel(server->forget);
+        forget_malformed_cancel(server->forget);
         server->forget = NULL;
         reply_number(server->forgetting, "Retry-After", 1);
         reply_error(server->forgetting, 503, SYMCACHE_REASON_STOPPING,

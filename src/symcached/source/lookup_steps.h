@@ -30,7 +30,7 @@ struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
     struct sentry_lists *lists; /* of a source of type sentry; or NULL */
-    int index;   /* of a flat directory, see flat.h; or -1 */
+    int index;   /* of a flat directory, see pdb_directory.h; or -1 */
     char *place; /* url or path, behind the name */
     char name[];
 };

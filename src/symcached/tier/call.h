@@ -147,7 +147,7 @@ struct tiers {
     struct hosts *hosts;
     struct fetcher *fetcher;
     struct event *pump;
-    struct event *look;   /* for what was discarded, see discard.h */
+    struct event *look;   /* for what was discarded, see outdated_objects.h */
     struct task *looking; /* or NULL */
     LIST_HEAD(, tier) all;
     LIST_HEAD(, tier_put) writing;

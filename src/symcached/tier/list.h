@@ -29,7 +29,7 @@ int tier_list(struct tiers *tiers, const struct tier_config *tier,
               tier_listed_fn fn, void *arg, char *error, size_t size);
 
 /*
- * list_s3.c: one bucket, page by page, see page.h.
+ * list_s3.c: one bucket, page by page, see bucket_page.h.
  */
 int tier_list_s3(struct tiers *tiers, const struct tier_config *tier,
                  tier_listed_fn fn, void *arg, char *error, size_t size);

@@ -15,14 +15,16 @@
  * Reading and writing have a breaker each, since a store that has lost its
  * quorum may still answer reads.
  *
- *   tier.c     the tiers of the process, their breakers
- *   get.c      one read, from its question to a file that can be published
- *   put.c      the queue of files to be stored, refreshed and removed
- *   discard.c  notes of files that are not to be read, and their removal
- *   original.c uploaded files: stored while somebody waits, and removed
- *   call.h     what a type does: s3.c, filesystem.c, symcache.c
- *   object.h   names, metadata and MAC of objects
- *   tier_command.h  "symcached --tier", which lists and cleans; list.h
+ *   tier.c              the tiers of the process, their breakers
+ *   get.c               one read, from its question to a file that can be
+ *                       published
+ *   put.c               the queue of files to be stored, refreshed and removed
+ *   outdated_objects.c  notes of files that are not to be read, and their
+ *                       removal
+ *   store_original.c    uploaded files: stored while somebody waits, and removed
+ *   call.h              what a type does: s3.c, filesystem.c, symcache_peer.c
+ *   object.h            names, metadata and MAC of objects
+ *   tier_command.h      "symcached --tier", which lists and cleans; list.h
  */
 #ifndef SYMCACHED_TIER_H
 #define SYMCACHED_TIER_H

@@ -47,7 +47,7 @@ struct transcode;
  * notices when that changes meanwhile. */
 bool transcode_is_ours(const struct transcoder_config *transcoder);
 
-/* Is it, and does it also say what it has checked, see proof.h? */
+/* Is it, and does it also say what it has checked, see converter_check.h? */
 bool transcode_proves(const struct transcoder_config *transcoder);
 
 /* Is {pdb} the absolute path itself, of the original of that name?  Otherwise

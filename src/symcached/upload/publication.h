@@ -63,8 +63,8 @@ struct publication {
 void upload_file_path(char path[PATH_MAX], const struct symstore_path *place,
                       bool is_try);
 
-/* Writes the path of an entry of the file in the index (index.h), of those with
- * the numbers from 0 on.  Returns false if there are no more. */
+/* Writes the path of an entry of the file in the index (upload_index.h), of
+ * those with the numbers from 0 on.  Returns false if there are no more. */
 bool upload_index_path(char path[PATH_MAX], const struct symstore_path *place,
                        bool is_try, size_t i);
 

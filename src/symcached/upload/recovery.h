@@ -3,7 +3,7 @@
  *
  * Completes uploads and removals of a process that was killed while files got
  * or lost their names, or before all machines were told: their keys are
- * invalidated here and on the other machines (intent.h).
+ * invalidated here and on the other machines (write_ahead_log.h).
  */
 #ifndef SYMCACHED_UPLOAD_RECOVERY_H
 #define SYMCACHED_UPLOAD_RECOVERY_H

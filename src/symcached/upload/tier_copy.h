@@ -3,8 +3,8 @@
  *
  * Uploaded files are stored in the tier of "uploads", some at a time, before
  * they have their names here: so a confirmed upload is durable, and other
- * machines find it.  After each file its entries in the index (index.h) are
- * stored.
+ * machines find it.  After each file its entries in the index (upload_index.h)
+ * are stored.
  */
 #ifndef SYMCACHED_UPLOAD_TIER_COPY_H
 #define SYMCACHED_UPLOAD_TIER_COPY_H

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "cabinet_parts.h"
+#include "open_cabinet_parts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,15 +26,14 @@ static void open_after(struct cabinet_parts *parts, int fd, const char *name,
         fd = casefold_open(search->root, path, search->beneath,
                            search->any_case);
         if (fd < 0) {
-            parts->failed =
-                dir_places_unopened(errno, &parts->missing) == 'E';
+            parts->failed = dir_places_unopened(errno, &parts->missing) == 'E';
             return;
         }
         parts->fds[parts->n++] = fd;
     }
 }
 
-void cabinet_parts_open(struct cabinet_parts parts[UNPACK_PLACES],
+void open_cabinet_parts(struct cabinet_parts parts[UNPACK_PLACES],
                         const struct dir_places *places,
                         const struct dir_search *search)
 {

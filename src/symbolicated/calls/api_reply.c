@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "reply.h"
+#include "api_reply.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static void on_taken(char *data, size_t size)
     free(data);
 }
 
-bool reply_give_large(struct api_reply *from, uint64_t most,
-                      struct http_reply *reply)
+bool api_reply_send_large(struct api_reply *from, uint64_t most,
+                          struct http_reply *reply)
 {
     struct json_writer *writer = from->body;
     uint64_t others = atomic_fetch_add(&unsent, writer->size);
@@ -31,7 +31,7 @@ bool reply_give_large(struct api_reply *from, uint64_t most,
     return true;
 }
 
-void reply_set_failed(struct api_reply *reply)
+void api_reply_set_failed(struct api_reply *reply)
 {
     reply->status = 503;
     reply->type = NULL;
@@ -40,8 +40,8 @@ void reply_set_failed(struct api_reply *reply)
     json_write_reset(reply->body);
 }
 
-struct http_reply reply_http(const struct api_reply *reply,
-                             struct http_field *fields)
+struct http_reply api_reply_http(const struct api_reply *reply,
+                                 struct http_field *fields)
 {
     unsigned i;
 

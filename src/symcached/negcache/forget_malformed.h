@@ -5,14 +5,14 @@
  * time, for an operator whose transcoder was broken then and works again.  A
  * store may have a million folders, so a child process walks through it.
  */
-#ifndef SYMCACHED_NEGCACHE_FORGET_H
-#define SYMCACHED_NEGCACHE_FORGET_H
+#ifndef SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
+#define SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
 
 #include <stdbool.h>
 #include <time.h>
 
 struct event_base;
-struct forget;
+struct forget_malformed;
 
 /* error is a sentence if some entries could not be looked at, or NULL. */
 typedef void (*forget_done_fn)(void *arg, unsigned long n, const char *error);
@@ -27,11 +27,13 @@ const char *forget_parse(const char *query, time_t *since);
 /*
  * Calls done once, but never from inside.  Returns NULL with errno on failure.
  */
-struct forget *forget_start(struct event_base *base, const char *root,
-                            time_t since, forget_done_fn done, void *arg);
+struct forget_malformed *forget_malformed_start(struct event_base *base,
+                                                const char *root, time_t since,
+                                                forget_done_fn done,
+                                                void *arg);
 
 /* Kills the child process; done is not called any more. */
-void forget_cancel(struct forget *forget);
+void forget_malformed_cancel(struct forget_malformed *forget);
 
 /* The child: main() of "symcached --forget ROOT SINCE". */
 int forget_main(int argc, char **argv);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "files.h"
+#include "sources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* File numbers that are forgotten in one step. */
 #define NUMBERS_A_STEP 16
 
-void dwarf_files_free(struct dwarf_files *f)
+void dwarf_sources_free(struct dwarf_sources *f)
 {
     free(f->sources);
     free(f->numbers);
@@ -30,7 +30,7 @@ void dwarf_names_free(struct dwarf_names *n)
 /* sources --------------------------------------------------------------------
  */
 
-static int add_source(struct dwarf_files *f, const struct symc_text *comp,
+static int add_source(struct dwarf_sources *f, const struct symc_text *comp,
                       const struct symc_text *directory,
                       const struct symc_text *name)
 {
@@ -50,9 +50,9 @@ static int add_source(struct dwarf_files *f, const struct symc_text *comp,
     return 0;
 }
 
-int dwarf_files_begin(struct dwarf_files *f, struct dwarf_reader *d,
-                      const struct symc_text *comp_dir,
-                      const struct dwarf_lines *lines)
+int dwarf_sources_begin(struct dwarf_sources *f, struct dwarf_reader *d,
+                        const struct symc_text *comp_dir,
+                        const struct dwarf_lines *lines)
 {
     static const struct symc_text empty = {"", 0};
 
@@ -90,10 +90,11 @@ static struct symc_text text_of(struct dwarf_reader *d,
     return text;
 }
 
-int dwarf_files_add(struct dwarf_files *f, struct dwarf_reader *d,
-                    const struct dwarf_unit *u, const struct dwarf_root *root,
-                    const struct dwarf_lines *lines, uint64_t number,
-                    uint32_t *source)
+int dwarf_sources_add(struct dwarf_sources *f, struct dwarf_reader *d,
+                      const struct dwarf_unit *u,
+                      const struct dwarf_root *root,
+                      const struct dwarf_lines *lines, uint64_t number,
+                      uint32_t *source)
 {
     struct dwarf_value directory, name;
     struct symc_text comp_dir, texts[2];
@@ -219,8 +220,7 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
                       entry->origin.kind == DWARF_INFO_REF ||
                       entry->origin.kind == DWARF_SUP_REF;
     uint64_t key = has_origin ? entry->origin.number : 0;
-    bool is_usual = has_origin &&
-                    entry->linkage_name.kind == DWARF_NO_VALUE &&
+    bool is_usual = has_origin && entry->linkage_name.kind == DWARF_NO_VALUE &&
                     entry->name.kind == DWARF_NO_VALUE &&
                     entry->reference.kind == entry->origin.kind &&
                     entry->reference.number == key;
@@ -228,9 +228,9 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
     struct dwarf_name_slot *slot;
 
     key = (key << 10) | (uint64_t)caller << 2 |
-          (entry->origin.kind == DWARF_INFO_REF   ? 1u
+          (entry->origin.kind == DWARF_INFO_REF  ? 1u
            : entry->origin.kind == DWARF_SUP_REF ? 2u
-                                                  : 0u);
+                                                 : 0u);
     slot = is_usual ? find_slot(n, key, &steps) : NULL;
     if (dwarf_charge(d, steps) != 0) {
         return -1;

@@ -3,7 +3,7 @@
  *
  * Starting the child process, and what the child process does.
  */
-#include "forget.h"
+#include "forget_malformed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define FORGET_SECONDS 3600 /* limit for the walk */
 
-struct forget {
+struct forget_malformed {
     struct child *child;
     forget_done_fn done;
     void *arg;
@@ -54,7 +54,7 @@ const char *forget_parse(const char *query, time_t *since)
 
 static void on_walked(void *arg, struct child_result *result)
 {
-    struct forget *forget = arg;
+    struct forget_malformed *forget = arg;
     char *tail = result->tail;
     unsigned long n = strtoul(tail, &tail, 10);
     bool ok = result->error == 0 && WIFEXITED(result->status) &&
@@ -68,8 +68,9 @@ static void on_walked(void *arg, struct child_result *result)
     free(forget);
 }
 
-struct forget *forget_start(struct event_base *base, const char *root,
-                            time_t since, forget_done_fn done, void *arg)
+struct forget_malformed *forget_malformed_start(struct event_base *base,
+                                                const char *root, time_t since,
+                                                forget_done_fn done, void *arg)
 {
     char text[24];
     const char *argv[] = {"symcached", "--forget", root, text, NULL};
@@ -78,7 +79,7 @@ struct forget *forget_start(struct event_base *base, const char *root,
                                     .argv = (char *const *)argv,
                                     .env = env,
                                     .seconds = FORGET_SECONDS};
-    struct forget *forget = calloc(1, sizeof(*forget));
+    struct forget_malformed *forget = calloc(1, sizeof(*forget));
 
     if (forget == NULL) {
         return NULL;
@@ -94,7 +95,7 @@ struct forget *forget_start(struct event_base *base, const char *root,
     return forget;
 }
 
-void forget_cancel(struct forget *forget)
+void forget_malformed_cancel(struct forget_malformed *forget)
 {
     child_cancel(forget->child);
     free(forget);

@@ -6,15 +6,15 @@
  * units before it stay until the owner sets the number of sources and the
  * count of names to 0.
  */
-#ifndef DEBUGINFO_DWARF_FILES_H
-#define DEBUGINFO_DWARF_FILES_H
+#ifndef DEBUGINFO_DWARF_SOURCES_H
+#define DEBUGINFO_DWARF_SOURCES_H
 
 #include "debuginfo/function_builder.h"
 #include "entry.h"
 #include "lines.h"
 #include "unit.h"
 
-struct dwarf_files {
+struct dwarf_sources {
     struct symc_source *sources; /* of some units, one after the other */
     size_t first;                /* of this unit: an empty one */
     size_t num_sources;
@@ -43,37 +43,38 @@ struct dwarf_names {
 
 /* Begins a unit.  Its lines may be NULL.  The data of comp_dir may be NULL: it
  * is none that can be written.  Returns 0, or -1 with failure set. */
-int dwarf_files_begin(struct dwarf_files *files, struct dwarf_reader *reader,
-                      const struct symc_text *comp_dir,
-                      const struct dwarf_lines *lines);
+int dwarf_sources_begin(struct dwarf_sources *files,
+                        struct dwarf_reader *reader,
+                        const struct symc_text *comp_dir,
+                        const struct dwarf_lines *lines);
 
 /* Begins a unit.  Returns 0, or -1 if memory runs out. */
 int dwarf_names_begin(struct dwarf_names *names);
 
-/* Makes the source of a file number; see dwarf_files_find(). */
-int dwarf_files_add(struct dwarf_files *files, struct dwarf_reader *reader,
-                    const struct dwarf_unit *unit,
-                    const struct dwarf_root *root,
-                    const struct dwarf_lines *lines, uint64_t number,
-                    uint32_t *source);
+/* Makes the source of a file number; see dwarf_sources_find(). */
+int dwarf_sources_add(struct dwarf_sources *files, struct dwarf_reader *reader,
+                      const struct dwarf_unit *unit,
+                      const struct dwarf_root *root,
+                      const struct dwarf_lines *lines, uint64_t number,
+                      uint32_t *source);
 
 /*
  * Finds the index of the source of a file number, an empty one if it is not
  * there.  Returns 0, or -1 if memory runs out.  It is asked for each line, of
  * which nearly all have files that have been made before.
  */
-static inline int dwarf_files_find(struct dwarf_files *files,
-                                   struct dwarf_reader *reader,
-                                   const struct dwarf_unit *unit,
-                                   const struct dwarf_root *root,
-                                   const struct dwarf_lines *lines,
-                                   uint64_t number, uint32_t *source)
+static inline int dwarf_sources_find(struct dwarf_sources *files,
+                                     struct dwarf_reader *reader,
+                                     const struct dwarf_unit *unit,
+                                     const struct dwarf_root *root,
+                                     const struct dwarf_lines *lines,
+                                     uint64_t number, uint32_t *source)
 {
     if (number < files->num_numbers && files->numbers[number] != 0) {
         *source = files->numbers[number];
         return 0;
     }
-    return dwarf_files_add(files, reader, unit, root, lines, number, source);
+    return dwarf_sources_add(files, reader, unit, root, lines, number, source);
 }
 
 /*
@@ -85,7 +86,7 @@ int dwarf_names_find(struct dwarf_names *names, struct dwarf_reader *reader,
                      struct dwarf_unit *unit, const struct dwarf_entry *entry,
                      uint8_t caller, uint32_t *name);
 
-void dwarf_files_free(struct dwarf_files *files);
+void dwarf_sources_free(struct dwarf_sources *files);
 void dwarf_names_free(struct dwarf_names *names);
 
 #endif
