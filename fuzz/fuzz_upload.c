@@ -82,7 +82,7 @@ static void report(const uint8_t *data, size_t size)
 
     memcpy(text, data, size);
     text[size] = '\0';
-    report_read(&result, text, size);
+    upload_report_read(&result, text, size);
     for (i = 0; i < result.nfiles && result.status == 0; i++) {
         if (strchr(result.files[i].place.file, '/') != NULL ||
             control_in(result.files[i].place.id) ||

@@ -553,7 +553,7 @@ void work_free(struct work *work)
 /* files -------------------------------------------------------------------- */
 
 /* A packet that fills. */
-struct giving {
+struct sending {
     struct work *work;
     size_t nfiles;
     size_t nfds;
@@ -563,31 +563,32 @@ struct giving {
 #define FILES_MAX                                                          \
     ((WORK_MESSAGE_MAX - sizeof(struct work_head)) / sizeof(struct work_file))
 
-static bool send_files(struct giving *giving, bool is_last)
+static bool send_files(struct sending *sending, bool is_last)
 {
-    struct work_head *head = (struct work_head *)giving->work->pool->packet;
+    struct work_head *head = (struct work_head *)sending->work->pool->packet;
     bool is_sent;
 
     *head = (struct work_head){WORK_HAVE, is_last};
-    is_sent = work_send(giving->work->process->fd, head,
-                        sizeof(*head) +
-                            giving->nfiles * sizeof(struct work_file),
-                        giving->fds, giving->nfds);
-    while (giving->nfds > 0) {
-        close(giving->fds[--giving->nfds]);
+    is_sent =
+        work_send(sending->work->process->fd, head,
+                  sizeof(*head) + sending->nfiles * sizeof(struct work_file),
+                  sending->fds, sending->nfds);
+    while (sending->nfds > 0) {
+        close(sending->fds[--sending->nfds]);
     }
-    giving->nfiles = 0;
+    sending->nfiles = 0;
     return is_sent;
 }
 
 /* The slot of a file, which is new when it is the next one; or WORK_NO_SLOT. */
-static uint32_t slot_of(struct process *process, const struct work_gift *gift)
+static uint32_t slot_of(struct process *process,
+                        const struct work_input_file *input)
 {
     size_t i;
 
     for (i = 0; i < process->nheld; i++) {
-        if (process->held[i].inode == gift->inode &&
-            process->held[i].device == gift->device) {
+        if (process->held[i].inode == input->inode &&
+            process->held[i].device == input->device) {
             return (uint32_t)i;
         }
     }
@@ -599,54 +600,57 @@ static uint32_t slot_of(struct process *process, const struct work_gift *gift)
 }
 
 /* Returns false if a packet could not be sent. */
-static bool give(struct giving *giving, const struct work_gift *gift,
-                 int (*open)(void *arg, size_t gift), void *arg, size_t index)
+static bool add_file(struct sending *sending,
+                     const struct work_input_file *input,
+                     int (*open)(void *arg, size_t input), void *arg,
+                     size_t index)
 {
-    struct process *process = giving->work->process;
+    struct process *process = sending->work->process;
     struct work_file *files =
-        (struct work_file *)(giving->work->pool->packet +
+        (struct work_file *)(sending->work->pool->packet +
                              sizeof(struct work_head));
-    struct work_file file = {.index = gift->index,
-                             .what = gift->what,
-                             .state = gift->state,
+    struct work_file file = {.index = input->index,
+                             .what = input->what,
+                             .state = input->state,
                              .slot = WORK_NO_SLOT};
     int fd;
 
-    if (gift->inode != 0) {
-        file.slot = slot_of(process, gift);
+    if (input->inode != 0) {
+        file.slot = slot_of(process, input);
     }
     if (file.slot == process->nheld) {
         fd = open(arg, index);
         if (fd >= 0) {
             process->held[process->nheld++] =
-                (struct held){gift->device, gift->inode};
-            giving->fds[giving->nfds++] = fd;
+                (struct held){input->device, input->inode};
+            sending->fds[sending->nfds++] = fd;
             atomic_fetch_add(&process->pool->counts->given, 1);
             file.is_new = 1;
         } else {
             file.slot = WORK_NO_SLOT;
         }
     }
-    files[giving->nfiles++] = file;
-    return (giving->nfiles < FILES_MAX && giving->nfds < WORK_FILES_MAX) ||
-           send_files(giving, false);
+    files[sending->nfiles++] = file;
+    return (sending->nfiles < FILES_MAX && sending->nfds < WORK_FILES_MAX) ||
+           send_files(sending, false);
 }
 
-void work_give(struct work *work, const struct work_gift *gifts, size_t n,
-               int (*open)(void *arg, size_t gift), void *arg)
+void work_send_files(struct work *work,
+                     const struct work_input_file *input_files, size_t n,
+                     int (*open)(void *arg, size_t input), void *arg)
 {
-    struct giving giving = {.work = work};
+    struct sending sending = {.work = work};
     size_t i;
 
     work->has_news = false;
     wait_for(work, work->order.ms);
     for (i = 0; i < n; i++) {
-        if (!give(&giving, &gifts[i], open, arg, i)) {
+        if (!add_file(&sending, &input_files[i], open, arg, i)) {
             die_with_work(work);
             return;
         }
     }
-    if (!send_files(&giving, true)) {
+    if (!send_files(&sending, true)) {
         die_with_work(work);
     }
 }

@@ -50,7 +50,7 @@ struct work_order {
 };
 
 enum work_news {
-    WORK_WANTS,   /* files: work_give() tells about them */
+    WORK_WANTS,   /* files: work_send_files() tells about them */
     WORK_ENDED,   /* with a result */
     WORK_REFUSED, /* work_status() has the status */
     WORK_DIED     /* crashed, lied, was silent for too long */
@@ -59,9 +59,9 @@ enum work_news {
 typedef void (*work_fn)(void *arg, enum work_news news);
 
 /*
- * Gives a body to a worker.  The texts of the order are needed until then only.
- * told is called later, again after each work_give().  Returns NULL without
- * memory.
+ * Gives a body to a worker.  The texts of the order are needed until then
+ * only. told is called later, again after each work_send_files().  Returns
+ * NULL without memory.
  */
 struct work *work_start(struct work_pool *pool, const struct work_order *order,
                         work_fn told, void *arg);
@@ -73,7 +73,7 @@ char *work_take_text(struct work *work, size_t *size);
 uint32_t work_status(const struct work *work);
 
 /* A file to be given. */
-struct work_gift {
+struct work_input_file {
     uint32_t index;
     uint8_t what;
     uint8_t state;
@@ -87,8 +87,9 @@ struct work_gift {
  * yet, and returns a descriptor to be read, or -1: there is none.  If it cannot
  * be done, the work is told of as dead, later.
  */
-void work_give(struct work *work, const struct work_gift *gifts, size_t n,
-               int (*open)(void *arg, size_t gift), void *arg);
+void work_send_files(struct work *work,
+                     const struct work_input_file *input_files, size_t n,
+                     int (*open)(void *arg, size_t input), void *arg);
 
 /* Ends a work; its worker is killed if it still reads.  NULL is allowed. */
 void work_free(struct work *work);

@@ -169,12 +169,12 @@ struct result {
     size_t size;
 };
 
-static int open_file(void *arg, size_t gift)
+static int open_file(void *arg, size_t input)
 {
     struct result *result = arg;
     int fd = memfd_create("file", MFD_CLOEXEC);
     char text[32];
-    int n = snprintf(text, sizeof(text), "content %zu", gift);
+    int n = snprintf(text, sizeof(text), "content %zu", input);
 
     assert_int_equal(write(fd, text, (size_t)n), n);
     result->opened++;
@@ -187,15 +187,18 @@ static void give(struct result *result)
     char *text = work_take_text(result->work, &result->size);
     const char *number = strrchr(text, ']');
     size_t i, n = strtoul(number != NULL ? number + 1 : text, NULL, 10);
-    struct work_gift *gifts = calloc(n + 1, sizeof(*gifts));
+    struct work_input_file *input_files = calloc(n + 1, sizeof(*input_files));
 
     for (i = 0; i <= n; i++) {
-        gifts[i] = (struct work_gift){
-            .index = (uint32_t)i, .what = 1, .state = 2,
-            .device = 5, .inode = i < n ? 1000 + i : 0};
+        input_files[i] =
+            (struct work_input_file){.index = (uint32_t)i,
+                                     .what = 1,
+                                     .state = 2,
+                                     .device = 5,
+                                     .inode = i < n ? 1000 + i : 0};
     }
-    work_give(result->work, gifts, n + 1, open_file, result);
-    free(gifts);
+    work_send_files(result->work, input_files, n + 1, open_file, result);
+    free(input_files);
     free(text);
 }
 

@@ -47,7 +47,7 @@ struct convert {
     struct srcsrv srcsrv;
     struct source_files sources;
     struct lines lines;
-    struct function_names names;
+    struct type_names names;
     struct symbols symbols;
     struct symc_writer writer;
     struct msf_buffer module;
@@ -56,7 +56,7 @@ struct convert {
 
 static int prepare(struct convert *c, struct failure *failure)
 {
-    struct function_names *s;
+    struct type_names *s;
 
     if (info_stream_read(&c->info, &c->msf, failure) != 0 ||
         dbi_read(&c->dbi, &c->msf, failure) != 0 ||

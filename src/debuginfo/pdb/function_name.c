@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "type_text.h"
 
 #define MAX_DEPTH 128
 #define TEXT_PER_WORK 16 /* bytes of text that count as one type */
 
-void function_name_free(struct function_names *s)
+void function_name_free(struct type_names *s)
 {
     types_free(&s->types);
     types_free(&s->ids);
@@ -24,8 +23,7 @@ void function_name_free(struct function_names *s)
     memset(s, 0, sizeof(*s));
 }
 
-int function_name_resolve(struct function_names *s, uint32_t id,
-                          uint32_t *index)
+int function_name_resolve(struct type_names *s, uint32_t id, uint32_t *index)
 {
     if ((id & CROSSREF_BIT) == 0) {
         *index = id;
@@ -34,12 +32,12 @@ int function_name_resolve(struct function_names *s, uint32_t id,
     return crossref_resolve(&s->crossref, id, index);
 }
 
-static inline void put(struct function_names *s, const char *string)
+static inline void put(struct type_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
 
-static void put_name(struct function_names *s, const char *name, uint32_t size)
+static void put_name(struct type_names *s, const char *name, uint32_t size)
 {
     if (size == 0) {
         put(s, "<name omitted>");
@@ -48,36 +46,36 @@ static void put_name(struct function_names *s, const char *name, uint32_t size)
     }
 }
 
-static enum function_name_status load_id(struct function_names *s,
-                                         uint32_t index, struct leaf *leaf)
+static enum type_text_status load_id(struct type_names *s, uint32_t index,
+                                     struct leaf *leaf)
 {
-    enum function_name_status status;
+    enum type_text_status status;
     struct types_record record;
 
     s->work++;
     status = type_text_resolve(s, &index);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (index < s->ids.first) {
         s->number = 0xFFFF;
-        return FUNCTION_NAME_UNKNOWN;
+        return TYPE_TEXT_UNKNOWN;
     }
     status = type_text_find(s, &s->ids, index, &record);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (leaf_read_id(&record, leaf) != 0) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
-                                      : FUNCTION_NAME_OK;
+                                      : TYPE_TEXT_OK;
 }
 
-static enum function_name_status
-put_procedure_arguments(struct function_names *s, const struct leaf *leaf)
+static enum type_text_status put_procedure_arguments(struct type_names *s,
+                                                     const struct leaf *leaf)
 {
-    enum function_name_status status;
+    enum type_text_status status;
 
     put(s, "(");
     status = type_text_arguments(s, leaf->arguments, 0);
@@ -85,35 +83,34 @@ put_procedure_arguments(struct function_names *s, const struct leaf *leaf)
     return status;
 }
 
-static enum function_name_status begin(struct function_names *s)
+static enum type_text_status begin(struct type_names *s)
 {
     s->text.size = 0;
     s->text.is_cut = 0;
     s->is_local = 0;
     arena_reset(&s->arena);
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
-static enum function_name_status end(struct function_names *s,
-                                     enum function_name_status status)
+static enum type_text_status end(struct type_names *s,
+                                 enum type_text_status status)
 {
     s->work += s->text.size / TEXT_PER_WORK;
-    return s->text.is_cut ? FUNCTION_NAME_FAILED : status;
+    return s->text.is_cut ? TYPE_TEXT_FAILED : status;
 }
 
-enum function_name_status function_name_function(struct function_names *s,
-                                                 const char *name,
-                                                 uint32_t name_size,
-                                                 uint32_t type)
+enum type_text_status function_name_function(struct type_names *s,
+                                             const char *name,
+                                             uint32_t name_size, uint32_t type)
 {
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     status = begin(s);
     leaf.kind = LEAF_OTHER;
     if (type != 0) {
         status = type_text_load(s, type, &leaf);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
@@ -157,12 +154,12 @@ static bool is_anonymous(const char *name, uint32_t size)
     return true;
 }
 
-static enum function_name_status put_string_list(struct function_names *s,
-                                                 const struct leaf *list)
+static enum type_text_status put_string_list(struct type_names *s,
+                                             const struct leaf *list)
 {
     uint32_t i, index;
     const uint8_t *p;
-    enum function_name_status status;
+    enum type_text_status status;
 
     put(s, "\"");
     for (i = 0; i < list->count; i++) {
@@ -172,17 +169,17 @@ static enum function_name_status put_string_list(struct function_names *s,
         p = list->list + 4 * (size_t)i;
         index = le32(p);
         status = type_text_index(s, index, 0);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
     put(s, "\"");
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
 /* Writes a record that cannot be a scope in the form in which the reference
  * writes it: its parser's debug output. */
-static void put_no_scope(struct function_names *s, const struct leaf *leaf)
+static void put_no_scope(struct type_names *s, const struct leaf *leaf)
 {
     uint32_t i;
 
@@ -210,30 +207,29 @@ static void put_no_scope(struct function_names *s, const struct leaf *leaf)
     text_add_number(&s->text, ", line: %llu })>::", leaf->line);
 }
 
-static enum function_name_status put_id(struct function_names *s, uint32_t id,
-                                        unsigned depth);
+static enum type_text_status put_id(struct type_names *s, uint32_t id,
+                                    unsigned depth);
 
-static enum function_name_status put_function_id(struct function_names *s,
-                                                 const struct leaf *id,
-                                                 unsigned depth)
+static enum type_text_status
+put_function_id(struct type_names *s, const struct leaf *id, unsigned depth)
 {
     struct leaf type;
-    enum function_name_status status;
+    enum type_text_status status;
 
     status = type_text_load(s, id->type, &type);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (type.kind !=
         (id->kind == LEAF_FUNCTION_ID ? LEAF_PROCEDURE : LEAF_METHOD)) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     if (id->kind == LEAF_METHOD_ID) {
         status = type_text_index(s, id->owner, 0);
     } else if (id->owner != 0) {
         status = put_id(s, id->owner, depth + 1);
     }
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (id->kind == LEAF_METHOD_ID || id->owner != 0) {
@@ -244,25 +240,25 @@ static enum function_name_status put_function_id(struct function_names *s,
                                       : put_procedure_arguments(s, &type);
 }
 
-static enum function_name_status put_id(struct function_names *s, uint32_t id,
-                                        unsigned depth)
+static enum type_text_status put_id(struct type_names *s, uint32_t id,
+                                    unsigned depth)
 {
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     if (depth > MAX_DEPTH || s->text.is_cut) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     status = load_id(s, id, &leaf);
-    if (status == FUNCTION_NAME_MISSING) {
+    if (status == TYPE_TEXT_MISSING) {
         type_text_missing(s);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
-    if (status == FUNCTION_NAME_UNKNOWN) {
+    if (status == TYPE_TEXT_UNKNOWN) {
         type_text_unknown(s);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     switch (leaf.kind) {
@@ -275,17 +271,16 @@ static enum function_name_status put_id(struct function_names *s, uint32_t id,
         } else {
             text_add(&s->text, leaf.name, leaf.name_size);
         }
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     case LEAF_STRING_LIST:
         return put_string_list(s, &leaf);
     default:
         put_no_scope(s, &leaf);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
 }
 
-enum function_name_status function_name_id(struct function_names *s,
-                                           uint32_t id)
+enum type_text_status function_name_id(struct type_names *s, uint32_t id)
 {
     begin(s);
     return end(s, put_id(s, id, 0));

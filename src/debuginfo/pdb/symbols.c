@@ -299,7 +299,7 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
     f.name.data = procedure->name;
     f.name.size = procedure->name_size;
     if (function_name_function(s->names, procedure->name, procedure->name_size,
-                               procedure->type) == FUNCTION_NAME_OK &&
+                               procedure->type) == TYPE_TEXT_OK &&
         keep_text(s, &f.name) != 0) {
         return failure_memory(failure);
     }
@@ -357,7 +357,7 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         f->name = s->last_name;
         return 0;
     }
-    if (function_name_id(s->names, index) != FUNCTION_NAME_OK) {
+    if (function_name_id(s->names, index) != TYPE_TEXT_OK) {
         /* remember this, unless the types are damaged: then a later attempt
          * may find the name (see reach() in types.c) */
         if (memo != NULL && !s->names->is_local &&

@@ -22,7 +22,7 @@
  * used again. */
 struct symbols {
     const struct address_map *addresses;
-    struct function_names *names;
+    struct type_names *names;
     struct lines *lines;
     struct symc_writer *writer;
     uint64_t work_limit;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "function_name.h"
 #include "member.h"
 #include "base/le.h"
 
@@ -30,21 +31,21 @@ struct levels {
     unsigned count;
 };
 
-static enum function_name_status
-put_type(struct function_names *s, const struct leaf *leaf, unsigned depth);
-static enum function_name_status put_loaded(struct function_names *s,
-                                            const struct leaf *leaf,
-                                            enum function_name_status status,
-                                            unsigned depth);
+static enum type_text_status put_type(struct type_names *s,
+                                      const struct leaf *leaf, unsigned depth);
+static enum type_text_status put_loaded(struct type_names *s,
+                                        const struct leaf *leaf,
+                                        enum type_text_status status,
+                                        unsigned depth);
 
-static inline void put(struct function_names *s, const char *string)
+static inline void put(struct type_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
 
-enum function_name_status type_text_find(struct function_names *s,
-                                         struct types *types, uint32_t index,
-                                         struct types_record *record)
+enum type_text_status type_text_find(struct type_names *s, struct types *types,
+                                     uint32_t index,
+                                     struct types_record *record)
 {
     enum types_status status;
 
@@ -55,50 +56,49 @@ enum function_name_status type_text_find(struct function_names *s,
     }
     if (status == TYPES_MISSING) {
         s->number = index;
-        return FUNCTION_NAME_MISSING;
+        return TYPE_TEXT_MISSING;
     }
-    return status == TYPES_OK ? FUNCTION_NAME_OK : FUNCTION_NAME_FAILED;
+    return status == TYPES_OK ? TYPE_TEXT_OK : TYPE_TEXT_FAILED;
 }
 
-enum function_name_status type_text_resolve(struct function_names *s,
-                                            uint32_t *index)
+enum type_text_status type_text_resolve(struct type_names *s, uint32_t *index)
 {
     if ((*index & CROSSREF_BIT) == 0) {
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     s->is_local = 1;
-    return function_name_resolve(s, *index, index) == 0 ? FUNCTION_NAME_OK
-                                                        : FUNCTION_NAME_FAILED;
+    return function_name_resolve(s, *index, index) == 0 ? TYPE_TEXT_OK
+                                                        : TYPE_TEXT_FAILED;
 }
 
-enum function_name_status type_text_is_unknown(struct function_names *s,
-                                               const struct leaf *leaf)
+enum type_text_status type_text_is_unknown(struct type_names *s,
+                                           const struct leaf *leaf)
 {
     s->number = leaf->number;
-    return FUNCTION_NAME_UNKNOWN;
+    return TYPE_TEXT_UNKNOWN;
 }
 
-static enum function_name_status check_member(struct function_names *s,
-                                              const struct leaf *leaf)
+static enum type_text_status check_member(struct type_names *s,
+                                          const struct leaf *leaf)
 {
     uint32_t unknown;
 
     s->work += leaf->count / BYTES_PER_WORK;
     switch (member_write(NULL, leaf->list, leaf->count, &unknown)) {
     case MEMBER_OK:
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     case MEMBER_UNKNOWN:
         s->number = unknown;
-        return FUNCTION_NAME_UNKNOWN;
+        return TYPE_TEXT_UNKNOWN;
     default:
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
 }
 
-enum function_name_status type_text_load(struct function_names *s,
-                                         uint32_t index, struct leaf *leaf)
+enum type_text_status type_text_load(struct type_names *s, uint32_t index,
+                                     struct leaf *leaf)
 {
-    enum function_name_status status;
+    enum type_text_status status;
     struct types_record record;
     const char *name;
     unsigned size;
@@ -106,12 +106,12 @@ enum function_name_status type_text_load(struct function_names *s,
 
     s->work++;
     status = type_text_resolve(s, &index);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (index >= TYPES_FIRST && index < s->types.first) {
         s->number = 0xFFFF;
-        return FUNCTION_NAME_UNKNOWN;
+        return TYPE_TEXT_UNKNOWN;
     }
     if (index < s->types.first) {
         memset(leaf, 0, sizeof(*leaf));
@@ -119,29 +119,29 @@ enum function_name_status type_text_load(struct function_names *s,
         leaf->number = index;
         s->number = index;
         return leaf_primitive(index, &name, &size, &is_pointer)
-                   ? FUNCTION_NAME_OK
-                   : FUNCTION_NAME_MISSING;
+                   ? TYPE_TEXT_OK
+                   : TYPE_TEXT_MISSING;
     }
     status = type_text_find(s, &s->types, index, &record);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (leaf_read_type(&record, leaf) != 0) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     if (leaf->kind == LEAF_MEMBER) {
         return check_member(s, leaf);
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
-                                      : FUNCTION_NAME_OK;
+                                      : TYPE_TEXT_OK;
 }
 
-void type_text_missing(struct function_names *s)
+void type_text_missing(struct type_names *s)
 {
     text_add_number(&s->text, "<missing type 0x%llx>", s->number);
 }
 
-void type_text_unknown(struct function_names *s)
+void type_text_unknown(struct type_names *s)
 {
     text_add_number(&s->text, "<unimplemented type kind 0x%llx>", s->number);
 }
@@ -149,22 +149,21 @@ void type_text_unknown(struct function_names *s)
 /* sizes, for the dimensions of arrays --------------------------------------
  */
 
-static uint64_t size_of(struct function_names *s, uint32_t index,
+static uint64_t size_of(struct type_names *s, uint32_t index,
                         const struct leaf *leaf, unsigned depth);
 
-static uint64_t size_of_index(struct function_names *s, uint32_t index,
+static uint64_t size_of_index(struct type_names *s, uint32_t index,
                               unsigned depth)
 {
     struct leaf leaf;
 
-    if (depth > MAX_DEPTH ||
-        type_text_load(s, index, &leaf) != FUNCTION_NAME_OK) {
+    if (depth > MAX_DEPTH || type_text_load(s, index, &leaf) != TYPE_TEXT_OK) {
         return 0;
     }
     return size_of(s, index, &leaf, depth + 1);
 }
 
-static uint64_t size_of(struct function_names *s, uint32_t index,
+static uint64_t size_of(struct type_names *s, uint32_t index,
                         const struct leaf *leaf, unsigned depth)
 {
     int is_pointer;
@@ -201,13 +200,13 @@ static uint64_t size_of(struct function_names *s, uint32_t index,
 /* arguments ------------------------------------------------------------------
  */
 
-static enum function_name_status put_arguments(struct function_names *s,
-                                               const struct leaf *list,
-                                               int comma_first, unsigned depth)
+static enum type_text_status put_arguments(struct type_names *s,
+                                           const struct leaf *list,
+                                           int comma_first, unsigned depth)
 {
     uint32_t i, index;
     const uint8_t *p;
-    enum function_name_status status;
+    enum type_text_status status;
 
     for (i = 0; i < list->count; i++) {
         if (i > 0 || comma_first) {
@@ -216,34 +215,33 @@ static enum function_name_status put_arguments(struct function_names *s,
         p = list->list + 4 * (size_t)i;
         index = le32(p);
         status = type_text_index(s, index, depth + 1);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
-static struct function_name_list *list_slot(struct function_names *s,
-                                            uint32_t index)
+static struct type_text_list *list_slot(struct type_names *s, uint32_t index)
 {
-    return &s->lists[index % FUNCTION_NAME_LISTS];
+    return &s->lists[index % TYPE_TEXT_LISTS];
 }
 
-static bool is_known_list(struct function_names *s, uint32_t index)
+static bool is_known_list(struct type_names *s, uint32_t index)
 {
     return index >= TYPES_FIRST && list_slot(s, index)->index == index;
 }
 
 /* Puts the argument list that was written from begin on into the cache. */
-static void keep_list(struct function_names *s, uint32_t index, size_t begin,
+static void keep_list(struct type_names *s, uint32_t index, size_t begin,
                       unsigned depth)
 {
     size_t size;
-    struct function_name_list *list;
+    struct type_text_list *list;
 
     size = s->text.size - begin;
     if (index < TYPES_FIRST || s->is_local || s->text.is_cut || depth > 2 ||
-        size > FUNCTION_NAME_LIST_MAX) {
+        size > TYPE_TEXT_LIST_MAX) {
         return;
     }
     list = list_slot(s, index);
@@ -254,55 +252,55 @@ static void keep_list(struct function_names *s, uint32_t index, size_t begin,
     }
 }
 
-static void put_known_list(struct function_names *s, uint32_t index)
+static void put_known_list(struct type_names *s, uint32_t index)
 {
-    const struct function_name_list *list;
+    const struct type_text_list *list;
 
     list = list_slot(s, index);
     text_add(&s->text, list->text, list->size);
 }
 
-enum function_name_status type_text_arguments(struct function_names *s,
-                                              uint32_t index, unsigned depth)
+enum type_text_status type_text_arguments(struct type_names *s, uint32_t index,
+                                          unsigned depth)
 {
     size_t begin;
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     if (is_known_list(s, index)) {
         put_known_list(s, index);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     status = type_text_load(s, index, &leaf);
-    if (status != FUNCTION_NAME_OK || leaf.kind != LEAF_ARGUMENTS) {
+    if (status != TYPE_TEXT_OK || leaf.kind != LEAF_ARGUMENTS) {
         return put_loaded(s, &leaf, status, depth);
     }
     begin = s->text.size;
     status = put_arguments(s, &leaf, 0, depth + 1);
-    if (status == FUNCTION_NAME_OK) {
+    if (status == TYPE_TEXT_OK) {
         keep_list(s, index, begin, depth);
     }
     return status;
 }
 
-static enum function_name_status look_at_this(struct function_names *s,
-                                              const struct leaf *method,
-                                              int *is_this, int *is_const)
+static enum type_text_status look_at_this(struct type_names *s,
+                                          const struct leaf *method,
+                                          int *is_this, int *is_const)
 {
-    enum function_name_status status;
+    enum type_text_status status;
     struct leaf pointer, target;
 
     *is_this = *is_const = 0;
     status = type_text_load(s, method->this_type, &pointer);
-    if (status != FUNCTION_NAME_OK || pointer.kind != LEAF_POINTER) {
+    if (status != TYPE_TEXT_OK || pointer.kind != LEAF_POINTER) {
         return status;
     }
     if (pointer.type == method->owner) {
         *is_this = 1;
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     status = type_text_load(s, pointer.type, &target);
-    if (status == FUNCTION_NAME_OK && target.kind == LEAF_MODIFIER &&
+    if (status == TYPE_TEXT_OK && target.kind == LEAF_MODIFIER &&
         target.type == method->owner) {
         *is_this = 1;
         *is_const = target.is_const;
@@ -312,21 +310,21 @@ static enum function_name_status look_at_this(struct function_names *s,
 
 /* Checks whether the type of "this" is a pointer to the class of the method,
  * as it should be, and whether it points to a const object. */
-static enum function_name_status check_this(struct function_names *s,
-                                            const struct leaf *method,
-                                            int *is_this, int *is_const)
+static enum type_text_status check_this(struct type_names *s,
+                                        const struct leaf *method,
+                                        int *is_this, int *is_const)
 {
-    enum function_name_status status;
-    struct function_name_this *known;
+    enum type_text_status status;
+    struct type_text_this *known;
 
-    known = &s->thises[method->this_type % FUNCTION_NAME_THISES];
+    known = &s->thises[method->this_type % TYPE_TEXT_THISES];
     if (known->index == method->this_type && known->owner == method->owner) {
         *is_this = known->is_this;
         *is_const = known->is_const;
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     status = look_at_this(s, method, is_this, is_const);
-    if (status == FUNCTION_NAME_OK && !s->is_local) {
+    if (status == TYPE_TEXT_OK && !s->is_local) {
         known->index = method->this_type;
         known->owner = method->owner;
         known->is_this = (uint8_t)*is_this;
@@ -335,30 +333,30 @@ static enum function_name_status check_this(struct function_names *s,
     return status;
 }
 
-enum function_name_status type_text_method(struct function_names *s,
-                                           const struct leaf *method,
-                                           int with_const, unsigned depth)
+enum type_text_status type_text_method(struct type_names *s,
+                                       const struct leaf *method,
+                                       int with_const, unsigned depth)
 {
     int is_this, is_const, is_known;
     size_t begin;
     struct leaf list;
-    enum function_name_status status;
+    enum type_text_status status;
 
     is_known = is_known_list(s, method->arguments);
     if (!is_known) {
         status = type_text_load(s, method->arguments, &list);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
         if (list.kind != LEAF_ARGUMENTS) {
-            return FUNCTION_NAME_FAILED;
+            return TYPE_TEXT_FAILED;
         }
     }
     is_this = 1;
     is_const = 0;
     if (method->this_type != 0) {
         status = check_this(s, method, &is_this, &is_const);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
@@ -366,7 +364,7 @@ enum function_name_status type_text_method(struct function_names *s,
     if (!is_this) {
         /* Rust compilers store the type of the first argument here */
         status = type_text_index(s, method->this_type, depth + 1);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
@@ -374,12 +372,12 @@ enum function_name_status type_text_method(struct function_names *s,
         put_known_list(s, method->arguments);
     } else {
         if (is_known &&
-            type_text_load(s, method->arguments, &list) != FUNCTION_NAME_OK) {
-            return FUNCTION_NAME_FAILED;
+            type_text_load(s, method->arguments, &list) != TYPE_TEXT_OK) {
+            return TYPE_TEXT_FAILED;
         }
         begin = s->text.size;
         status = put_arguments(s, &list, !is_this, depth + 1);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
         if (is_this) {
@@ -387,13 +385,13 @@ enum function_name_status type_text_method(struct function_names *s,
         }
     }
     put(s, is_const && with_const ? ") const" : ")");
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
 /* pointers -------------------------------------------------------------------
  */
 
-static void put_levels(struct function_names *s, const struct levels *levels,
+static void put_levels(struct type_names *s, const struct levels *levels,
                        int space_first)
 {
     unsigned i;
@@ -412,28 +410,27 @@ static void put_levels(struct function_names *s, const struct levels *levels,
     }
 }
 
-static enum function_name_status put_return(struct function_names *s,
-                                            const struct leaf *function,
-                                            unsigned depth)
+static enum type_text_status
+put_return(struct type_names *s, const struct leaf *function, unsigned depth)
 {
-    enum function_name_status status;
+    enum type_text_status status;
 
     /* a constructor has no return type, and a procedure may have none */
     if ((function->attributes & 0x0200) != 0 ||
         (function->kind == LEAF_PROCEDURE && function->type == 0)) {
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     status = type_text_index(s, function->type, depth + 1);
     put(s, " ");
     return status;
 }
 
-static enum function_name_status put_target(struct function_names *s,
-                                            const struct levels *levels,
-                                            const struct leaf *leaf,
-                                            unsigned depth)
+static enum type_text_status put_target(struct type_names *s,
+                                        const struct levels *levels,
+                                        const struct leaf *leaf,
+                                        unsigned depth)
 {
-    enum function_name_status status;
+    enum type_text_status status;
 
     if (leaf->kind != LEAF_METHOD && leaf->kind != LEAF_PROCEDURE) {
         status = put_type(s, leaf, depth + 1);
@@ -441,13 +438,13 @@ static enum function_name_status put_target(struct function_names *s,
         return status;
     }
     status = put_return(s, leaf, depth);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     put(s, "(");
     if (leaf->kind == LEAF_METHOD) {
         status = type_text_index(s, leaf->owner, depth + 1);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
@@ -478,33 +475,33 @@ static int push_level(struct levels *levels, const struct leaf *pointer,
     return 0;
 }
 
-static enum function_name_status put_pointer(struct function_names *s,
-                                             const struct leaf *pointer,
-                                             int is_const, unsigned depth)
+static enum type_text_status put_pointer(struct type_names *s,
+                                         const struct leaf *pointer,
+                                         int is_const, unsigned depth)
 {
-    enum function_name_status status;
+    enum type_text_status status;
     struct leaf leaf;
     struct levels levels;
 
     levels.count = 0;
     leaf = *pointer;
     if (push_level(&levels, &leaf, is_const) != 0) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     for (;;) {
         status = type_text_load(s, leaf.type, &leaf);
-        if (status == FUNCTION_NAME_OK && leaf.kind == LEAF_MODIFIER) {
+        if (status == TYPE_TEXT_OK && leaf.kind == LEAF_MODIFIER) {
             levels.level[levels.count - 1].is_pointee_const = leaf.is_const;
             status = type_text_load(s, leaf.type, &leaf);
         }
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
         if (leaf.kind != LEAF_POINTER) {
             return put_target(s, &levels, &leaf, depth);
         }
         if (push_level(&levels, &leaf, 0) != 0) {
-            return FUNCTION_NAME_FAILED;
+            return TYPE_TEXT_FAILED;
         }
     }
 }
@@ -512,31 +509,31 @@ static enum function_name_status put_pointer(struct function_names *s,
 /* other types ----------------------------------------------------------------
  */
 
-static enum function_name_status
-put_array(struct function_names *s, const struct leaf *array, unsigned depth)
+static enum type_text_status
+put_array(struct type_names *s, const struct leaf *array, unsigned depth)
 {
     unsigned i, count;
     uint32_t index;
     uint64_t size, sizes[MAX_POINTERS];
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     leaf = *array;
     index = 0;
     for (count = 0; leaf.kind == LEAF_ARRAY; count++) {
         if (count == MAX_POINTERS) {
-            return FUNCTION_NAME_FAILED;
+            return TYPE_TEXT_FAILED;
         }
         sizes[count] = leaf.size;
         index = leaf.type;
         status = type_text_load(s, index, &leaf);
-        if (status != FUNCTION_NAME_OK) {
+        if (status != TYPE_TEXT_OK) {
             return status;
         }
     }
     size = size_of(s, index, &leaf, depth);
     status = put_type(s, &leaf, depth + 1);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     for (i = 0; i < count; i++) {
@@ -548,10 +545,10 @@ put_array(struct function_names *s, const struct leaf *array, unsigned depth)
             text_add_number(&s->text, "[%llu]", sizes[i] / below);
         }
     }
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
-static void put_primitive(struct function_names *s, const struct leaf *leaf,
+static void put_primitive(struct type_names *s, const struct leaf *leaf,
                           int is_const)
 {
     int is_pointer;
@@ -568,15 +565,14 @@ static void put_primitive(struct function_names *s, const struct leaf *leaf,
     }
 }
 
-static enum function_name_status put_modifier(struct function_names *s,
-                                              const struct leaf *modifier,
-                                              unsigned depth)
+static enum type_text_status
+put_modifier(struct type_names *s, const struct leaf *modifier, unsigned depth)
 {
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     status = type_text_load(s, modifier->type, &leaf);
-    if (status != FUNCTION_NAME_OK) {
+    if (status != TYPE_TEXT_OK) {
         return status;
     }
     if (leaf.kind == LEAF_POINTER) {
@@ -584,7 +580,7 @@ static enum function_name_status put_modifier(struct function_names *s,
     }
     if (leaf.kind == LEAF_PRIMITIVE) {
         put_primitive(s, &leaf, modifier->is_const);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     if (modifier->is_const) {
         put(s, "const ");
@@ -593,29 +589,29 @@ static enum function_name_status put_modifier(struct function_names *s,
 }
 
 /* Writes a record that is not a type in the form that the reference uses. */
-static enum function_name_status put_member(struct function_names *s,
-                                            const struct leaf *leaf)
+static enum type_text_status put_member(struct type_names *s,
+                                        const struct leaf *leaf)
 {
     uint32_t unknown;
 
     put(s, "unhandled type /* ");
     member_write(&s->text, leaf->list, leaf->count, &unknown);
     put(s, " */");
-    return FUNCTION_NAME_OK;
+    return TYPE_TEXT_OK;
 }
 
-static enum function_name_status
-put_form(struct function_names *s, const struct leaf *leaf, unsigned depth)
+static enum type_text_status put_form(struct type_names *s,
+                                      const struct leaf *leaf, unsigned depth)
 {
     switch (leaf->kind) {
     case LEAF_PRIMITIVE:
         put_primitive(s, leaf, 0);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     case LEAF_CLASS:
     case LEAF_UNION:
     case LEAF_ENUM:
         text_add(&s->text, leaf->name, leaf->name_size);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     case LEAF_METHOD:
         put(s, "()");
         return type_text_method(s, leaf, 0, depth + 1);
@@ -636,43 +632,43 @@ put_form(struct function_names *s, const struct leaf *leaf, unsigned depth)
     }
 }
 
-static enum function_name_status
-put_type(struct function_names *s, const struct leaf *leaf, unsigned depth)
+static enum type_text_status put_type(struct type_names *s,
+                                      const struct leaf *leaf, unsigned depth)
 {
-    enum function_name_status status;
+    enum type_text_status status;
 
     if (depth > MAX_DEPTH || s->text.is_cut) {
-        return FUNCTION_NAME_FAILED;
+        return TYPE_TEXT_FAILED;
     }
     status = put_form(s, leaf, depth);
-    if (status == FUNCTION_NAME_MISSING) {
+    if (status == TYPE_TEXT_MISSING) {
         type_text_missing(s);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
     return status;
 }
 
-static enum function_name_status put_loaded(struct function_names *s,
-                                            const struct leaf *leaf,
-                                            enum function_name_status status,
-                                            unsigned depth)
+static enum type_text_status put_loaded(struct type_names *s,
+                                        const struct leaf *leaf,
+                                        enum type_text_status status,
+                                        unsigned depth)
 {
-    if (status == FUNCTION_NAME_MISSING) {
+    if (status == TYPE_TEXT_MISSING) {
         type_text_missing(s);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
-    if (status == FUNCTION_NAME_UNKNOWN) {
+    if (status == TYPE_TEXT_UNKNOWN) {
         type_text_unknown(s);
-        return FUNCTION_NAME_OK;
+        return TYPE_TEXT_OK;
     }
-    return status == FUNCTION_NAME_OK ? put_type(s, leaf, depth + 1) : status;
+    return status == TYPE_TEXT_OK ? put_type(s, leaf, depth + 1) : status;
 }
 
-enum function_name_status type_text_index(struct function_names *s,
-                                          uint32_t index, unsigned depth)
+enum type_text_status type_text_index(struct type_names *s, uint32_t index,
+                                      unsigned depth)
 {
     struct leaf leaf;
-    enum function_name_status status;
+    enum type_text_status status;
 
     status = type_text_load(s, index, &leaf);
     return put_loaded(s, &leaf, status, depth);

@@ -179,7 +179,7 @@ enum api_news {
 };
 
 /* A file that a worker is told of. */
-struct api_gift {
+struct api_input_file {
     uint32_t index; /* index, what and state: as the worker means them */
     uint8_t what;
     uint8_t state;
@@ -203,8 +203,9 @@ struct api_work {
     uint32_t detail;
     char *said; /* with a NUL; the call takes it and frees it; or NULL */
     size_t size;
-    const struct api_gift *gifts; /* the answer to API_WORK_WANTS */
-    size_t ngifts;
+    const struct api_input_file
+        *input_files; /* the answer to API_WORK_WANTS */
+    size_t ninput_files;
 };
 
 /* How frames of crash reports are found; api_trust_names has the words. */

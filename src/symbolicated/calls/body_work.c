@@ -120,35 +120,39 @@ struct body *body_work_start(struct event_base *base, struct work_pool *pool,
     return body;
 }
 
-static int open_gift(void *arg, size_t gift)
+static int open_input_file(void *arg, size_t input_file)
 {
     const struct body *body = arg;
 
-    return search_open(body->search, body->call->work->gifts[gift].module);
+    return search_open(body->search,
+                       body->call->work->input_files[input_file].module);
 }
 
 void body_work_give(struct body *body, const struct search *search)
 {
     struct api_work *work = body->call->work;
-    struct work_gift *gifts = calloc(work->ngifts + 1, sizeof(*gifts));
-    const struct api_gift *from;
+    struct work_input_file *input_files =
+        calloc(work->ninput_files + 1, sizeof(*input_files));
+    const struct api_input_file *from;
     size_t i;
 
     /* without memory, the worker is told of no files */
-    for (i = 0; gifts != NULL && i < work->ngifts; i++) {
-        from = &work->gifts[i];
-        gifts[i].index = from->index;
-        gifts[i].what = from->what;
-        gifts[i].state = from->state;
+    for (i = 0; input_files != NULL && i < work->ninput_files; i++) {
+        from = &work->input_files[i];
+        input_files[i].index = from->index;
+        input_files[i].what = from->what;
+        input_files[i].state = from->state;
         if (from->module != NULL) {
-            search_identify(from->module, &gifts[i].device, &gifts[i].inode);
+            search_identify(from->module, &input_files[i].device,
+                            &input_files[i].inode);
         }
     }
     work->news = API_WORK_NONE;
     body->search = search;
-    work_give(body->work, gifts, gifts != NULL ? work->ngifts : 0, open_gift,
-              body);
-    free(gifts);
+    work_send_files(body->work, input_files,
+                    input_files != NULL ? work->ninput_files : 0,
+                    open_input_file, body);
+    free(input_files);
 }
 
 void body_work_free(struct body *body)

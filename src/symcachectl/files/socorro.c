@@ -215,11 +215,10 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
     return object;
 }
 
-static cJSON *describe_system(const cJSON *walked)
+static cJSON *make_system_info(const cJSON *walked)
 {
-    static const char *const words[][2] = {{"Windows", "Windows NT"},
-                                           {"macOS", "Mac OS X"},
-                                           {"x86_64", "amd64"}};
+    static const char *const socorro_words[][2] = {
+        {"Windows", "Windows NT"}, {"macOS", "Mac OS X"}, {"x86_64", "amd64"}};
     const cJSON *system = cjson_get(walked, "system_info");
     const char *os = printable_field(system, "os_name");
     const char *arch = printable_field(system, "cpu_arch");
@@ -229,8 +228,9 @@ static cJSON *describe_system(const cJSON *walked)
     size_t i;
 
     for (i = 0; i < 3; i++) {
-        os = strcmp(os, words[i][0]) == 0 ? words[i][1] : os;
-        arch = strcmp(arch, words[i][0]) == 0 ? words[i][1] : arch;
+        os = strcmp(os, socorro_words[i][0]) == 0 ? socorro_words[i][1] : os;
+        arch = strcmp(arch, socorro_words[i][0]) == 0 ? socorro_words[i][1]
+                                                      : arch;
     }
     snprintf(version, sizeof(version), "%s%s%s",
              printable_field(system, "os_version"), build[0] != '\0' ? " " : "",
@@ -390,7 +390,7 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 
     add_text(object, "status", "OK");
-    cjson_add(object, "system_info", describe_system(walked));
+    cjson_add(object, "system_info", make_system_info(walked));
     cjson_add(object, "crash_info", describe_crash(&r, more));
     named = cjson_get(answer, "stacktraces");
     named = named != NULL ? named->child : NULL;

@@ -169,7 +169,7 @@ static int finish_upload(struct work *w, const char *const parts[3],
     char ids[SYMSTORE_PATH_IDS][SYMCACHE_ID_TEXT_MAX + 1];
     char detail[TEXT_SIZE] = "", out[16], bytes[32], features[16];
     struct symstore_path place;
-    const char *fields[REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS] = {
+    const char *fields[UPLOAD_REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS] = {
         "file",     out,     bytes,        place.name, place.id,
         place.file, w->name, place.module, features};
     off_t size = lseek(w->out, 0, SEEK_END);
@@ -192,9 +192,9 @@ static int finish_upload(struct work *w, const char *const parts[3],
              place.features);
     for (i = 0; i < place.nids; i++) {
         symcache_id_print(ids[i], &place.ids[i]);
-        fields[REPORT_FILE_FIELDS + i] = ids[i];
+        fields[UPLOAD_REPORT_FILE_FIELDS + i] = ids[i];
     }
-    say_fields(fields, REPORT_FILE_FIELDS + place.nids);
+    say_fields(fields, UPLOAD_REPORT_FILE_FIELDS + place.nids);
     w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "base/profiler_id.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
-#define PARTS (REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS)
+#define PARTS (UPLOAD_REPORT_FILE_FIELDS + SYMSTORE_PATH_IDS)
 
 /* A part of a path that is in lower case already. */
 static bool is_name(const char *text)
@@ -35,7 +35,7 @@ static bool read_number(const char *text, uint64_t *number)
     return *end == '\0';
 }
 
-static bool read_form(struct report *report, char **parts, size_t n)
+static bool read_form(struct upload_report *report, char **parts, size_t n)
 {
     if (n != 4 || !read_number(parts[2], &report->archive_size)) {
         return false;
@@ -53,7 +53,8 @@ static void set_no_name(symcache_key_t *key)
 
 /* Requests by build id can lack a name, requests by a profiler's id have none,
  * and requests for a portable PDB can have age 1. */
-bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
+bool upload_report_ids(struct symstore_path *place, const char *const *ids,
+                       size_t n)
 {
     symcache_key_t key;
     size_t i;
@@ -86,8 +87,9 @@ bool report_ids(struct symstore_path *place, const char *const *ids, size_t n)
     return true;
 }
 
-void report_print_ids(char text[REPORT_IDS_SIZE],
-                      const struct symstore_path *place, const char *before)
+void upload_report_print_ids(char text[UPLOAD_REPORT_IDS_SIZE],
+                             const struct symstore_path *place,
+                             const char *before)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const symcache_key_t *key;
@@ -126,7 +128,8 @@ static void add_debug_ids(struct symstore_path *place)
     place->ids[place->nids++] = key;
 }
 
-bool report_place(struct symstore_path *place, const char *name, const char *id)
+bool upload_report_place(struct symstore_path *place, const char *name,
+                         const char *id)
 {
     static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
                                            "mach-uuid-sym-", "mach-uuid-"};
@@ -144,14 +147,15 @@ bool report_place(struct symstore_path *place, const char *name, const char *id)
             break;
         }
     }
-    if (!report_ids(place, ids, 1)) {
+    if (!upload_report_ids(place, ids, 1)) {
         return false;
     }
     add_debug_ids(place);
     return true;
 }
 
-void report_profiler_id(struct symstore_path *place, int fd, uint64_t size)
+void upload_report_profiler_id(struct symstore_path *place, int fd,
+                               uint64_t size)
 {
     uint8_t byte_order = 0;
     symcache_key_t key;
@@ -181,13 +185,13 @@ static bool read_features(struct symstore_path *place, const char *text)
     return *end == '\0';
 }
 
-static bool read_file(struct report *report, char **parts, size_t n)
+static bool read_file(struct upload_report *report, char **parts, size_t n)
 {
-    struct report_file *file = &report->files[report->nfiles];
+    struct upload_report_file *file = &report->files[report->nfiles];
     struct symstore_path *place = &file->place;
     uint64_t out;
 
-    if (report->nfiles == UPLOAD_OUTS || n <= REPORT_FILE_FIELDS ||
+    if (report->nfiles == UPLOAD_OUTS || n <= UPLOAD_REPORT_FILE_FIELDS ||
         !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
         !read_number(parts[2], &file->size) || !is_name(parts[3]) ||
         strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
@@ -203,12 +207,12 @@ static bool read_file(struct report *report, char **parts, size_t n)
     snprintf(file->member, sizeof(file->member), "%s", parts[6]);
     snprintf(place->module, sizeof(place->module), "%s", parts[7]);
     report->nfiles++;
-    return report_ids(place,
-                      (const char *const *)parts + REPORT_FILE_FIELDS,
-                      n - REPORT_FILE_FIELDS);
+    return upload_report_ids(
+        place, (const char *const *)parts + UPLOAD_REPORT_FILE_FIELDS,
+        n - UPLOAD_REPORT_FILE_FIELDS);
 }
 
-static bool read_debug_id(struct report *report, char **parts, size_t n,
+static bool read_debug_id(struct upload_report *report, char **parts, size_t n,
                           size_t most)
 {
     size_t used;
@@ -231,7 +235,7 @@ static bool read_debug_id(struct report *report, char **parts, size_t n,
     return true;
 }
 
-static bool read_doubts(struct report *report, char **parts, size_t n)
+static bool read_doubts(struct upload_report *report, char **parts, size_t n)
 {
     uint64_t files;
 
@@ -245,7 +249,7 @@ static bool read_doubts(struct report *report, char **parts, size_t n)
     return true;
 }
 
-static bool read_next(struct report *report, char **parts, size_t n)
+static bool read_next(struct upload_report *report, char **parts, size_t n)
 {
     if (n != 2 || strlen(parts[1]) >= sizeof(report->next) ||
         parts[1][strspn(parts[1], "0123456789:")] != '\0') {
@@ -255,7 +259,7 @@ static bool read_next(struct report *report, char **parts, size_t n)
     return true;
 }
 
-static bool read_refusal(struct report *report, char **parts, size_t n)
+static bool read_refusal(struct upload_report *report, char **parts, size_t n)
 {
     uint64_t status;
 
@@ -269,7 +273,7 @@ static bool read_refusal(struct report *report, char **parts, size_t n)
 }
 
 /* Returns false for a line that cannot be; *ended is set by the last one. */
-static bool read_line(struct report *report, char *line, size_t most,
+static bool read_line(struct upload_report *report, char *line, size_t most,
                       bool *ended)
 {
     char *parts[PARTS], *p = line;
@@ -303,7 +307,7 @@ static bool read_line(struct report *report, char *line, size_t most,
     return strcmp(parts[0], "end") == 0;
 }
 
-void report_read(struct report *report, char *text, size_t len)
+void upload_report_read(struct upload_report *report, char *text, size_t len)
 {
     bool ended = false, good = len > 0 && text[len - 1] == '\n' &&
                                memchr(text, '\0', len) == NULL;

@@ -44,20 +44,20 @@
 #define UPLOAD_CHUNK "_.chunk"
 
 /* Fields of a line for a file before its ids. */
-#define REPORT_FILE_FIELDS 9
+#define UPLOAD_REPORT_FILE_FIELDS 9
 
-struct report_file {
+struct upload_report_file {
     unsigned out; /* which output */
     uint64_t size;
     struct symstore_path place;
     char member[1024];
 };
 
-struct report {
+struct upload_report {
     bool is_try;
     uint64_t archive_size;
     char archive[256];
-    struct report_file files[UPLOAD_OUTS];
+    struct upload_report_file files[UPLOAD_OUTS];
     size_t nfiles;
     char *debug_ids; /* a line each, to be freed; or NULL */
     size_t debug_ids_size;
@@ -71,31 +71,35 @@ struct report {
  * Finds the ids by which a stored file may be asked for, by the folders that it
  * lies in.  Returns false if they are not as they are made here.
  */
-bool report_place(struct symstore_path *place, const char *name,
-                  const char *id);
+bool upload_report_place(struct symstore_path *place, const char *name,
+                         const char *id);
 
 /*
  * Adds the profiler's id of an open ELF file to such a place, which then has
  * only the debug id of the file's byte order.  Adds none if the file cannot be
  * read.  That of a kernel needs a parser, so it is only known of new uploads.
  */
-void report_profiler_id(struct symstore_path *place, int fd, uint64_t size);
+void upload_report_profiler_id(struct symstore_path *place, int fd,
+                               uint64_t size);
 
 /*
  * Reads the ids of a place that has a name, and adds those that follow from
  * them.  Returns false if they are none.
  */
-bool report_ids(struct symstore_path *place, const char *const *ids, size_t n);
+bool upload_report_ids(struct symstore_path *place, const char *const *ids,
+                       size_t n);
 
 /* Writes them, each behind the other text, which has at most 4 bytes. */
-#define REPORT_IDS_SIZE (SYMSTORE_PATH_IDS * (SYMCACHE_ID_TEXT_MAX + 4) + 1)
-void report_print_ids(char text[REPORT_IDS_SIZE],
-                      const struct symstore_path *place, const char *before);
+#define UPLOAD_REPORT_IDS_SIZE                                                \
+    (SYMSTORE_PATH_IDS * (SYMCACHE_ID_TEXT_MAX + 4) + 1)
+void upload_report_print_ids(char text[UPLOAD_REPORT_IDS_SIZE],
+                             const struct symstore_path *place,
+                             const char *before);
 
 /*
  * Reads a report of len bytes, which is NUL-terminated and will be changed.
  * One that is wrong or not complete becomes a refusal with status 500.
  */
-void report_read(struct report *report, char *text, size_t len);
+void upload_report_read(struct upload_report *report, char *text, size_t len);
 
 #endif

@@ -71,7 +71,7 @@ struct server {
     struct tecken *tecken;
     struct pyroscope *pyroscope;
     struct metadata *metadata;
-    struct forget *forget;
+    struct forget_malformed *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
     time_t started;

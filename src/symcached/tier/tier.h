@@ -21,7 +21,7 @@
  *   put.c               the queue of files to be stored, refreshed and removed
  *   outdated_objects.c  notes of files that are not to be read, and their
  *                       removal
- *   store_original.c    uploaded files: stored while somebody waits, and removed
+ *   store_original.c    uploaded files, which are stored while somebody waits
  *   call.h              what a type does: s3.c, filesystem.c, symcache_peer.c
  *   object.h            names, metadata and MAC of objects
  *   tier_command.h      "symcached --tier", which lists and cleans; list.h

@@ -18,8 +18,9 @@
 #include <time.h>
 #include "symcached/intake/upload_report.h"
 
-#define PEER_MESSAGE_MAX                                                       \
-    (3 * (2 * SYMCACHE_NAME_MAX + SYMSTORE_ID_SIZE) + REPORT_IDS_SIZE + 100)
+#define PEER_MESSAGE_MAX                                                      \
+    (3 * (2 * SYMCACHE_NAME_MAX + SYMSTORE_ID_SIZE) +                         \
+     UPLOAD_REPORT_IDS_SIZE + 100)
 
 #define PEER_SECONDS 3 /* and then it is not waited for any more */
 

@@ -282,18 +282,18 @@ void peers_free(struct peers *peers)
     free(peers);
 }
 
-static void print_message(char text[PEER_MESSAGE_MAX],
-                          const struct upload_file *file, bool is_try)
+static void print_peer_message(char text[PEER_MESSAGE_MAX],
+                               const struct upload_file *file, bool is_try)
 {
     bool is_same = file->fate == UPLOAD_SAME && !file->is_recent;
-    char ids[REPORT_IDS_SIZE], *end = stpcpy(text, "/v1/changed/");
+    char ids[UPLOAD_REPORT_IDS_SIZE], *end = stpcpy(text, "/v1/changed/");
 
     end = percent_encode(end, file->place.name);
     *end++ = '/';
     end = percent_encode(end, file->place.id);
     *end++ = '/';
     end = percent_encode(end, file->place.file);
-    report_print_ids(ids, &file->place, "&id=");
+    upload_report_print_ids(ids, &file->place, "&id=");
     if (ids[0] != '\0') {
         ids[0] = '?';
     }
@@ -338,7 +338,7 @@ struct peer_notification *peers_tell(struct peers *peers,
                 }
                 continue;
             }
-            print_message(text, &files[j], is_try);
+            print_peer_message(text, &files[j], is_try);
             if (peer == NULL || !peer_add(peer, text, notification)) {
                 peer_notification_note_untold(notification,
                                               config->uploads.peers[i]);

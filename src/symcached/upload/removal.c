@@ -130,7 +130,8 @@ static bool find_ids(struct removal *removal)
 {
     struct symstore_path known, *place = &removal->file.place;
 
-    if (place->nids == 0 && report_place(&known, place->name, place->id)) {
+    if (place->nids == 0 &&
+        upload_report_place(&known, place->name, place->id)) {
         memcpy(place->ids, known.ids, sizeof(place->ids));
         place->nids = known.nids;
     }
@@ -217,7 +218,7 @@ static void take_note(struct removal *removal,
     for (i = 0; i < request->nids; i++) {
         ids[i] = request->ids[i];
     }
-    (void)report_ids(&removal->file.place, ids, request->nids);
+    (void)upload_report_ids(&removal->file.place, ids, request->nids);
     print_path(path, removal);
     if (tier_copy_is_wanted(removal->config) && !request->keeps &&
         unlink(path) == 0) {

@@ -176,13 +176,13 @@ static void index_file(const struct parts *parts, int fd,
     const struct parts *id = parts->above, *name = id->above;
     struct symstore_path place;
 
-    if (!report_place(&place, name->name, id->name)) {
+    if (!upload_report_place(&place, name->name, id->name)) {
         return;
     }
     snprintf(place.id, sizeof(place.id), "%s", id->name);
     snprintf(place.file, sizeof(place.file), "%s", parts->name);
     if (strncmp(place.id, "elf-", 4) == 0) {
-        report_profiler_id(&place, fd, (uint64_t)st->st_size);
+        upload_report_profiler_id(&place, fd, (uint64_t)st->st_size);
     }
     if (is_kept) {
         index_keep(name->above->name, &place);

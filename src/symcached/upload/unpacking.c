@@ -99,7 +99,7 @@ static int make_outputs(struct upload *u, int n)
     return 0;
 }
 
-static void read_report(struct upload *u, struct report *report)
+static void read_report(struct upload *u, struct upload_report *report)
 {
     char *text = malloc(REPORT_MAX + 1);
     ssize_t n = text != NULL
@@ -112,12 +112,12 @@ static void read_report(struct upload *u, struct report *report)
     if (text != NULL) {
         text[n] = '\0';
     }
-    report_read(report, text, (size_t)n);
+    upload_report_read(report, text, (size_t)n);
     free(text);
 }
 
 /* Adds the files of a process to those of the upload.  Returns 0, or -1. */
-static int add_files(struct upload *u, const struct report *report)
+static int add_files(struct upload *u, const struct upload_report *report)
 {
     uint64_t *left = &u->unpacking.left;
     struct upload_file *file;
@@ -158,7 +158,7 @@ static int place_files(struct upload *u, bool is_try)
 static void on_child(void *arg, struct child_result *child)
 {
     struct upload *u = arg;
-    struct report report;
+    struct upload_report report;
 
     u->unpacking.child = NULL;
     read_report(u, &report);

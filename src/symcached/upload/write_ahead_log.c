@@ -85,9 +85,9 @@ static int lock_intent(struct intent *intent, int fd)
 
 static void print_line(FILE *file, const struct symstore_path *place)
 {
-    char ids[REPORT_IDS_SIZE];
+    char ids[UPLOAD_REPORT_IDS_SIZE];
 
-    report_print_ids(ids, place, "\t");
+    upload_report_print_ids(ids, place, "\t");
     fprintf(file, "%s\t%s\t%s%s\n", place->name, place->id, place->file, ids);
 }
 
@@ -164,7 +164,7 @@ static void read_line(char *line, struct publication *files)
     snprintf(place.name, sizeof(place.name), "%s", parts[0]);
     snprintf(place.id, sizeof(place.id), "%s", parts[1]);
     snprintf(place.file, sizeof(place.file), "%s", parts[2]);
-    if (report_ids(&place, (const char *const *)parts + 3, n - 3)) {
+    if (upload_report_ids(&place, (const char *const *)parts + 3, n - 3)) {
         (void)publication_add(files, &place, "", "");
     }
 }

@@ -41,7 +41,7 @@ struct asm_call {
     struct disassembly_order order;
     char order_text[DISASSEMBLY_ORDER_MAX];
     struct api_work work;
-    struct api_gift gifts[2];
+    struct api_input_file input_files[2];
     bool is_running;
 };
 
@@ -117,11 +117,11 @@ static enum api_next give_files(struct asm_call *call)
     uint32_t i;
 
     for (i = 0; i < 2; i++) {
-        call->gifts[i].index = i;
-        call->gifts[i].module = found_program(call, kinds[i]);
+        call->input_files[i].index = i;
+        call->input_files[i].module = found_program(call, kinds[i]);
     }
-    call->work.gifts = call->gifts;
-    call->work.ngifts = 2;
+    call->work.input_files = call->input_files;
+    call->work.ninput_files = 2;
     free(call->work.said);
     call->work.said = NULL;
     return API_WORKS;

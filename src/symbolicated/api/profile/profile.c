@@ -23,7 +23,7 @@ struct profile_call {
     char *order; /* work.text */
     struct json json;
     char *question; /* its text */
-    struct api_gift *gifts;
+    struct api_input_file *input_files;
     bool has_asked;
     bool is_running;
     bool is_counted;
@@ -47,7 +47,7 @@ static void free_call(struct api_call *base)
     free(call->work.said);
     free(call->order);
     free(call->question);
-    free(call->gifts);
+    free(call->input_files);
     json_free(&call->json);
     free(call);
 }
@@ -169,7 +169,7 @@ static enum api_next give_room(struct profile_call *call,
 
     free(call->work.said);
     call->work.said = NULL;
-    call->work.ngifts = 0;
+    call->work.ninput_files = 0;
     if (!call->is_counted &&
         spool_count(body, call->config->limits.crash_size) != 0) {
         return refuse_later(reply, "there is no room for the profile");
@@ -194,22 +194,23 @@ static enum api_next answer_question(struct profile_call *call,
                    ? API_WANTS
                    : refuse_profile(reply, 500, "internal error");
     }
-    free(call->gifts);
-    call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
-    if (call->gifts == NULL) {
+    free(call->input_files);
+    call->input_files =
+        calloc(round->nmodules + 1, sizeof(call->input_files[0]));
+    if (call->input_files == NULL) {
         return refuse_later(reply, "out of memory");
     }
     for (i = 0; i < round->nmodules; i++) {
-        call->gifts[i].index = (uint32_t)i;
-        call->gifts[i].state =
+        call->input_files[i].index = (uint32_t)i;
+        call->input_files[i].state =
             round->modules[i].state == API_MODULE_FOUND ? CRASH_FOUND
                                                         : CRASH_MISSING;
-        call->gifts[i].module = round->modules[i].state == API_MODULE_FOUND
-                                    ? &round->modules[i]
-                                    : NULL;
+        call->input_files[i].module =
+            round->modules[i].state == API_MODULE_FOUND ? &round->modules[i]
+                                                        : NULL;
     }
-    call->work.gifts = call->gifts;
-    call->work.ngifts = round->nmodules;
+    call->work.input_files = call->input_files;
+    call->work.ninput_files = round->nmodules;
     return API_WORKS;
 }
 

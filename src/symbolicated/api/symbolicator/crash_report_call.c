@@ -32,7 +32,7 @@ struct crash_call {
     size_t nquestions;
     struct symbolicator_call *answer; /* to what it has come to; or NULL */
     struct api_walk walk;             /* the same */
-    struct api_gift *gifts;           /* of the last question */
+    struct api_input_file *input_files; /* of the last question */
     bool is_counted;
 };
 
@@ -210,23 +210,24 @@ static enum api_next give_report(struct crash_call *call,
     if (symbolicator_round_is_late(round)) {
         return answer_timed_out(call, reply);
     }
-    free(call->gifts);
-    call->gifts = calloc(round->nmodules + 1, sizeof(call->gifts[0]));
-    if (call->gifts == NULL) {
+    free(call->input_files);
+    call->input_files =
+        calloc(round->nmodules + 1, sizeof(call->input_files[0]));
+    if (call->input_files == NULL) {
         answer_later(reply, "out of memory");
         return API_FINISHED;
     }
     for (i = 0; i < round->nmodules; i++) {
         module = &round->modules[i];
-        call->gifts[i] = (struct api_gift){
+        call->input_files[i] = (struct api_input_file){
             .index = (uint32_t)inner->wanted[i],
             .what = module->key.kind == SYMCACHE_KIND_CFICACHE ? CRASH_CFI
                                                                : CRASH_NAMES,
             .state = state_of(module),
             .module = module->state == API_MODULE_FOUND ? module : NULL};
     }
-    call->work.gifts = call->gifts;
-    call->work.ngifts = round->nmodules;
+    call->work.input_files = call->input_files;
+    call->work.ninput_files = round->nmodules;
     return API_WORKS;
 }
 
@@ -261,7 +262,7 @@ static enum api_next give_room(struct crash_call *call,
 
     free(call->work.said);
     call->work.said = NULL;
-    call->work.ngifts = 0;
+    call->work.ninput_files = 0;
     if (atomic_load(&body->counted) <= body->size &&
         spool_count(body, call->config->limits.crash_size) != 0) {
         answer_busy(reply);
@@ -438,7 +439,7 @@ static void crash_report_release(struct api_call *api)
     }
     spool_unref(call->work.body);
     free(call->work.said);
-    free(call->gifts);
+    free(call->input_files);
     free(call->order);
     crash_stored_free(&call->stored);
     free(call);
