@@ -161,7 +161,7 @@ uint32_t swift_index(struct swift *s); /* or fails */
 swift_ref swift_pop_arguments(struct swift *s);
 
 /* Operators; each returns a node to be pushed (types.c, lowered_type.c,
- * conformance.c, entities.c). */
+ * conformance.c, entities.c, and thunks.c for thunks and data). */
 
 swift_ref swift_lowered_type(struct swift *s);          /* I */
 swift_ref swift_conformance_reference(struct swift *s); /* H */

@@ -64,7 +64,7 @@ static bool has_more(const struct job *job)
     return job->source != NULL && job->original.from == job->source->name &&
            source_has_id(job->source, &job->key, job_hints(job),
                          job->order.formats,
-                         job_ids(job, job->original.id_at + 1));
+                         job_source_ids(job, job->original.id_at + 1));
 }
 
 /* Only this copy is malformed: another source may have a good one, or the

@@ -259,18 +259,6 @@ static inline const char *job_hints(const struct job *job)
     return job->hints != NULL ? job->hints : "";
 }
 
-/* By which ids a source is asked, from one on. */
-static inline struct source_ids job_ids(const struct job *job, unsigned first)
-{
-    unsigned own = source_first_ids(&job->key);
-
-    return (struct source_ids){.first = first,
-                               .programs = job->purpose != JOB_FOR_DEBUG_FILE,
-                               .among = job->reach == JOB_ASKS_ALL    ? ~0u
-                                        : job->reach == JOB_ASKS_REST ? ~own
-                                                                      : own};
-}
-
 /* job_state.c ----------------------------------------------------------- */
 
 /* Jobs for one module and id are one job if this is the same: that for which
@@ -345,6 +333,9 @@ void job_answer_published(struct job *job);
 
 /* source_search.c ----------------------------------------------------------
  */
+
+/* By which ids a source is asked, from one on. */
+struct source_ids job_source_ids(const struct job *job, unsigned first);
 
 /* May the next source be asked now, or is no source left? */
 bool job_may_ask(struct job *job);

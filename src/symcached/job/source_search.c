@@ -20,6 +20,17 @@
 #include "scheduler.h"
 #include "same_module_job.h"
 
+struct source_ids job_source_ids(const struct job *job, unsigned first)
+{
+    unsigned own = source_first_ids(&job->key);
+
+    return (struct source_ids){.first = first,
+                               .programs = job->purpose != JOB_FOR_DEBUG_FILE,
+                               .among = job->reach == JOB_ASKS_ALL    ? ~0u
+                                        : job->reach == JOB_ASKS_REST ? ~own
+                                                                      : own};
+}
+
 /* The longest Retry-After of a source that is obeyed, in seconds. */
 #define RETRY_AFTER_MAX 3600
 
@@ -439,8 +450,8 @@ static const struct source_callbacks source_callbacks = {
 struct source_ids job_ask_ids(struct job *job,
                               const struct source_config *source)
 {
-    struct source_ids ids = job_ids(job, job->source == source ? job->id_at
-                                                               : 0);
+    struct source_ids ids =
+        job_source_ids(job, job->source == source ? job->id_at : 0);
 
     if (job->section == NULL && ids.first == 0) {
         ids.variants = source_order_variants(

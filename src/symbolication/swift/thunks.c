@@ -1,0 +1,384 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "node.h"
+
+static swift_ref conformance(struct swift *s)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE);
+    swift_ref module = swift_pop_module(s), protocol = swift_pop_protocol(s);
+    swift_ref type = swift_pop_type(s);
+
+    return swift_make(s, SWIFT_CONFORMANCE, 4, signature, type, protocol,
+                      module);
+}
+
+static swift_ref of_entity(struct swift *s, const char *text)
+{
+    swift_ref ref = swift_pop(s);
+
+    return swift_is_entity(s, ref) ? swift_make_text(s, SWIFT_FOR, text, ref)
+                                   : swift_fail(s);
+}
+
+static swift_ref attribute(struct swift *s, const char *text)
+{
+    return swift_make_text(s, SWIFT_ATTRIBUTE, text, 0);
+}
+
+static swift_ref resume(struct swift *s, const char *text)
+{
+    uint32_t number = swift_index(s);
+    swift_ref ref = attribute(s, text);
+
+    swift_at(s, ref)->number = number + 1;
+    return ref;
+}
+
+/* Flags, and the number of the pass that has made it. */
+static void read_pass(struct swift *s)
+{
+    char c;
+
+    swift_skip(s, 'm');
+    swift_skip(s, 'q');
+    swift_skip(s, 'a');
+    c = swift_next(s);
+    if (c < '0' || c > '9') {
+        s->has_failed = true;
+    }
+}
+
+static swift_ref specialization(struct swift *s, const char *text)
+{
+    swift_ref types[SWIFT_STACK], ref;
+    bool is_first;
+    size_t n = 0;
+
+    read_pass(s);
+    is_first = swift_pop_kind(s, SWIFT_EMPTY_LIST) != 0;
+    while (!is_first && !s->has_failed && n < SWIFT_STACK) {
+        is_first = swift_pop_kind(s, SWIFT_FIRST) != 0;
+        types[n++] = swift_pop_type(s);
+    }
+    ref = swift_make_list(s, SWIFT_ATTRIBUTE, types, n);
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->size = (uint16_t)strlen(text);
+    return ref;
+}
+
+/* The specialization of one parameter, or of the result. */
+static void read_specialized(struct swift *s)
+{
+    char c = swift_next(s);
+
+    switch (c) {
+    case 'n':
+        return;
+    case 'c':
+        while (swift_pop_kind(s, SWIFT_TYPE) != 0) {
+        }
+        break;
+    case 'p':
+        c = swift_next(s);
+        if (c == 's') {
+            swift_next(s);
+        } else if (c == 'k') {
+            while (swift_pop_kind(s, SWIFT_TYPE) != 0) {
+            }
+        } else if (c != 'f' && c != 'g' && c != 'i' && c != 'd') {
+            s->has_failed = true;
+        }
+        break;
+    case 'd':
+    case 'e':
+    case 'g':
+    case 'o':
+        while (swift_skip(s, 'D') || swift_skip(s, 'G') ||
+               swift_skip(s, 'O') || swift_skip(s, 'X')) {
+        }
+        return;
+    case 'i':
+    case 'r':
+    case 's':
+    case 'x':
+        return;
+    default:
+        s->has_failed = true;
+        return;
+    }
+    if (swift_pop_kind(s, SWIFT_IDENTIFIER) == 0) {
+        s->has_failed = true;
+    }
+}
+
+static swift_ref signature_specialization(struct swift *s)
+{
+    read_pass(s);
+    while (!s->has_failed && !swift_skip(s, '_')) {
+        read_specialized(s);
+    }
+    read_specialized(s);
+    return attribute(s, "function signature specialization of ");
+}
+
+static swift_ref protocol_witness(struct swift *s)
+{
+    swift_ref entity = swift_pop(s);
+
+    return swift_is_entity(s, entity)
+               ? swift_make(s, SWIFT_WITNESS, 2, entity, conformance(s))
+               : swift_fail(s);
+}
+
+/* From one lowered type to another one. */
+static swift_ref reabstraction(struct swift *s, const char *text)
+{
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE), to, from, ref;
+
+    to = swift_pop_type(s);
+    from = swift_pop_type(s);
+    ref = swift_make(s, SWIFT_THUNK, 3, signature, from, to);
+    swift_at(s, ref)->text = text;
+    return ref;
+}
+
+/* The accessor of a key path: of an entity, with types. */
+static swift_ref key_path(struct swift *s, const char *text)
+{
+    swift_ref types[8], ref;
+    bool is_serialized = swift_skip(s, 'q');
+    size_t n = 0;
+
+    swift_pop_kind(s, SWIFT_SIGNATURE);
+    while (n < 7 && (ref = swift_pop_kind(s, SWIFT_TYPE)) != 0) {
+        types[n++] = ref;
+    }
+    types[n++] = swift_pop(s);
+    if (!swift_is_entity(s, types[n - 1])) {
+        return swift_fail(s);
+    }
+    ref = swift_make_list(s, SWIFT_KEY_PATH, types, n);
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->flags = is_serialized;
+    return ref;
+}
+
+/* The letters of a method that is bridged to Objective-C, for an attribute. */
+static swift_ref bridged(struct swift *s)
+{
+    const char *from = s->p;
+    swift_ref ref;
+    char c;
+
+    do {
+        c = swift_next(s);
+    } while (c == 'a' || c == 'b' || c == 'g' || c == 'm' || c == 'n' ||
+             c == 'o' || c == 'p');
+    if (c != '_') {
+        return swift_fail(s);
+    }
+    ref = attribute(s, "outlined bridged method (");
+    swift_at(s, ref)->behind = from;
+    swift_at(s, ref)->size = (uint16_t)(s->p - 1 - from);
+    return ref;
+}
+
+static swift_ref back_deployment(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'b':
+        return attribute(s, "back deployment thunk for ");
+    case 'B':
+        return attribute(s, "back deployment fallback for ");
+    case 'S':
+        return attribute(s, "#_hasSymbol query for ");
+    default:
+        return swift_fail(s);
+    }
+}
+
+swift_ref swift_thunk(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'R':
+        return reabstraction(s, "reabstraction thunk helper ");
+    case 'r':
+        return reabstraction(s, "reabstraction thunk ");
+    case 'K':
+        return key_path(s, "key path getter for ");
+    case 'k':
+        return key_path(s, "key path setter for ");
+    case 'e':
+        return bridged(s);
+    case 'i':
+        return specialization(s, "inlined generic function");
+    case 'w':
+        return back_deployment(s);
+    case 'A':
+        return attribute(s, "partial apply forwarder for ");
+    case 'a':
+        return attribute(s, "partial apply ObjC forwarder for ");
+    case 'B':
+    case 'g':
+        return specialization(s, "generic specialization");
+    case 'G':
+        return specialization(s, "generic not re-abstracted specialization");
+    case 'c':
+        return of_entity(s, "curry thunk of ");
+    case 'D':
+        return attribute(s, "dynamic ");
+    case 'E':
+        return attribute(s, "distributed thunk ");
+    case 'f':
+        return signature_specialization(s);
+    case 'j':
+        return of_entity(s, "dispatch thunk of ");
+    case 'm':
+        return attribute(s, "merged ");
+    case 'O':
+        return attribute(s, "@nonobjc ");
+    case 'o':
+        return attribute(s, "@objc ");
+    case 'Q':
+        return resume(s, "await resume partial function for ");
+    case 'q':
+        return of_entity(s, "method descriptor for ");
+    case 'u':
+        return attribute(s, "async function pointer to ");
+    case 'W':
+        return protocol_witness(s);
+    case 'Y':
+        return resume(s, "suspend resume partial function for ");
+    default:
+        return swift_fail(s);
+    }
+}
+
+static swift_ref of_type(struct swift *s, const char *text)
+{
+    swift_pop_kind(s, SWIFT_SIGNATURE);
+    return swift_make_text(s, SWIFT_FOR, text, swift_pop_type(s));
+}
+
+static swift_ref outlined(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'y':
+        return of_type(s, "outlined copy of ");
+    case 'e':
+        return of_type(s, "outlined consume of ");
+    case 'r':
+        return of_type(s, "outlined retain of ");
+    case 's':
+        return of_type(s, "outlined release of ");
+    case 'b':
+        return of_type(s, "outlined init with take of ");
+    case 'c':
+        return of_type(s, "outlined init with copy of ");
+    case 'd':
+        return of_type(s, "outlined assign with take of ");
+    case 'f':
+        return of_type(s, "outlined assign with copy of ");
+    case 'h':
+        return of_type(s, "outlined destroy of ");
+    default:
+        return swift_fail(s);
+    }
+}
+
+static swift_ref of_conformance(struct swift *s, const char *text)
+{
+    return swift_make_text(s, SWIFT_FOR, text, conformance(s));
+}
+
+/* A type's table for a protocol that is made when it is needed. */
+static swift_ref lazy_table(struct swift *s, const char *text)
+{
+    swift_ref protocol = conformance(s), type = swift_pop_type(s);
+    swift_ref ref = swift_make(s, SWIFT_FOR, 2, type, protocol);
+
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->size = (uint16_t)strlen(text);
+    swift_at(s, ref)->behind = " and conformance ";
+    return ref;
+}
+
+swift_ref swift_witness(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'O':
+        return outlined(s);
+    case 'P':
+        return of_conformance(s, "protocol witness table for ");
+    case 'V':
+        return of_type(s, "value witness table for ");
+    case 'a':
+        return of_conformance(s, "protocol witness table accessor for ");
+    case 'I':
+        return of_conformance(s, "instantiation function for generic protocol "
+                                 "witness table for ");
+    case 'L':
+        return lazy_table(s, "lazy protocol witness table cache variable for "
+                             "type ");
+    case 'l':
+        return lazy_table(s, "lazy protocol witness table accessor for type ");
+    default:
+        return swift_fail(s);
+    }
+}
+
+swift_ref swift_metadata(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 'a':
+        return of_type(s, "type metadata accessor for ");
+    case 'c':
+        return of_conformance(s, "protocol conformance descriptor for ");
+    case 'i':
+        return of_type(s, "type metadata instantiation function for ");
+    case 'm':
+        return of_type(s, "metaclass for ");
+    case 'n':
+        return of_type(s, "nominal type descriptor for ");
+    case 'r':
+        return of_type(s, "type metadata completion function for ");
+    case 'p':
+        return swift_make_text(s, SWIFT_FOR, "protocol descriptor for ",
+                               swift_pop_protocol(s));
+    default:
+        return swift_fail(s);
+    }
+}
+
+swift_ref swift_value_witness(struct swift *s)
+{
+    static const struct {
+        char letters[3];
+        const char *text;
+    } names[] = {{"al", "allocateBuffer value witness for "},
+                 {"ca", "assignWithCopy value witness for "},
+                 {"ta", "assignWithTake value witness for "},
+                 {"xx", "destroy value witness for "},
+                 {"CP", "initializeBufferWithCopyOfBuffer value witness for "},
+                 {"cp", "initializeWithCopy value witness for "},
+                 {"tk", "initializeWithTake value witness for "},
+                 {"ug", "getEnumTag value witness for "},
+                 {"up", "destructiveProjectEnumData value witness for "},
+                 {"ui", "destructiveInjectEnumTag value witness for "},
+                 {"et", "getEnumTagSinglePayload value witness for "},
+                 {"st", "storeEnumTagSinglePayload value witness for "}};
+    char letters[2];
+    size_t i;
+
+    letters[0] = swift_next(s);
+    letters[1] = swift_next(s);
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (memcmp(letters, names[i].letters, 2) == 0) {
+            return of_type(s, names[i].text);
+        }
+    }
+    return swift_fail(s);
+}
