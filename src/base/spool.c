@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fd_write.h"
 #include "log.h"
 
 /* At most one line of the log in so much time tells that the folder fails. */
@@ -117,20 +118,6 @@ static void drop_data(struct spool *spool)
     spool->data = NULL;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    size_t done;
-    ssize_t n;
-
-    for (done = 0; done < size; done += (size_t)n) {
-        n = write(fd, data + done, size - done);
-        if (n <= 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Moves a file from memory into a folder.  Returns 0, or -1 with errno. */
 static int move(struct spool *spool, int where)
 {
@@ -164,7 +151,7 @@ static int write_file(struct spool *spool, const char *data, size_t size)
 
     if ((spool->is_in_folder || where == -1 ||
          spool->size + size <= SPOOL_MEMORY || move(spool, where) == 0) &&
-        write_all(spool->fd, data, size) == 0) {
+        fd_write(spool->fd, data, size) == 0) {
         return 0;
     }
     errnum = errno;
@@ -186,7 +173,7 @@ int spool_file(struct spool *spool)
     }
     spool->fd = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (spool->fd != -1 && spool->data != NULL &&
-        write_all(spool->fd, spool->data, (size_t)spool->size) != 0) {
+        fd_write(spool->fd, spool->data, (size_t)spool->size) != 0) {
         close(spool->fd);
         spool->fd = -1;
     }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_write.h"
 #include "debuginfo/elf/elf.h"
 #include "sandbox/sandbox.h"
 
@@ -65,18 +66,14 @@ static void answer(const uint8_t *data, size_t size, bool has_sandbox,
                                         room,
                                     0, sandbox_seconds(size)};
     char error[200];
-    size_t n, at;
-    ssize_t rc = 1;
+    size_t n;
 
     if (has_sandbox &&
         sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         _exit(1);
     }
     n = read_it(data, size, to, room);
-    for (at = 0; at < n && rc > 0; at += (size_t)rc) {
-        rc = write(fd, to + at, n - at);
-    }
-    _exit(at == n ? 0 : 1);
+    _exit(fd_write(fd, to, n) == 0 ? 0 : 1);
 }
 
 /* Has a child without rights read something of a file.  Nothing of that is to

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_write.h"
 #include "debuginfo/identity/identity.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/zip/zip.h"
@@ -56,14 +57,8 @@ enum container_kind container_sniff(int fd)
 
 static void put_bytes(int fd, const void *data, size_t size)
 {
-    const char *p = data;
-    ssize_t n;
-
-    for (; size > 0; p += n, size -= (size_t)n) {
-        n = write(fd, p, size);
-        if (n <= 0) {
-            _exit(1);
-        }
+    if (fd_write(fd, data, size) != 0) {
+        _exit(1);
     }
 }
 

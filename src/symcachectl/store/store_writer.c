@@ -15,6 +15,7 @@
 
 #include "base/digest.h"
 #include "base/durable.h"
+#include "base/fd_write.h"
 
 #define COPY "file" /* name in the work folder */
 #define TRIES 10
@@ -90,21 +91,6 @@ int store_writer_open(struct store_writer *writer, const char *root)
     return make_work(writer);
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    ssize_t n;
-
-    while (size > 0) {
-        n = write(fd, data, size);
-        if (n < 0 && errno != EINTR) {
-            return -1;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 static int copy_bytes(int from, int to, struct digest *digest)
 {
     static char piece[PIECE];
@@ -119,7 +105,7 @@ static int copy_bytes(int from, int to, struct digest *digest)
         if (n < 0 && errno != EINTR) {
             return -1;
         }
-        if (n > 0 && write_all(to, piece, (size_t)n) != 0) {
+        if (n > 0 && fd_write(to, piece, (size_t)n) != 0) {
             return -1;
         }
         if (n > 0) {

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd_write.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
@@ -312,16 +313,6 @@ bool pdb_directory_look(struct pdb_directory *flat,
 
 void pdb_directory_save(const struct pdb_directory *flat, int index)
 {
-    const char *p = (const char *)flat->records;
-    size_t left = flat->nrecords * sizeof(flat->records[0]);
-    ssize_t n;
-
-    while (left > 0) {
-        n = write(index, p, left);
-        if (n <= 0) {
-            return;
-        }
-        p += n;
-        left -= (size_t)n;
-    }
+    (void)fd_write(index, flat->records,
+                   flat->nrecords * sizeof(flat->records[0]));
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/fd_write.h"
 #include "base/js_id.h"
 #include "base/task.h"
 #include "proto/hints.h"
@@ -68,21 +69,6 @@ static int open_file(const struct inputs *inputs, const symcache_key_t *key,
     return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-    ssize_t n;
-
-    while (size > 0) {
-        n = write(fd, data, size);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        data += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 /* Copies bytes of a file to another one.  Returns 0, or an errno; ENODATA: the
  * file has no such bytes. */
 static int copy_input(int from, int to, uint64_t offset, uint64_t left,
@@ -100,7 +86,7 @@ static int copy_input(int from, int to, uint64_t offset, uint64_t left,
         if (EVP_DigestUpdate(md, piece, (size_t)n) != 1) {
             return ENOMEM;
         }
-        if (!write_all(to, piece, (size_t)n)) {
+        if (fd_write(to, piece, (size_t)n) != 0) {
             return errno;
         }
     }

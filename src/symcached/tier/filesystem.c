@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/durable.h"
+#include "base/fd_write.h"
 #include "base/task.h"
 #include "base/workdir.h"
 #include "call.h"
@@ -210,21 +211,6 @@ static void open_object(void *arg)
     work->head_len = len - work->head_at;
 }
 
-static int write_all(int fd, const char *p, size_t len)
-{
-    ssize_t n;
-
-    while (len > 0) {
-        n = write(fd, p, len);
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        p += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Copies what is left of in to out, as far as size bytes in all. */
 static void copy_rest(struct tier_file_write *work)
 {
@@ -234,7 +220,7 @@ static void copy_rest(struct tier_file_write *work)
     while (work->errnum == 0 && work->bytes <= work->size &&
            (n = read(work->in, buf, sizeof(buf))) > 0) {
         work->bytes += (uint64_t)n;
-        work->errnum = write_all(work->out, buf, (size_t)n);
+        work->errnum = fd_write(work->out, buf, (size_t)n) == 0 ? 0 : errno;
     }
     if (n < 0) {
         work->errnum = errno;
@@ -247,7 +233,9 @@ static void copy_object(void *arg)
 
     work->bytes = work->head_len;
     work->errnum =
-        write_all(work->out, work->head + work->head_at, work->head_len);
+        fd_write(work->out, work->head + work->head_at, work->head_len) == 0
+            ? 0
+            : errno;
     copy_rest(work);
 }
 
@@ -343,7 +331,7 @@ static int write_object(struct tier_file_write *work, const char *tmp)
     if (work->out < 0) {
         return errno;
     }
-    work->errnum = write_all(work->out, head, (size_t)n);
+    work->errnum = fd_write(work->out, head, (size_t)n) == 0 ? 0 : errno;
     copy_rest(work);
     if (work->errnum == 0 && work->bytes != work->size) {
         return EIO; /* cut short by somebody */
