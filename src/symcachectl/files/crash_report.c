@@ -113,10 +113,7 @@ int crash_report_show(struct settings *settings, const char *file,
     if (report == NULL) {
         return code;
     }
-    request = cJSON_PrintUnformatted(report);
-    if (request == NULL) {
-        command_no_memory();
-    }
+    request = cjson_print(report);
     code = report_names(settings, "/symbolicate", file, request,
                         "frames have no names but the report's own",
                         print_answer);

@@ -47,11 +47,6 @@ static void add_hex(cJSON *object, const char *key, uint64_t value)
     add_text(object, key, text);
 }
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-    cjson_add(object, key, cJSON_CreateNumber(value));
-}
-
 /* symbols -------------------------------------------------------------------
  */
 
@@ -126,7 +121,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     add_text(object, "trust", trusts[frame->trust]);
     if (frame->module != STACKWALK_NO_MODULE) {
         add_text(object, "package", w->dump.modules[frame->module].code_file);
-        add_number(object, "module", (double)frame->module);
+        cjson_add_number(object, "module", (double)frame->module);
     }
     cjson_append(w->frames, object);
 }
@@ -153,7 +148,7 @@ static cJSON *walk_thread(struct dump_walk *w, struct stackwalk *walk,
     cJSON *object = cJSON_CreateObject();
     char error[MINIDUMP_REASON];
 
-    add_number(object, "thread_id", t->id);
+    cjson_add_number(object, "thread_id", t->id);
     if (minidump_last_error(&w->dump, thread, error)) {
         add_text(object, "last_error", error);
     }
@@ -200,8 +195,8 @@ static cJSON *describe_module(const struct minidump *dump,
         add_text(object, "debug_id", m->debug_id);
     }
     add_hex(object, "image_addr", m->base);
-    add_number(object, "image_size", m->size);
-    add_number(object, "number", m->number);
+    cjson_add_number(object, "image_size", m->size);
+    cjson_add_number(object, "number", m->number);
     if (m->version[0] != '\0') {
         add_text(object, "version", m->version);
     }
@@ -215,15 +210,15 @@ static cJSON *describe_more(const struct minidump *dump)
     char code_id[24];
     size_t i;
 
-    add_number(object, "word",
-               dump->cpu == STACKWALK_UNKNOWN ? 8
-                                              : stackwalk_cpus[dump->cpu].word);
-    add_number(object, "cpu_count", dump->num_cpus);
+    cjson_add_number(
+        object, "word",
+        dump->cpu == STACKWALK_UNKNOWN ? 8 : stackwalk_cpus[dump->cpu].word);
+    cjson_add_number(object, "cpu_count", dump->num_cpus);
     if (dump->has_process) {
-        add_number(object, "pid", dump->process);
+        cjson_add_number(object, "pid", dump->process);
     }
     if (dump->requesting != SIZE_MAX) {
-        add_number(object, "crashing_thread", (double)dump->requesting);
+        cjson_add_number(object, "crashing_thread", (double)dump->requesting);
     }
     if (dump->has_exception) {
         add_text(object, "reason", dump->reason);
@@ -235,7 +230,7 @@ static cJSON *describe_more(const struct minidump *dump)
     for (i = 0; i < dump->num_unloaded; i++) {
         u = cJSON_CreateObject();
         add_hex(u, "image_addr", dump->unloaded[i].base);
-        add_number(u, "image_size", dump->unloaded[i].size);
+        cjson_add_number(u, "image_size", dump->unloaded[i].size);
         snprintf(code_id, sizeof(code_id), "%08x%x", dump->unloaded[i].time,
                  dump->unloaded[i].size);
         add_text(u, "code_id", code_id);
@@ -260,7 +255,7 @@ static cJSON *report_walk(struct dump_walk *w)
         snprintf(reason, sizeof(reason), "%s / 0x%llx", dump->reason,
                  (unsigned long long)dump->crash_address);
     }
-    add_number(object, "timestamp", dump->time);
+    cjson_add_number(object, "timestamp", dump->time);
     add_text(system, "os_name", minidump_os_name(dump->os));
     add_text(system, "os_version", dump->os_version);
     add_text(system, "os_build", dump->os_build);
@@ -344,10 +339,7 @@ static int walk_in_child(void *arg, FILE *out)
     if (object == NULL) {
         return code;
     }
-    text = cJSON_PrintUnformatted(object);
-    if (text == NULL) {
-        command_no_memory();
-    }
+    text = cjson_print(object);
     fputs(text, out);
     return COMMAND_OK;
 }

@@ -24,7 +24,7 @@ static void copy_text(cJSON *to, const cJSON *from, const char *key,
     const cJSON *value = cjson_get(from, key);
 
     if (cJSON_IsString(value) && cjson_get(to, as) == NULL) {
-        cjson_add(to, as, cJSON_CreateString(value->valuestring));
+        cjson_add_text(to, as, value->valuestring);
     }
 }
 
@@ -41,7 +41,7 @@ static void copy_number(cJSON *to, const cJSON *from, const char *key)
 
     if (cJSON_IsNumber(value) && value->valuedouble >= 0 &&
         floor(value->valuedouble) == value->valuedouble) {
-        cjson_add(to, key, cJSON_CreateNumber(value->valuedouble));
+        cjson_add_number(to, key, value->valuedouble);
     }
 }
 
@@ -56,8 +56,8 @@ static cJSON *read_image(const cJSON *image)
     const char *type = printable_field(image, "type");
     cJSON *module = cJSON_CreateObject();
 
-    cjson_add(module, "type",
-              cJSON_CreateString(strcmp(type, "apple") == 0 ? "macho" : type));
+    cjson_add_text(module, "type",
+                   strcmp(type, "apple") == 0 ? "macho" : type);
     copy_texts(module, image, keys);
     copy_text(module, image, "uuid", "debug_id");
     copy_text(module, image, "id", "debug_id");
@@ -133,8 +133,7 @@ static void read_registers(cJSON *item, const cJSON *stack)
     cJSON_ArrayForEach(value, list)
     {
         if (cJSON_IsString(value)) {
-            cjson_add(registers, value->string,
-                      cJSON_CreateString(value->valuestring));
+            cjson_add_text(registers, value->string, value->valuestring);
         }
     }
     cjson_add(item, "registers", registers);
@@ -246,10 +245,7 @@ static char *make_request(const char *file, const char *text)
         (void)command_fail(COMMAND_FOREIGN, file,
                            "the event has no images of its modules");
     } else {
-        request = cJSON_PrintUnformatted(root);
-        if (request == NULL) {
-            command_no_memory();
-        }
+        request = cjson_print(root);
     }
     cJSON_Delete(event);
     cJSON_Delete(root);

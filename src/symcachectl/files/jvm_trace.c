@@ -83,37 +83,10 @@ static bool next_line(struct symc_string *rest, struct symc_string *whole,
 /* the request ---------------------------------------------------------------
  */
 
-static void add_text(cJSON *object, const char *key, struct symc_string text)
-{
-    char *copy = strndup(text.data, text.size);
-
-    if (copy == NULL) {
-        command_no_memory();
-    }
-    cjson_add(object, key, cJSON_CreateString(copy));
-    free(copy);
-}
-
-static cJSON *add_list(cJSON *object, const char *key)
-{
-    cJSON *list = cJSON_CreateArray();
-
-    cjson_add(object, key, list);
-    return list;
-}
-
-static cJSON *append_object(cJSON *list)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    cjson_append(list, object);
-    return object;
-}
-
 /* Returns its frames. */
 static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
 {
-    cJSON *stack = append_object(stacks), *exception;
+    cJSON *stack = cjson_append_object(stacks), *exception;
     struct symc_string type, package = {"", 0};
     const char *dot;
 
@@ -128,10 +101,10 @@ static cJSON *add_trace(cJSON *stacks, const struct jvm_line *thrown)
         }
         exception = cJSON_CreateObject();
         cjson_add(stack, "exception", exception);
-        add_text(exception, "type", type);
-        add_text(exception, "module", package);
+        cjson_add_string(exception, "type", type.data, type.size);
+        cjson_add_string(exception, "module", package.data, package.size);
     }
-    return add_list(stack, "frames");
+    return cjson_add_list(stack, "frames");
 }
 
 static char *make_request(void)
@@ -140,35 +113,31 @@ static char *make_request(void)
     struct symc_string rest = trace, whole;
     struct jvm_line line;
     unsigned number;
-    char *request;
 
-    add_list(root, "sources");
+    cjson_add_list(root, "sources");
     cjson_add(root, "options", object = cJSON_CreateObject());
-    cjson_add(object, "frame_order", cJSON_CreateString("callee_first"));
-    object = append_object(add_list(root, "modules"));
-    cjson_add(object, "type", cJSON_CreateString("proguard"));
-    add_text(object, "uuid", (struct symc_string){mapping, JVM_UUID});
-    stacks = add_list(root, "stacktraces");
+    cjson_add_text(object, "frame_order", "callee_first");
+    object = cjson_append_object(cjson_add_list(root, "modules"));
+    cjson_add_text(object, "type", "proguard");
+    cjson_add_string(object, "uuid", mapping, JVM_UUID);
+    stacks = cjson_add_list(root, "stacktraces");
     for (number = 0; next_line(&rest, &whole, &line); number++) {
         if (line.kind == JVM_LINE_EXCEPTION) {
             frames = add_trace(stacks, &line);
         } else if (line.kind == JVM_LINE_FRAME) {
             frames = frames != NULL ? frames : add_trace(stacks, NULL);
-            object = append_object(frames);
-            add_text(object, "module", line.class);
-            add_text(object, "function", line.method);
-            cjson_add(object, "index", cJSON_CreateNumber(number));
+            object = cjson_append_object(frames);
+            cjson_add_string(object, "module", line.class.data,
+                             line.class.size);
+            cjson_add_string(object, "function", line.method.data,
+                             line.method.size);
+            cjson_add_number(object, "index", number);
             if (line.line > 0) {
-                cjson_add(object, "lineno", cJSON_CreateNumber(line.line));
+                cjson_add_number(object, "lineno", line.line);
             }
         }
     }
-    request = cJSON_PrintUnformatted(root);
-    if (request == NULL) {
-        command_no_memory();
-    }
-    cJSON_Delete(root);
-    return request;
+    return cjson_finish(root);
 }
 
 /* the answer ----------------------------------------------------------------

@@ -96,7 +96,6 @@ static char *make_request(void)
     cJSON *request = cJSON_CreateObject(), *stacks = cJSON_CreateArray();
     cJSON *stack, *frames;
     const cJSON *thread;
-    char *text;
 
     cJSON_ArrayForEach(thread, cjson_get(walked, "stacktraces"))
     {
@@ -111,12 +110,7 @@ static char *make_request(void)
     cjson_add(request, "stacktraces", stacks);
     cjson_add(request, "modules",
               cJSON_Duplicate(cjson_get(walked, "modules"), true));
-    text = cJSON_PrintUnformatted(request);
-    if (text == NULL) {
-        command_no_memory();
-    }
-    cJSON_Delete(request);
-    return text;
+    return cjson_finish(request);
 }
 
 static int minidump_usage(const char *what, const char *argument)

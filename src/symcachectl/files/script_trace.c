@@ -203,11 +203,8 @@ static void print_line(struct output *output, const struct line *line)
 
 static void print_why_json(struct output *output, const cJSON *why)
 {
-    char *text = cJSON_PrintUnformatted(why);
+    char *text = cjson_print(why);
 
-    if (text == NULL) {
-        command_no_memory();
-    }
     output_text(output, ", \"why\": ");
     output_text(output, text);
     cJSON_free(text);
@@ -319,27 +316,17 @@ static struct {
     int code;
 } asked;
 
-static void add_text(cJSON *object, const char *key, struct jstrace_text text)
-{
-    char *copy = strndup(text.data, text.size);
-
-    if (copy == NULL) {
-        command_no_memory();
-    }
-    cjson_add(object, key, cJSON_CreateString(copy));
-    free(copy);
-}
-
 static cJSON *frame_of(const struct jstrace_frame *frame)
 {
     cJSON *object = cJSON_CreateObject();
 
-    cjson_add(object, "platform", cJSON_CreateString("javascript"));
-    add_text(object, "abs_path", frame->url);
-    cjson_add(object, "lineno", cJSON_CreateNumber(frame->line));
-    cjson_add(object, "colno", cJSON_CreateNumber(frame->column));
+    cjson_add_text(object, "platform", "javascript");
+    cjson_add_string(object, "abs_path", frame->url.data, frame->url.size);
+    cjson_add_number(object, "lineno", frame->line);
+    cjson_add_number(object, "colno", frame->column);
     if (frame->function.size > 0) {
-        add_text(object, "function", frame->function);
+        cjson_add_string(object, "function", frame->function.data,
+                         frame->function.size);
     }
     return object;
 }
@@ -350,9 +337,8 @@ static char *make_request(const struct trace_lines *lines,
                           const struct script_options *of)
 {
     size_t i;
-    char *text;
     cJSON *root = cJSON_CreateObject(), *source = cJSON_CreateObject();
-    cJSON *stacks = cJSON_CreateArray(), *frames = NULL, *stack, *options;
+    cJSON *stacks = cJSON_CreateArray(), *frames = NULL, *options;
 
     for (i = 0; i < lines->count; i++) {
         if (!lines->list[i].is_frame) {
@@ -360,35 +346,26 @@ static char *make_request(const struct trace_lines *lines,
             continue;
         }
         if (frames == NULL) {
-            stack = cJSON_CreateObject();
-            frames = cJSON_CreateArray();
-            cjson_add(stack, "frames", frames);
-            cjson_append(stacks, stack);
+            frames = cjson_add_list(cjson_append_object(stacks), "frames");
         }
         cjson_append(frames, frame_of(&lines->list[i].frame));
     }
     options = cJSON_CreateObject();
-    cjson_add(options, "frame_order", cJSON_CreateString("callee_first"));
+    cjson_add_text(options, "frame_order", "callee_first");
     cjson_add(options, "apply_source_context", cJSON_CreateFalse());
-    cjson_add(source, "id", cJSON_CreateString("symcachectl"));
-    cjson_add(source, "url",
-              cJSON_CreateString("https://symcachectl.invalid/"));
-    cjson_add(source, "token", cJSON_CreateString("none"));
+    cjson_add_text(source, "id", "symcachectl");
+    cjson_add_text(source, "url", "https://symcachectl.invalid/");
+    cjson_add_text(source, "token", "none");
     cjson_add(root, "source", source);
     if (of->release != NULL) {
-        cjson_add(root, "release", cJSON_CreateString(of->release));
+        cjson_add_text(root, "release", of->release);
     }
     if (of->dist != NULL) {
-        cjson_add(root, "dist", cJSON_CreateString(of->dist));
+        cjson_add_text(root, "dist", of->dist);
     }
     cjson_add(root, "options", options);
     cjson_add(root, "stacktraces", stacks);
-    text = cJSON_PrintUnformatted(root);
-    if (text == NULL) {
-        command_no_memory();
-    }
-    cJSON_Delete(root);
-    return text;
+    return cjson_finish(root);
 }
 
 static struct symc_string text_of(const cJSON *object, const char *key)

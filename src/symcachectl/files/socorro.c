@@ -114,7 +114,7 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
                                     (int)printable_number(frame, "module"));
     }
     has_name = printable_field(named, "function")[0] != '\0';
-    cjson_add(object, "frame", cJSON_CreateNumber(index));
+    cjson_add_number(object, "frame", index);
     add_text(object, "module", last_part(printable_field(module, "code_file")));
     add_place(object, named);
     add_address(r, object, "offset", lookup);
@@ -151,7 +151,7 @@ static cJSON *describe_thread(const struct report *r, const cJSON *thread,
     {
         cjson_append(frames, describe_frame(r, frame, n++, &next));
     }
-    cjson_add(object, "frame_count", cJSON_CreateNumber(n));
+    cjson_add_number(object, "frame_count", n);
     add_copy(object, "thread_name", cjson_get(thread, "thread_name"));
     add_copy(object, "thread_id", cjson_get(thread, "thread_id"));
     add_copy(object, "last_error_value", cjson_get(thread, "last_error"));
@@ -177,9 +177,8 @@ static void add_debug_id(cJSON *object, const char *id)
         text[n++] = '0';
     }
     text[n] = '\0';
-    cjson_add(object, "debug_id",
-              cJSON_CreateString(n > 0 ? text
-                                       : "000000000000000000000000000000000"));
+    cjson_add_text(object, "debug_id",
+                   n > 0 ? text : "000000000000000000000000000000000");
 }
 
 /* has_frames: so symbols were looked for */
@@ -201,8 +200,7 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
         object, "debug_file",
         cJSON_CreateString(last_part(printable_field(module, "debug_file"))));
     add_debug_id(object, printable_field(module, "debug_id"));
-    cjson_add(object, "code_id",
-              cJSON_CreateString(printable_field(module, "code_id")));
+    cjson_add_text(object, "code_id", printable_field(module, "code_id"));
     add_copy(object, "version", cjson_get(module, "version"));
     cjson_add(object, "loaded_symbols",
               cJSON_CreateBool(strcmp(status, "found") == 0));
@@ -312,7 +310,7 @@ static void add_crashing_thread(const struct report *r, cJSON *object,
                     hex_field(from, value->string));
     }
     cjson_add(frames->child, "registers", registers);
-    cjson_add(thread, "threads_index", cJSON_CreateNumber(index));
+    cjson_add_number(thread, "threads_index", index);
     cjson_add(object, "crashing_thread", thread);
 }
 
@@ -399,12 +397,11 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
         cjson_append(threads, describe_thread(&r, from, named));
         named = named != NULL ? named->next : NULL;
     }
-    cjson_add(object, "main_module", cJSON_CreateNumber(0));
+    cjson_add_number(object, "main_module", 0);
     cjson_add(object, "modules", describe_modules(&r, answer));
     cjson_add(object, "modules_contains_cert_info", cJSON_CreateFalse());
     add_copy(object, "pid", cjson_get(more, "pid"));
-    cjson_add(object, "thread_count",
-              cJSON_CreateNumber(cJSON_GetArraySize(threads)));
+    cjson_add_number(object, "thread_count", cJSON_GetArraySize(threads));
     cjson_add(object, "threads", threads);
     cjson_add(object, "unloaded_modules",
               describe_unloaded(&r, cjson_get(more, "unloaded")));

@@ -186,13 +186,12 @@ static char *ask_addresses(const struct identity *identity, int count,
                            char **addresses)
 {
     char text[64];
-    char *request;
     const char *code_id;
     uint64_t address;
     int i;
-    cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
-          *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(), *frame,
-          *modules = cJSON_CreateArray(), *module = cJSON_CreateObject();
+    cJSON *root = cJSON_CreateObject(), *frame, *module;
+    cJSON *stacks = cjson_add_list(root, "stacktraces");
+    cJSON *frames = cjson_add_list(cjson_append_object(stacks), "frames");
 
     /* ELF and Mach-O are also found by their build id, in sources that know
      * nothing else of them */
@@ -200,32 +199,21 @@ static char *ask_addresses(const struct identity *identity, int count,
     if (strncmp(code_id, "buildid-", 8) == 0) {
         code_id += 8;
     }
-    cjson_add(module, "type",
-              cJSON_CreateString(*code_id != '\0' ? "elf" : "pe"));
+    module = cjson_append_object(cjson_add_list(root, "modules"));
+    cjson_add_text(module, "type", *code_id != '\0' ? "elf" : "pe");
     if (*code_id != '\0') {
-        cjson_add(module, "code_id", cJSON_CreateString(code_id));
+        cjson_add_text(module, "code_id", code_id);
     }
-    cjson_add(module, "debug_file", cJSON_CreateString(identity->name));
-    cjson_add(module, "debug_id", cJSON_CreateString(identity->id));
+    cjson_add_text(module, "debug_file", identity->name);
+    cjson_add_text(module, "debug_id", identity->id);
     for (i = 0; i < count; i++) {
         addresses_parse(addresses[i], strlen(addresses[i]), &address);
         snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
-        frame = cJSON_CreateObject();
-        cjson_add(frame, "instruction_addr", cJSON_CreateString(text));
-        cjson_add(frame, "addr_mode", cJSON_CreateString("rel:0"));
-        cjson_append(frames, frame);
+        frame = cjson_append_object(frames);
+        cjson_add_text(frame, "instruction_addr", text);
+        cjson_add_text(frame, "addr_mode", "rel:0");
     }
-    cjson_add(stack, "frames", frames);
-    cjson_append(stacks, stack);
-    cjson_append(modules, module);
-    cjson_add(root, "stacktraces", stacks);
-    cjson_add(root, "modules", modules);
-    request = cJSON_PrintUnformatted(root);
-    if (request == NULL) {
-        command_no_memory();
-    }
-    cJSON_Delete(root);
-    return request;
+    return cjson_finish(root);
 }
 
 /* The whole file, or standard input, with a NUL after its *size bytes; NULL

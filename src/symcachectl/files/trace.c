@@ -194,9 +194,9 @@ static cJSON *module_of(const struct identity *identity, uint32_t stamp)
 
     snprintf(id, sizeof(id), "%.32s%x", identity->id, stamp);
 
-    cjson_add(module, "type", cJSON_CreateString("pe_dotnet"));
-    cjson_add(module, "debug_file", cJSON_CreateString(identity->name));
-    cjson_add(module, "debug_id", cJSON_CreateString(id));
+    cjson_add_text(module, "type", "pe_dotnet");
+    cjson_add_text(module, "debug_file", identity->name);
+    cjson_add_text(module, "debug_id", id);
     return module;
 }
 
@@ -205,20 +205,21 @@ static cJSON *no_module(void)
 {
     cJSON *module = cJSON_CreateObject();
 
-    cjson_add(module, "type", cJSON_CreateString("pe_dotnet"));
+    cjson_add_text(module, "type", "pe_dotnet");
     return module;
 }
 
 char *trace_request(const struct trace *trace, const char *images)
 {
     size_t i;
-    char text[32], *request;
+    char text[32];
     struct identity identity;
     uint32_t stamp;
-    cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
-          *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(),
-          *modules = cJSON_CreateArray(), *frame;
+    cJSON *root = cJSON_CreateObject(), *modules, *frame;
+    cJSON *stacks = cjson_add_list(root, "stacktraces");
+    cJSON *frames = cjson_add_list(cjson_append_object(stacks), "frames");
 
+    modules = cjson_add_list(root, "modules");
     for (i = 0; i < trace->num_modules; i++) {
         cjson_append(modules, identify_image(images, trace->modules[i],
                                              &identity, &stamp)
@@ -226,25 +227,13 @@ char *trace_request(const struct trace *trace, const char *images)
                                   : no_module());
     }
     for (i = 0; i < trace->num_frames; i++) {
-        frame = cJSON_CreateObject();
+        frame = cjson_append_object(frames);
         snprintf(text, sizeof(text), "rel:%u", trace->frames[i].module);
-        cjson_add(frame, "addr_mode", cJSON_CreateString(text));
-        cjson_add(frame, "function_id",
-                  cJSON_CreateNumber(trace->frames[i].method));
-        cjson_add(frame, "instruction_addr",
-                  cJSON_CreateNumber(trace->frames[i].il));
-        cjson_append(frames, frame);
+        cjson_add_text(frame, "addr_mode", text);
+        cjson_add_number(frame, "function_id", trace->frames[i].method);
+        cjson_add_number(frame, "instruction_addr", trace->frames[i].il);
     }
-    cjson_add(stack, "frames", frames);
-    cjson_append(stacks, stack);
-    cjson_add(root, "stacktraces", stacks);
-    cjson_add(root, "modules", modules);
-    request = cJSON_PrintUnformatted(root);
-    if (request == NULL) {
-        command_no_memory();
-    }
-    cJSON_Delete(root);
-    return request;
+    return cjson_finish(root);
 }
 
 /* the answer -----------------------------------------------------------------

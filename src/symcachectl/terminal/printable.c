@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/utf8.h"
+#include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 
 /* C1 controls, marks and overrides of direction, ends of lines and
@@ -106,15 +107,12 @@ size_t printable_width(const char *text)
 
 void printable_json(FILE *stream, const cJSON *object)
 {
-    char *text = cJSON_PrintUnformatted(object);
+    char *text = cjson_print(object);
     const unsigned char *p = (const unsigned char *)text;
     size_t i, size;
     uint32_t c;
     int n;
 
-    if (text == NULL) {
-        command_no_memory();
-    }
     size = strlen(text);
     for (i = 0; i < size; i += n < 0 ? 1 : (size_t)n) {
         n = utf8_decode(p + i, size - i, &c);
