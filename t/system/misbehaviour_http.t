@@ -158,6 +158,18 @@ $m->web('sends a body without end', error => qr/^unusable larger than/m, sub {
     $c->send(head());
     1 while $c->send("\0" x 65536);
     $c->close });
+$m->web("sends trailers without end, $_->[0]",
+        error => qr/^failed .*header and trailers too large/m, do {
+    my ($body, $trailer) = @$_[1, 2];
+    sub {
+        my ($c) = @_;
+        $c->send(head('Transfer-Encoding' => 'chunked') . "${body}0\r\n");
+        for (1 .. 320) {
+            last if !$c->send($trailer x (100_000 / length $trailer));
+        }
+        $c->close;
+    } }) for ['behind a body', "1\r\nx\r\n", 'X-Filler: ' . 'y' x 88 . "\r\n"],
+             ['which look like answers', '', "HTTP/1.1: 200\r\n"];
 $m->web('announces more than `download_size`',
         error => qr/^unusable larger than/m, sub {
     $_[0]->send(head('Content-Length' => 1 << 40) . 'x' x 100_000);

@@ -59,7 +59,8 @@ enum fetch_stop {
     FETCH_STOP_RESERVED, /* the address is a reserved one */
     FETCH_STOP_BODY,     /* body_file.problem says why */
     FETCH_STOP_PAGE,     /* we have read enough of an error page */
-    FETCH_STOP_SILENCE   /* nothing arrived in time, or too little */
+    FETCH_STOP_SILENCE,  /* nothing arrived in time, or too little */
+    FETCH_STOP_LINES     /* header and trailers are too large */
 };
 
 struct fetch {
@@ -179,23 +180,26 @@ static void watch(struct fetch *fetch)
 
 /* libcurl's callbacks ----------------------------------------------------- */
 
-static size_t on_header(char *line, size_t size, size_t n, void *arg)
-{
-    struct fetch *fetch = arg;
-
-    fetch_response_line(&fetch->answer, line, size * n);
-    if (fetch->step == FETCH_WAITS_ANSWER) {
-        host_heard(&fetch->wait_byte);
-        watch(fetch);
-    }
-    return size * n;
-}
-
 static void stops(struct fetch *fetch, enum fetch_stop stop,
                   const char *reason)
 {
     fetch->stop = stop;
     snprintf(fetch->reason, sizeof(fetch->reason), "%s", reason);
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+    struct fetch *fetch = arg;
+
+    if (!fetch_response_line(&fetch->answer, line, size * n)) {
+        stops(fetch, FETCH_STOP_LINES, "header and trailers too large");
+        return 0;
+    }
+    if (fetch->step == FETCH_WAITS_ANSWER) {
+        host_heard(&fetch->wait_byte);
+        watch(fetch);
+    }
+    return size * n;
 }
 
 static bool is_rest(const struct fetch *fetch)
@@ -448,6 +452,9 @@ static void judge_error(struct fetch *fetch, CURLcode code,
         break;
     case FETCH_STOP_SILENCE:
         classify_error(class, CURLE_OPERATION_TIMEDOUT, fetch->reason, 0);
+        break;
+    case FETCH_STOP_LINES:
+        classify_error(class, code, fetch->reason, fetch->status);
         break;
     case FETCH_STOP_RESERVED:
         classify_say(class, SOURCE_FAILED, false, fetch->reason);

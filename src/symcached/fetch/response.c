@@ -14,6 +14,10 @@
 
 #define FETCH_RESPONSE_RETRY_AFTER 600 /* seconds at most */
 
+/* Bytes of header and trailers at most.  libcurl, which keeps all of them in
+ * memory, takes 300 KiB of a header, and trailers without a limit. */
+#define FETCH_RESPONSE_LINES (512 * 1024)
+
 /* Texts are ended and not set to zero: they are 8 KB, most of them empty. */
 void fetch_response_clear(struct fetch_response *answer)
 {
@@ -29,6 +33,7 @@ void fetch_response_clear(struct fetch_response *answer)
     answer->status = 0;
     answer->retry_after = 0;
     answer->bytes = 0;
+    answer->lines_size = 0;
     answer->whole = answer->again = answer->framed = answer->verified = false;
     answer->length = -1;
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -117,7 +122,7 @@ static void fetch_response_source_map(struct fetch_response *answer,
     }
 }
 
-void fetch_response_line(struct fetch_response *answer, const char *line,
+bool fetch_response_line(struct fetch_response *answer, const char *line,
                          size_t len)
 {
     const struct {
@@ -135,19 +140,21 @@ void fetch_response_line(struct fetch_response *answer, const char *line,
         {"Transfer-Encoding", answer->transfer, sizeof(answer->transfer)},
         {SYMCACHE_HEADER_REASON, answer->reason, sizeof(answer->reason)},
     };
-    size_t i;
+    size_t i, lines_size = answer->lines_size + len;
 
     if (answer->bytes == 0 && len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
         /* After a 100 or 103, the header of the real answer follows. */
         fetch_response_clear(answer);
-        return;
+        answer->lines_size = lines_size;
+        return lines_size <= FETCH_RESPONSE_LINES;
     }
-    if (answer->whole) {
-        return;
+    answer->lines_size = lines_size;
+    if (answer->whole || lines_size > FETCH_RESPONSE_LINES) {
+        return lines_size <= FETCH_RESPONSE_LINES;
     }
     if (len > 0 && (line[0] == '\r' || line[0] == '\n')) {
         answer->whole = true;
-        return;
+        return true;
     }
 
     for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -161,6 +168,7 @@ void fetch_response_line(struct fetch_response *answer, const char *line,
     fetch_response_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
                           answer->content_digest);
     answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
+    return true;
 }
 
 bool fetch_response_coded(const struct fetch_response *answer)

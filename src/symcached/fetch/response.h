@@ -26,6 +26,7 @@ struct fetch_response {
     long status;          /* of the last hop; 0 = no answer was complete */
     unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */
     uint64_t bytes;       /* of its body */
+    size_t lines_size;    /* bytes of its header and trailers */
     bool whole;           /* the header was complete */
     bool again;           /* Retry-After was sent, with any value */
     bool moved;           /* there was a redirect on the way */
@@ -61,9 +62,10 @@ void fetch_response_clear(struct fetch_response *answer);
 
 /*
  * Takes a line that libcurl calls a header line; it is not terminated.  Lines
- * of a trailer are ignored.
+ * of a trailer are ignored.  Returns false if there are so many lines that
+ * the transfer must end.
  */
-void fetch_response_line(struct fetch_response *answer, const char *line,
+bool fetch_response_line(struct fetch_response *answer, const char *line,
                          size_t len);
 
 /* Takes a part of the body of an error. */

@@ -45,8 +45,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct send *send = arg;
 
-    fetch_response_line(&send->answer, line, size * n);
-    return size * n;
+    return fetch_response_line(&send->answer, line, size * n) ? size * n : 0;
 }
 
 static size_t on_answer(char *data, size_t size, size_t n, void *arg)
