@@ -136,19 +136,6 @@ void frame_source_write(struct json_writer *w,
 
 /* frames that bring their own -------------------------------------------- */
 
-struct symc_string frame_source_path(const struct json *json,
-                                     const uint32_t members[FRAME_MEMBERS])
-{
-    struct symc_string path = {NULL, 0};
-    uint32_t value = members[FRAME_ABS_PATH];
-
-    if (value != 0) {
-        path.data = json_text(json, value);
-        path.size = json->values[value].size;
-    }
-    return path;
-}
-
 void frame_source_find_given(struct frame_source *found,
                              const struct sourcecache_reader *sources,
                              const struct json *json,
@@ -160,7 +147,8 @@ void frame_source_find_given(struct frame_source *found,
                         JSON_INTEGER_POSITIVE;
 
     frame_source_find(found, has_line ? sources : NULL,
-                      frame_source_path(json, members), (uint32_t)line);
+                      schema_text(json, members[FRAME_ABS_PATH]),
+                      (uint32_t)line);
 }
 
 static bool is_empty(const struct json *json, uint32_t list)

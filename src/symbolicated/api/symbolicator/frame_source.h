@@ -63,8 +63,4 @@ void frame_source_write_given(struct json_writer *w,
                               const struct json *json,
                               const uint32_t members[FRAME_MEMBERS]);
 
-/* The path that a frame came with; empty: it has none. */
-struct symc_string frame_source_path(const struct json *json,
-                                     const uint32_t members[FRAME_MEMBERS]);
-
 #endif

@@ -11,6 +11,7 @@
 #include "base/percent.h"
 #include "js_file_requests.h"
 #include "proto/url.h"
+#include "schema.h"
 #include "symbolication/js/js.h"
 
 #define LIST_VALUES 65536
@@ -67,10 +68,9 @@ static struct symc_string header_member(const struct json *json,
 {
     uint32_t value = json_member(json, object, name);
 
-    return value != 0 && json->values[value].type == JSON_STRING
-               ? (struct symc_string){json_text(json, value),
-                                      json->values[value].size}
-               : (struct symc_string){NULL, 0};
+    return schema_text(
+        json,
+        value != 0 && json->values[value].type == JSON_STRING ? value : 0);
 }
 
 /* The header that refers to the map, whose name may be in any case; the newer

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "js_frames.h"
+#include "schema.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -266,12 +267,12 @@ static bool take_token(struct walk *walk, const struct js_frame *frame,
     const struct original *original;
 
     place->function = fold_name(
-        files,
-        js_function(&place->token,
-                    js_request_text(request, members[JS_FUNCTION]), caller));
+        files, js_function(&place->token,
+                           schema_text(&request->json, members[JS_FUNCTION]),
+                           caller));
     files->told += place->function.size;
-    place->filename = js_request_text(request, members[JS_FILENAME]);
-    place->name_module = js_request_text(request, members[JS_MODULE]);
+    place->filename = schema_text(&request->json, members[JS_FILENAME]);
+    place->name_module = schema_text(&request->json, members[JS_MODULE]);
     place->abs_path = frame->abs_path;
     original = original_of(walk, place, members[JS_MODULE] != 0);
     if (original == NULL) {

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "js_headers.h"
+#include "schema.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -97,7 +98,7 @@ const char *js_headers_mistake(const struct js_request *request)
         if (n == HEADERS_MAX) {
             return "scraping.headers: more than 16";
         }
-        names[n] = js_request_text(request, i);
+        names[n] = schema_text(&request->json, i);
         if (!is_name(names[n])) {
             return "scraping.headers: one has no name of a header";
         }
@@ -111,7 +112,7 @@ const char *js_headers_mistake(const struct js_request *request)
             }
         }
         if (json->values[i + 1].type != JSON_STRING ||
-            !js_header_is_value(js_request_text(request, i + 1))) {
+            !js_header_is_value(schema_text(&request->json, i + 1))) {
             return "scraping.headers: one has no value of a header";
         }
         size += names[n++].size + json->values[i + 1].size;
@@ -124,15 +125,15 @@ const char *js_headers_mistake(const struct js_request *request)
 static uint32_t next_header(const struct js_request *request, uint32_t before)
 {
     const struct json *json = &request->json;
-    struct symc_string last = js_request_text(request, before), name;
+    struct symc_string last = schema_text(&request->json, before), name;
     uint32_t i, next = 0;
 
     for (i = request->headers + 1; i < json->values[request->headers].end;
          i = json->values[i + 1].end) {
-        name = js_request_text(request, i);
+        name = schema_text(&request->json, i);
         if ((before == 0 || compare_names(name, last) > 0) &&
             (next == 0 ||
-             compare_names(name, js_request_text(request, next)) < 0)) {
+             compare_names(name, schema_text(&request->json, next)) < 0)) {
             next = i;
         }
     }
@@ -149,9 +150,9 @@ void js_headers_write(const struct js_request *request, struct json_writer *w)
     }
     json_put_open(w, "scraped_headers", '{');
     for (; i != 0; i = next_header(request, i)) {
-        text = js_request_text(request, i);
+        text = schema_text(&request->json, i);
         json_write_name(w, text.data, text.size);
-        text = js_request_text(request, i + 1);
+        text = schema_text(&request->json, i + 1);
         json_write_string(w, text.data, text.size);
     }
     json_write_close(w, '}');

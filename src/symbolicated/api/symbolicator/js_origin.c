@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "js_origin.h"
+#include "schema.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -139,7 +140,7 @@ const char *js_origin_refuses(const struct js_request *request,
     }
     for (i = request->origins + 1; i < json->values[request->origins].end;
          i = json->values[i].end) {
-        text = js_request_text(request, i);
+        text = schema_text(&request->json, i);
         if (is_text(text, "*") || is_same(text, url) ||
             fits_origin(&parts, text)) {
             return parts.name.size > 0 ? NULL : "";

@@ -91,18 +91,6 @@ static const struct schema_member frame_members[JS_FRAME_MEMBERS] = {
     [JS_DATA] = {"data", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
-struct symc_string js_request_text(const struct js_request *request,
-                                   uint32_t value)
-{
-    struct symc_string text = {NULL, 0};
-
-    if (value != 0) {
-        text.data = json_text(&request->json, value);
-        text.size = request->json.values[value].size;
-    }
-    return text;
-}
-
 static bool is_true(const struct json *json, uint32_t value, bool otherwise)
 {
     return value != 0 ? json->values[value].type == JSON_TRUE : otherwise;
@@ -117,9 +105,9 @@ static bool read_source(struct js_request *request, struct schema_walk *walk,
     if (!schema_object(walk, value, source_members, SOURCE_MEMBERS, found)) {
         return false;
     }
-    request->source = js_request_text(request, found[SOURCE_URL]);
-    request->token = js_request_text(request, found[SOURCE_TOKEN]);
-    request->cookies = js_request_text(request, found[SOURCE_COOKIES]);
+    request->source = schema_text(&request->json, found[SOURCE_URL]);
+    request->token = schema_text(&request->json, found[SOURCE_TOKEN]);
+    request->cookies = schema_text(&request->json, found[SOURCE_COOKIES]);
     if (request->token.data == NULL && request->cookies.data == NULL) {
         return schema_fail(walk, "missing field `token` or `cookies`");
     }
@@ -199,7 +187,7 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
     }
     frame->line = (uint32_t)line;
     frame->column = (uint32_t)column;
-    frame->abs_path = js_request_text(request, frame->members[JS_ABS_PATH]);
+    frame->abs_path = schema_text(&request->json, frame->members[JS_ABS_PATH]);
     if (frame->abs_path.size >= strlen(async) &&
         memcmp(frame->abs_path.data, async, strlen(async)) == 0) {
         frame->abs_path.data += strlen(async);
@@ -327,11 +315,11 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
                            found)) {
             return false;
         }
-        file = js_request_text(request, found[1]);
+        file = schema_text(&request->json, found[1]);
         for (k = 0; k < request->nscripts; k++) {
             if (is_equal(request->scripts[k].abs_path, file)) {
                 print_debug_id(request->scripts[k].debug_id,
-                               js_request_text(request, found[2]));
+                               schema_text(&request->json, found[2]));
                 break;
             }
         }
@@ -345,24 +333,14 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
                          const uint32_t *body)
 {
     const struct json *json = &request->json;
-    uint32_t scraping[COUNT(scraping_members)] = {0};
-    uint32_t found[COUNT(option_members)] = {0};
+    uint32_t scraping[COUNT(scraping_members)];
+    uint32_t found[COUNT(option_members)];
 
-    if (body[BODY_SCRAPING] != 0) {
-        schema_enter(walk, "scraping", 0);
-        if (!schema_object(walk, body[BODY_SCRAPING], scraping_members,
-                           COUNT(scraping_members), scraping)) {
-            return false;
-        }
-        schema_leave(walk);
-    }
-    if (body[BODY_OPTIONS] != 0) {
-        schema_enter(walk, "options", 0);
-        if (!schema_object(walk, body[BODY_OPTIONS], option_members,
-                           COUNT(option_members), found)) {
-            return false;
-        }
-        schema_leave(walk);
+    if (!schema_part(walk, "scraping", body[BODY_SCRAPING], scraping_members,
+                     COUNT(scraping_members), scraping) ||
+        !schema_part(walk, "options", body[BODY_OPTIONS], option_members,
+                     COUNT(option_members), found)) {
+        return false;
     }
     request->has_scraping =
         is_true(json, body[BODY_ALLOW_SCRAPING], true) &&
@@ -405,8 +383,8 @@ int js_request_read(struct js_request *request, char *body, size_t size,
         !read_options(request, &walk, found)) {
         return 422;
     }
-    request->release = js_request_text(request, found[BODY_RELEASE]);
-    request->dist = js_request_text(request, found[BODY_DIST]);
+    request->release = schema_text(&request->json, found[BODY_RELEASE]);
+    request->dist = schema_text(&request->json, found[BODY_DIST]);
     return 0;
 }
 

@@ -74,10 +74,6 @@ int js_request_read(struct js_request *request, char *body, size_t size,
                     size_t error_size);
 void js_request_free(struct js_request *request);
 
-/* A text of the request; data is NULL if value is 0. */
-struct symc_string js_request_text(const struct js_request *request,
-                                   uint32_t value);
-
 /* Writes a text as a member; nothing if its data is NULL. */
 void js_member_write(struct json_writer *w, const char *name,
                      struct symc_string text);

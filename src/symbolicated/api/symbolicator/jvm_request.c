@@ -81,18 +81,6 @@ static const struct schema_member frame_members[JVM_FRAME_MEMBERS] = {
                                 SCHEMA_OPTIONAL, NULL},
 };
 
-/* A text of the request; data is NULL if it is absent. */
-static struct symc_string text_of(const struct json *json, uint32_t value)
-{
-    struct symc_string text = {NULL, 0};
-
-    if (value != 0) {
-        text.data = json_text(json, value);
-        text.size = json->values[value].size;
-    }
-    return text;
-}
-
 static bool read_exception(struct jvm_request *request,
                            struct schema_walk *walk, uint32_t value,
                            struct jvm_request_exception *exception)
@@ -103,8 +91,8 @@ static bool read_exception(struct jvm_request *request,
                        COUNT(exception_members), found)) {
         return false;
     }
-    exception->type = text_of(&request->json, found[0]);
-    exception->module = text_of(&request->json, found[1]);
+    exception->type = schema_text(&request->json, found[0]);
+    exception->module = schema_text(&request->json, found[1]);
     return true;
 }
 
@@ -123,9 +111,9 @@ static bool read_frame(struct jvm_request *request, struct schema_walk *walk,
         json_integer(json, members[JVM_LINENO], &line);
     }
     frame->input = (struct jvm_input){
-        .module = text_of(json, members[JVM_MODULE]),
-        .function = text_of(json, members[JVM_FUNCTION]),
-        .signature = text_of(json, members[JVM_SIGNATURE]),
+        .module = schema_text(json, members[JVM_MODULE]),
+        .function = schema_text(json, members[JVM_FUNCTION]),
+        .signature = schema_text(json, members[JVM_SIGNATURE]),
         .has_line = members[JVM_LINENO] != 0,
         .line = (uint32_t)line};
     return true;
@@ -259,7 +247,7 @@ static bool read_module(struct jvm_request *request, struct schema_walk *walk,
                        found)) {
         return false;
     }
-    id = text_of(&request->json, found[0]);
+    id = schema_text(&request->json, found[0]);
     if (!symcache_debug_id_read(id.data, id.size, module->guid, &module->age)) {
         return schema_fail_member(walk, "uuid", "invalid debug identifier");
     }
@@ -303,15 +291,11 @@ static bool read_options(struct jvm_request *request, struct schema_walk *walk,
                          uint32_t value)
 {
     const struct json *json = &request->json;
-    uint32_t found[COUNT(option_members)] = {0};
+    uint32_t found[COUNT(option_members)];
 
-    if (value != 0) {
-        schema_enter(walk, "options", 0);
-        if (!schema_object(walk, value, option_members, COUNT(option_members),
-                           found)) {
-            return false;
-        }
-        schema_leave(walk);
+    if (!schema_part(walk, "options", value, option_members,
+                     COUNT(option_members), found)) {
+        return false;
     }
     request->wants_context =
         found[0] == 0 || json->values[found[0]].type == JSON_TRUE;
@@ -345,7 +329,8 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
     }
     request->sources = found[BODY_SOURCES];
     request->classes = found[BODY_CLASSES];
-    request->release_package = text_of(&request->json, found[BODY_PACKAGE]);
+    request->release_package =
+        schema_text(&request->json, found[BODY_PACKAGE]);
     status = read_exceptions(request, &walk, found[BODY_EXCEPTIONS]);
     if (status == 0) {
         status = read_stacks(request, &walk, found[BODY_STACKTRACES],

@@ -448,8 +448,9 @@ static void write_source(struct answer *a, const struct found *found,
     }
     frame_source_find(
         &a->source, sources,
-        path->size > 0 ? *path
-                       : frame_source_path(&a->request->json, found->members),
+        path->size > 0
+            ? *path
+            : schema_text(&a->request->json, found->members[FRAME_ABS_PATH]),
         location->line);
     if (path->size > 0) {
         frame_source_follow(&a->source, a->links, found->frame->module,

@@ -519,15 +519,10 @@ static bool parse_options(struct symbolicator_request *request,
     uint32_t found[OPTION_MEMBERS];
 
     json = &request->json;
-    request->wants_context = true;
-    if (value == 0) {
-        return true;
-    }
-    schema_enter(walk, "options", 0);
-    if (!schema_object(walk, value, option_members, OPTION_MEMBERS, found)) {
+    if (!schema_part(walk, "options", value, option_members, OPTION_MEMBERS,
+                     found)) {
         return false;
     }
-    schema_leave(walk);
     request->has_candidates =
         found[OPTION_CANDIDATES] != 0 &&
         json->values[found[OPTION_CANDIDATES]].type == JSON_TRUE;
@@ -544,16 +539,8 @@ static bool check_scraping(struct schema_walk *walk, uint32_t value)
 {
     uint32_t found[COUNT(scraping_members)];
 
-    if (value == 0) {
-        return true;
-    }
-    schema_enter(walk, "scraping", 0);
-    if (!schema_object(walk, value, scraping_members, COUNT(scraping_members),
-                       found)) {
-        return false;
-    }
-    schema_leave(walk);
-    return true;
+    return schema_part(walk, "scraping", value, scraping_members,
+                       COUNT(scraping_members), found);
 }
 
 /* A string that a worker says besides; 0: it does not. */

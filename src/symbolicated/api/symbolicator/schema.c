@@ -129,7 +129,7 @@ static bool is_strings(const struct json *json, uint32_t value)
     return true;
 }
 
-bool schema_is_one_of(const struct json *json, uint32_t value,
+static bool is_one_of(const struct json *json, uint32_t value,
                       const char *const *texts)
 {
     for (; *texts != NULL; texts++) {
@@ -211,8 +211,7 @@ static const char *schema_mismatch(const struct json *json, uint32_t value,
     case SCHEMA_MAP:
         return type == JSON_OBJECT ? NULL : "a map";
     case SCHEMA_ENUMERATION:
-        return schema_is_one_of(json, value, member->texts) ? NULL
-                                                     : "another text";
+        return is_one_of(json, value, member->texts) ? NULL : "another text";
     }
     return NULL;
 }
@@ -330,4 +329,26 @@ bool schema_object(struct schema_walk *walk, uint32_t value,
         return false;
     }
     return required_are_there(walk, members, count, found);
+}
+
+bool schema_part(struct schema_walk *walk, const char *name, uint32_t value,
+                 const struct schema_member *members, size_t count,
+                 uint32_t *found)
+{
+    memset(found, 0, count * sizeof(*found));
+    if (value != 0) {
+        schema_enter(walk, name, 0);
+        if (!schema_object(walk, value, members, count, found)) {
+            return false;
+        }
+        schema_leave(walk);
+    }
+    return true;
+}
+
+struct symc_string schema_text(const struct json *json, uint32_t value)
+{
+    return value != 0 ? (struct symc_string){json_text(json, value),
+                                             json->values[value].size}
+                      : (struct symc_string){NULL, 0};
 }

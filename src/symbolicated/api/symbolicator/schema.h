@@ -9,6 +9,7 @@
 #ifndef SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
 #define SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
 
+#include "derived/symcache/symcache.h"
 #include "json/json.h"
 
 #define SCHEMA_PATH_MAX 8
@@ -67,9 +68,14 @@ bool schema_object(struct schema_walk *walk, uint32_t value,
                    const struct schema_member *members, size_t count,
                    uint32_t *found);
 
-/* Is the value one of the texts, which end with NULL? */
-bool schema_is_one_of(const struct json *json, uint32_t value,
-                      const char *const *texts);
+/* The same of an object that is a member itself.  All of found is 0 if value
+ * is. */
+bool schema_part(struct schema_walk *walk, const char *name, uint32_t value,
+                 const struct schema_member *members, size_t count,
+                 uint32_t *found);
+
+/* A string; its data is NULL if value is 0. */
+struct symc_string schema_text(const struct json *json, uint32_t value);
 
 /* The value of a hex digit, or -1. */
 static inline int schema_digit(char c)
