@@ -7,6 +7,7 @@
 #ifndef SYMCACHECTL_HELPER_SHORT_REPLY_H
 #define SYMCACHECTL_HELPER_SHORT_REPLY_H
 
+#include <curl/curl.h>
 #include <stddef.h>
 
 struct short_reply {
@@ -14,9 +15,9 @@ struct short_reply {
     size_t len;
 };
 
-void short_reply_clear(struct short_reply *reply);
-
-/* The CURLOPT_WRITEFUNCTION whose CURLOPT_WRITEDATA is the reply. */
-size_t short_reply_write(char *data, size_t size, size_t n, void *reply);
+/* Prepares a request whose reply this becomes, with how long a server may take
+ * to answer, and to store what it has got. */
+void short_reply_begin(struct short_reply *reply, CURL *curl, const char *url,
+                       struct curl_slist *headers);
 
 #endif

@@ -25,8 +25,6 @@
 #define ATTEMPTS 5
 #define RETRY_SECONDS 5
 #define RETRY_MAX 60
-#define CONNECT_SECONDS 30
-#define STALL_SECONDS 600 /* of a server that stores what it has got */
 
 #define ID_BYTES 16
 #define ID_PART 4096 /* of the head and of the tail */
@@ -181,19 +179,9 @@ static long post_symbfile(struct request *r, FILE *file, off_t size,
     CURLcode code;
     long status = 0;
 
-    curl_easy_reset(curl);
     r->file = file;
     r->left = size;
-    short_reply_clear(&r->reply);
-    curl_easy_setopt(curl, CURLOPT_URL, r->url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, r->headers);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, short_reply_write);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &r->reply);
+    short_reply_begin(&r->reply, curl, r->url, r->headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(curl, CURLOPT_READDATA, r);

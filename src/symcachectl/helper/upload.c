@@ -40,8 +40,6 @@
 #define NAMED_MAX 5 /* files left out that are named */
 #define RETRY_SECONDS 5
 #define RETRY_MAX 60
-#define CONNECT_SECONDS 30
-#define STALL_SECONDS 600 /* of a server that stores what it has got */
 
 /* With --watch: how often to look, and how long a file has been left alone
  * before it counts as whole. */
@@ -159,17 +157,7 @@ static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
 {
     CURL *curl = u->curl;
 
-    curl_easy_reset(curl);
-    short_reply_clear(&u->reply);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, u->headers);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, short_reply_write);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &u->reply);
+    short_reply_begin(&u->reply, curl, url, u->headers);
     if (file == NULL) {
         curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
         return;
