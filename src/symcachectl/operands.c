@@ -48,7 +48,8 @@ int operands_identity(const char *command, int count, char **operands,
     size_t size;
 
     if (count < 1 || count > 3) {
-        command_usage(command, "which PDB? Say PDB GUID AGE", NULL);
+        command_usage(command, "which module? Say PDB GUID AGE, or ./FILE",
+                      NULL);
         return -1;
     }
     name = operands[0];
@@ -56,7 +57,10 @@ int operands_identity(const char *command, int count, char **operands,
     id = count > 1 ? operands[1] : strrchr(name, '/');
     age = count > 2 ? operands[2] : NULL;
     if (id == NULL) {
-        command_usage(command, "no GUID and age after the PDB", name);
+        command_usage(command,
+                      "no GUID and age after the PDB, and no such "
+                      "file",
+                      name);
         return -1;
     }
     if (count == 1) {

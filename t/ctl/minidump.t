@@ -168,7 +168,7 @@ $ctl->is($ctl->run('minidump', '--root', '/', @socket, $dump), 2, undef,
     qr/more than one/, 'two places');
 $ctl->is($ctl->run('minidump', $t->path('absent')), 3, undef,
     qr/No such file/, 'no such file');
-$ctl->is($ctl->run('minidump', $sym), 4, undef, qr/Header mismatch/,
+$ctl->is($ctl->run('minidump', $sym), 4, undef, qr/cannot be read as a minidump: Header mismatch/,
     'another file');
 
 done_testing;

@@ -56,5 +56,9 @@ my $r = run("-c '$config' '@{[$t->path('bad.gz')]}'");
 ok $r->[0] == 4 && $r->[2] =~ /damaged/, 'a damaged one: 4' or diag "@$r";
 $r = run("--root '@{[$t->path('store')]}' '@{[$t->path('bad.gz')]}'");
 ok $r->[0] == 4 && $r->[2] =~ /damaged/, '... with a store, too' or diag "@$r";
+my $recorded = $t->write_file('perf.data', "PERFILE2\x68\1\2\3");
+$r = run("'$recorded'");
+ok $r->[0] == 4 && $r->[1] eq '' && $r->[2] =~ /of perf record: give the text/,
+    'what perf record writes: 4' or diag "@$r";
 $t->finish;
 done_testing;

@@ -56,7 +56,7 @@ is $r->{out}, "0 stored, 3 skipped, 0 refused, 0 failed, 2 left out\n",
 $r = $ctl->run('upload', '--url', "http://127.0.0.1:$port/elsewhere",
                "$dir/build/any.sym");
 is $r->{code}, 1, 'an address that takes no uploads: 1';
-like $r->{err}, qr/nothing at this address takes uploads \(HTTP 40[45]\)/, 'why';
+like $r->{err}, qr{nothing at this address takes uploads: --url ends as .* such as /symbols \(HTTP 40[45]\)}, 'why';
 
 # a mapping of ProGuard, under the UUID in its name
 make_path("$dir/mapping");

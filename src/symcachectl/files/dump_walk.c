@@ -290,6 +290,7 @@ static cJSON *walk_file(const struct arguments *arguments, int *code)
     static atomic_bool is_cut;
     static struct dump_walk w;
     const char *file = arguments->file, *error;
+    char text[160];
     cJSON *object;
     struct stat st;
     size_t size;
@@ -312,7 +313,9 @@ static cJSON *walk_file(const struct arguments *arguments, int *code)
     store_reader_tell_cut(data, size, &is_cut);
     error = minidump_read(&w.dump, data, (size_t)st.st_size);
     if (error != NULL) {
-        *code = command_fail(COMMAND_FOREIGN, file, error);
+        snprintf(text, sizeof(text), "cannot be read as a minidump: %s",
+                 error);
+        *code = command_fail(COMMAND_FOREIGN, file, text);
         return NULL;
     }
     w.symbols = calloc(w.dump.num_modules + 1, sizeof(*w.symbols));

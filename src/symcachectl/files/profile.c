@@ -94,6 +94,16 @@ static int ask_profile(const struct settings *settings, const char *file,
 int profile_show(const struct settings *settings, const char *file, char *data,
                  size_t size)
 {
+    static const char perf[] = "PERFILE2"; /* of perf record, with samples
+                                              that only perf can read */
+
+    if (size >= sizeof(perf) - 1 &&
+        memcmp(data, perf, sizeof(perf) - 1) == 0) {
+        return command_fail(COMMAND_FOREIGN, file,
+                            "is a file of perf record: give the text of "
+                            "\"(perf buildid-list; perf script "
+                            "--show-mmap-events)\"");
+    }
     return settings->root != NULL
                ? store_profile_show(settings->root, file, data, size)
                : ask_profile(settings, file, data, size);

@@ -75,8 +75,7 @@ struct upload {
     struct short_reply reply;
 };
 
-/* In a folder most files are no symbols, and only counted; what can be sent in
- * another form is named. */
+/* In a folder, what is left out is named only if another form can be sent. */
 static bool is_named(struct upload *u, enum outcome outcome,
                      const char *reason)
 {
@@ -197,7 +196,8 @@ static const char *guess_reason(long status)
                              "not running, or does not let it connect"
            : status == 504 ? "symcached did not answer the web server in time"
            : status == 404 || status == 405
-               ? "nothing at this address takes uploads"
+               ? "nothing at this address takes uploads: --url ends as the "
+                 "location of nginx, such as /symbols"
                : "no reason given";
 }
 
