@@ -59,7 +59,8 @@ sub config {
         sources => { map { $_->[0] => { type => 'filesystem',
             path => "$dir/$_->[1]", layout => 'symstore' } }
             ['local', 'sym'], ['second', 'sym2'] },
-        limits => { transcodes => 1, transcode_time => '20s',
+        # on a busy machine, what waits for a gate is not to be killed before
+        limits => { transcodes => 1, transcode_time => '10m',
                     %{ $o{limits} // {} } },
         cache => { retry_errors_after => $o{pause} // '50s',
                    %{ $o{cache} // {} } },
