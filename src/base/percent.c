@@ -3,7 +3,6 @@
  */
 #include "percent.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static bool unreserved(unsigned char c)
@@ -38,4 +37,22 @@ char *percent_encode(char *p, const char *text)
 void percent_encode_path(char *p, const char *path)
 {
     (void)encode(p, path, '/');
+}
+
+bool percent_path_has_dots(const char *path, size_t size)
+{
+    const char *end = path + size, *slash;
+    size_t n;
+
+    for (;; path = slash + 1) {
+        slash = memchr(path, '/', (size_t)(end - path));
+        n = (size_t)((slash != NULL ? slash : end) - path);
+        if ((n == 1 && path[0] == '.') ||
+            (n == 2 && path[0] == '.' && path[1] == '.')) {
+            return true;
+        }
+        if (slash == NULL) {
+            return false;
+        }
+    }
 }

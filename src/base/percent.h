@@ -6,6 +6,9 @@
 #ifndef BASE_PERCENT_H
 #define BASE_PERCENT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /*
  * Encodes every byte outside the unreserved set.  p must have room for three
  * times the length of text, and a NUL.  Returns the place of that NUL.
@@ -14,5 +17,9 @@ char *percent_encode(char *p, const char *text);
 
 /* The same for a path, in which "/" is not encoded. */
 void percent_encode_path(char *p, const char *path);
+
+/* Is a part of a path "." or ".."?  Clients and servers take these out of a
+ * URL, which then names another place, or has another signature. */
+bool percent_path_has_dots(const char *path, size_t size);
 
 #endif

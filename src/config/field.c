@@ -454,22 +454,6 @@ int config_version(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Servers and clients take "." and ".." out of a URL, and then the signature
- * is another one, or the place. */
-static bool has_dots(const char *path)
-{
-    size_t n;
-
-    for (; *path != '\0'; path += n + (path[n] == '/')) {
-        n = strcspn(path, "/");
-        if ((n == 1 && path[0] == '.') ||
-            (n == 2 && path[0] == '.' && path[1] == '.')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int config_url_path(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at)
 {
@@ -481,7 +465,7 @@ int config_url_path(struct config_reader *r, const cJSON *item,
         return -1;
     }
 
-    if (has_dots(text)) {
+    if (percent_path_has_dots(text, strlen(text))) {
         return config_error(r, item, "has a part \".\" or \"..\"");
     }
     text += strspn(text, "/");

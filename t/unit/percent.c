@@ -40,11 +40,31 @@ static void paths(void **state)
     assert_string_equal(encoded, "a%20b/%C3%A4%2B%25/c~d.pdb");
 }
 
+/* RFC 3986, 5.2.4, removes these parts, and no others. */
+static void dots(void **state)
+{
+    static const char *const with[] = {".",    "..",  "../x",
+                                       "x/..", "/./", "a/../b"};
+    static const char *const without[] = {"",   "/",       "...", ".x",
+                                          "x.", "..x/y..", "a//b"};
+    size_t i;
+
+    for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+        assert_true(percent_path_has_dots(with[i], strlen(with[i])));
+    }
+    for (i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+        assert_false(percent_path_has_dots(without[i], strlen(without[i])));
+    }
+    assert_false(percent_path_has_dots("..x", 3));
+    assert_true(percent_path_has_dots("..x", 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte),
         cmocka_unit_test(paths),
+        cmocka_unit_test(dots),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

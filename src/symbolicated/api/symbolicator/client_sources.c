@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/origin.h"
+#include "base/percent.h"
 #include "client_filter.h"
 #include "client_source.h"
 
@@ -395,7 +396,10 @@ static bool read_bucket(struct schema_walk *walk, struct client_source *own)
     }
     if (client_source_has(json, own, CLIENT_PREFIX) &&
         (has_control(json, own->found[CLIENT_PREFIX]) ||
-         json->values[own->found[CLIENT_PREFIX]].size > 1024)) {
+         json->values[own->found[CLIENT_PREFIX]].size > 1024 ||
+         percent_path_has_dots(
+             json_text(json, own->found[CLIENT_PREFIX]),
+             json->values[own->found[CLIENT_PREFIX]].size))) {
         return fail_source(walk, "prefix", "is not a part of a name");
     }
     for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
