@@ -30,7 +30,7 @@
 #include "debuginfo/sourcemap/sourcemap.h"
 #include "input_format.h"
 #include "sandbox/sandbox.h"
-#include "sym_output.h"
+#include "breakpad_output.h"
 #include "supplement_file.h"
 #include "derived/derived.h"
 

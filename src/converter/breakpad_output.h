@@ -5,8 +5,8 @@
  * inlined calls are those of its SymCache, which is made in memory, and call
  * frame information is that of its CfiCache.
  */
-#ifndef CONVERTER_SYM_OUTPUT_H
-#define CONVERTER_SYM_OUTPUT_H
+#ifndef CONVERTER_BREAKPAD_OUTPUT_H
+#define CONVERTER_BREAKPAD_OUTPUT_H
 
 #include "debuginfo/format.h"
 

@@ -5,7 +5,7 @@
  * function of a SymCache that comes from a symbol alone is a PUBLIC record, any
  * other one a FUNC record for each piece of it that is in one part.
  */
-#include "sym_output.h"
+#include "breakpad_output.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -29,14 +29,14 @@
 #define ARCH_X86 1 /* as SymCaches number it, divided by 100 */
 
 /* One inlined call, or one line, with the addresses that it has in a row. */
-struct call {
+struct inline_record {
     uint32_t start, end;
     uint32_t depth;
     uint32_t function;   /* of the call that was inlined */
     uint32_t file, line; /* where it was called */
 };
 
-struct line {
+struct line_record {
     uint32_t start, end;
     uint32_t file, line;
 };
@@ -47,7 +47,7 @@ struct frame_list {
     struct symc_location at[DEPTH_MAX];
 };
 
-struct sym {
+struct breakpad_output {
     struct symc_reader reader;
     bool has_no_file; /* calls from an unknown place need a file all the same */
     struct memory_output out;
@@ -60,23 +60,23 @@ struct sym {
     uint32_t function; /* or SYMC_NONE */
     uint32_t start, end;
     uint32_t last_public; /* function of the PUBLIC record before */
-    struct call open[DEPTH_MAX]; /* calls that end where it does, so far */
+    struct inline_record open[DEPTH_MAX]; /* calls that end where it does, so far */
     uint32_t num_open;
-    struct call *calls;
+    struct inline_record *calls;
     size_t num_calls, call_room;
-    struct line *lines;
+    struct line_record *lines;
     size_t num_lines, line_room;
 };
 
-static void put(struct sym *s, const char *data, size_t size)
+static void put(struct breakpad_output *s, const char *data, size_t size)
 {
     s->has_failed |= memory_output_write(&s->out, data, size) != 0;
 }
 
-static void print(struct sym *s, const char *format, ...)
+static void print(struct breakpad_output *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void print(struct sym *s, const char *format, ...)
+static void print(struct breakpad_output *s, const char *format, ...)
 {
     char text[LINE_MAX_TEXT];
     va_list args;
@@ -89,7 +89,7 @@ static void print(struct sym *s, const char *format, ...)
 }
 
 /* The rest of a line.  A line feed in it would begin another record. */
-static void put_rest(struct sym *s, const struct symc_string *text)
+static void put_rest(struct breakpad_output *s, const struct symc_string *text)
 {
     size_t i, at = s->out.size;
 
@@ -105,7 +105,7 @@ static void put_rest(struct sym *s, const struct symc_string *text)
 /* dump_syms writes names as people read them, and readers take them so.  A name
  * that keeps libiberty busy or crashes it ends this process, as any bad file
  * may. */
-static void readable(struct sym *s, const struct symc_function_parts *parts,
+static void readable(struct breakpad_output *s, const struct symc_function_parts *parts,
                      struct symc_string *name)
 {
     size_t size;
@@ -118,7 +118,7 @@ static void readable(struct sym *s, const struct symc_function_parts *parts,
     (void)demangle(&parts->name, parts->language, s->room, name);
 }
 
-static void put_name(struct sym *s, uint32_t function)
+static void put_name(struct breakpad_output *s, uint32_t function)
 {
     static const struct symc_string unknown = {"<name omitted>", 14};
     struct symc_function_parts parts;
@@ -159,7 +159,7 @@ static const char *arch_name(uint32_t arch)
     }
 }
 
-static void put_head(struct sym *s, const uint8_t *data, size_t size,
+static void put_head(struct breakpad_output *s, const uint8_t *data, size_t size,
                      const char *name)
 {
     const struct symc_string module = {name, strlen(name)};
@@ -191,7 +191,7 @@ static void put_head(struct sym *s, const uint8_t *data, size_t size,
     print(s, "INFO GENERATOR ngx_symcache\n");
 }
 
-static int put_files(struct sym *s)
+static int put_files(struct breakpad_output *s)
 {
     const struct symc_string *path;
     uint32_t i;
@@ -212,7 +212,7 @@ static int put_files(struct sym *s)
 
 /* frames ------------------------------------------------------------------ */
 
-static void read_frames(const struct sym *s, uint32_t location,
+static void read_frames(const struct breakpad_output *s, uint32_t location,
                        struct frame_list *list)
 {
     struct symc_location all[DEPTH_MAX];
@@ -233,7 +233,7 @@ static void read_frames(const struct sym *s, uint32_t location,
     list->n = n;
 }
 
-static void mark_inlined(struct sym *s)
+static void mark_inlined(struct breakpad_output *s)
 {
     struct frame_list list;
     uint32_t i;
@@ -250,7 +250,7 @@ static void mark_inlined(struct sym *s)
     }
 }
 
-static void put_origins(struct sym *s)
+static void put_origins(struct breakpad_output *s)
 {
     uint32_t i;
 
@@ -265,7 +265,7 @@ static void put_origins(struct sym *s)
 /* functions --------------------------------------------------------------- */
 
 /* Ends the calls from a depth on. */
-static int close_calls(struct sym *s, uint32_t depth)
+static int close_inline_records(struct breakpad_output *s, uint32_t depth)
 {
     while (s->num_open > depth) {
         if (symc_array_need(&s->calls, &s->call_room, s->num_calls + 1,
@@ -277,42 +277,42 @@ static int close_calls(struct sym *s, uint32_t depth)
     return 0;
 }
 
-static bool is_same_call(const struct call *a, const struct call *b)
+static bool is_same_inline_record(const struct inline_record *a, const struct inline_record *b)
 {
     return a->function == b->function && a->file == b->file &&
            a->line == b->line;
 }
 
 /* Adds the calls of one range to those that are open. */
-static int add_calls(struct sym *s, const struct frame_list *list,
+static int add_inline_records(struct breakpad_output *s, const struct frame_list *list,
                      uint32_t start, uint32_t end)
 {
-    struct call call;
+    struct inline_record call;
     uint32_t i;
 
     for (i = 0; i + 1 < list->n; i++) {
-        call = (struct call){start,
+        call = (struct inline_record){start,
                              end,
                              i,
                              list->at[i + 1].function,
                              list->at[i].file,
                              list->at[i].line};
-        if (i < s->num_open && is_same_call(&s->open[i], &call)) {
+        if (i < s->num_open && is_same_inline_record(&s->open[i], &call)) {
             s->open[i].end = end;
             continue;
         }
-        if (close_calls(s, i) != 0) {
+        if (close_inline_records(s, i) != 0) {
             return -1;
         }
         s->open[s->num_open++] = call;
     }
-    return close_calls(s, i);
+    return close_inline_records(s, i);
 }
 
-static int add_line(struct sym *s, const struct symc_location *at,
+static int add_line_record(struct breakpad_output *s, const struct symc_location *at,
                     uint32_t start, uint32_t end)
 {
-    struct line *last;
+    struct line_record *last;
 
     if (at->file >= s->reader.num_files) {
         return 0;
@@ -328,13 +328,13 @@ static int add_line(struct sym *s, const struct symc_location *at,
         return -1;
     }
     s->lines[s->num_lines++] =
-        (struct line){start, end, at->file, at->line};
+        (struct line_record){start, end, at->file, at->line};
     return 0;
 }
 
-static int compare_calls(const void *a, const void *b)
+static int compare_inline_records(const void *a, const void *b)
 {
-    const struct call *x = a, *y = b;
+    const struct inline_record *x = a, *y = b;
 
     if (x->start != y->start) {
         return x->start < y->start ? -1 : 1;
@@ -342,21 +342,21 @@ static int compare_calls(const void *a, const void *b)
     return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static int put_function(struct sym *s)
+static int put_func_record(struct breakpad_output *s)
 {
-    const struct call *call;
-    const struct line *line;
+    const struct inline_record *call;
+    const struct line_record *line;
 
     if (s->function == SYMC_NONE) {
         return 0;
     }
-    if (close_calls(s, 0) != 0) {
+    if (close_inline_records(s, 0) != 0) {
         return -1;
     }
     print(s, "FUNC %" PRIx32 " %" PRIx32 " 0 ", s->start, s->end - s->start);
     put_name(s, s->function);
     if (s->num_calls > 0) {
-        qsort(s->calls, s->num_calls, sizeof(*s->calls), compare_calls);
+        qsort(s->calls, s->num_calls, sizeof(*s->calls), compare_inline_records);
     }
     for (call = s->calls; call != s->calls + s->num_calls; call++) {
         print(s,
@@ -376,7 +376,7 @@ static int put_function(struct sym *s)
     return 0;
 }
 
-static int put_range(struct sym *s, uint32_t i)
+static int put_range_records(struct breakpad_output *s, uint32_t i)
 {
     uint32_t start = symc_reader_range(&s->reader, i), function, end;
     struct symc_function_parts parts;
@@ -388,10 +388,10 @@ static int put_range(struct sym *s, uint32_t i)
     function = list.n > 0 ? list.at[0].function : SYMC_NONE;
     if (list.n == 0 ||
         symc_reader_function(&s->reader, function, &parts) != 0) {
-        return put_function(s);
+        return put_func_record(s);
     }
     if (parts.language == SYMC_NONE) {
-        if (put_function(s) != 0) {
+        if (put_func_record(s) != 0) {
             return -1;
         }
         if (s->last_public != function) {
@@ -402,30 +402,30 @@ static int put_range(struct sym *s, uint32_t i)
         return 0;
     }
     if (s->function != function || s->end != start) {
-        if (put_function(s) != 0) {
+        if (put_func_record(s) != 0) {
             return -1;
         }
         s->function = function;
         s->start = start;
     }
     s->end = end;
-    return add_calls(s, &list, start, end) != 0 ||
-                   add_line(s, &list.at[list.n - 1], start, end) != 0
+    return add_inline_records(s, &list, start, end) != 0 ||
+                   add_line_record(s, &list.at[list.n - 1], start, end) != 0
                ? -1
                : 0;
 }
 
-static int put_functions(struct sym *s)
+static int put_func_records(struct breakpad_output *s)
 {
     uint32_t i;
 
     s->function = s->last_public = SYMC_NONE;
     for (i = 0; i < s->reader.num_ranges; i++) {
-        if (put_range(s, i) != 0) {
+        if (put_range_records(s, i) != 0) {
             return -1;
         }
     }
-    return put_function(s);
+    return put_func_record(s);
 }
 
 /* all of it --------------------------------------------------------------- */
@@ -448,7 +448,7 @@ static bool is_image_of(const struct supplement *beside,
 
 /* Writes the STACK records of a file, if it has any.  If they cannot be read,
  * none are written, but the names are kept. */
-static int put_records(struct sym *s, const uint8_t *data, size_t size,
+static int put_records(struct breakpad_output *s, const uint8_t *data, size_t size,
                        bool *has_any)
 {
     const symcache_kind_e wanted = SYMCACHE_KIND_CFICACHE;
@@ -471,7 +471,7 @@ static int put_records(struct sym *s, const uint8_t *data, size_t size,
 }
 
 /* Windows unwinds all processors but x86 by tables that are in the image. */
-static int put_frames(struct sym *s, const uint8_t *data, size_t size,
+static int put_frames(struct breakpad_output *s, const uint8_t *data, size_t size,
                       struct debuginfo_result *result)
 {
     const struct supplement *beside = supplement_get();
@@ -497,7 +497,7 @@ static int put_frames(struct sym *s, const uint8_t *data, size_t size,
     return 0;
 }
 
-static int write_text(struct sym *s, const uint8_t *data, size_t size,
+static int write_text(struct breakpad_output *s, const uint8_t *data, size_t size,
                       const char *name, const struct symc_sink *sink,
                       struct debuginfo_result *result,
                       struct failure *failure)
@@ -513,7 +513,7 @@ static int write_text(struct sym *s, const uint8_t *data, size_t size,
         return failure_memory(failure);
     }
     put_origins(s);
-    if (put_functions(s) != 0 || put_frames(s, data, size, result) != 0 ||
+    if (put_func_records(s) != 0 || put_frames(s, data, size, result) != 0 ||
         s->has_failed) {
         return failure_memory(failure);
     }
@@ -530,7 +530,7 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
     struct memory_output memory = {NULL, 0, 0};
     const struct symc_sink to_memory = {memory_output_write, &memory};
-    struct sym *s = calloc(1, sizeof(*s));
+    struct breakpad_output *s = calloc(1, sizeof(*s));
     char error[512];
     int rc = -1;
 
