@@ -56,8 +56,8 @@ static const struct network6 mapped = {
 static const struct network6 translated = {{0x00, 0x64, 0xff, 0x9b}, 96};
 static const struct network6 six_to_four = {{0x20, 0x02}, 16};
 
-static bool within(const uint8_t *address, const uint8_t *prefix,
-                   unsigned bits)
+static bool is_within_prefix(const uint8_t *address, const uint8_t *prefix,
+                             unsigned bits)
 {
     unsigned whole = bits / 8, rest = bits % 8;
 
@@ -73,7 +73,8 @@ static bool address_reserved4(const uint8_t *address)
     size_t i;
 
     for (i = 0; i < sizeof(reserved4) / sizeof(reserved4[0]); i++) {
-        if (within(address, reserved4[i].prefix, reserved4[i].bits)) {
+        if (is_within_prefix(address, reserved4[i].prefix,
+                             reserved4[i].bits)) {
             return true;
         }
     }
@@ -85,16 +86,17 @@ static bool address_reserved6(const uint8_t *address)
 {
     size_t i;
 
-    if (within(address, mapped.prefix, mapped.bits) ||
-        within(address, translated.prefix, translated.bits)) {
+    if (is_within_prefix(address, mapped.prefix, mapped.bits) ||
+        is_within_prefix(address, translated.prefix, translated.bits)) {
         return address_reserved4(address + 12);
     }
-    if (within(address, six_to_four.prefix, six_to_four.bits)) {
+    if (is_within_prefix(address, six_to_four.prefix, six_to_four.bits)) {
         return address_reserved4(address + 2);
     }
 
     for (i = 0; i < sizeof(reserved6) / sizeof(reserved6[0]); i++) {
-        if (within(address, reserved6[i].prefix, reserved6[i].bits)) {
+        if (is_within_prefix(address, reserved6[i].prefix,
+                             reserved6[i].bits)) {
             return true;
         }
     }

@@ -62,7 +62,7 @@ const char *build_labels_check(const struct build_labels *labels)
 }
 
 /* Returns the end of what was written. */
-static char *encode(char *p, const char *label)
+static char *encode_label(char *p, const char *label)
 {
     if (label[0] == '\0') {
         return stpcpy(p, "%");
@@ -81,8 +81,8 @@ static int hex_of(char c)
                                   : -1;
 }
 
-/* Returns false for a name that encode() does not write. */
-static bool decode(char to[BUILD_LABEL_MAX + 1], const char *name)
+/* Returns false for a name that encode_label() does not write. */
+static bool decode_label(char to[BUILD_LABEL_MAX + 1], const char *name)
 {
     char again[3 * BUILD_LABEL_MAX + 1];
     const char *p = name;
@@ -97,7 +97,7 @@ static bool decode(char to[BUILD_LABEL_MAX + 1], const char *name)
         p += *p == '%' ? 3 : 1;
     }
     to[n] = '\0';
-    encode(again, to);
+    encode_label(again, to);
     return strcmp(again, name) == 0;
 }
 
@@ -108,9 +108,9 @@ void build_list_path(char path[PATH_MAX], const char *root,
 {
     char *p = path + snprintf(path, 2048, "%s/" BUILD_LIST_FOLDER "/", root);
 
-    p = stpcpy(encode(p, labels->product), "/");
-    p = stpcpy(encode(p, labels->branch), "/");
-    (void)encode(p, labels->build);
+    p = stpcpy(encode_label(p, labels->product), "/");
+    p = stpcpy(encode_label(p, labels->branch), "/");
+    (void)encode_label(p, labels->build);
 }
 
 /* A folder that has become empty goes; its name ends there. */
@@ -230,8 +230,8 @@ static int write_lines(const char *path, bool appends, const char **lines,
 
 /* Writes the list anew, with what it has and n paths.  Returns 0, or an
  * errno. */
-static int rewrite(const char *root, const struct build_labels *labels,
-                   const char *path, const char **lines, size_t n)
+static int rewrite_list(const char *root, const struct build_labels *labels,
+                        const char *path, const char **lines, size_t n)
 {
     char tmp[PATH_MAX + 8];
     size_t size = 0, at = 0, used = n;
@@ -283,7 +283,7 @@ int build_list_add(const char *root, const struct build_labels *labels,
     }
     *slash = '/';
     if (rc == 0) {
-        rc = checks ? rewrite(root, labels, path, lines, n)
+        rc = checks ? rewrite_list(root, labels, path, lines, n)
                     : write_lines(path, true, lines, n);
     }
     free(lines);
@@ -307,13 +307,14 @@ static int by_branch(const void *a, const void *b)
 
 static bool read_labels(const FTSENT *entry, struct build_labels *labels)
 {
-    return decode(labels->build, entry->fts_name) &&
+    return decode_label(labels->build, entry->fts_name) &&
            labels->build[0] != '\0' &&
-           decode(labels->branch, entry->fts_parent->fts_name) &&
-           decode(labels->product, entry->fts_parent->fts_parent->fts_name);
+           decode_label(labels->branch, entry->fts_parent->fts_name) &&
+           decode_label(labels->product,
+                        entry->fts_parent->fts_parent->fts_name);
 }
 
-static int add(struct build_lists *lists, const FTSENT *entry)
+static int add_lists(struct build_lists *lists, const FTSENT *entry)
 {
     struct build *builds = lists->builds;
     size_t n = lists->n;
@@ -350,7 +351,7 @@ int build_lists_read(const char *root, struct build_lists *lists)
     }
     while (rc == 0 && (entry = fts_read(fts)) != NULL) {
         if (entry->fts_info == FTS_F && entry->fts_level == LEVEL) {
-            rc = add(lists, entry);
+            rc = add_lists(lists, entry);
         } else if (entry->fts_info == FTS_DNR ||
                    entry->fts_info == FTS_ERR) {
             rc = entry->fts_errno;
@@ -373,7 +374,7 @@ void build_lists_clear(struct build_lists *lists)
 
 /* patterns ----------------------------------------------------------------- */
 
-static bool matches(const char *pattern, const char *label)
+static bool matches_label(const char *pattern, const char *label)
 {
     size_t steps = MATCH_STEPS;
 
@@ -384,7 +385,7 @@ static bool matches(const char *pattern, const char *label)
 bool build_pattern_matches(const struct build_pattern *pattern,
                            const struct build_labels *labels)
 {
-    return matches(pattern->product, labels->product) &&
-           matches(pattern->branch, labels->branch) &&
-           matches(pattern->build, labels->build);
+    return matches_label(pattern->product, labels->product) &&
+           matches_label(pattern->branch, labels->branch) &&
+           matches_label(pattern->build, labels->build);
 }

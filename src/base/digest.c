@@ -157,7 +157,7 @@ bool digest_of_file(int fd, uint8_t digest[DIGEST_SIZE])
     return true;
 }
 
-static bool unseal(int fd)
+static bool unseal_file(int fd)
 {
     symcache_digest_t value;
     symcache_digest_times_t now;
@@ -199,7 +199,7 @@ bool digest_lacks_path(const char *path)
 bool digest_unseal_path(const char *path)
 {
     int fd = open_file(path);
-    bool was_sealed = fd >= 0 && unseal(fd);
+    bool was_sealed = fd >= 0 && unseal_file(fd);
 
     if (fd >= 0) {
         close(fd);

@@ -45,7 +45,7 @@ static bool set_has(const char *p, size_t size, char c)
 }
 
 /* The bytes of the character at p, which need not be UTF-8. */
-static size_t character(const char *p, size_t size)
+static size_t glob_character(const char *p, size_t size)
 {
     size_t n = 1;
 
@@ -95,7 +95,7 @@ static size_t next_place(const char *text, size_t size, size_t from,
         return SIZE_MAX;
     }
     if (!folders) {
-        return from + character(text + from, size - from);
+        return from + glob_character(text + from, size - from);
     }
     slash = memchr(text + from, '/', size - from);
     return slash != NULL ? (size_t)(slash - text) + 1 : SIZE_MAX;
@@ -128,7 +128,7 @@ bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
         } else if (n > 0 && k < size &&
                    match_one(pattern + i, n, text[k])) {
             k += pattern[i] == '?' || pattern[i] == '['
-                     ? character(text + k, size - k)
+                     ? glob_character(text + k, size - k)
                      : 1;
             i += n;
         } else {

@@ -20,7 +20,7 @@ void table_free(struct table *table)
 
 /* Combines both halves of the product, so that each bit of the input affects
  * all bits of the result. */
-static uint64_t mix(uint64_t a)
+static uint64_t mix_bits(uint64_t a)
 {
     unsigned __int128 product = (unsigned __int128)a * MULTIPLIER;
 
@@ -30,16 +30,16 @@ static uint64_t mix(uint64_t a)
 uint64_t table_hash(uint64_t seed, const void *data, size_t size)
 {
     const unsigned char *p = data;
-    uint64_t h = mix(seed ^ size), eight;
+    uint64_t h = mix_bits(seed ^ size), eight;
 
     for (; size >= sizeof(eight); size -= sizeof(eight), p += sizeof(eight)) {
         memcpy(&eight, p, sizeof(eight));
-        h = mix(h ^ eight);
+        h = mix_bits(h ^ eight);
     }
     if (size > 0) {
         eight = 0;
         memcpy(&eight, p, size);
-        h = mix(h ^ eight);
+        h = mix_bits(h ^ eight);
     }
     return h;
 }
@@ -56,7 +56,7 @@ uint64_t table_hash_number(const struct table *table, uint64_t number)
     return h ^ h >> 32;
 }
 
-static void put(struct table *table, uint64_t hash, uintptr_t value)
+static void put_in_slot(struct table *table, uint64_t hash, uintptr_t value)
 {
     size_t i = hash & (table->num_slots - 1);
 
@@ -66,7 +66,7 @@ static void put(struct table *table, uint64_t hash, uintptr_t value)
     table->slots[i] = (struct table_slot){hash, value};
 }
 
-static int grow(struct table *table)
+static int grow_table(struct table *table)
 {
     struct table_slot *former = table->slots;
     size_t i, n = table->num_slots;
@@ -79,7 +79,7 @@ static int grow(struct table *table)
     table->num_slots = n == 0 ? FIRST_SLOTS : 2 * n;
     for (i = 0; i < n; i++) {
         if (former[i].value != 0) {
-            put(table, former[i].hash, former[i].value);
+            put_in_slot(table, former[i].hash, former[i].value);
         }
     }
     free(former);
@@ -88,10 +88,10 @@ static int grow(struct table *table)
 
 int table_add(struct table *table, uint64_t hash, uintptr_t value)
 {
-    if (table->count >= table->num_slots / 2 && grow(table) != 0) {
+    if (table->count >= table->num_slots / 2 && grow_table(table) != 0) {
         return -1;
     }
-    put(table, hash, value);
+    put_in_slot(table, hash, value);
     table->count++;
     return 0;
 }

@@ -97,7 +97,8 @@ int log_open(const char *file)
 
 /* Appends a text, which is mended, and whose control characters become \xNN.
  * Returns the new length. */
-static size_t append(char *line, size_t len, size_t size, char *text, size_t n)
+static size_t append_text(char *line, size_t len, size_t size, char *text,
+                          size_t n)
 {
     const unsigned char *p;
 
@@ -171,12 +172,13 @@ static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
     size_t len = print_head(line, level);
 
     vsnprintf(text, sizeof(text), format, args);
-    len = append(line, len, LOG_LINE_MAX - sizeof(reason), text, strlen(text));
+    len = append_text(line, len, LOG_LINE_MAX - sizeof(reason), text,
+                      strlen(text));
 
     if (errnum != 0) {
         snprintf(reason, sizeof(reason), " (%d: %s)", errnum,
                  strerror(errnum));
-        len = append(line, len, LOG_LINE_MAX, reason, strlen(reason));
+        len = append_text(line, len, LOG_LINE_MAX, reason, strlen(reason));
     }
     line[len++] = '\n';
     return len;
@@ -219,7 +221,7 @@ static void write_one(const struct log_line *line, unsigned lost)
     }
 }
 
-static void *run(void *arg)
+static void *run_writer(void *arg)
 {
     struct log_line *line;
     unsigned lost;
@@ -256,7 +258,7 @@ int log_start(void)
     pthread_cond_init(&log_queue.written, &attr);
     pthread_condattr_destroy(&attr);
 
-    rc = thread_start(run, NULL);
+    rc = thread_start(run_writer, NULL);
     log_queue.started = rc == 0;
     errno = rc;
     return rc == 0 ? 0 : -1;
@@ -343,7 +345,7 @@ size_t log_print(char *buf, size_t size, enum log_level level, char *text)
         return 0;
     }
     len = print_head(line, level);
-    len = append(line, len, LOG_LINE_MAX, text, strlen(text));
+    len = append_text(line, len, LOG_LINE_MAX, text, strlen(text));
     line[len++] = '\n';
     if (len > size) {
         len = size;

@@ -35,7 +35,7 @@ static bool is_local_type(const char *type, size_t len)
 }
 
 /* Writes a field, in which blanks and backslashes are octal. */
-static bool unescape(char *to, size_t size, const char *from, size_t len)
+static bool unescape_mount(char *to, size_t size, const char *from, size_t len)
 {
     size_t i, n = 0;
 
@@ -56,7 +56,7 @@ static bool unescape(char *to, size_t size, const char *from, size_t len)
 }
 
 /* Is path `inner` the path `outer`, or beneath it? */
-static bool contains(const char *outer, const char *inner)
+static bool contains_path(const char *outer, const char *inner)
 {
     size_t len = strlen(outer);
 
@@ -87,7 +87,7 @@ static bool read_line(const char *line, size_t len, char *point, size_t size,
     }
     type += 3;
     *local = is_local_type(type, strcspn(type, " \n"));
-    return unescape(point, size, field, strcspn(field, " "));
+    return unescape_mount(point, size, field, strcspn(field, " "));
 }
 
 bool mounts_text_is_local(const char *text, const char *path)
@@ -108,10 +108,10 @@ bool mounts_text_is_local(const char *text, const char *path)
             return false;
         }
         /* of several at one point the last one is seen */
-        if (contains(point, path) && strlen(point) >= longest) {
+        if (contains_path(point, path) && strlen(point) >= longest) {
             longest = strlen(point);
             is_local = local;
-        } else if (!local && contains(path, point)) {
+        } else if (!local && contains_path(path, point)) {
             return false;
         }
     }

@@ -11,7 +11,7 @@ static bool unreserved(unsigned char c)
            (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
 }
 
-static char *encode(char *p, const char *text, char kept)
+static char *encode_percent(char *p, const char *text, char kept)
 {
     static const char hex[] = "0123456789ABCDEF";
 
@@ -31,12 +31,12 @@ static char *encode(char *p, const char *text, char kept)
 
 char *percent_encode(char *p, const char *text)
 {
-    return encode(p, text, '\0');
+    return encode_percent(p, text, '\0');
 }
 
 void percent_encode_path(char *p, const char *path)
 {
-    (void)encode(p, path, '/');
+    (void)encode_percent(p, path, '/');
 }
 
 bool percent_path_has_dots(const char *path, size_t size)

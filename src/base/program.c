@@ -12,7 +12,7 @@
 
 #include "installed_file.h"
 
-static bool runs(const char *path)
+static bool is_executable(const char *path)
 {
     struct stat st;
 
@@ -25,11 +25,11 @@ static bool program_beside(const char *name, char path[PATH_MAX])
 {
     char in_bin[NAME_MAX + sizeof("../bin/")];
 
-    if (beside_path(path, name) && runs(path)) {
+    if (beside_path(path, name) && is_executable(path)) {
         return true;
     }
     snprintf(in_bin, sizeof(in_bin), "../bin/%s", name);
-    return beside_path(path, in_bin) && runs(path);
+    return beside_path(path, in_bin) && is_executable(path);
 }
 
 static bool in_path(const char *name, char path[PATH_MAX])
@@ -42,7 +42,7 @@ static bool in_path(const char *name, char path[PATH_MAX])
         if (end > dirs &&
             snprintf(path, PATH_MAX, "%.*s/%s", (int)(end - dirs), dirs,
                      name) < PATH_MAX &&
-            runs(path)) {
+            is_executable(path)) {
             return true;
         }
     }

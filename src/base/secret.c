@@ -21,10 +21,10 @@ struct reason {
     size_t size;
 };
 
-static int fail(const struct reason *reason, const char *format, ...)
+static int fail_secret(const struct reason *reason, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int fail(const struct reason *reason, const char *format, ...)
+static int fail_secret(const struct reason *reason, const char *format, ...)
 {
     va_list args;
 
@@ -49,8 +49,9 @@ static const char *read_variable(const struct reason *reason, const char **p)
     for (n = 0; isalnum((unsigned char)start[n]) || start[n] == '_'; n++) {
     }
     if (n == 0 || n > NAME_MAX_LEN || (braces && start[n] != '}')) {
-        fail(reason, "\"$\" needs a variable name after it; \"$$\" stands "
-                     "for a dollar");
+        fail_secret(reason,
+                    "\"$\" needs a variable name after it; \"$$\" stands "
+                    "for a dollar");
         return NULL;
     }
     memcpy(name, start, n);
@@ -59,7 +60,7 @@ static const char *read_variable(const struct reason *reason, const char **p)
 
     value = getenv(name);
     if (value == NULL || value[0] == '\0') {
-        fail(reason, "$%s is not set in the environment", name);
+        fail_secret(reason, "$%s is not set in the environment", name);
         return NULL;
     }
     return value;
@@ -89,7 +90,7 @@ static int read_text(const struct reason *reason, const char *p, char *buf,
         }
 
         if (n >= size - len) {
-            return fail(reason, "is too long");
+            return fail_secret(reason, "is too long");
         }
         memcpy(buf + len, piece, n);
         len += n;
@@ -117,8 +118,8 @@ static int read_file(const struct reason *reason, const char *path, char *buf,
         if (fd >= 0) {
             close(fd);
         }
-        return fail(reason, "\"%s\" cannot be read: %s", path,
-                    strerror((int)n));
+        return fail_secret(reason, "\"%s\" cannot be read: %s", path,
+                           strerror((int)n));
     }
     close(fd);
     return 0;
@@ -136,11 +137,12 @@ static int read_first_line(const struct reason *reason, const char *path,
     for (len = 0; len < n && buf[len] != '\n'; len++) {
     }
     if (len == size) {
-        return fail(reason, "the first line of \"%s\" is too long", path);
+        return fail_secret(reason, "the first line of \"%s\" is too long",
+                           path);
     }
     len -= len > 0 && buf[len - 1] == '\r';
     if (len == 0) {
-        return fail(reason, "the first line of \"%s\" is empty", path);
+        return fail_secret(reason, "the first line of \"%s\" is empty", path);
     }
     buf[len] = '\0';
     return 0;
@@ -155,8 +157,8 @@ static int read_whole(const struct reason *reason, const char *path,
         return -1;
     }
     if (n == 0 || n == size) {
-        return fail(reason, "\"%s\" is too %s", path,
-                    n == 0 ? "short" : "long");
+        return fail_secret(reason, "\"%s\" is too %s", path,
+                           n == 0 ? "short" : "long");
     }
     buf[n] = '\0';
     return 0;
@@ -168,7 +170,7 @@ static int check_controls(const struct reason *reason, const char *p,
     for (; *p != '\0'; p++) {
         if (((unsigned char)*p < ' ' || *p == 0x7f) &&
             strchr(allowed, *p) == NULL) {
-            return fail(reason, "has a control character");
+            return fail_secret(reason, "has a control character");
         }
     }
     return 0;

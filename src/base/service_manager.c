@@ -79,7 +79,7 @@ static void open_notify(const char *path)
 }
 
 /* Other descriptors may be passed, too; they are left alone. */
-static void adopt(int fd)
+static void adopt_socket(int fd)
 {
     int listens = 0;
     socklen_t len = sizeof(listens);
@@ -106,7 +106,7 @@ void service_start(void)
     }
     n = is_for_us("LISTEN_PID") ? read_number("LISTEN_FDS") : 0;
     for (i = 0; i < n && i < SOCKETS_MAX; i++) {
-        adopt(FIRST_SOCKET + (int)i);
+        adopt_socket(FIRST_SOCKET + (int)i);
     }
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
@@ -168,7 +168,7 @@ void service_close_rest(void)
  * must not lose a message, which SA_RESTART does not prevent for a socket with
  * a time limit: without READY=1 the manager would end the daemon.
  */
-static void tell(const char *state)
+static void tell_state(const char *state)
 {
     ssize_t n;
 
@@ -183,7 +183,7 @@ static void tell(const char *state)
 
 void service_ready(void)
 {
-    tell("READY=1");
+    tell_state("READY=1");
 }
 
 void service_reloading(void)
@@ -195,12 +195,12 @@ void service_reloading(void)
     snprintf(state, sizeof(state),
              "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
              (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
-    tell(state);
+    tell_state(state);
 }
 
 void service_stopping(void)
 {
-    tell("STOPPING=1");
+    tell_state("STOPPING=1");
 }
 
 void service_config_stale(const char *why)
@@ -211,14 +211,14 @@ void service_config_stale(const char *why)
              why[0] != '\0' ? "the configuration in use is not the file's: "
                             : "",
              why);
-    tell(state);
+    tell_state(state);
 }
 
 static void on_time(evutil_socket_t fd, short what, void *arg)
 {
     if (service.alive == NULL ||
         service.alive(service.arg, service.watchdog_ms)) {
-        tell("WATCHDOG=1");
+        tell_state("WATCHDOG=1");
     }
 }
 

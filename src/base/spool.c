@@ -119,7 +119,7 @@ static void drop_data(struct spool *spool)
 }
 
 /* Moves a file from memory into a folder.  Returns 0, or -1 with errno. */
-static int move(struct spool *spool, int where)
+static int move_to_file(struct spool *spool, int where)
 {
     int fd = make_file(where), errnum;
     off_t at = 0;
@@ -150,7 +150,8 @@ static int write_file(struct spool *spool, const char *data, size_t size)
     int errnum, where = atomic_load(&folder);
 
     if ((spool->is_in_folder || where == -1 ||
-         spool->size + size <= SPOOL_MEMORY || move(spool, where) == 0) &&
+         spool->size + size <= SPOOL_MEMORY ||
+         move_to_file(spool, where) == 0) &&
         fd_write(spool->fd, data, size) == 0) {
         return 0;
     }

@@ -35,20 +35,20 @@ struct probe_answer {
     pid_t pid; /* of the process */
 };
 
-/* Runs in the new process, as does look(): in both only calls are allowed that
- * are safe after fork(). */
-static bool tell(int fd, const struct probe_answer *answer)
+/* Runs in the new process, as does look_at_path(): in both only calls are
+ * allowed that are safe after fork(). */
+static bool tell_stat(int fd, const struct probe_answer *answer)
 {
     return write(fd, answer, sizeof(*answer)) == sizeof(*answer);
 }
 
-static void look(const char *path, int how, int to)
+static void look_at_path(const char *path, int how, int to)
 {
     struct probe_answer answer = {.error = EINPROGRESS, .pid = getpid()};
     struct stat st;
     sigset_t none;
 
-    if (!tell(to, &answer)) {
+    if (!tell_stat(to, &answer)) {
         _exit(1);
     }
     /* an abandoned process must not keep our files open; the alarm ends it as
@@ -65,12 +65,12 @@ static void look(const char *path, int how, int to)
     } else {
         answer.error = errno;
     }
-    _exit(!tell(PROBE_FD, &answer));
+    _exit(!tell_stat(PROBE_FD, &answer));
 }
 
 /* Starts the process.  Returns the pipe to read its answers from, or -1 with
  * errno. */
-static int begin(const char *path, int how)
+static int begin_stat(const char *path, int how)
 {
     struct probe_answer none = {0};
     int ends[2];
@@ -83,10 +83,10 @@ static int begin(const char *path, int how)
     if (pid == 0) {
         pid = fork();
         if (pid == 0) {
-            look(path, how, ends[1]);
+            look_at_path(path, how, ends[1]);
         }
         none.error = errno;
-        _exit(pid < 0 && !tell(ends[1], &none));
+        _exit(pid < 0 && !tell_stat(ends[1], &none));
     }
     none.error = errno;
     close(ends[1]);
@@ -101,7 +101,7 @@ static int begin(const char *path, int how)
 
 /* Reads one answer.  Its error is ETIMEDOUT if none came within the seconds,
  * and ECHILD if the process has ended without one. */
-static void hear(int fd, int seconds, struct probe_answer *answer)
+static void hear_stat(int fd, int seconds, struct probe_answer *answer)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
     int rc;
@@ -142,7 +142,7 @@ static void hear_result(int fd, struct probe_answer *answer)
     int seconds = 0;
 
     do {
-        hear(fd, PROBE_SECONDS, answer);
+        hear_stat(fd, PROBE_SECONDS, answer);
         seconds += PROBE_SECONDS;
     } while (answer->error == ETIMEDOUT && seconds < PROBE_START_SECONDS &&
              lacks_cpu(pid));
@@ -156,12 +156,12 @@ int stat_with_timeout(const char *path, int how, mode_t *mode)
 
     do {
         memset(&answer, 0, sizeof(answer));
-        fd = begin(path, how);
+        fd = begin_stat(path, how);
         if (fd < 0) {
             answer.error = errno;
             break;
         }
-        hear(fd, PROBE_START_SECONDS, &answer);
+        hear_stat(fd, PROBE_START_SECONDS, &answer);
         if (answer.error == EINPROGRESS) {
             hear_result(fd, &answer);
         } else if (answer.error == ETIMEDOUT) {

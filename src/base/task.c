@@ -56,7 +56,7 @@ static void *task_run(void *arg)
 }
 
 /* Returns 0 or -1. */
-static int await(struct task *task)
+static int await_task(struct task *task)
 {
     return event_add(task->event,
                      task->limit.tv_sec != 0 ? &task->limit : NULL);
@@ -66,7 +66,7 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 {
     struct task *task = arg;
 
-    if ((what & EV_READ) && !fd_is_readable(fd) && await(task) == 0) {
+    if ((what & EV_READ) && !fd_is_readable(fd) && await_task(task) == 0) {
         return;
     }
     task->calls->done(task->arg, !atomic_load(&task->returned));
@@ -92,8 +92,7 @@ struct task *task_start(struct event_base *base, unsigned seconds,
     task->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     task->event = event_new(base, task->ready, EV_READ, on_ready, task);
 
-    if (task->ready != -1 && task->event != NULL &&
-        await(task) == 0) {
+    if (task->ready != -1 && task->event != NULL && await_task(task) == 0) {
         rc = thread_start(task_run, task);
     }
     if (rc != 0) {

@@ -62,7 +62,7 @@ int workdir_make_path(const char *path)
 }
 
 /* Gives us the rights to a directory of ours that a transcoder has taken. */
-static void permit(int at, const char *name)
+static void permit_owner(int at, const char *name)
 {
     if (fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) != 0) {
         return; /* if that mattered, the next call also fails */
@@ -71,7 +71,7 @@ static void permit(int at, const char *name)
 
 static int open_folder(int at, const char *name)
 {
-    permit(at, name);
+    permit_owner(at, name);
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -100,7 +100,7 @@ static unsigned remove_entries(int fd, int top, unsigned depth)
             continue;
         }
         if (depth == REMOVE_DEPTH) {
-            permit(fd, entry->d_name); /* renaming writes its ".." */
+            permit_owner(fd, entry->d_name); /* renaming writes its ".." */
             snprintf(name, sizeof(name), "deep-%u", names++);
             moved += renameat(fd, entry->d_name, top, name) == 0;
             continue;

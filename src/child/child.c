@@ -47,7 +47,7 @@ struct child {
     pid_t pid;
     int pidfd;
     int err;
-    int failed; /* pipe that brings errno if exec() failed */
+    int failed; /* pipe that brings errno if exec_plan() failed */
     struct event *exit_event;
     struct event *err_event;
     struct event *timer;
@@ -66,7 +66,7 @@ struct child {
     char tail[CHILD_TAIL + 1];
 };
 
-/* what the new process needs between fork() and exec() */
+/* what the new process needs between fork() and exec_plan() */
 struct child_plan {
     const struct child_options *options;
     pid_t parent;
@@ -119,9 +119,9 @@ static int place_fds(struct child_plan *plan)
     }
 
     /*
-     * Close all others now and not only in exec(): if chdir() or execve() waits
-     * for a disk, this process would keep clients' connections open.  Kernels
-     * before 5.9 have no close_range(); there exec() closes them.
+     * Close all others now and not only in exec_plan(): if chdir() or execve()
+     * waits for a disk, this process would keep clients' connections open.
+     * Kernels before 5.9 have no close_range(); there exec_plan() closes them.
      */
     last = CHILD_FD + (int)n;
     if (dup3(plan->failed, last, O_CLOEXEC) < 0) {
@@ -177,7 +177,7 @@ static void default_signals(void)
 
 /* Runs in the new process: only calls are allowed that are safe after fork().
  */
-static int prepare(struct child_plan *plan)
+static int prepare_child(struct child_plan *plan)
 {
     const struct child_options *options = plan->options;
 
@@ -205,13 +205,13 @@ static int prepare(struct child_plan *plan)
     return set_limits(options);
 }
 
-static void exec(const struct child_plan *of_parent)
+static void exec_plan(const struct child_plan *of_parent)
 {
     const struct child_options *options = of_parent->options;
     struct child_plan plan = *of_parent; /* its memory may be the parent's */
     int error;
 
-    if (prepare(&plan) == 0) {
+    if (prepare_child(&plan) == 0) {
         if (options->program != NULL) {
             execve(options->program, options->argv, options->env);
         } else {
@@ -230,7 +230,8 @@ static void exec(const struct child_plan *of_parent)
  * fork() copies the tables of all our memory, and then each page that one of
  * the two processes writes to, which takes longer than to load the small
  * program.  vfork() copies nothing, but this thread stands still until the
- * exec().  So it is only for a process that waits for no disk before that.
+ * exec_plan().  So it is only for a process that waits for no disk before
+ * that.
  */
 static bool may_share_memory(const struct child_plan *plan)
 {
@@ -253,7 +254,7 @@ static pid_t child_fork(const struct child_plan *plan)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid = may_share_memory(plan) ? vfork() : fork();
     if (pid == 0) {
-        exec(plan); /* does not return */
+        exec_plan(plan); /* does not return */
     }
     saved = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -267,7 +268,7 @@ static pid_t child_fork(const struct child_plan *plan)
 }
 
 /* The first byte was written: from now on options.seconds is the only limit. */
-static void hear(struct child *child)
+static void hear_child(struct child *child)
 {
     uint64_t limit = (uint64_t)child->seconds * 1000;
     unsigned spent = clock_since(child->started), left;
@@ -301,7 +302,7 @@ static bool read_tail(struct child *child)
         }
         return false;
     }
-    hear(child);
+    hear_child(child);
 
     keep = CHILD_TAIL - (size_t)n;
     if (child->tail_len > keep) {
@@ -345,7 +346,7 @@ static void child_free(struct child *child)
 
 /* Kills the rest of the group, then reaps its leader.  Returns false if the
  * leader has not ended. */
-static bool reap(struct child *child, int *status)
+static bool reap_child(struct child *child, int *status)
 {
     siginfo_t info = {0};
 
@@ -376,7 +377,7 @@ void child_kill(struct child *child)
 }
 
 /* Keeps a child that was killed and has no owner, until it can be reaped. */
-static void leave(struct child *child)
+static void leave_child(struct child *child)
 {
     child->left = true;
     LIST_INSERT_HEAD(&children_left, child, entry);
@@ -386,7 +387,7 @@ static void leave(struct child *child)
 }
 
 /* Calls done with the result.  The caller frees the child afterwards. */
-static void tell(struct child *child, int status)
+static void tell_end(struct child *child, int status)
 {
     struct child_result result = {0};
     child_done_fn done = child->done;
@@ -416,14 +417,14 @@ static bool child_end(struct child *child)
 {
     int status;
 
-    if (!reap(child, &status)) {
+    if (!reap_child(child, &status)) {
         return false;
     }
     event_del(child->exit_event);
     event_del(child->err_event);
     event_del(child->timer);
     if (!child->left) {
-        tell(child, status);
+        tell_end(child, status);
     }
     child_free(child);
     return true;
@@ -473,13 +474,13 @@ static void on_timeout(evutil_socket_t fd, short what, void *arg)
                  (long)child->pid);
     }
     if (!child->left) {
-        leave(child);
-        tell(child, SIGKILL);
+        leave_child(child);
+        tell_end(child, SIGKILL);
     }
 }
 
-static int watch(struct child *child, struct event_base *base,
-                 const struct child_options *options)
+static int watch_child(struct child *child, struct event_base *base,
+                       const struct child_options *options)
 {
     unsigned seconds = options->first != 0 ? options->first : options->seconds;
     struct timeval limit = {seconds, 0};
@@ -527,7 +528,8 @@ static int child_open(struct child *child, struct child_plan *plan)
     return plan->null < 0 ? -1 : 0;
 }
 
-static int spawn(struct child *child, const struct child_options *options)
+static int spawn_child(struct child *child,
+                       const struct child_options *options)
 {
     struct child_plan plan = {options, getpid(), -1, -1, -1, -1};
     int saved;
@@ -559,7 +561,7 @@ static void reap_unwatched(void)
 
     for (child = LIST_FIRST(&children_left); child != NULL; child = next) {
         next = LIST_NEXT(child, entry);
-        if (child->pidfd < 0 && reap(child, &status)) {
+        if (child->pidfd < 0 && reap_child(child, &status)) {
             child_free(child);
         }
     }
@@ -592,14 +594,14 @@ struct child *child_start(struct event_base *base,
     child->seconds = options->seconds;
     child->silent = options->first != 0;
 
-    if (spawn(child, options) != 0) {
+    if (spawn_child(child, options) != 0) {
         saved = errno;
         child_free(child);
         errno = saved;
         return NULL;
     }
 
-    if (watch(child, base, options) != 0) {
+    if (watch_child(child, base, options) != 0) {
         saved = errno;
         child_cancel(child);
         errno = saved;
@@ -614,7 +616,7 @@ struct child *child_start(struct event_base *base,
 void child_cancel(struct child *child)
 {
     child_kill(child);
-    leave(child);
+    leave_child(child);
 }
 
 void child_settle(unsigned ms)
@@ -631,7 +633,7 @@ void child_settle(unsigned ms)
         if (spent < ms && child->pidfd >= 0) {
             (void)poll(&ended, 1, (int)(ms - spent));
         }
-        (void)reap(child, &status);
+        (void)reap_child(child, &status);
         child_free(child);
     }
 }

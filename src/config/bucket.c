@@ -182,9 +182,9 @@ static bool keep_written(const cJSON *item,
  * migration from Amazon S3").  The one of its own is not used, because for that
  * libcurl 8.23 encodes the path twice.
  */
-static int sign(struct config_reader *r, const cJSON *item,
-                struct bucket_config *bucket, bool bodies,
-                struct transport_config *transport)
+static int sign_bucket(struct config_reader *r, const cJSON *item,
+                       struct bucket_config *bucket, bool bodies,
+                       struct transport_config *transport)
 {
     struct header_config *headers;
     bool done;
@@ -218,9 +218,9 @@ static int sign(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int authorize(struct config_reader *r, const cJSON *item,
-                     struct bucket_config *bucket, bool bodies,
-                     struct transport_config *transport)
+static int authorize_bucket(struct config_reader *r, const cJSON *item,
+                            struct bucket_config *bucket, bool bodies,
+                            struct transport_config *transport)
 {
     if (bucket->token != NULL) {
         transport->auth = TRANSPORT_BEARER;
@@ -228,7 +228,7 @@ static int authorize(struct config_reader *r, const cJSON *item,
         bucket->token = NULL;
     }
     return bucket->access_key != NULL
-               ? sign(r, item, bucket, bodies, transport)
+               ? sign_bucket(r, item, bucket, bodies, transport)
                : 0;
 }
 
@@ -252,7 +252,7 @@ int config_s3_check(struct config_reader *r, const cJSON *item,
 {
     return check_keys(r, item, bucket) == 0 &&
                    config_s3_url(r, item, bucket, bucket->endpoint, url) == 0
-               ? authorize(r, item, bucket, bodies, transport)
+               ? authorize_bucket(r, item, bucket, bodies, transport)
                : -1;
 }
 
@@ -267,6 +267,6 @@ int config_gcs_check(struct config_reader *r, const cJSON *item,
     }
     return check_keys(r, item, bucket) == 0 &&
                    make_url(r, item, bucket, endpoint, true, url) == 0
-               ? authorize(r, item, bucket, false, transport)
+               ? authorize_bucket(r, item, bucket, false, transport)
                : -1;
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static char fold(char c)
+static char fold_slash(char c)
 {
     if (c == '\\') {
         return '/';
@@ -24,7 +24,7 @@ static const char *plain_form(const char *location, bool *unc)
 
     static const char longs[] = "//?/unc/";
 
-    for (i = 0; longs[i] != '\0' && fold(location[i]) == longs[i]; i++) {
+    for (i = 0; longs[i] != '\0' && fold_slash(location[i]) == longs[i]; i++) {
         continue;
     }
 
@@ -45,18 +45,18 @@ static const char *plain_form(const char *location, bool *unc)
 
 static bool on_drive(const char *location)
 {
-    char c = fold(location[0]);
+    char c = fold_slash(location[0]);
 
     return c >= 'a' && c <= 'z' && location[1] == ':';
 }
 
 /* Returns the length of prefix in location, or 0 if that does not begin with it
  * and a separator. */
-static size_t covers(const char *prefix, const char *location)
+static size_t covers_location(const char *prefix, const char *location)
 {
     size_t len = strlen(prefix), i;
 
-    while (len > 0 && fold(prefix[len - 1]) == '/') {
+    while (len > 0 && fold_slash(prefix[len - 1]) == '/') {
         len--;
     }
     if (len == 0) {
@@ -64,22 +64,22 @@ static size_t covers(const char *prefix, const char *location)
     }
 
     for (i = 0; i < len; i++) {
-        if (fold(prefix[i]) != fold(location[i])) {
+        if (fold_slash(prefix[i]) != fold_slash(location[i])) {
             return 0;
         }
     }
 
-    return fold(location[len]) == '/' ? len : 0;
+    return fold_slash(location[len]) == '/' ? len : 0;
 }
 
 /* Checks the components of a path, and writes them with "/" between them.
  * Returns NULL, or the reason why the path is refused. */
-static const char *split(const char *p, char *rel)
+static const char *split_location(const char *p, char *rel)
 {
     size_t len, n = 0;
 
     for (;;) {
-        for (len = 0; p[len] != '\0' && fold(p[len]) != '/'; len++) {
+        for (len = 0; p[len] != '\0' && fold_slash(p[len]) != '/'; len++) {
             if (p[len] == ':') {
                 return "a component of the location has a colon";
             }
@@ -112,12 +112,12 @@ static const char *map_relative(const char *base, const char *location,
         return "the location is relative";
     }
 
-    while (location[0] == '.' && fold(location[1]) == '/') {
+    while (location[0] == '.' && fold_slash(location[1]) == '/') {
         location += 2;
     }
 
     *root = base;
-    return split(location, rel);
+    return split_location(location, rel);
 }
 
 const char *config_map_location(const struct map_config *map, size_t nmap,
@@ -132,7 +132,7 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
     plain = plain_form(location, &unc);
 
     if (!unc && !on_drive(plain)) {
-        if (fold(plain[0]) == '/' || plain != location) {
+        if (fold_slash(plain[0]) == '/' || plain != location) {
             return "the location is neither a share nor on a drive";
         }
         return map_relative(base, plain, root, rel);
@@ -140,7 +140,7 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
 
     for (i = 0; i < nmap; i++) {
         from = plain_form(map[i].from, &from_unc);
-        len = from_unc == unc ? covers(from, plain) : 0;
+        len = from_unc == unc ? covers_location(from, plain) : 0;
         if (len > best_len) {
             best = &map[i];
             best_len = len;
@@ -152,5 +152,5 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
     }
 
     *root = best->to;
-    return split(plain + best_len + 1, rel);
+    return split_location(plain + best_len + 1, rel);
 }

@@ -63,8 +63,8 @@ int config_patterns(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool match(const struct pattern_config *pattern, const char *text,
-                  bool doubt)
+static bool match_pattern(const struct pattern_config *pattern,
+                          const char *text, bool doubt)
 {
     pcre2_match_context *context = pcre2_match_context_create(NULL);
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
@@ -87,7 +87,7 @@ bool config_patterns_match(const struct patterns_config *patterns,
     size_t i;
 
     for (i = 0; i < patterns->n; i++) {
-        if (match(&patterns->list[i], text, doubt)) {
+        if (match_pattern(&patterns->list[i], text, doubt)) {
             return true;
         }
     }

@@ -20,11 +20,12 @@ struct sympath_text {
     size_t len;
 };
 
-static int fail(struct sympath *path, const struct sympath_text *at,
-                const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fail_sympath(struct sympath *path, const struct sympath_text *at,
+                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static int fail(struct sympath *path, const struct sympath_text *at,
-                const char *format, ...)
+static int fail_sympath(struct sympath *path, const struct sympath_text *at,
+                        const char *format, ...)
 {
     va_list args;
     size_t len = at->len < 80 ? at->len : 80;
@@ -46,7 +47,7 @@ static int fail(struct sympath *path, const struct sympath_text *at,
     return -1;
 }
 
-static void trim(struct sympath_text *text)
+static void trim_part(struct sympath_text *text)
 {
     while (text->len > 0 && strchr(SYMPATH_BLANKS, text->p[0]) != NULL) {
         text->p++;
@@ -76,7 +77,7 @@ static bool sympath_cut(struct sympath_text *rest, char sign,
     } else {
         rest->p = NULL;
     }
-    trim(piece);
+    trim_part(piece);
     return true;
 }
 
@@ -86,7 +87,7 @@ static bool sympath_is(const struct sympath_text *text, const char *word)
            strncasecmp(text->p, word, text->len) == 0;
 }
 
-static bool starts(const char *text, const char *word)
+static bool starts_with(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
 }
@@ -104,8 +105,8 @@ static bool is_escape(const char *out, const char *p, size_t left)
 
 /* Copies the text into out, which has SYMPATH_TEXT bytes, and replaces
  * variables.  Returns 0, or -1 with the path's error set. */
-static int expand(struct sympath *path, const struct sympath_text *in,
-                  char *out)
+static int expand_part(struct sympath *path, const struct sympath_text *in,
+                       char *out)
 {
     const char *p = in->p, *end = p + in->len, *close, *value;
     char name[128];
@@ -122,14 +123,14 @@ static int expand(struct sympath *path, const struct sympath_text *in,
             snprintf(name, sizeof(name), "%.*s", (int)(close - p - 1), p + 1);
             value = getenv(name);
             if (value == NULL) {
-                return fail(path, in, "%%%s%% is not set in the environment",
-                            name);
+                return fail_sympath(
+                    path, in, "%%%s%% is not set in the environment", name);
             }
             n = strlen(value);
             p = close;
         }
         if (n >= SYMPATH_TEXT - len) {
-            return fail(path, in, "is too long");
+            return fail_sympath(path, in, "is too long");
         }
         memcpy(out + len, value, n);
         len += n;
@@ -139,7 +140,7 @@ static int expand(struct sympath *path, const struct sympath_text *in,
 
     for (n = 0; n < len; n++) {
         if ((unsigned char)out[n] < ' ' || out[n] == 0x7f) {
-            return fail(path, in, "has a control character");
+            return fail_sympath(path, in, "has a control character");
         }
     }
     while (len > 1 && (out[len - 1] == '/' || out[len - 1] == '\\')) {
@@ -154,21 +155,23 @@ static int check_url(struct sympath *path, const struct sympath_text *at,
     const char *host = strstr(url, "://");
 
     if (host == NULL ||
-        (!starts(url, "http://") && !starts(url, "https://"))) {
-        return fail(path, at, "only http and https can be asked");
+        (!starts_with(url, "http://") && !starts_with(url, "https://"))) {
+        return fail_sympath(path, at, "only http and https can be asked");
     }
     host += 3;
     if (strcspn(host, "/:?#\\") == 0 && host[0] != '[') {
-        return fail(path, at, "has no host");
+        return fail_sympath(path, at, "has no host");
     }
     if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
-        return fail(path, at, "has a user name: make it a source of its own");
+        return fail_sympath(path, at,
+                            "has a user name: make it a source of its own");
     }
     if (strpbrk(url, "?#") != NULL) {
-        return fail(path, at, "has a query: make it a source of its own");
+        return fail_sympath(path, at,
+                            "has a query: make it a source of its own");
     }
     if (strpbrk(url, " \\\"") != NULL) {
-        return fail(path, at, "has a blank, a quote or a \\");
+        return fail_sympath(path, at, "has a blank, a quote or a \\");
     }
     return 0;
 }
@@ -182,31 +185,32 @@ static int check_folder(struct sympath *path, const struct sympath_text *at,
                (folder[0] == '/' && folder[1] == '/');
 
     if (!drive && !unc && folder[0] != '/') {
-        return fail(path, at,
-                    "is neither a share, nor a drive, nor an absolute "
-                    "path, nor a URL");
+        return fail_sympath(path, at,
+                            "is neither a share, nor a drive, nor an absolute "
+                            "path, nor a URL");
     }
     if (strpbrk(folder, "\"<>|?*") != NULL &&
         strncmp(folder, "\\\\?\\", 4) != 0) {
-        return fail(path, at, "has a sign that no folder has");
+        return fail_sympath(path, at, "has a sign that no folder has");
     }
     return 0;
 }
 
-static int add(struct sympath *path, const struct sympath_text *at,
-               enum sympath_kind kind, bool cache)
+static int add_part(struct sympath *path, const struct sympath_text *at,
+                    enum sympath_kind kind, bool cache)
 {
     struct sympath_place *place = &path->places[path->n];
     size_t i;
 
     if (path->n == SYMPATH_PLACES) {
-        return fail(path, at, "more than %d places", SYMPATH_PLACES);
+        return fail_sympath(path, at, "more than %d places", SYMPATH_PLACES);
     }
-    if (expand(path, at, place->text) != 0) {
+    if (expand_part(path, at, place->text) != 0) {
         return -1;
     }
-    if (strstr(place->text, "://") != NULL || starts(place->text, "http:") ||
-        starts(place->text, "https:")) {
+    if (strstr(place->text, "://") != NULL ||
+        starts_with(place->text, "http:") ||
+        starts_with(place->text, "https:")) {
         kind = SYMPATH_URL;
     }
     if ((kind == SYMPATH_URL ? check_url : check_folder)(path, at,
@@ -243,12 +247,13 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             last = n;
         }
         if (++n == SYMPATH_CHAIN && rest.p != NULL) {
-            return fail(path, &at, "a chain of more than %d stores",
-                        SYMPATH_CHAIN);
+            return fail_sympath(path, &at, "a chain of more than %d stores",
+                                SYMPATH_CHAIN);
         }
     }
     if (last == SYMPATH_CHAIN) {
-        return fail(path, &at, "a debugger's own folder is all that is named");
+        return fail_sympath(path, &at,
+                            "a debugger's own folder is all that is named");
     }
 
     for (i = 0; i < n; i++) {
@@ -256,8 +261,8 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             continue; /* the default folder of a debugger, on its machine */
         }
         /* a URL cannot be written to, so it is not a cache in any position */
-        url = stores[i].len > 5 && starts(stores[i].p, "http");
-        if (add(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
+        url = stores[i].len > 5 && starts_with(stores[i].p, "http");
+        if (add_part(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
             return -1;
         }
     }
@@ -272,9 +277,9 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
     if (rest.p == NULL) {
         if (sympath_is(&word, "srv") || sympath_is(&word, "symsrv") ||
             sympath_is(&word, "cache")) {
-            return fail(path, &element, "has no * after it");
+            return fail_sympath(path, &element, "has no * after it");
         }
-        return add(path, &element, SYMPATH_FOLDER, false);
+        return add_part(path, &element, SYMPATH_FOLDER, false);
     }
 
     if (sympath_is(&word, "srv")) {
@@ -283,39 +288,40 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
     if (sympath_is(&word, "symsrv")) {
         sympath_cut(&rest, '*', &dll);
         if (!sympath_is(&dll, "symsrv.dll")) {
-            return fail(path, &element, "only symsrv.dll can be stood in for");
+            return fail_sympath(path, &element,
+                                "only symsrv.dll can be stood in for");
         }
         if (rest.p == NULL) {
-            return fail(path, &element, "names no store");
+            return fail_sympath(path, &element, "names no store");
         }
         return sympath_chain(path, rest);
     }
     if (sympath_is(&word, "cache")) {
         if (memchr(rest.p, '*', rest.len) != NULL) {
-            return fail(path, &element, "cache* takes one folder");
+            return fail_sympath(path, &element, "cache* takes one folder");
         }
-        trim(&rest);
-        return rest.len == 0 ? 0 : add(path, &rest, SYMPATH_STORE, true);
+        trim_part(&rest);
+        return rest.len == 0 ? 0 : add_part(path, &rest, SYMPATH_STORE, true);
     }
-    return fail(path, &element,
-                "begins with neither srv*, symsrv* nor cache*");
+    return fail_sympath(path, &element,
+                        "begins with neither srv*, symsrv* nor cache*");
 }
 
 /* Removes what people copy with a path: the command of the debugger or of the
  * shell, and quotes. */
-static void strip(struct sympath_text *text)
+static void strip_quotes(struct sympath_text *text)
 {
     static const char *const words[] = {".sympath+", ".sympath", "set ",
                                         "_NT_SYMBOL_PATH="};
     size_t i, n;
 
-    trim(text);
+    trim_part(text);
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         n = strlen(words[i]);
         if (text->len >= n && strncasecmp(text->p, words[i], n) == 0) {
             text->p += n;
             text->len -= n;
-            trim(text);
+            trim_part(text);
         }
     }
     if (text->len >= 2 && text->p[0] == '"' && text->p[text->len - 1] == '"') {
@@ -330,10 +336,10 @@ int sympath_parse(struct sympath *path, const char *text)
 
     memset(path, 0, sizeof(*path));
     if (rest.len > SYMPATH_MAX) {
-        return fail(path, &rest, "is too long");
+        return fail_sympath(path, &rest, "is too long");
     }
 
-    strip(&rest);
+    strip_quotes(&rest);
     element = rest;
     while (sympath_cut(&rest, ';', &element)) {
         if (element.len > 0 && sympath_element(path, element) != 0) {
@@ -342,5 +348,5 @@ int sympath_parse(struct sympath *path, const char *text)
     }
 
     element = (struct sympath_text){text, strlen(text)};
-    return path->n > 0 ? 0 : fail(path, &element, "names no place");
+    return path->n > 0 ? 0 : fail_sympath(path, &element, "names no place");
 }

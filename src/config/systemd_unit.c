@@ -49,7 +49,8 @@ static void take_folders(struct systemd_unit *unit, const char *parent,
     }
 }
 
-static void take(struct systemd_unit *unit, const char *name, char *value)
+static void take_setting(struct systemd_unit *unit, const char *name,
+                         char *value)
 {
     size_t i;
 
@@ -93,7 +94,7 @@ struct systemd_unit *systemd_unit_read(void)
             value = strchr(line, '=');
             if (value != NULL) {
                 *value = '\0';
-                take(unit, line, value + 1);
+                take_setting(unit, line, value + 1);
             }
         }
         free(line);

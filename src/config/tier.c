@@ -155,8 +155,8 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
                : -1;
 }
 
-static int check(struct config_reader *r, const cJSON *item,
-                 struct tier_config *tier)
+static int check_tier(struct config_reader *r, const cJSON *item,
+                      struct tier_config *tier)
 {
     if (tier->generation == NULL) {
         tier->generation = strdup("1");
@@ -222,7 +222,7 @@ static int read_tier(struct config_reader *r, const cJSON *item,
         return config_error(r, item, "out of memory");
     }
     return config_parts(r, item, parts, parts_of(tier, parts)) == 0
-               ? check(r, item, tier)
+               ? check_tier(r, item, tier)
                : -1;
 }
 

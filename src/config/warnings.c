@@ -26,10 +26,10 @@ struct teller {
     unsigned n;
 };
 
-static void warn(struct teller *t, const char *format, ...)
+static void warn_of(struct teller *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void warn(struct teller *t, const char *format, ...)
+static void warn_of(struct teller *t, const char *format, ...)
 {
     char text[PATH_MAX];
     va_list args;
@@ -75,17 +75,18 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
 
     if (transcoder->profile != PROFILE_NONE &&
         program_find("bwrap", path, error, sizeof(error)) != 0) {
-        warn(t,
-             "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
-             "%s; it is not run",
-             store->name, i, profile, error);
+        warn_of(t,
+                "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
+                "%s; it is not run",
+                store->name, i, profile, error);
     }
     if (transcoder->profile == PROFILE_WINE &&
         transcoder->memory < WINE_MEMORY) {
-        warn(t,
-             "stores.%s.transcoders[%zu].memory: Wine takes 1.7 GiB of address "
-             "space before the program has any: at least \"2g\"",
-             store->name, i);
+        warn_of(
+            t,
+            "stores.%s.transcoders[%zu].memory: Wine takes 1.7 GiB of address "
+            "space before the program has any: at least \"2g\"",
+            store->name, i);
     }
 }
 
@@ -128,8 +129,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     /* without any transcoder the store is there to serve originals */
     if (reason != NULL && !takes_any_urls(store) &&
         (store->nsources == 0 || store->ntranscoders > 0)) {
-        warn(t, "store \"%s\" can make nothing: it has %s", store->name,
-              reason);
+        warn_of(t, "store \"%s\" can make nothing: it has %s", store->name,
+                reason);
     }
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
@@ -137,10 +138,10 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         if (inputs != 0 && !config_store_asks(store, source) &&
             !takes_urls(store, source) && !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs, "\" or \"");
-            warn(t,
-                 "store \"%s\" makes nothing of what source \"%s\" has: no "
-                 "transcoder of it has \"%s\" in its \"inputs\"",
-                 store->name, source->name, formats);
+            warn_of(t,
+                    "store \"%s\" makes nothing of what source \"%s\" has: no "
+                    "transcoder of it has \"%s\" in its \"inputs\"",
+                    store->name, source->name, formats);
         }
     }
     for (i = 0; i < store->ntranscoders; i++) {
@@ -153,15 +154,15 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         if (strchr(name, '{') == NULL &&
             look_for_program(name, error, sizeof(error)) != 0) {
             symcache_version_print(version, &store->transcoders[i].version);
-            warn(t,
-                  "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
-                  "not made",
-                  store->name, i, error, version);
+            warn_of(t,
+                    "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
+                    "not made",
+                    store->name, i, error, version);
         }
     }
 }
 
-static int look(const char *path)
+static int look_at_folder(const char *path)
 {
     mode_t mode;
     int rc = stat_with_timeout(path, X_OK, &mode);
@@ -183,11 +184,11 @@ static void warn_of_folder(struct teller *t, const char *key,
     }
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
-    if (look(folder) != 0) {
-        warn(t,
-              "%s: \"%s\": %s; symcached does not make the folder of its "
-              "socket, and does not start without it",
-              key, folder, strerror(errno));
+    if (look_at_folder(folder) != 0) {
+        warn_of(t,
+                "%s: \"%s\": %s; symcached does not make the folder of its "
+                "socket, and does not start without it",
+                key, folder, strerror(errno));
     }
 }
 
@@ -204,7 +205,7 @@ static void warn_of_root(struct teller *t, const struct systemd_unit *unit,
         return;
     }
     if (!systemd_unit_can_write(unit, path, why, sizeof(why))) {
-        warn(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
+        warn_of(t, "%s: \"%s\" cannot be written to: %s", key, path, why);
     }
 }
 
@@ -232,7 +233,8 @@ static void warn_of_listen(struct teller *t, const struct config *config)
 {
     if (strncmp(config->listen, "unix:", 5) != 0 &&
         config->listen_token == NULL) {
-        warn(t, "listen: over TCP and without \"listen_token\" everybody who "
+        warn_of(t,
+                "listen: over TCP and without \"listen_token\" everybody who "
                 "can connect may ask; only lookups are answered there");
     }
 }
@@ -246,16 +248,17 @@ static void warn_of_source(struct teller *t,
 
     /* the folders of uploads are made */
     if (thorough && source->path != NULL &&
-        !config_source_is_uploads(source) && look(source->path) != 0) {
-        warn(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
-              key, source->path, strerror(errno));
+        !config_source_is_uploads(source) &&
+        look_at_folder(source->path) != 0) {
+        warn_of(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name, key,
+                source->path, strerror(errno));
     }
     if (source->url != NULL && !source->transport.internal &&
         origin_reserved(source->url)) {
-        warn(t,
-              "sources.%s.%s: a private or loopback address is not asked "
-              "without \"internal\": true; lookups there fail",
-              name, key);
+        warn_of(t,
+                "sources.%s.%s: a private or loopback address is not asked "
+                "without \"internal\": true; lookups there fail",
+                name, key);
     }
 }
 

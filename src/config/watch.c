@@ -33,7 +33,7 @@ struct look {
 };
 
 /* Calls fn if there is news. */
-static void tell(struct config_watch *watch)
+static void tell_change(struct config_watch *watch)
 {
     const char *why =
         watch->failed[0] != '\0' ? watch->failed : watch->found;
@@ -67,7 +67,7 @@ static void look_done(void *arg, bool late)
     watch->task = NULL;
     if (look->config == watch->config) { /* no reload since */
         memcpy(watch->found, look->why, sizeof(watch->found));
-        tell(watch);
+        tell_change(watch);
     }
 }
 
@@ -127,7 +127,7 @@ void config_watch_reloaded(struct config_watch *watch, struct config *config,
         watch->config = config;
         watch->found[0] = '\0';
     }
-    tell(watch);
+    tell_change(watch);
 }
 
 void config_watch_free(struct config_watch *watch)

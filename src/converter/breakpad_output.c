@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The records are those that Breakpad's docs/symbol_files.md describes.  A
- * function of a SymCache that comes from a symbol alone is a PUBLIC record, any
- * other one a FUNC record for each piece of it that is in one part.
+ * function of a SymCache that comes from a symbol alone is a PUBLIC record,
+ * any other one a FUNC record for each piece of it that is in one part.
  */
 #include "breakpad_output.h"
 
@@ -49,9 +49,10 @@ struct frame_list {
 
 struct breakpad_output {
     struct symc_reader reader;
-    bool has_no_file; /* calls from an unknown place need a file all the same */
+    bool
+        has_no_file; /* calls from an unknown place need a file all the same */
     struct memory_output out;
-    bool has_failed; /* out of memory */
+    bool has_failed;  /* out of memory */
     bool *is_inlined; /* by function: somewhere */
     struct source_path path;
     char *room; /* for demangle() */
@@ -60,7 +61,8 @@ struct breakpad_output {
     uint32_t function; /* or SYMC_NONE */
     uint32_t start, end;
     uint32_t last_public; /* function of the PUBLIC record before */
-    struct inline_record open[DEPTH_MAX]; /* calls that end where it does, so far */
+    struct inline_record
+        open[DEPTH_MAX]; /* calls that end where it does, so far */
     uint32_t num_open;
     struct inline_record *calls;
     size_t num_calls, call_room;
@@ -102,10 +104,11 @@ static void put_rest(struct breakpad_output *s, const struct symc_string *text)
     put(s, "\n", 1);
 }
 
-/* dump_syms writes names as people read them, and readers take them so.  A name
- * that keeps libiberty busy or crashes it ends this process, as any bad file
- * may. */
-static void readable(struct breakpad_output *s, const struct symc_function_parts *parts,
+/* dump_syms writes names as people read them, and readers take them so.  A
+ * name that keeps libiberty busy or crashes it ends this process, as any bad
+ * file may. */
+static void readable(struct breakpad_output *s,
+                     const struct symc_function_parts *parts,
                      struct symc_string *name)
 {
     size_t size;
@@ -159,8 +162,8 @@ static const char *arch_name(uint32_t arch)
     }
 }
 
-static void put_head(struct breakpad_output *s, const uint8_t *data, size_t size,
-                     const char *name)
+static void put_head(struct breakpad_output *s, const uint8_t *data,
+                     size_t size, const char *name)
 {
     const struct symc_string module = {name, strlen(name)};
     const uint8_t *guid = s->reader.data + SYMC_AT_GUID;
@@ -170,7 +173,7 @@ static void put_head(struct breakpad_output *s, const uint8_t *data, size_t size
     unsigned i;
 
     print(s, "MODULE %s %s ",
-          is_elf                     ? "Linux"
+          is_elf                    ? "Linux"
           : macho_sniff(data, size) ? "mac"
                                     : "windows",
           arch_name(symc_load(s->reader.data + SYMC_AT_ARCH)));
@@ -179,8 +182,8 @@ static void put_head(struct breakpad_output *s, const uint8_t *data, size_t size
     }
     print(s, "%" PRIX32 " ", symc_load(s->reader.data + SYMC_AT_AGE));
     put_rest(s, &module);
-    if (is_elf && elf_identity_read(data, size, &identity, error,
-                                    sizeof(error)) == 0 &&
+    if (is_elf &&
+        elf_identity_read(data, size, &identity, error, sizeof(error)) == 0 &&
         identity.build_id_size > 0) {
         print(s, "INFO CODE_ID ");
         for (i = 0; i < identity.build_id_size; i++) {
@@ -213,7 +216,7 @@ static int put_files(struct breakpad_output *s)
 /* frames ------------------------------------------------------------------ */
 
 static void read_frames(const struct breakpad_output *s, uint32_t location,
-                       struct frame_list *list)
+                        struct frame_list *list)
 {
     struct symc_location all[DEPTH_MAX];
     struct symc_frames frames;
@@ -277,26 +280,28 @@ static int close_inline_records(struct breakpad_output *s, uint32_t depth)
     return 0;
 }
 
-static bool is_same_inline_record(const struct inline_record *a, const struct inline_record *b)
+static bool is_same_inline_record(const struct inline_record *a,
+                                  const struct inline_record *b)
 {
     return a->function == b->function && a->file == b->file &&
            a->line == b->line;
 }
 
 /* Adds the calls of one range to those that are open. */
-static int add_inline_records(struct breakpad_output *s, const struct frame_list *list,
-                     uint32_t start, uint32_t end)
+static int add_inline_records(struct breakpad_output *s,
+                              const struct frame_list *list, uint32_t start,
+                              uint32_t end)
 {
     struct inline_record call;
     uint32_t i;
 
     for (i = 0; i + 1 < list->n; i++) {
         call = (struct inline_record){start,
-                             end,
-                             i,
-                             list->at[i + 1].function,
-                             list->at[i].file,
-                             list->at[i].line};
+                                      end,
+                                      i,
+                                      list->at[i + 1].function,
+                                      list->at[i].file,
+                                      list->at[i].line};
         if (i < s->num_open && is_same_inline_record(&s->open[i], &call)) {
             s->open[i].end = end;
             continue;
@@ -309,8 +314,9 @@ static int add_inline_records(struct breakpad_output *s, const struct frame_list
     return close_inline_records(s, i);
 }
 
-static int add_line_record(struct breakpad_output *s, const struct symc_location *at,
-                    uint32_t start, uint32_t end)
+static int add_line_record(struct breakpad_output *s,
+                           const struct symc_location *at, uint32_t start,
+                           uint32_t end)
 {
     struct line_record *last;
 
@@ -356,12 +362,13 @@ static int put_func_record(struct breakpad_output *s)
     print(s, "FUNC %" PRIx32 " %" PRIx32 " 0 ", s->start, s->end - s->start);
     put_name(s, s->function);
     if (s->num_calls > 0) {
-        qsort(s->calls, s->num_calls, sizeof(*s->calls), compare_inline_records);
+        qsort(s->calls, s->num_calls, sizeof(*s->calls),
+              compare_inline_records);
     }
     for (call = s->calls; call != s->calls + s->num_calls; call++) {
         print(s,
-              "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
-              " %" PRIx32 " %" PRIx32 "\n",
+              "INLINE %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIx32
+              " %" PRIx32 "\n",
               call->depth, call->line,
               call->file < s->reader.num_files ? call->file
                                                : s->reader.num_files,
@@ -448,8 +455,8 @@ static bool is_image_of(const struct supplement *beside,
 
 /* Writes the STACK records of a file, if it has any.  If they cannot be read,
  * none are written, but the names are kept. */
-static int put_records(struct breakpad_output *s, const uint8_t *data, size_t size,
-                       bool *has_any)
+static int put_records(struct breakpad_output *s, const uint8_t *data,
+                       size_t size, bool *has_any)
 {
     const symcache_kind_e wanted = SYMCACHE_KIND_CFICACHE;
     const struct debuginfo_maker *maker = input_maker(data, size, &wanted);
@@ -471,8 +478,8 @@ static int put_records(struct breakpad_output *s, const uint8_t *data, size_t si
 }
 
 /* Windows unwinds all processors but x86 by tables that are in the image. */
-static int put_frames(struct breakpad_output *s, const uint8_t *data, size_t size,
-                      struct debuginfo_result *result)
+static int put_frames(struct breakpad_output *s, const uint8_t *data,
+                      size_t size, struct debuginfo_result *result)
 {
     const struct supplement *beside = supplement_get();
     bool has_any;
@@ -497,10 +504,10 @@ static int put_frames(struct breakpad_output *s, const uint8_t *data, size_t siz
     return 0;
 }
 
-static int write_text(struct breakpad_output *s, const uint8_t *data, size_t size,
-                      const char *name, const struct symc_sink *sink,
-                      struct debuginfo_result *result,
-                      struct failure *failure)
+static int write_text(struct breakpad_output *s, const uint8_t *data,
+                      size_t size, const char *name,
+                      const struct symc_sink *sink,
+                      struct debuginfo_result *result, struct failure *failure)
 {
     s->is_inlined = calloc((size_t)s->reader.num_functions + 1, 1);
     s->room = malloc(DEMANGLE_ROOM);
@@ -541,13 +548,13 @@ int sym_output(const uint8_t *data, size_t size, const char *name,
         failure_set(failure, FAILURE_PORTABLE,
                     "is a PDB of .NET, for which Breakpad has no text");
     } else if (maker->convert(data, size, &to_memory, result, failure) == 0) {
-        rc = symc_reader_open(&s->reader, memory.data, memory.size, error,
-                              sizeof(error)) == SYMC_OPENED &&
-                     symc_verify(&s->reader, error, sizeof(error)) ==
-                         SYMC_SOUND
-                 ? write_text(s, data, size, name, sink, result, failure)
-                 : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
-                               error);
+        rc =
+            symc_reader_open(&s->reader, memory.data, memory.size, error,
+                             sizeof(error)) == SYMC_OPENED &&
+                    symc_verify(&s->reader, error, sizeof(error)) == SYMC_SOUND
+                ? write_text(s, data, size, name, sink, result, failure)
+                : failure_set(failure, FAILURE_DAMAGED, "is damaged: %s",
+                              error);
     }
     source_path_free(&s->path);
     free(s->is_inlined);

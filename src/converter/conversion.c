@@ -94,9 +94,11 @@ static int make_path(const struct conversion *c,
 
 /* Runs the parser, and once more if it has said that .dwo files are missing.
  * A transcoder's input lies alone. */
-static int parse(const struct conversion *c, struct parser_process_job *job,
-                 const volatile sig_atomic_t *stop,
-                 struct debuginfo_result *result, struct failure *failure)
+static int parse_in_process(const struct conversion *c,
+                            struct parser_process_job *job,
+                            const volatile sig_atomic_t *stop,
+                            struct debuginfo_result *result,
+                            struct failure *failure)
 {
     if (parser_process_run(job, stop, result, failure) != 0) {
         return -1;
@@ -112,9 +114,10 @@ static int parse(const struct conversion *c, struct parser_process_job *job,
     return parser_process_run(job, stop, result, failure);
 }
 
-static int convert(const struct conversion *c, struct output *output,
-                   struct parser_process_job *job,
-                   const volatile sig_atomic_t *stop, struct failure *failure)
+static int convert_checked(const struct conversion *c, struct output *output,
+                           struct parser_process_job *job,
+                           const volatile sig_atomic_t *stop,
+                           struct failure *failure)
 {
     char made[PATH_MAX];
     const char *path = c->output;
@@ -124,7 +127,7 @@ static int convert(const struct conversion *c, struct output *output,
         return -1;
     }
     job->output_fd = output->fd;
-    if (parse(c, job, stop, &result, failure) != 0) {
+    if (parse_in_process(c, job, stop, &result, failure) != 0) {
         return -1;
     }
     if (result.note[0] != '\0') {
@@ -194,7 +197,7 @@ enum failure_code conversion_run(const struct conversion *c,
         job.map_fd = open_input(c->map, c->map, &failure);
     }
     if (failure.code == FAILURE_NONE) {
-        convert(c, &output, &job, stop, &failure);
+        convert_checked(c, &output, &job, stop, &failure);
     }
     if (job.map_fd >= 0) {
         close(job.map_fd);

@@ -74,8 +74,8 @@ static bool is_meant(const struct input_choice *choice,
 }
 
 /* Prints architectures and ids of all images, as many as there is room for. */
-static void list(const struct macho_identity *identity, char *text,
-                 size_t size)
+static void list_images(const struct macho_identity *identity, char *text,
+                        size_t size)
 {
     unsigned i, k;
     const struct macho_slice *slice;
@@ -124,7 +124,7 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
         }
     }
     if (count != 1) {
-        list(&identity, text, sizeof(text));
+        list_images(&identity, text, sizeof(text));
         return failure_set(failure, FAILURE_USAGE, "%s: %s",
                            count == 0 ? "has no such image, but"
                                       : "has several images, choose one by "

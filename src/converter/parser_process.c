@@ -162,7 +162,7 @@ static int map_expanded(struct input *input, struct failure *failure)
     }
     room = msfz_bound(input->data, input->size);
     if (room == 0) {
-        return 0; /* expand() says why */
+        return 0; /* expand_input() says why */
     }
     p = mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -176,7 +176,7 @@ static int map_expanded(struct input *input, struct failure *failure)
 }
 
 /* Puts an ordinary PDB in the place of a compressed one. */
-static int expand(struct input *input, struct failure *failure)
+static int expand_input(struct input *input, struct failure *failure)
 {
     static const enum failure_code codes[] = {
         [MSFZ_OK] = FAILURE_NONE,         [MSFZ_UNKNOWN] = FAILURE_MSFZ,
@@ -313,7 +313,7 @@ static int write_all(void *context, const void *data, size_t size)
 }
 
 /* Sets the failure of a file that does not become what is wanted. */
-static int refuse(symcache_kind_e wanted, struct failure *failure)
+static int refuse_kind(symcache_kind_e wanted, struct failure *failure)
 {
     return failure_set(failure,
                        wanted == SYMCACHE_KIND_SYMCACHE ? FAILURE_PORTABLE
@@ -338,9 +338,10 @@ static int write_breakpad(const struct conversion *c,
 }
 
 /* Converts to the output that is wanted, if one is. */
-static int convert(const struct conversion *c, struct input *input,
-                   const struct symc_sink *sink,
-                   struct debuginfo_result *result, struct failure *failure)
+static int convert_input(const struct conversion *c, struct input *input,
+                         const struct symc_sink *sink,
+                         struct debuginfo_result *result,
+                         struct failure *failure)
 {
     int rc;
     const struct debuginfo_maker *maker;
@@ -349,7 +350,7 @@ static int convert(const struct conversion *c, struct input *input,
         return sourcemap_convert(input->data, input->size, input->map,
                                  input->map_size, sink, result, failure);
     }
-    if (expand(input, failure) != 0) {
+    if (expand_input(input, failure) != 0) {
         return -1;
     }
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
@@ -364,7 +365,7 @@ static int convert(const struct conversion *c, struct input *input,
     maker = input_maker(input->data, input->size,
                         c->has_wanted ? &c->wanted : NULL);
     if (maker == NULL) {
-        return refuse(c->wanted, failure);
+        return refuse_kind(c->wanted, failure);
     }
     rc = maker->read_cfi != NULL
              ? cfi_convert(maker->read_cfi, c->is_text, input->data,
@@ -432,7 +433,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
         transform_take(&supplement, note, sizeof(note));
         supplement_set(&supplement);
     }
-    if (failed || convert(c, &input, &sink, &result, &failure) != 0) {
+    if (failed || convert_input(c, &input, &sink, &result, &failure) != 0) {
         dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
                 failure.text);
         return failure.code;

@@ -59,8 +59,9 @@ static size_t read_link(const uint8_t *data, size_t size, char *to,
 }
 
 /* In the child. */
-static void answer(const uint8_t *data, size_t size, bool has_sandbox,
-                   read_function *read_it, char *to, size_t room, int fd)
+static void answer_supplement(const uint8_t *data, size_t size,
+                              bool has_sandbox, read_function *read_it,
+                              char *to, size_t room, int fd)
 {
     struct sandbox_limits limits = {MEMORY + MEMORY_FACTOR * (uint64_t)size +
                                         room,
@@ -93,7 +94,8 @@ static size_t ask_child(const struct conversion *c, const uint8_t *data,
     pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        answer(data, size, c->has_sandbox, read_it, to, room, fds[1]);
+        answer_supplement(data, size, c->has_sandbox, read_it, to, room,
+                          fds[1]);
     }
     close(fds[1]);
     while (pid > 0 && n < room && (rc > 0 || errno == EINTR)) {
@@ -156,8 +158,9 @@ static void print_id_path(char *path, size_t size, const uint8_t *id, size_t n)
  * part counts, beside the input, and all of it only below the folder of dwz's
  * files.
  */
-static void find(const struct conversion *c, const struct elf_altlink *link,
-                 struct supplement_file *s)
+static void find_supplement(const struct conversion *c,
+                            const struct elf_altlink *link,
+                            struct supplement_file *s)
 {
     static const char folder[] = SYSTEM ".dwz/";
     const char *slash = strrchr(c->input, '/');
@@ -303,7 +306,7 @@ void supplement_map(const struct conversion *c, const uint8_t *data,
     } else if (c->altlink != NULL) {
         (void)map_file(c->altlink, &s->altlink);
     } else if (may_have(data, size) && ask_link(c, data, size, &link)) {
-        find(c, &link, &s->altlink);
+        find_supplement(c, &link, &s->altlink);
     }
     find_package(c, data, size, s);
 }

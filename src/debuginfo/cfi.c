@@ -11,7 +11,7 @@
 /* text -----------------------------------------------------------------------
  */
 
-static int flush(struct cfi *cfi)
+static int flush_text(struct cfi *cfi)
 {
     size_t used = cfi->used;
 
@@ -22,12 +22,12 @@ static int flush(struct cfi *cfi)
                : failure_writer(cfi->failure, SYMC_NO_WRITE);
 }
 
-static int put(struct cfi *cfi, const char *text, size_t size)
+static int put_text(struct cfi *cfi, const char *text, size_t size)
 {
     size_t n;
 
     for (; size > 0; text += n, size -= n) {
-        if (cfi->used == CFI_PIECE && flush(cfi) != 0) {
+        if (cfi->used == CFI_PIECE && flush_text(cfi) != 0) {
             return -1;
         }
         n = CFI_PIECE - cfi->used < size ? CFI_PIECE - cfi->used : size;
@@ -39,7 +39,7 @@ static int put(struct cfi *cfi, const char *text, size_t size)
 
 static int put_word(struct cfi *cfi, const char *text)
 {
-    return put(cfi, text, strlen(text));
+    return put_text(cfi, text, strlen(text));
 }
 
 /* Writes a number of either base, with a character in front if it is not 0. */
@@ -56,7 +56,7 @@ static int put_number(struct cfi *cfi, char before, uint64_t number,
     if (before != '\0') {
         text[--at] = before;
     }
-    return put(cfi, text + at, sizeof(text) - at);
+    return put_text(cfi, text + at, sizeof(text) - at);
 }
 
 static int put_hex(struct cfi *cfi, uint64_t number)
@@ -71,7 +71,7 @@ static int end_line(struct cfi *cfi)
         return 0;
     }
     cfi->is_in_line = false;
-    return put(cfi, "\n", 1);
+    return put_text(cfi, "\n", 1);
 }
 
 static int begin_line(struct cfi *cfi, const char *keyword)
@@ -91,9 +91,9 @@ static int put_sum(struct cfi *cfi, int64_t number, enum cfi_form form)
     if (form == CFI_BARE) {
         return 0;
     }
-    return put(cfi, " ", 1) != 0 || put_number(cfi, before, size, 10) != 0
+    return put_text(cfi, " ", 1) != 0 || put_number(cfi, before, size, 10) != 0
                ? -1
-               : put(cfi, form == CFI_PLUS ? " +" : " -", 2);
+               : put_text(cfi, form == CFI_PLUS ? " +" : " -", 2);
 }
 
 static int put_rule(struct cfi *cfi, const struct cfi_register *target,
@@ -103,12 +103,12 @@ static int put_rule(struct cfi *cfi, const struct cfi_register *target,
     if (cfi->is_correction) {
         return 0;
     }
-    return put(cfi, " ", 1) != 0 ||
-                   put(cfi, target->text, target->size) != 0 ||
-                   put(cfi, ": ", 2) != 0 ||
-                   put(cfi, base->text, base->size) != 0 ||
+    return put_text(cfi, " ", 1) != 0 ||
+                   put_text(cfi, target->text, target->size) != 0 ||
+                   put_text(cfi, ": ", 2) != 0 ||
+                   put_text(cfi, base->text, base->size) != 0 ||
                    put_sum(cfi, number, form) != 0 ||
-                   (is_at && put(cfi, " ^", 2) != 0)
+                   (is_at && put_text(cfi, " ^", 2) != 0)
                ? -1
                : 0;
 }
@@ -126,15 +126,16 @@ static int put_win(struct cfi *cfi, uint64_t type, uint64_t start,
         return -1;
     }
     return win->has_program
-               ? (put(cfi, " 1 ", 3) != 0 ? -1
-                                          : put(cfi, program, program_size))
+               ? (put_text(cfi, " 1 ", 3) != 0
+                      ? -1
+                      : put_text(cfi, program, program_size))
                : put_word(cfi, win->allocates_base_pointer ? " 0 1" : " 0 0");
 }
 
 /* records --------------------------------------------------------------------
  */
 
-static int done(struct cfi *cfi, enum symc_status status)
+static int write_done(struct cfi *cfi, enum symc_status status)
 {
     return failure_writer(cfi->failure, status);
 }
@@ -168,8 +169,8 @@ int cfi_range(struct cfi *cfi, uint64_t start, uint64_t size)
                    ? -1
                    : put_hex(cfi, size);
     }
-    return done(cfi, cficache_writer_range(cfi->writer, CFICACHE_RULES, start,
-                                           size));
+    return write_done(
+        cfi, cficache_writer_range(cfi->writer, CFICACHE_RULES, start, size));
 }
 
 int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size)
@@ -177,16 +178,16 @@ int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size)
     cfi->is_correction = true;
     return cfi->writer == NULL
                ? 0
-               : done(cfi, cficache_writer_range(cfi->writer,
-                                                 CFICACHE_CORRECTIONS, start,
-                                                 size));
+               : write_done(cfi, cficache_writer_range(cfi->writer,
+                                                       CFICACHE_CORRECTIONS,
+                                                       start, size));
 }
 
 int cfi_correction_row(struct cfi *cfi, uint64_t address)
 {
     return cfi->writer == NULL
                ? 0
-               : done(cfi, cficache_writer_row(cfi->writer, address));
+               : write_done(cfi, cficache_writer_row(cfi->writer, address));
 }
 
 int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
@@ -196,7 +197,7 @@ int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
                    ? -1
                    : put_number(cfi, '\0', address, 16);
     }
-    return done(cfi, cficache_writer_row(cfi->writer, address));
+    return write_done(cfi, cficache_writer_row(cfi->writer, address));
 }
 
 /* Adds a rule whose number needs more than 32 bits, as a program. */
@@ -220,9 +221,9 @@ static int add_wide(struct cfi *cfi, const struct cficache_rule *rule,
     if (status == SYMC_OK && rule->kind == CFICACHE_AT) {
         status = cficache_code_operation(code, CFICACHE_READ);
     }
-    return done(cfi, status == SYMC_OK
-                         ? cficache_writer_code(cfi->writer, rule->target)
-                         : status);
+    return write_done(cfi, status == SYMC_OK ? cficache_writer_code(
+                                                   cfi->writer, rule->target)
+                                             : status);
 }
 
 int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
@@ -241,15 +242,15 @@ int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
     rule.number = (int32_t)number;
     return rule.number != number
                ? add_wide(cfi, &rule, number)
-               : done(cfi, cficache_writer_rule(cfi->writer, &rule));
+               : write_done(cfi, cficache_writer_rule(cfi->writer, &rule));
 }
 
 int cfi_rules(struct cfi *cfi, const char *text, size_t size)
 {
     if (cfi->writer == NULL) {
-        return put(cfi, " ", 1) != 0 ? -1 : put(cfi, text, size);
+        return put_text(cfi, " ", 1) != 0 ? -1 : put_text(cfi, text, size);
     }
-    return done(cfi, cficache_writer_text(cfi->writer, text, size));
+    return write_done(cfi, cficache_writer_text(cfi->writer, text, size));
 }
 
 int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
@@ -262,22 +263,22 @@ int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
     if (type != (win->has_program ? 4 : 0)) {
         return 0; /* readers of the text leave it out */
     }
-    return done(cfi, cficache_writer_win(cfi->writer, start, size, *win,
-                                         program, program_size));
+    return write_done(cfi, cficache_writer_win(cfi->writer, start, size, *win,
+                                               program, program_size));
 }
 
 /* the file -------------------------------------------------------------------
  */
 
-static int finish(struct cfi *cfi, struct debuginfo_result *result)
+static int finish_result(struct cfi *cfi, struct debuginfo_result *result)
 {
     memcpy(result->guid, cfi->identity.guid, sizeof(result->guid));
     result->age = cfi->identity.age;
     if (cfi->writer == NULL) {
-        return end_line(cfi) != 0 ? -1 : flush(cfi);
+        return end_line(cfi) != 0 ? -1 : flush_text(cfi);
     }
-    return done(cfi, cficache_writer_finish(cfi->writer, &cfi->identity,
-                                            cfi->sink));
+    return write_done(
+        cfi, cficache_writer_finish(cfi->writer, &cfi->identity, cfi->sink));
 }
 
 int cfi_convert(cfi_read *read, bool is_text, const uint8_t *data, size_t size,
@@ -296,7 +297,7 @@ int cfi_convert(cfi_read *read, bool is_text, const uint8_t *data, size_t size,
         cfi->sink = sink;
         cfi->failure = failure;
         rc = read(data, size, cfi, failure);
-        rc = rc != 0 ? rc : finish(cfi, result);
+        rc = rc != 0 ? rc : finish_result(cfi, result);
     }
     if (writer != NULL) {
         cficache_writer_free(writer);

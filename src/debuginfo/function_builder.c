@@ -18,7 +18,7 @@ static bool is_before(const struct inlinee *a, const struct inlinee *b)
            (a->address == b->address && a->depth < b->depth);
 }
 
-static int append(struct inlinees *to, const struct inlinee *item)
+static int append_inlinee(struct inlinees *to, const struct inlinee *item)
 {
     if (symc_array_need(&to->list, &to->room, to->count + 1,
                         sizeof(*to->list)) != 0) {
@@ -71,7 +71,7 @@ static int make_heap(struct function_builder *b)
  * library: the last item moves down to the bottom, always to the lesser child
  * or, if both are equal, to the right one, and then up to its place.
  */
-static struct inlinee pop(struct inlinees *heap)
+static struct inlinee pop_inlinee(struct inlinees *heap)
 {
     size_t at = 0, child = 1, n = --heap->count;
     struct inlinee *list = heap->list, least = list[0], last = list[n];
@@ -105,7 +105,7 @@ static int push_rest(struct function_builder *b, const struct inlinee *item,
     }
     rest.address = address;
     rest.size = item->address + item->size - address;
-    if (append(&b->heap, &rest) != 0) {
+    if (append_inlinee(&b->heap, &rest) != 0) {
         return -1;
     }
     sift_up(b->heap.list, b->heap.count - 1);
@@ -118,7 +118,7 @@ static int push_rest(struct function_builder *b, const struct inlinee *item,
  * the end of its parent is looked at again, since it may be in the next one.
  * Returns 0, 1 if that needs the heap, or -1 if memory runs out.
  */
-static int nest(struct function_builder *b, struct inlinee *item)
+static int nest_inlinee(struct function_builder *b, struct inlinee *item)
 {
     int rc;
     uint64_t end = item->address + item->size, parent_end;
@@ -150,7 +150,7 @@ static int nest(struct function_builder *b, struct inlinee *item)
             item->size = end - item->address;
         }
     }
-    if (append(&b->nested, item) != 0 ||
+    if (append_inlinee(&b->nested, item) != 0 ||
         symc_array_need(&b->open, &b->open_room, b->num_open + 1,
                         sizeof(*b->open)) != 0) {
         return -1;
@@ -203,7 +203,7 @@ static int nest_sorted(struct function_builder *b)
     }
     for (i = 0, rc = 0; rc == 0 && i < b->num_inlinees; i++) {
         item = b->inlinees[(uint32_t)b->keys[i]];
-        rc = nest(b, &item);
+        rc = nest_inlinee(b, &item);
     }
     return rc;
 }
@@ -233,8 +233,8 @@ static int nest_all(struct function_builder *b, struct failure *failure)
             b->work = 0;
             return failure_work(failure);
         }
-        item = pop(&b->heap);
-        if (nest(b, &item) != 0) {
+        item = pop_inlinee(&b->heap);
+        if (nest_inlinee(b, &item) != 0) {
             return failure_memory(failure);
         }
     }
@@ -391,7 +391,8 @@ static int cut_line(struct function_builder *b, struct symc_line *line,
 
 /* Builds the tree by going through inlined ranges and lines together, in
  * address order. */
-static int build(struct function_builder *b, struct inlinee_name *names)
+static int build_function(struct function_builder *b,
+                          struct inlinee_name *names)
 {
     int rc;
     size_t i = 0, l = 0;
@@ -451,8 +452,8 @@ static int sort_pieces(struct function_builder *b)
     return 0;
 }
 
-/* Does what build() and sort_pieces() do, for a function without calls that
- * are inlined, whose lines stay where they are. */
+/* Does what build_function() and sort_pieces() do, for a function without
+ * calls that are inlined, whose lines stay where they are. */
 static int build_plain(struct function_builder *b)
 {
     size_t i;
@@ -484,7 +485,7 @@ static int build_tree(struct function_builder *b, struct inlinee_name *names)
     if (b->nested.count == 0) {
         return build_plain(b);
     }
-    return build(b, names) != 0 ? -1 : sort_pieces(b);
+    return build_function(b, names) != 0 ? -1 : sort_pieces(b);
 }
 
 /* the builder ----------------------------------------------------------------
@@ -506,8 +507,9 @@ void function_builder_begin(struct function_builder *b, uint64_t address,
 int function_builder_inlinee(struct function_builder *b,
                              const struct inlinee *inlinee)
 {
-    return inlinee->address < b->root.address ? 0
-                                              : append(&b->heap, inlinee);
+    return inlinee->address < b->root.address
+               ? 0
+               : append_inlinee(&b->heap, inlinee);
 }
 
 int function_builder_line(struct function_builder *b,

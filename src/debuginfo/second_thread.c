@@ -18,7 +18,7 @@ static struct {
 } second_thread = {.lock = PTHREAD_MUTEX_INITIALIZER,
                    .changed = PTHREAD_COND_INITIALIZER};
 
-static void *loop(void *unused)
+static void *thread_loop(void *unused)
 {
     pthread_mutex_lock(&second_thread.lock);
     second_thread.is_started = true;
@@ -44,7 +44,7 @@ void second_thread_start(void)
     /* memory of a thread's own would take a system call that the sandbox has
      * not, and pages */
     mallopt(M_ARENA_MAX, 1);
-    if (thread_start(loop, NULL) != 0) {
+    if (thread_start(thread_loop, NULL) != 0) {
         return;
     }
     pthread_mutex_lock(&second_thread.lock);

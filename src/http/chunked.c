@@ -63,13 +63,13 @@ static enum state pass_over(struct http_chunked *c, char byte,
                : MALFORMED;
 }
 
-static enum state need(char byte, char wanted, enum state next)
+static enum state need_byte(char byte, char wanted, enum state next)
 {
     return byte == wanted ? next : MALFORMED;
 }
 
 /* A byte that is none of the body. */
-static enum state step(struct http_chunked *c, char byte)
+static enum state step_of_chunk(struct http_chunked *c, char byte)
 {
     switch ((enum state)c->state) {
     case SIZE:
@@ -78,19 +78,19 @@ static enum state step(struct http_chunked *c, char byte)
         return pass_over(c, byte, EXTENSION, SIZE_LF);
     case SIZE_LF:
         c->digits = 0;
-        return need(byte, '\n', c->left > 0 ? DATA : TRAILER);
+        return need_byte(byte, '\n', c->left > 0 ? DATA : TRAILER);
     case DATA_CR:
-        return need(byte, '\r', DATA_LF);
+        return need_byte(byte, '\r', DATA_LF);
     case DATA_LF:
-        return need(byte, '\n', SIZE);
+        return need_byte(byte, '\n', SIZE);
     case TRAILER:
         return pass_over(c, byte, FIELD, END_LF);
     case FIELD:
         return pass_over(c, byte, FIELD, FIELD_LF);
     case FIELD_LF:
-        return need(byte, '\n', TRAILER);
+        return need_byte(byte, '\n', TRAILER);
     case END_LF:
-        return need(byte, '\n', END);
+        return need_byte(byte, '\n', END);
     default:
         return MALFORMED;
     }
@@ -104,7 +104,7 @@ enum http_chunked_result http_chunked_read(struct http_chunked *chunked,
 
     while (in < end && chunked->state != END && chunked->state != MALFORMED) {
         if (chunked->state != DATA) {
-            chunked->state = step(chunked, *in++);
+            chunked->state = step_of_chunk(chunked, *in++);
             continue;
         }
         n = (size_t)(end - in);

@@ -105,7 +105,7 @@ static size_t room_for(const struct http_connection *c, size_t size)
  * Keeps the rest of the server's input, or the data after a request in its own
  * input, until more comes.  Returns false if it does not fit.
  */
-static bool keep(struct http_connection *c, struct http_input *in)
+static bool keep_input(struct http_connection *c, struct http_input *in)
 {
     size_t size = in->size - in->begin;
     struct http_input *own = NULL;
@@ -208,7 +208,7 @@ static void on_sent(struct http_connection *c)
     }
 }
 
-static void flush(struct http_connection *c)
+static void flush_output(struct http_connection *c)
 {
     int rc = http_output_send(&c->output, socket_of(c));
 
@@ -226,13 +226,14 @@ static void flush(struct http_connection *c)
  */
 
 /*
- * Sends what is there, from outside take().  Further steps run in a turn of
- * their own, because the caller that answers a request still uses its texts.
+ * Sends what is there, from outside take_input().  Further steps run in a turn
+ * of their own, because the caller that answers a request still uses its
+ * texts.
  */
 static void send_on(struct http_connection *c)
 {
     c->is_busy = true;
-    flush(c);
+    flush_output(c);
     c->is_busy = false;
     if (c->is_closed || (c->state == READS && c->input != NULL)) {
         event_active(&c->event, EV_TIMEOUT, 0);
@@ -244,7 +245,7 @@ void http_connection_answered(struct http_connection *c)
     c->lingers = c->closes && (c->lingers || c->next < c->reads->size);
     end_request(c);
     if (c->is_busy) {
-        flush(c);
+        flush_output(c);
     } else {
         send_on(c);
     }
@@ -277,7 +278,7 @@ void http_reply(struct http_request *request, const struct http_reply *reply)
 }
 
 /* The connection cannot go on. */
-static void refuse(struct http_connection *c, int status)
+static void refuse_request(struct http_connection *c, int status)
 {
     struct http_reply reply = {.status = status};
 
@@ -328,7 +329,8 @@ static bool choose_spool(struct http_connection *c, struct http_input *in)
 
 /* Moves the first bytes of a body into the spool.  Returns false if the request
  * is to be answered as it is. */
-static bool spool(struct http_connection *c, struct http_input *in, size_t size)
+static bool spool_body(struct http_connection *c, struct http_input *in,
+                       size_t size)
 {
     c->next = in->begin + c->head_size;
     if (!http_input_spool(in, c->next, size, c->request.spool)) {
@@ -350,7 +352,7 @@ static int take_chunks(struct http_connection *c, struct http_input *in)
     if (result != HTTP_CHUNKED_MALFORMED && c->request.spool != NULL) {
         size = c->chunked.size;
         c->chunked.size = 0;
-        return !spool(c, in, size) || result == HTTP_CHUNKED_DONE;
+        return !spool_body(c, in, size) || result == HTTP_CHUNKED_DONE;
     }
     c->request.size = c->chunked.size;
     c->next = at + c->chunked.size;
@@ -377,7 +379,7 @@ static int take_bytes(struct http_connection *c, struct http_input *in)
     }
     if (c->request.spool != NULL) {
         most = c->head.length - c->request.spool->size;
-        return !spool(c, in, most < here ? (size_t)most : here) ||
+        return !spool_body(c, in, most < here ? (size_t)most : here) ||
                c->request.size == c->head.length;
     }
     c->next = in->begin + c->head_size + (size_t)c->head.length;
@@ -385,7 +387,7 @@ static int take_bytes(struct http_connection *c, struct http_input *in)
 }
 
 /* Tells a client that waits for it to send its body. */
-static int invite(struct http_connection *c)
+static int invite_body(struct http_connection *c)
 {
     c->head.is_awaited = false;
     return http_output_continue(socket_of(c)) ? 0 : -408;
@@ -411,7 +413,7 @@ static int take_request(struct http_connection *c, struct http_input *in)
         }
     }
     rc = c->head.is_chunked ? take_chunks(c, in) : take_bytes(c, in);
-    return rc == 0 && c->head.is_awaited ? invite(c) : rc;
+    return rc == 0 && c->head.is_awaited ? invite_body(c) : rc;
 }
 
 static void begin_request(struct http_connection *c, struct http_input *in)
@@ -441,7 +443,7 @@ static void begin_request(struct http_connection *c, struct http_input *in)
  * The data of a request that is incomplete or unanswered stays with the
  * connection; the server gets another input for the next one.
  */
-static void settle(struct http_connection *c, struct http_input *in)
+static void settle_request(struct http_connection *c, struct http_input *in)
 {
     if (c->is_closed) {
         http_connection_free(c);
@@ -453,14 +455,14 @@ static void settle(struct http_connection *c, struct http_input *in)
     } else if (in->begin == in->size || c->state == LINGERS) {
         drop_input(c);
         c->since = c->state == READS ? 0 : c->since;
-    } else if (!keep(c, in)) {
+    } else if (!keep_input(c, in)) {
         c->fault = 503;
         event_active(&c->event, EV_TIMEOUT, 0);
     }
 }
 
 /* Answers the complete requests in an input that has grown. */
-static void take(struct http_connection *c, struct http_input *in)
+static void take_input(struct http_connection *c, struct http_input *in)
 {
     int rc = 1;
 
@@ -472,25 +474,25 @@ static void take(struct http_connection *c, struct http_input *in)
             begin_request(c, in);
         } else if (rc < 0) {
             c->next = in->size;
-            refuse(c, -rc);
+            refuse_request(c, -rc);
         }
     }
     c->is_busy = false;
-    settle(c, in);
+    settle_request(c, in);
 }
 
 /* events --------------------------------------------------------------------
  */
 
 /* Makes room for the rest of a request.  Returns false if there is none. */
-static bool grow(struct http_connection *c)
+static bool grow_buffer(struct http_connection *c)
 {
     size_t room = room_for(c, c->input->room);
 
     return count_input(c, room) && http_input_resize(&c->input, room);
 }
 
-static void receive(struct http_connection *c)
+static void receive_input(struct http_connection *c)
 {
     struct http_input **in = c->input != NULL ? &c->input : &c->server->input;
     ssize_t n;
@@ -501,9 +503,9 @@ static void receive(struct http_connection *c)
     }
     if (c->input == NULL) {
         (*in)->begin = (*in)->size = 0;
-    } else if ((*in)->size == (*in)->room && !grow(c)) {
+    } else if ((*in)->size == (*in)->room && !grow_buffer(c)) {
         c->fault = 503;
-        take(c, *in);
+        take_input(c, *in);
         return;
     }
     n = recv(socket_of(c), (*in)->data + (*in)->size,
@@ -511,7 +513,7 @@ static void receive(struct http_connection *c)
     if (n > 0) {
         (*in)->size += (size_t)n;
         c->active = c->server->now;
-        take(c, *in);
+        take_input(c, *in);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         http_connection_free(c);
     }
@@ -539,7 +541,7 @@ void http_connection_leave_request(struct http_connection *c)
 }
 
 /* Is the client still there, whose request runs? */
-static void look(struct http_connection *c)
+static void look_at_input(struct http_connection *c)
 {
     char byte;
     ssize_t n = recv(socket_of(c), &byte, 1, MSG_PEEK);
@@ -575,15 +577,15 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
     switch (c->state) {
     case READS:
         if ((what & EV_TIMEOUT) == 0) {
-            receive(c);
+            receive_input(c);
         } else if (c->input != NULL) {
-            take(c, c->input);
+            take_input(c, c->input);
         } else if (c->fault != 0) {
             http_connection_free(c);
         }
         break;
     case RUNS:
-        look(c);
+        look_at_input(c);
         break;
     case STREAMS:
         http_connection_stream(c);
@@ -614,7 +616,7 @@ void http_connection_tick(struct http_connection *c)
         if (is_late(c, c->since, c->head_size == 0 ? HEAD_MS : REQUEST_MS) ||
             (is_idle && c->since != 0)) {
             c->fault = 408;
-            take(c, c->input);
+            take_input(c, c->input);
         } else if (is_idle) {
             http_connection_free(c);
         }

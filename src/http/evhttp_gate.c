@@ -61,7 +61,8 @@ struct gate {
 /* all connections but fresh ones, by their address */
 static struct table connections;
 
-static struct gate_connection *find(struct evhttp_connection *connection)
+static struct gate_connection *
+find_gate_connection(struct evhttp_connection *connection)
 {
     size_t at = 0;
 
@@ -126,7 +127,8 @@ static int read_head(struct gate_connection *c, const char *data, size_t size)
     return status == 0 ? n - (int)before : -status;
 }
 
-static void follow(struct gate_connection *c, const char *data, size_t size)
+static void follow_input(struct gate_connection *c, const char *data,
+                         size_t size)
 {
     size_t n;
     int rc;
@@ -163,7 +165,7 @@ static void on_input(struct evbuffer *input,
             c->wrong = 503;
             break;
         }
-        follow(c, data, (size_t)n);
+        follow_input(c, data, (size_t)n);
         added -= (size_t)n;
         if (added > 0 && evbuffer_ptr_set(input, &from, (size_t)n,
                                           EVBUFFER_PTR_ADD) != 0) {
@@ -187,7 +189,8 @@ static void on_sent(struct evhttp_request *req, void *arg)
 static void on_request(struct evhttp_request *req, void *arg)
 {
     struct gate *gate = arg;
-    struct gate_connection *c = find(evhttp_request_get_connection(req));
+    struct gate_connection *c =
+        find_gate_connection(evhttp_request_get_connection(req));
 
     if (c == NULL) {
         reply_error(req, 503, "out-of-memory", "");
@@ -234,7 +237,7 @@ static void on_closed(struct evhttp_connection *connection, void *arg)
 
 void gate_release(struct evhttp_connection *connection)
 {
-    struct gate_connection *c = find(connection);
+    struct gate_connection *c = find_gate_connection(connection);
 
     if (c != NULL) {
         c->is_running = false;

@@ -30,7 +30,8 @@
 #define TRIES 10
 #define PAUSE_NS 50000000
 
-static int fail(char *error, size_t size, const char *address, int errnum)
+static int fail_to_listen(char *error, size_t size, const char *address,
+                          int errnum)
 {
     snprintf(error, size, "cannot listen on \"%s\": %s", address,
              strerror(errnum));
@@ -62,7 +63,7 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
     struct stat st;
 
     if (strlen(path) >= sizeof(un.sun_path)) {
-        return fail(error, size, address, ENAMETOOLONG);
+        return fail_to_listen(error, size, address, ENAMETOOLONG);
     }
     memcpy(un.sun_path, path, strlen(path) + 1);
 
@@ -80,10 +81,10 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
     }
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode)) {
-            return fail(error, size, address, EEXIST);
+            return fail_to_listen(error, size, address, EEXIST);
         }
         if (in_use(&un)) {
-            return fail(error, size, address, EADDRINUSE);
+            return fail_to_listen(error, size, address, EADDRINUSE);
         }
         unlink(path);
     }
@@ -92,13 +93,13 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
     if (l->fd == -1 || bind(l->fd, (struct sockaddr *)&un, sizeof(un)) != 0 ||
         chmod(path, mode) != 0 || lstat(path, &st) != 0 ||
         listen(l->fd, BACKLOG) != 0) {
-        return fail(error, size, address, errno);
+        return fail_to_listen(error, size, address, errno);
     }
 
     l->device = st.st_dev;
     l->inode = st.st_ino;
     l->path = strdup(path);
-    return l->path != NULL ? 0 : fail(error, size, address, ENOMEM);
+    return l->path != NULL ? 0 : fail_to_listen(error, size, address, ENOMEM);
 }
 
 static int open_tcp(struct listener *l, const char *address, char *error,
@@ -109,7 +110,7 @@ static int open_tcp(struct listener *l, const char *address, char *error,
 
     if (evutil_parse_sockaddr_port(address, (struct sockaddr *)&ss, &len) !=
         0) {
-        return fail(error, size, address, EINVAL);
+        return fail_to_listen(error, size, address, EINVAL);
     }
 
     l->fd = service_take_socket((struct sockaddr *)&ss);
@@ -121,13 +122,13 @@ static int open_tcp(struct listener *l, const char *address, char *error,
                 0 ||
             bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
             listen(l->fd, BACKLOG) != 0) {
-            return fail(error, size, address, errno);
+            return fail_to_listen(error, size, address, errno);
         }
     }
     /* connections inherit TCP_NODELAY: without it the end of an answer waits
      * for the client's delayed acknowledgement of the beginning, some 40 ms */
     if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
-        return fail(error, size, address, errno);
+        return fail_to_listen(error, size, address, errno);
     }
     return 0;
 }

@@ -14,7 +14,7 @@ struct text {
     bool is_full;
 };
 
-static void add(struct text *text, const char *s, size_t size)
+static void add_header_text(struct text *text, const char *s, size_t size)
 {
     if ((size_t)(text->end - text->at) < size) {
         text->is_full = true;
@@ -26,7 +26,7 @@ static void add(struct text *text, const char *s, size_t size)
 
 static void end_line(struct text *text)
 {
-    add(text, "\r\n", 2);
+    add_header_text(text, "\r\n", 2);
 }
 
 static void add_field(struct text *text, const char *name, const char *value)
@@ -34,9 +34,9 @@ static void add_field(struct text *text, const char *name, const char *value)
     size_t size = strcspn(value, "\r\n");
 
     text->is_full = text->is_full || value[size] != '\0';
-    add(text, name, strlen(name));
-    add(text, ": ", 2);
-    add(text, value, size);
+    add_header_text(text, name, strlen(name));
+    add_header_text(text, ": ", 2);
+    add_header_text(text, value, size);
     end_line(text);
 }
 
@@ -56,10 +56,10 @@ size_t http_reply_head(char *head, const struct http_reply *reply,
     char number[DECIMAL_MAX + 1];
     unsigned i;
 
-    add(&text, "HTTP/1.1 ", 9);
-    add(&text, print_number(number, (uint64_t)reply->status), 3);
-    add(&text, " ", 1);
-    add(&text, reason, strlen(reason));
+    add_header_text(&text, "HTTP/1.1 ", 9);
+    add_header_text(&text, print_number(number, (uint64_t)reply->status), 3);
+    add_header_text(&text, " ", 1);
+    add_header_text(&text, reason, strlen(reason));
     end_line(&text);
     for (i = 0; i < reply->nfields; i++) {
         add_field(&text, reply->fields[i].name, reply->fields[i].value);

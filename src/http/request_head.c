@@ -180,8 +180,8 @@ static bool has_word(const char *value, const char *word)
 }
 
 /* Reads a field about the connection or the body.  Returns 0, or a status. */
-static int heed(const char *name, const char *value, struct http_head *head,
-                struct framing *framing)
+static int heed_header(const char *name, const char *value,
+                       struct http_head *head, struct framing *framing)
 {
     bool *once = NULL;
     int status = 0;
@@ -255,7 +255,7 @@ static int parse_field(char **from, char **to, const char *head_end,
     out = value + (end - begin);
     *out++ = '\0';
     *to = out;
-    return heed(name, value, head, framing);
+    return heed_header(name, value, head, framing);
 }
 
 int http_head_parse(char *data, size_t size, struct http_head *head)

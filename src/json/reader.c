@@ -23,7 +23,7 @@ struct reader {
     uint32_t open[JSON_DEPTH_MAX];
 };
 
-static bool fail(struct reader *r, const char *reason)
+static bool fail_json(struct reader *r, const char *reason)
 {
     r->reason = reason;
     return false;
@@ -52,7 +52,7 @@ static inline void skip_blanks(struct reader *r)
     }
 }
 
-static int peek(const struct reader *r)
+static int peek_character(const struct reader *r)
 {
     return r->p < r->end ? (unsigned char)*r->p : -1;
 }
@@ -66,22 +66,22 @@ static __attribute__((noinline, cold)) bool grow(struct reader *r)
 
     json = r->json;
     if (json->count >= r->most) {
-        return fail(r, "too many values");
+        return fail_json(r, "too many values");
     }
     /* at first as much as a thread's own cache of malloc() has */
     room = json->room == 0 ? 64 : 2 * json->room;
     room = room < r->most ? room : r->most;
     values = realloc(json->values, room * sizeof(*values));
     if (values == NULL) {
-        return fail(r, "out of memory");
+        return fail_json(r, "out of memory");
     }
     json->values = values;
     json->room = room;
     return true;
 }
 
-static inline struct json_value *add(struct reader *r, enum json_type type,
-                                     const char *at, size_t size)
+static inline struct json_value *
+add_value(struct reader *r, enum json_type type, const char *at, size_t size)
 {
     struct json *json;
     struct json_value *value;
@@ -134,7 +134,7 @@ static char *escape(struct reader *r, char *out)
     }
     c = r->end - r->p >= 2 && r->p[1] == 'u' ? hex4(r->p + 2, r->end) : -1;
     if (c < 0) {
-        fail(r, "invalid escape");
+        fail_json(r, "invalid escape");
         return NULL;
     }
     if (c >= 0xD800 && c < 0xE000) {
@@ -143,7 +143,7 @@ static char *escape(struct reader *r, char *out)
                   : 0;
         c = (int)utf16_pair((uint32_t)c, (uint32_t)low);
         if (c == 0) {
-            fail(r, "lone surrogate in hex escape");
+            fail_json(r, "lone surrogate in hex escape");
             return NULL;
         }
         r->p += 6;
@@ -163,11 +163,11 @@ static size_t character(struct reader *r)
     }
     n = utf8_decode(r->p, (size_t)(r->end - r->p), &c);
     if (n < 0) {
-        fail(r, "invalid unicode code point");
+        fail_json(r, "invalid unicode code point");
     } else if (c < 0x20) {
         n = -1;
-        fail(r, "control character (\\u0000-\\u001F) found while "
-                "parsing a string");
+        fail_json(r, "control character (\\u0000-\\u001F) found while "
+                     "parsing a string");
     }
     return n < 0 ? 0 : (size_t)n;
 }
@@ -200,10 +200,10 @@ static bool string(struct reader *r)
         r->p += n;
     }
     if (r->p == r->end) {
-        return fail(r, "EOF while parsing a string");
+        return fail_json(r, "EOF while parsing a string");
     }
     r->p++;
-    return add(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
+    return add_value(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
 }
 
 static bool is_digit(const struct reader *r)
@@ -218,7 +218,7 @@ static bool digits(struct reader *r)
     for (p = r->p; p < r->end && *p >= '0' && *p <= '9'; p++) {
     }
     if (p == r->p) {
-        return fail(r, "invalid number");
+        return fail_json(r, "invalid number");
     }
     r->p = p;
     return true;
@@ -230,28 +230,28 @@ static bool number(struct reader *r)
 
     begin = r->p;
     r->p += *r->p == '-';
-    if (peek(r) == '0') {
+    if (peek_character(r) == '0') {
         r->p++;
         if (is_digit(r)) {
-            return fail(r, "invalid number");
+            return fail_json(r, "invalid number");
         }
     } else if (!digits(r)) {
         return false;
     }
-    if (peek(r) == '.') {
+    if (peek_character(r) == '.') {
         r->p++;
         if (!digits(r)) {
             return false;
         }
     }
-    if (peek(r) == 'e' || peek(r) == 'E') {
+    if (peek_character(r) == 'e' || peek_character(r) == 'E') {
         r->p++;
-        r->p += peek(r) == '+' || peek(r) == '-';
+        r->p += peek_character(r) == '+' || peek_character(r) == '-';
         if (!digits(r)) {
             return false;
         }
     }
-    return add(r, JSON_NUMBER, begin, (size_t)(r->p - begin)) != NULL;
+    return add_value(r, JSON_NUMBER, begin, (size_t)(r->p - begin)) != NULL;
 }
 
 static bool word(struct reader *r, const char *text, enum json_type type)
@@ -260,10 +260,10 @@ static bool word(struct reader *r, const char *text, enum json_type type)
 
     n = strlen(text);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
-        return fail(r, "expected ident");
+        return fail_json(r, "expected ident");
     }
     r->p += n;
-    return add(r, type, r->p - n, 0) != NULL;
+    return add_value(r, type, r->p - n, 0) != NULL;
 }
 
 /* The size of a number of Python that is none of JSON's, or 0. */
@@ -289,22 +289,22 @@ static bool nan_or_number(struct reader *r)
         return number(r);
     }
     r->p += n;
-    return add(r, JSON_NUMBER, r->p - n, n) != NULL;
+    return add_value(r, JSON_NUMBER, r->p - n, n) != NULL;
 }
 
 static bool opened(struct reader *r, enum json_type type)
 {
     if (r->depth == JSON_DEPTH_MAX) {
-        return fail(r, "recursion limit exceeded");
+        return fail_json(r, "recursion limit exceeded");
     }
     r->open[r->depth++] = (uint32_t)r->json->count;
-    return add(r, type, r->p++, 0) != NULL;
+    return add_value(r, type, r->p++, 0) != NULL;
 }
 
 /* The value at r->p; of an array or object only its beginning. */
 static bool value(struct reader *r)
 {
-    switch (peek(r)) {
+    switch (peek_character(r)) {
     case '"':
         return string(r);
     case '{':
@@ -320,27 +320,28 @@ static bool value(struct reader *r)
     case '-':
         return nan_or_number(r);
     case -1:
-        return fail(r, "EOF while parsing a value");
+        return fail_json(r, "EOF while parsing a value");
     default:
         if (is_digit(r)) {
             return number(r);
         }
-        return nan_size(r) > 0 ? nan_or_number(r) : fail(r, "expected value");
+        return nan_size(r) > 0 ? nan_or_number(r)
+                               : fail_json(r, "expected value");
     }
 }
 
 /* The name of a member, and the colon after it. */
 static bool member(struct reader *r)
 {
-    if (peek(r) != '"') {
-        return fail(r, "key must be a string");
+    if (peek_character(r) != '"') {
+        return fail_json(r, "key must be a string");
     }
     if (!string(r)) {
         return false;
     }
     skip_blanks(r);
-    if (peek(r) != ':') {
-        return fail(r, "expected `:`");
+    if (peek_character(r) != ':') {
+        return fail_json(r, "expected `:`");
     }
     r->p++;
     skip_blanks(r);
@@ -358,21 +359,21 @@ static bool proceed(struct reader *r, bool is_first)
         skip_blanks(r);
         open = &r->json->values[r->open[r->depth - 1]];
         is_object = open->type == JSON_OBJECT;
-        if (peek(r) == (is_object ? '}' : ']')) {
+        if (peek_character(r) == (is_object ? '}' : ']')) {
             r->p++;
             r->depth--;
             open->end = (uint32_t)r->json->count;
             is_first = false;
             continue;
         }
-        if (peek(r) == -1) {
-            return fail(r, is_object ? "EOF while parsing an object"
-                                     : "EOF while parsing a list");
+        if (peek_character(r) == -1) {
+            return fail_json(r, is_object ? "EOF while parsing an object"
+                                          : "EOF while parsing a list");
         }
         if (!is_first) {
-            if (peek(r) != ',') {
-                return fail(r, is_object ? "expected `,` or `}`"
-                                         : "expected `,` or `]`");
+            if (peek_character(r) != ',') {
+                return fail_json(r, is_object ? "expected `,` or `}`"
+                                              : "expected `,` or `]`");
             }
             r->p++;
             skip_blanks(r);

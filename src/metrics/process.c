@@ -29,8 +29,9 @@ void metrics_process_start(void)
     fds = opendir("/proc/self/fd");
 }
 
-static void print(struct evbuffer *buf, const char *name, const char *type,
-                  const char *help, double value)
+static void print_process_metric(struct evbuffer *buf, const char *name,
+                                 const char *type, const char *help,
+                                 double value)
 {
     evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name,
                         help, name, type, name, value);
@@ -53,10 +54,12 @@ static void print_memory(struct evbuffer *buf)
     }
     text[n] = '\0';
     if (sscanf(text, "%llu %llu", &all, &resident) == 2) {
-        print(buf, "process_virtual_memory_bytes", "gauge",
-              "Virtual memory size in bytes.", (double)all * page);
-        print(buf, "process_resident_memory_bytes", "gauge",
-              "Resident memory size in bytes.", (double)resident * page);
+        print_process_metric(buf, "process_virtual_memory_bytes", "gauge",
+                             "Virtual memory size in bytes.",
+                             (double)all * page);
+        print_process_metric(buf, "process_resident_memory_bytes", "gauge",
+                             "Resident memory size in bytes.",
+                             (double)resident * page);
     }
 }
 
@@ -72,12 +75,12 @@ static void print_descriptors(struct evbuffer *buf)
             n += entry->d_name[0] != '.';
         }
         pthread_mutex_unlock(&fds_lock);
-        print(buf, "process_open_fds", "gauge",
-              "Number of open file descriptors.", n);
+        print_process_metric(buf, "process_open_fds", "gauge",
+                             "Number of open file descriptors.", n);
     }
-    print(buf, "process_max_fds", "gauge",
-          "Maximum number of open file descriptors.",
-          (double)descriptors.rlim_cur);
+    print_process_metric(buf, "process_max_fds", "gauge",
+                         "Maximum number of open file descriptors.",
+                         (double)descriptors.rlim_cur);
 }
 
 void metrics_print_process(struct evbuffer *buf)
@@ -85,13 +88,15 @@ void metrics_print_process(struct evbuffer *buf)
     struct rusage usage;
 
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
-        print(buf, "process_cpu_seconds_total", "counter",
-              "Total user and system CPU time spent in seconds.",
-              seconds(&usage.ru_utime) + seconds(&usage.ru_stime));
+        print_process_metric(
+            buf, "process_cpu_seconds_total", "counter",
+            "Total user and system CPU time spent in seconds.",
+            seconds(&usage.ru_utime) + seconds(&usage.ru_stime));
     }
     print_memory(buf);
     print_descriptors(buf);
-    print(buf, "process_start_time_seconds", "gauge",
-          "Start time of the process since unix epoch in seconds.",
-          (double)started);
+    print_process_metric(
+        buf, "process_start_time_seconds", "gauge",
+        "Start time of the process since unix epoch in seconds.",
+        (double)started);
 }

@@ -112,7 +112,7 @@ static int deny_some(scmp_filter_ctx filter)
                          SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
 }
 
-static int fill(scmp_filter_ctx filter, bool network)
+static int fill_filter(scmp_filter_ctx filter, bool network)
 {
     size_t i;
     int rc = 0;
@@ -133,7 +133,7 @@ int sandbox_bwrap_filter(bool network)
     int rc = fd < 0 ? -errno : -ENOMEM;
 
     if (filter != NULL && fd >= 0) {
-        rc = fill(filter, network);
+        rc = fill_filter(filter, network);
         if (rc == 0) {
             rc = seccomp_export_bpf(filter, fd);
         }

@@ -215,7 +215,7 @@ static int restrict_files(const struct daemon_sandbox *allowed)
     return rc;
 }
 
-static int fail(char *error, size_t size, const char *what, int num)
+static int fail_sandbox(char *error, size_t size, const char *what, int num)
 {
     snprintf(error, size, "sandbox: %s: %s", what, strerror(num));
     return -1;
@@ -228,15 +228,15 @@ int daemon_sandbox_enter(const struct daemon_sandbox *allowed, char *error,
 
     tzset(); /* reads the time zone's file while that is still allowed */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-        return fail(error, size, "no_new_privs", errno);
+        return fail_sandbox(error, size, "no_new_privs", errno);
     }
 #ifdef SANDBOX_ASAN
     /* the check for leaks at the end reads /proc and traces the process */
     return 0;
 #endif
     if (restrict_files(allowed) != 0) {
-        return fail(error, size, "landlock", errno);
+        return fail_sandbox(error, size, "landlock", errno);
     }
     rc = filter_calls();
-    return rc == 0 ? 0 : fail(error, size, "seccomp", rc);
+    return rc == 0 ? 0 : fail_sandbox(error, size, "seccomp", rc);
 }

@@ -77,9 +77,9 @@ static bool read_stack(void *context, uint64_t address, uint64_t *word)
 }
 
 /* Gives the registers of the callee their names in the CfiCache. */
-static void begin(struct run *run, const struct stackwalk *walk,
-                  const struct cficache_reader *cfi,
-                  const struct stackwalk_registers *callee)
+static void begin_rules(struct run *run, const struct stackwalk *walk,
+                        const struct cficache_reader *cfi,
+                        const struct stackwalk_registers *callee)
 {
     unsigned n;
     uint8_t number;
@@ -101,22 +101,23 @@ static void begin(struct run *run, const struct stackwalk *walk,
     }
 }
 
-static bool evaluate(const struct run *run, const struct cficache_rule *rule,
-                     uint64_t *value)
+static bool evaluate_rule(const struct run *run,
+                          const struct cficache_rule *rule, uint64_t *value)
 {
     return cficache_evaluate(run->cfi, rule, &run->registers, &run->memory,
                              value);
 }
 
-static bool fits(const struct run *run, uint64_t value)
+static bool fits_pointer(const struct run *run, uint64_t value)
 {
     return stackwalk_cpus[run->walk->cpu].word == 8 || value <= UINT32_MAX;
 }
 
 /* Sets another register than the first two.  One whose rule fails is not known
  * afterwards, unless the rule has the other one of its names. */
-static void restore(const struct run *run, const struct cficache_rule *rule,
-                    struct stackwalk_registers *caller)
+static void restore_register(const struct run *run,
+                             const struct cficache_rule *rule,
+                             struct stackwalk_registers *caller)
 {
     uint64_t value;
     uint8_t number;
@@ -128,11 +129,11 @@ static void restore(const struct run *run, const struct cficache_rule *rule,
     if (number == NO_REGISTER) {
         return;
     }
-    if (!evaluate(run, rule, &value)) {
+    if (!evaluate_rule(run, rule, &value)) {
         if (!run->names.is_alias[rule->target]) {
             caller->known &= ~((uint64_t)1 << number);
         }
-    } else if (fits(run, value)) {
+    } else if (fits_pointer(run, value)) {
         caller_set(caller, number, value);
     }
 }
@@ -147,7 +148,7 @@ static enum caller_by_cfi by_rules(struct run *run,
     struct cficache_rule rule;
 
     rule = cficache_reader_rule(run->cfi, row, 0);
-    if (!evaluate(run, &rule, &run->registers.cfa)) {
+    if (!evaluate_rule(run, &rule, &run->registers.cfa)) {
         return CALLER_UNKNOWN;
     }
     run->registers.has_cfa = true;
@@ -155,21 +156,21 @@ static enum caller_by_cfi by_rules(struct run *run,
     if (rule.kind == CFICACHE_END) {
         return CALLER_NONE;
     }
-    if (!evaluate(run, &rule, &ra) || !fits(run, run->registers.cfa) ||
-        !fits(run, ra)) {
+    if (!evaluate_rule(run, &rule, &ra) ||
+        !fits_pointer(run, run->registers.cfa) || !fits_pointer(run, ra)) {
         return CALLER_UNKNOWN;
     }
     caller_set(caller, cpu->sp, run->registers.cfa);
     caller_set(caller, cpu->pc, ra);
     for (i = 2; i < row->count; i++) {
         rule = cficache_reader_rule(run->cfi, row, i);
-        restore(run, &rule, caller);
+        restore_register(run, &rule, caller);
     }
     return CALLER_FOUND;
 }
 
-static void strip(const struct stackwalk *walk,
-                  struct stackwalk_registers *caller)
+static void strip_pointers(const struct stackwalk *walk,
+                           struct stackwalk_registers *caller)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[walk->cpu];
     const uint8_t registers[] = {cpu->pc, cpu->fp, cpu->lr};
@@ -214,8 +215,8 @@ enum caller_by_cfi caller_by_cfi(const struct stackwalk *walk,
         row.count < 2) {
         return CALLER_UNKNOWN;
     }
-    begin(&run, walk, cfi, &callee->registers);
+    begin_rules(&run, walk, cfi, &callee->registers);
     found = by_rules(&run, &row, caller);
-    strip(walk, caller);
+    strip_pointers(walk, caller);
     return found;
 }

@@ -24,8 +24,8 @@ static bool read_stack(void *context, uint64_t address, uint64_t *word)
 }
 
 /* Returns the number of a name, or CFICACHE_NAMES. */
-static unsigned find(const struct symc_string *names, unsigned count,
-                     const char *name)
+static unsigned find_name(const struct symc_string *names, unsigned count,
+                          const char *name)
 {
     unsigned n;
 
@@ -38,8 +38,8 @@ static unsigned find(const struct symc_string *names, unsigned count,
     return CFICACHE_NAMES;
 }
 
-static void set(struct cficache_variables *variables, unsigned n,
-                uint32_t value)
+static void set_variable(struct cficache_variables *variables, unsigned n,
+                         uint32_t value)
 {
     if (n != CFICACHE_NAMES) {
         variables->values[n] = value;
@@ -65,7 +65,7 @@ static void set_inputs(struct cficache_variables *variables,
     unsigned i;
 
     for (i = 0; i < INPUTS; i++) {
-        set(variables, find(names, count, inputs[i]), values[i]);
+        set_variable(variables, find_name(names, count, inputs[i]), values[i]);
     }
 }
 
@@ -93,8 +93,8 @@ static bool by_program(const struct stackwalk *walk,
     memset(variables.is_set, 0, sizeof(variables.is_set));
     for (i = ESP; i <= EBX; i++) {
         if (caller_knows(callee, i)) {
-            set(&variables, find(names, count, outputs[i]),
-                (uint32_t)callee->values[i]);
+            set_variable(&variables, find_name(names, count, outputs[i]),
+                         (uint32_t)callee->values[i]);
         }
     }
     set_inputs(&variables, names, count, win, (uint32_t)start);
@@ -102,7 +102,7 @@ static bool by_program(const struct stackwalk *walk,
         return false;
     }
     for (i = 0; i < OUTPUTS; i++) {
-        n = find(names, count, outputs[i]);
+        n = find_name(names, count, outputs[i]);
         if (n != CFICACHE_NAMES && variables.is_set[n]) {
             caller_set(caller, i, variables.values[n]);
         }

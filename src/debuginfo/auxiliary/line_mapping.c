@@ -72,8 +72,9 @@ void line_mapping_close(struct line_mapping *mapping)
     }
 }
 
-static struct line_mapping *fail(struct line_mapping *mapping, char *error,
-                                 size_t size, const char *what)
+static struct line_mapping *fail_line_mapping(struct line_mapping *mapping,
+                                              char *error, size_t size,
+                                              const char *what)
 {
     snprintf(error, size, "%s", what);
     line_mapping_close(mapping);
@@ -206,11 +207,12 @@ struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
     uint32_t i;
 
     if (size > LINE_MAPPING_SIZE_MAX) {
-        return fail(mapping, error, error_size, "has more than 512 MiB");
+        return fail_line_mapping(mapping, error, error_size,
+                                 "has more than 512 MiB");
     }
     if (mapping == NULL || (mapping->text = malloc(size + 1)) == NULL) {
-        return fail(mapping, error, error_size,
-                    "needs more memory than there is");
+        return fail_line_mapping(mapping, error, error_size,
+                                 "needs more memory than there is");
     }
     memcpy(mapping->text, data, size);
     if (json_read(&mapping->json, mapping->text, size, VALUES_MAX, &wrong) !=
@@ -218,7 +220,7 @@ struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
         size == 0) {
         snprintf(text, sizeof(text), "is no JSON: %s at line %u", wrong.reason,
                  wrong.line);
-        return fail(mapping, error, error_size, text);
+        return fail_line_mapping(mapping, error, error_size, text);
     }
     if (mapping->json.values[0].type == JSON_OBJECT) {
         for (i = 1; i < mapping->json.values[0].end && what == NULL;
@@ -227,7 +229,7 @@ struct line_mapping *line_mapping_open(const uint8_t *data, size_t size,
         }
     }
     if (what != NULL) {
-        return fail(mapping, error, error_size, what);
+        return fail_line_mapping(mapping, error, error_size, what);
     }
     if (mapping->num_files > 1) {
         qsort(mapping->files, mapping->num_files, sizeof(mapping->files[0]),

@@ -14,7 +14,7 @@
 #define VERSION "2.0"
 #define HIDDEN "__hidden#"
 
-static int fail(char *error, size_t size, const char *what)
+static int fail_symbol_map(char *error, size_t size, const char *what)
 {
     snprintf(error, size, "%s", what);
     return -1;
@@ -49,22 +49,24 @@ int symbol_map_open(struct symbol_map *map, const uint8_t *data, size_t size,
 
     memset(map, 0, sizeof(*map));
     if (size > SYMBOL_MAP_SIZE_MAX) {
-        return fail(error, error_size, "has more than 512 MiB");
+        return fail_symbol_map(error, error_size, "has more than 512 MiB");
     }
     map->text = (const char *)data;
     map->size = (uint32_t)size;
     if (line_at(map, 0, &next) != sizeof(first) - 1 ||
         memcmp(map->text, first, sizeof(first) - 1) != 0) {
-        return fail(error, error_size, "is no BCSymbolMap of version 2.0");
+        return fail_symbol_map(error, error_size,
+                               "is no BCSymbolMap of version 2.0");
     }
     if (utf8_valid(map->text, size) != size) {
-        return fail(error, error_size, "is not UTF-8");
+        return fail_symbol_map(error, error_size, "is not UTF-8");
     }
     for (at = next; at < map->size; at = next) {
         if (symc_array_need(&map->lines, &room, (size_t)map->count + 1,
                             sizeof(map->lines[0])) != 0) {
             symbol_map_close(map);
-            return fail(error, error_size, "needs more memory than there is");
+            return fail_symbol_map(error, error_size,
+                                   "needs more memory than there is");
         }
         map->lines[map->count++] = at;
         (void)line_at(map, at, &next);

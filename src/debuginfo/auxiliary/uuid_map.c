@@ -24,13 +24,13 @@ struct scan {
     bool is_empty; /* <name/> */
 };
 
-static int fail(char *error, size_t size, const char *what)
+static int fail_uuid_map(char *error, size_t size, const char *what)
 {
     snprintf(error, size, "%s", what);
     return -1;
 }
 
-static bool begins(const struct scan *s, const char *text)
+static bool begins_tag(const struct scan *s, const char *text)
 {
     size_t size = strlen(text);
 
@@ -38,7 +38,7 @@ static bool begins(const struct scan *s, const char *text)
 }
 
 /* Goes past a text.  Returns false if it does not come. */
-static bool pass(struct scan *s, const char *text)
+static bool pass_tag(struct scan *s, const char *text)
 {
     const char *found =
         memmem(s->at, (size_t)(s->end - s->at), text, strlen(text));
@@ -47,7 +47,7 @@ static bool pass(struct scan *s, const char *text)
     return found != NULL;
 }
 
-static bool is(const char *text, size_t size, const char *word)
+static bool is_tag(const char *text, size_t size, const char *word)
 {
     return size == strlen(word) && memcmp(text, word, size) == 0;
 }
@@ -86,17 +86,17 @@ static bool next_tag(struct scan *s)
             return false;
         }
         s->text_size = (size_t)(s->at - s->text);
-        if (begins(s, "<!--")) {
-            if (!pass(s, "-->")) {
+        if (begins_tag(s, "<!--")) {
+            if (!pass_tag(s, "-->")) {
                 return false;
             }
-        } else if (begins(s, "<?") || begins(s, "<!")) {
-            if (!pass(s, ">")) {
+        } else if (begins_tag(s, "<?") || begins_tag(s, "<!")) {
+            if (!pass_tag(s, ">")) {
                 return false;
             }
         } else {
             begin = s->at + 1;
-            if (!pass(s, ">")) {
+            if (!pass_tag(s, ">")) {
                 return false;
             }
             read_tag(s, begin, (size_t)(s->at - 1 - begin));
@@ -105,7 +105,7 @@ static bool next_tag(struct scan *s)
     }
 }
 
-static int digit(char c)
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -126,11 +126,11 @@ static bool read_uuid(const char *text, size_t size, uint8_t uuid[16])
         if (text[i] == '-') {
             continue;
         }
-        if (digit(text[i]) < 0 || n == 32) {
+        if (hex_digit(text[i]) < 0 || n == 32) {
             return false;
         }
-        uuid[n / 2] = (uint8_t)(n % 2 == 0 ? digit(text[i]) << 4
-                                           : uuid[n / 2] | digit(text[i]));
+        uuid[n / 2] = (uint8_t)(n % 2 == 0 ? hex_digit(text[i]) << 4
+                                           : uuid[n / 2] | hex_digit(text[i]));
         n++;
     }
     return n == 32;
@@ -162,17 +162,18 @@ static int find_value(struct scan *s, uint8_t uuid[16], char *error,
             if (is_value) {
                 return read_uuid(s->text, s->text_size, uuid)
                            ? 0
-                           : fail(error, size,
-                                  "has a " KEY " that is no UUID");
+                           : fail_uuid_map(error, size,
+                                           "has a " KEY " that is no UUID");
             }
-            is_key = is(s->name, s->name_size, "key") &&
-                     is(s->text, s->text_size, KEY);
+            is_key = is_tag(s->name, s->name_size, "key") &&
+                     is_tag(s->text, s->text_size, KEY);
         }
         if (depth > DEPTH_MAX) {
-            return fail(error, size, "has too many elements inside others");
+            return fail_uuid_map(error, size,
+                                 "has too many elements inside others");
         }
     }
-    return fail(error, size, "has no " KEY);
+    return fail_uuid_map(error, size, "has no " KEY);
 }
 
 int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
@@ -182,18 +183,19 @@ int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
                      .end = (const char *)data + size};
 
     if (size > SIZE_MAX_PLIST) {
-        return fail(error, error_size, "has more than 1 MiB");
+        return fail_uuid_map(error, error_size, "has more than 1 MiB");
     }
-    if (!next_tag(&s) || s.is_end || !is(s.name, s.name_size, "plist") ||
+    if (!next_tag(&s) || s.is_end || !is_tag(s.name, s.name_size, "plist") ||
         (memmem(s.attributes, s.attributes_size, "version=\"1.0\"", 13) ==
              NULL &&
          memmem(s.attributes, s.attributes_size, "version='1.0'", 13) ==
              NULL)) {
-        return fail(error, error_size, "is no property list of version 1.0");
+        return fail_uuid_map(error, error_size,
+                             "is no property list of version 1.0");
     }
     if (!next_tag(&s) || s.is_end || s.is_empty ||
-        !is(s.name, s.name_size, "dict")) {
-        return fail(error, error_size, "has no dictionary");
+        !is_tag(s.name, s.name_size, "dict")) {
+        return fail_uuid_map(error, error_size, "has no dictionary");
     }
     return find_value(&s, uuid, error, error_size);
 }

@@ -23,7 +23,8 @@ struct cfi_reader {
     bool is_in_range; /* records without INIT belong to one with it */
 };
 
-static int wrong(struct cfi_reader *r, const char *record, const char *what)
+static int wrong_cfi_record(struct cfi_reader *r, const char *record,
+                            const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: line %llu: bad STACK %s record (%s)",
@@ -31,7 +32,7 @@ static int wrong(struct cfi_reader *r, const char *record, const char *what)
 }
 
 /* Begins to read the fields of a record.  Returns false if it is not UTF-8. */
-static bool begin(struct fields *f, struct span *line, size_t skip)
+static bool begin_cfi_record(struct fields *f, struct span *line, size_t skip)
 {
     if (utf8_valid(line->data, line->size) != line->size) {
         return false;
@@ -47,14 +48,14 @@ static int take_init(struct cfi_reader *r, struct span *line)
     struct fields f;
     struct span rules;
 
-    if (!begin(&f, line, sizeof(INIT) - 1)) {
-        return wrong(r, "CFI INIT", "not UTF-8");
+    if (!begin_cfi_record(&f, line, sizeof(INIT) - 1)) {
+        return wrong_cfi_record(r, "CFI INIT", "not UTF-8");
     }
     start = fields_hex(&f, "address");
     size = fields_hex(&f, "size");
     rules = fields_rest(&f);
     if (f.wrong != NULL) {
-        return wrong(r, "CFI INIT", f.wrong);
+        return wrong_cfi_record(r, "CFI INIT", f.wrong);
     }
     r->is_in_range = true;
     return cfi_range(r->cfi, start, size) != 0
@@ -69,7 +70,7 @@ static int take_row(struct cfi_reader *r, struct span *line)
     struct fields f;
     struct span rules;
 
-    if (!begin(&f, line, sizeof(CFI) - 1)) {
+    if (!begin_cfi_record(&f, line, sizeof(CFI) - 1)) {
         return 0;
     }
     address = fields_hex(&f, "address");
@@ -92,8 +93,8 @@ static int take_win(struct cfi_reader *r, struct span *line)
     struct fields f;
     struct span rest;
 
-    if (!begin(&f, line, sizeof(WIN) - 1)) {
-        return wrong(r, "WIN", "not UTF-8");
+    if (!begin_cfi_record(&f, line, sizeof(WIN) - 1)) {
+        return wrong_cfi_record(r, "WIN", "not UTF-8");
     }
     type = fields_hex(&f, "type");
     start = fields_hex(&f, "address");
@@ -106,7 +107,8 @@ static int take_win(struct cfi_reader *r, struct span *line)
     is_wide = (n[0] | n[1] | n[3]) > UINT16_MAX ||
               (start | size | n[2] | n[4] | n[5]) > UINT32_MAX;
     if (f.wrong != NULL || is_wide) {
-        return wrong(r, "WIN", f.wrong != NULL ? f.wrong : "large numbers");
+        return wrong_cfi_record(r, "WIN",
+                                f.wrong != NULL ? f.wrong : "large numbers");
     }
     win.prolog = (uint32_t)n[0];
     win.epilog = (uint32_t)n[1];

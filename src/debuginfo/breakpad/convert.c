@@ -49,7 +49,8 @@ struct convert {
     struct failure *failure;
 };
 
-static int wrong(struct convert *c, const char *record, const char *what)
+static int wrong_record(struct convert *c, const char *record,
+                        const char *what)
 {
     return failure_set(c->failure, FAILURE_DAMAGED,
                        "is damaged: line %llu: bad %s record (%s)",
@@ -63,7 +64,7 @@ static int no_memory(struct convert *c)
 
 /* Begins to read the fields of a record.  Returns false if the record is not
  * UTF-8 as a whole. */
-static bool begin(struct fields *f, struct span *line, size_t skip)
+static bool begin_record(struct fields *f, struct span *line, size_t skip)
 {
     if (utf8_valid(line->data, line->size) != line->size) {
         return false;
@@ -84,7 +85,7 @@ static void take_multiple(struct fields *f)
 
 /* Returns the index that the number of a FILE or INLINE_ORIGIN record stands
  * for.  It is 0 for an unknown number; the entry at 0 is an empty one. */
-static uint32_t lookup(const struct table *table, uint64_t number)
+static uint32_t lookup_number(const struct table *table, uint64_t number)
 {
     size_t at = 0;
 
@@ -93,11 +94,11 @@ static uint32_t lookup(const struct table *table, uint64_t number)
 
 /* Defines what a number stands for.  A later record for the same number
  * replaces this one. */
-static int define(struct convert *c, struct table *table, uint64_t number,
-                  size_t index)
+static int define_number(struct convert *c, struct table *table,
+                         uint64_t number, size_t index)
 {
     uint64_t hash = table_hash_number(table, number);
-    uint32_t old = lookup(table, number);
+    uint32_t old = lookup_number(table, number);
 
     if (old != 0) {
         table_remove(table, hash, old);
@@ -145,7 +146,7 @@ static int take_file(struct convert *c, struct span *line)
     struct fields f;
     struct span path;
 
-    if (!begin(&f, line, sizeof("FILE") - 1)) {
+    if (!begin_record(&f, line, sizeof("FILE") - 1)) {
         return 0;
     }
     number = fields_decimal(&f, "number");
@@ -153,7 +154,7 @@ static int take_file(struct convert *c, struct span *line)
         return 0;
     }
     path = fields_rest(&f);
-    return define(c, &c->files, number, c->num_sources) != 0
+    return define_number(c, &c->files, number, c->num_sources) != 0
                ? -1
                : add_source(c, &path);
 }
@@ -182,15 +183,16 @@ static int take_origin(struct convert *c, struct span *line)
     struct fields f;
     struct span name;
 
-    if (!begin(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
-        return wrong(c, "INLINE_ORIGIN", "not UTF-8");
+    if (!begin_record(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
+        return wrong_record(c, "INLINE_ORIGIN", "not UTF-8");
     }
     number = fields_decimal(&f, "number");
     name = fields_rest(&f);
     if (f.wrong != NULL || name.size == 0) {
-        return wrong(c, "INLINE_ORIGIN", f.wrong != NULL ? f.wrong : "name");
+        return wrong_record(c, "INLINE_ORIGIN",
+                            f.wrong != NULL ? f.wrong : "name");
     }
-    return define(c, &c->origins, number, c->num_names) != 0
+    return define_number(c, &c->origins, number, c->num_names) != 0
                ? -1
                : add_name(c, &name);
 }
@@ -214,15 +216,15 @@ static int take_function(struct convert *c, struct span *line)
     struct fields f;
     struct symc_name name;
 
-    if (!begin(&f, line, sizeof("FUNC") - 1)) {
-        return wrong(c, "FUNC", "not UTF-8");
+    if (!begin_record(&f, line, sizeof("FUNC") - 1)) {
+        return wrong_record(c, "FUNC", "not UTF-8");
     }
     take_multiple(&f);
     address = fields_hex(&f, "address");
     size = fields_hex(&f, "size");
     (void)fields_hex(&f, "size of parameters");
     if (f.wrong != NULL) {
-        return wrong(c, "FUNC", f.wrong);
+        return wrong_record(c, "FUNC", f.wrong);
     }
     name = name_of(&f);
     function_builder_begin(&c->builder, address, size, &name);
@@ -240,14 +242,14 @@ static int take_inline(struct convert *c, struct span *line)
     inlinee.depth = (uint32_t)fields_decimal(&f, "depth");
     inlinee.line = (uint32_t)fields_decimal(&f, "line of the call");
     inlinee.source =
-        lookup(&c->files, fields_decimal(&f, "file of the call"));
+        lookup_number(&c->files, fields_decimal(&f, "file of the call"));
     inlinee.name =
-        lookup(&c->origins, fields_decimal(&f, "number of its origin"));
+        lookup_number(&c->origins, fields_decimal(&f, "number of its origin"));
     do {
         inlinee.address = fields_hex(&f, "address");
         inlinee.size = fields_hex(&f, "size");
         if (f.wrong != NULL) {
-            return wrong(c, "INLINE", f.wrong);
+            return wrong_record(c, "INLINE", f.wrong);
         }
         if (function_builder_inlinee(&c->builder, &inlinee) != 0) {
             return no_memory(c);
@@ -274,7 +276,7 @@ static int take_line(struct convert *c, struct span *span)
     number = fields_decimal(&f, "number of the line");
     file = fields_decimal(&f, "number of the file");
     if (f.wrong != NULL || !fields_are_done(&f)) {
-        return wrong(c, "line", f.wrong != NULL ? f.wrong : "end");
+        return wrong_record(c, "line", f.wrong != NULL ? f.wrong : "end");
     }
     if (line.size == 0) {
         return 0;
@@ -282,7 +284,7 @@ static int take_line(struct convert *c, struct span *span)
     if (line.size == SYMC_NO_SIZE) {
         line.size--; /* this value is reserved; the end stays out of reach */
     }
-    line.source = lookup(&c->files, file);
+    line.source = lookup_number(&c->files, file);
     line.line = is_negative ? 0 : (uint32_t)number;
     return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
 }
@@ -314,7 +316,7 @@ static int take_publics(struct convert *c)
     for (i = 0; i < c->num_publics; i++) {
         c->lines.at = c->publics[i];
         if (!lines_next(&c->lines, &line) ||
-            !begin(&f, &line, sizeof("PUBLIC") - 1)) {
+            !begin_record(&f, &line, sizeof("PUBLIC") - 1)) {
             continue;
         }
         take_multiple(&f);

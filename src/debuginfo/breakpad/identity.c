@@ -90,7 +90,7 @@ static bool arch_number(const struct span *name, uint32_t *number)
 
 /* Returns the number that n characters stand for, which are known to be
  * hexadecimal digits. */
-static uint64_t hex(const char *digits, size_t n)
+static uint64_t hex_number(const char *digits, size_t n)
 {
     struct span span = {digits, n};
     struct fields fields;
@@ -116,16 +116,16 @@ static const char *debug_id(const struct span *id,
         return "the debug id is that of a PDB 2.0";
     }
     for (i = 0; i < 16; i++) {
-        identity->guid[i] = (uint8_t)hex(id->data + 2 * i, 2);
+        identity->guid[i] = (uint8_t)hex_number(id->data + 2 * i, 2);
     }
     n -= GUID_DIGITS;
-    identity->age = (uint32_t)hex(id->data + GUID_DIGITS,
-                                  n < AGE_DIGITS ? n : AGE_DIGITS);
+    identity->age = (uint32_t)hex_number(id->data + GUID_DIGITS,
+                                         n < AGE_DIGITS ? n : AGE_DIGITS);
     return NULL;
 }
 
-static const char *read(const uint8_t *data, size_t size,
-                        struct breakpad_identity *identity)
+static const char *read_module_record(const uint8_t *data, size_t size,
+                                      struct breakpad_identity *identity)
 {
     const char *wrong;
     struct span line, arch, id, name;
@@ -160,7 +160,7 @@ int breakpad_identity_read(const uint8_t *data, size_t size,
                            struct breakpad_identity *identity, char *error,
                            size_t error_size)
 {
-    const char *wrong = read(data, size, identity);
+    const char *wrong = read_module_record(data, size, identity);
 
     if (wrong != NULL) {
         snprintf(error, error_size, "is damaged: line 1: %s", wrong);

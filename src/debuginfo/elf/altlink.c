@@ -11,7 +11,8 @@
 #define SUP_VERSION 5 /* of .debug_sup */
 
 /* Finds the bytes of a section. */
-static bool find(const struct elf_file *f, const char *name, struct cursor *c)
+static bool find_altlink(const struct elf_file *f, const char *name,
+                         struct cursor *c)
 {
     struct elf_section s;
 
@@ -56,7 +57,7 @@ static bool read_sup(const struct elf_file *f, bool is_other,
 {
     struct cursor c;
 
-    return find(f, ".debug_sup", &c) && cursor_16(&c) == SUP_VERSION &&
+    return find_altlink(f, ".debug_sup", &c) && cursor_16(&c) == SUP_VERSION &&
            cursor_8(&c) == is_other && take_path(&c, link) &&
            take_id(&c, cursor_uleb(&c), link);
 }
@@ -70,7 +71,7 @@ bool elf_altlink_read(const uint8_t *data, size_t size,
     if (elf_file_open(&f, data, size) != NULL) {
         return false;
     }
-    if (find(&f, ".gnu_debugaltlink", &c)) {
+    if (find_altlink(&f, ".gnu_debugaltlink", &c)) {
         return take_path(&c, link) && link->path[0] != '\0' &&
                take_id(&c, (uint64_t)(c.end - c.at), link);
     }

@@ -42,16 +42,17 @@ struct conversion {
 /* sections -------------------------------------------------------------------
  */
 
-static bool wait(void *inflation, size_t size)
+static bool wait_for_bytes(void *inflation, size_t size)
 {
     return elf_inflation_wait(inflation, size);
 }
 
 /* Decompresses a section; that of the entries, by far the largest, while it is
  * read.  Returns as elf_inflate(). */
-static int decompress(struct conversion *c, enum dwarf_section_name name,
-                      const struct elf_bytes *bytes,
-                      struct elf_bytes *inflated)
+static int decompress_section(struct conversion *c,
+                              enum dwarf_section_name name,
+                              const struct elf_bytes *bytes,
+                              struct elf_bytes *inflated)
 {
     if (name == DWARF_INFO && !c->is_alone) {
         c->inflation = elf_inflation_begin(&c->file, bytes, inflated);
@@ -59,7 +60,7 @@ static int decompress(struct conversion *c, enum dwarf_section_name name,
     if (name != DWARF_INFO || c->inflation == NULL) {
         return elf_inflate(&c->file, bytes, inflated);
     }
-    c->object.wait = wait;
+    c->object.wait = wait_for_bytes;
     c->object.context = c->inflation;
     return 1;
 }
@@ -76,7 +77,7 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
         return 0;
     }
     if (is_compressed) {
-        rc = decompress(c, name, &bytes, &inflated);
+        rc = decompress_section(c, name, &bytes, &inflated);
         if (rc < 0) {
             return failure_memory(c->failure);
         }

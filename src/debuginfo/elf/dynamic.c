@@ -48,7 +48,7 @@ struct dynamic {
     struct relocations plt;
 };
 
-static bool has(const struct elf_file *f, uint64_t offset, uint64_t size)
+static bool has_bytes(const struct elf_file *f, uint64_t offset, uint64_t size)
 {
     return offset <= f->size && size <= f->size - offset;
 }
@@ -72,8 +72,8 @@ static bool to_offset(const struct elf_file *f, uint64_t address,
     return false;
 }
 
-static void take(const struct elf_file *f, struct dynamic *d, uint64_t tag,
-                 uint64_t value)
+static void take_entry(const struct elf_file *f, struct dynamic *d,
+                       uint64_t tag, uint64_t value)
 {
     switch (tag) {
     case DT_PLTRELSZ:
@@ -117,7 +117,7 @@ static void take(const struct elf_file *f, struct dynamic *d, uint64_t tag,
     }
 }
 
-static uint64_t word(const struct elf_file *f, uint64_t offset)
+static uint64_t read_word(const struct elf_file *f, uint64_t offset)
 {
     const uint8_t *p = f->data + offset;
 
@@ -126,9 +126,10 @@ static uint64_t word(const struct elf_file *f, uint64_t offset)
 }
 
 /* Reads a number of 32 bits.  Returns false at the end of the file. */
-static bool get(const struct elf_file *f, uint64_t offset, uint32_t *value)
+static bool read_value(const struct elf_file *f, uint64_t offset,
+                       uint32_t *value)
 {
-    if (!has(f, offset, 4)) {
+    if (!has_bytes(f, offset, 4)) {
         return false;
     }
     *value = byte_order_32(f->data + offset, f->is_big);
@@ -143,13 +144,14 @@ static bool count_gnu_hash(const struct elf_file *f, uint64_t at,
     uint64_t i, last = 0;
     uint32_t buckets, first, bloom, value;
 
-    if (!get(f, at, &buckets) || !get(f, at + 4, &first) ||
-        !get(f, at + 8, &bloom) || buckets == 0 || first == 0 || bloom == 0) {
+    if (!read_value(f, at, &buckets) || !read_value(f, at + 4, &first) ||
+        !read_value(f, at + 8, &bloom) || buckets == 0 || first == 0 ||
+        bloom == 0) {
         return false;
     }
     at += 16 + (uint64_t)bloom * (f->is_64 ? 8 : 4);
     for (i = 0; i < buckets; i++, at += 4) {
-        if (!get(f, at, &value)) {
+        if (!read_value(f, at, &value)) {
             return false;
         }
         last = value > last ? value : last;
@@ -158,7 +160,7 @@ static bool count_gnu_hash(const struct elf_file *f, uint64_t at,
     if (last < first) {
         return true;
     }
-    for (at += 4 * (last - first); get(f, at, &value); at += 4) {
+    for (at += 4 * (last - first); read_value(f, at, &value); at += 4) {
         last++;
         if (value & 1) {
             *count = last;
@@ -174,10 +176,10 @@ static bool count_hash(const struct elf_file *f, uint64_t at, uint64_t *count)
 
     at = at > UINT64_MAX - 4 ? UINT64_MAX : at + 4;
     if (f->is_64 && (f->machine == EM_S390 || f->machine == EM_ALPHA)) {
-        *count = has(f, at, 8) ? word(f, at) : 0;
-        return has(f, at, 8);
+        *count = has_bytes(f, at, 8) ? read_word(f, at) : 0;
+        return has_bytes(f, at, 8);
     }
-    if (!get(f, at, &value)) {
+    if (!read_value(f, at, &value)) {
         return false;
     }
     *count = value;
@@ -196,12 +198,12 @@ static bool count_relocations(const struct elf_file *f,
     if (r->size == 0) {
         return true;
     }
-    if (!has(f, r->offset, r->size)) {
+    if (!has_bytes(f, r->offset, r->size)) {
         return false;
     }
     n = r->size / step;
     for (i = 0; i < n; i++) {
-        symbol = word(f, r->offset + i * step + w) >> (f->is_64 ? 32 : 8);
+        symbol = read_word(f, r->offset + i * step + w) >> (f->is_64 ? 32 : 8);
         if (symbol != 0 && symbol + 1 > *count) {
             *count = symbol + 1;
         }
@@ -246,16 +248,16 @@ bool elf_dynamic_open(struct elf_file *f)
     if (i == f->num_segments) {
         return true;
     }
-    if (s.file_size > 0 && !has(f, s.offset, s.file_size)) {
+    if (s.file_size > 0 && !has_bytes(f, s.offset, s.file_size)) {
         return false;
     }
     end = s.offset + s.file_size / (2 * w) * (2 * w);
     for (at = s.offset; at < end; at += 2 * w) {
-        tag = word(f, at);
+        tag = read_word(f, at);
         if (tag == DT_NULL) {
             break;
         }
-        take(f, &d, tag, word(f, at + w));
+        take_entry(f, &d, tag, read_word(f, at + w));
     }
     return take_symbols(f, &d);
 }

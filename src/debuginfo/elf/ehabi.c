@@ -57,7 +57,7 @@ static uint32_t read_word(const struct elf_file *file, const uint8_t *p)
 
 /* Computes the address that a word of 31 bits means, which is relative to its
  * own. */
-static uint32_t follow(uint32_t word, uint32_t address)
+static uint32_t follow_offset(uint32_t word, uint32_t address)
 {
     return address + ((word & 0x7fffffff) | (word & 0x40000000) << 1);
 }
@@ -65,7 +65,7 @@ static uint32_t follow(uint32_t word, uint32_t address)
 /* instructions ---------------------------------------------------------------
  */
 
-static bool next(struct code *code, uint32_t *byte)
+static bool next_byte(struct code *code, uint32_t *byte)
 {
     uint32_t in_word = code->at % 4;
 
@@ -85,7 +85,7 @@ static bool next_uleb128(struct code *code, uint32_t *number)
 
     *number = 0;
     for (shift = 0; (byte & 0x80) != 0; shift += 7) {
-        if (shift > 28 || !next(code, &byte)) {
+        if (shift > 28 || !next_byte(code, &byte)) {
             return false;
         }
         *number |= (byte & 0x7f) << shift;
@@ -96,7 +96,7 @@ static bool next_uleb128(struct code *code, uint32_t *number)
 /* Takes registers from the stack, the lowest one first.  A stack pointer among
  * them has no rule: the registers after it would be relative to a word of the
  * stack. */
-static bool pop(struct state *s, uint32_t mask)
+static bool pop_registers(struct state *s, uint32_t mask)
 {
     unsigned i;
 
@@ -110,7 +110,7 @@ static bool pop(struct state *s, uint32_t mask)
     return (mask >> SP & 1) == 0;
 }
 
-static bool move(struct state *s, uint32_t size)
+static bool move_stack(struct state *s, uint32_t size)
 {
     s->sp.offset += size;
     return true;
@@ -133,17 +133,19 @@ static bool execute_1011(struct state *s, struct code *code, uint32_t op)
 
     switch (op) {
     case 0xb1:
-        return next(code, &byte) && byte > 0 && byte < 16 && pop(s, byte);
+        return next_byte(code, &byte) && byte > 0 && byte < 16 &&
+               pop_registers(s, byte);
     case 0xb2:
-        return next_uleb128(code, &byte) && move(s, 0x204 + (byte << 2));
+        return next_uleb128(code, &byte) && move_stack(s, 0x204 + (byte << 2));
     case 0xb3: /* as FSTMX stores them, which adds a word */
-        return next(code, &byte) && move(s, ((byte & 15) + 1) * 8 + 4);
+        return next_byte(code, &byte) &&
+               move_stack(s, ((byte & 15) + 1) * 8 + 4);
     case 0xb4: /* the authentication code of a return address */
-        return move(s, 4);
+        return move_stack(s, 4);
     case 0xb5: /* the stack pointer here was part of that code */
         return true;
     default:
-        return op >= 0xb8 && move(s, ((op & 7) + 1) * 8 + 4);
+        return op >= 0xb8 && move_stack(s, ((op & 7) + 1) * 8 + 4);
     }
 }
 
@@ -153,51 +155,52 @@ static bool execute_11(struct state *s, struct code *code, uint32_t op)
     uint32_t byte;
 
     if (op < 0xc6 || (op >= 0xd0 && op < 0xd8)) {
-        return move(s, ((op & 7) + 1) * 8);
+        return move_stack(s, ((op & 7) + 1) * 8);
     }
-    if (op > 0xc9 || !next(code, &byte)) {
+    if (op > 0xc9 || !next_byte(code, &byte)) {
         return false;
     }
     if (op != 0xc7) {
-        return move(s, ((byte & 15) + 1) * 8);
+        return move_stack(s, ((byte & 15) + 1) * 8);
     }
     return byte > 0 && byte < 16 &&
-           move(s, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
-                    (byte >> 3)) *
-                       4);
+           move_stack(s, ((byte & 1) + (byte >> 1 & 1) + (byte >> 2 & 1) +
+                          (byte >> 3)) *
+                             4);
 }
 
 /* Executes an instruction.  Returns false if it is none, or has no rule. */
-static bool execute(struct state *s, struct code *code, uint32_t op)
+static bool execute_code(struct state *s, struct code *code, uint32_t op)
 {
     uint32_t byte;
 
     switch (op >> 4) {
     case 0x8: /* without registers, unwinding is refused */
-        return next(code, &byte) && (op & 15) + byte > 0 &&
-               pop(s, (op & 15) << 12 | byte << 4);
+        return next_byte(code, &byte) && (op & 15) + byte > 0 &&
+               pop_registers(s, (op & 15) << 12 | byte << 4);
     case 0x9:
         return set_sp(s, op & 15);
     case 0xa:
-        return pop(s, ((2u << (op & 7)) - 1) << 4 | (op & 8) << (LR - 3));
+        return pop_registers(s, ((2u << (op & 7)) - 1) << 4 | (op & 8)
+                                                                  << (LR - 3));
     case 0xb:
         return execute_1011(s, code, op);
     default:
         if (op >= 0xc0) {
             return execute_11(s, code, op);
         }
-        return move(s, op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
+        return move_stack(s, op < 0x40 ? op * 4 + 4 : -((op & 63) * 4 + 4));
     }
 }
 
-static bool run(struct state *s, struct code *code)
+static bool run_code(struct state *s, struct code *code)
 {
     uint32_t op;
 
     memset(s, 0, sizeof(*s));
     s->sp.base = SP;
-    while (next(code, &op) && op != 0xb0) {
-        if (!execute(s, code, op)) {
+    while (next_byte(code, &op) && op != 0xb0) {
+        if (!execute_code(s, code, op)) {
             return false;
         }
     }
@@ -251,7 +254,7 @@ static bool find_code(const struct reader *r, const uint8_t *entry,
         return false;
     }
     if ((word & COMPACT) == 0) {
-        return find_in_table(r, follow(word, address + 4), code);
+        return find_in_table(r, follow_offset(word, address + 4), code);
     }
     code->words = entry + 4;
     code->at = 1;
@@ -345,18 +348,17 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
         return -1;
     }
     for (at = 0; index.size - at >= ENTRY; at += ENTRY) {
-        start = follow(read_word(file, index.data + at),
-                       (uint32_t)(address + at));
+        start = follow_offset(read_word(file, index.data + at),
+                              (uint32_t)(address + at));
         end = index.size - at < 2 * ENTRY
                   ? code_end(file, start)
-                  : follow(read_word(file, index.data + at + ENTRY),
-                           (uint32_t)(address + at + ENTRY));
+                  : follow_offset(read_word(file, index.data + at + ENTRY),
+                                  (uint32_t)(address + at + ENTRY));
         start &= ~1u; /* says that the function is in Thumb code */
         end &= ~1u;
         if (start < load || end <= start ||
-            !find_code(&r, index.data + at, (uint32_t)(address + at),
-                       &code) ||
-            !run(&state, &code)) {
+            !find_code(&r, index.data + at, (uint32_t)(address + at), &code) ||
+            !run_code(&state, &code)) {
             continue;
         }
         if (cfi_correction(cfi, start - load, end - start) != 0 ||

@@ -77,8 +77,8 @@ struct elf_inflation {
 };
 
 /* Returns NULL without memory. */
-static struct elf_inflation *begin(const struct compressed *c, uint8_t *out,
-                                   size_t room)
+static struct elf_inflation *begin_inflate(const struct compressed *c,
+                                           uint8_t *out, size_t room)
 {
     struct elf_inflation *i = malloc(sizeof(*i) + STEP);
 
@@ -105,7 +105,7 @@ static bool has_window(const struct compressed *c)
 
 /* Decompresses some more.  Returns 1, 0 at the end, or -1 if the data is
  * damaged, or of another size. */
-static int step(struct elf_inflation *i)
+static int inflate_step(struct elf_inflation *i)
 {
     struct inflate_state *s = &i->state;
     size_t in = (size_t)(i->end - s->next_in);
@@ -135,11 +135,11 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
     int rc;
     struct elf_inflation *i;
 
-    i = has_window(c) ? begin(c, out, (size_t)room) : NULL;
+    i = has_window(c) ? begin_inflate(c, out, (size_t)room) : NULL;
     if (i == NULL) {
         return false;
     }
-    while ((rc = step(i)) > 0) {
+    while ((rc = inflate_step(i)) > 0) {
     }
     free(i);
     return rc == 0;
@@ -149,7 +149,7 @@ static bool inflate_whole(const struct compressed *c, uint8_t *out,
  */
 
 /* zlib counts in 32 bits, so it gets large buffers in parts. */
-static uInt part(uint64_t left)
+static uInt part_size(uint64_t left)
 {
     return left > UINT_MAX ? UINT_MAX : (uInt)left;
 }
@@ -171,11 +171,11 @@ static bool inflate_zlib(const struct compressed *c, uint8_t *out,
     z.next_out = out;
     do {
         if (z.avail_in == 0) {
-            z.avail_in = part(in_left);
+            z.avail_in = part_size(in_left);
             in_left -= z.avail_in;
         }
         if (z.avail_out == 0) {
-            z.avail_out = part(out_left);
+            z.avail_out = part_size(out_left);
             out_left -= z.avail_out;
         }
         rc = inflate(&z, in_left + out_left > 0 ? Z_NO_FLUSH : Z_FINISH);
@@ -206,8 +206,9 @@ static uint64_t room_for(const struct compressed *c)
 
 /* Reads a header, and takes the memory that its section needs.  Returns as
  * elf_inflate(). */
-static int prepare(const struct elf_file *f, const struct elf_bytes *section,
-                   struct compressed *c, struct elf_bytes *inflated)
+static int prepare_section(const struct elf_file *f,
+                           const struct elf_bytes *section,
+                           struct compressed *c, struct elf_bytes *inflated)
 {
     if (!read_header(f, section, c) ||
         (c->type != ELFCOMPRESS_ZLIB && c->type != ELFCOMPRESS_ZSTD)) {
@@ -227,7 +228,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
     uint8_t *out;
     struct compressed c;
 
-    rc = prepare(f, section, &c, inflated);
+    rc = prepare_section(f, section, &c, inflated);
     if (rc <= 0) {
         return rc;
     }
@@ -255,7 +256,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
 #define LEAST (256u << 10) /* compressed: a millisecond */
 
 /* Tells how much is there.  The last byte waits for the end of the stream. */
-static void publish(struct elf_inflation *i, int rc)
+static void publish_end(struct elf_inflation *i, int rc)
 {
     size_t done = i->size;
 
@@ -270,13 +271,13 @@ static void publish(struct elf_inflation *i, int rc)
     pthread_mutex_unlock(&i->lock);
 }
 
-static void run(void *arg)
+static void run_inflate(void *arg)
 {
     int rc;
 
     do {
-        rc = step(arg);
-        publish(arg, rc);
+        rc = inflate_step(arg);
+        publish_end(arg, rc);
     } while (rc > 0);
 }
 
@@ -292,10 +293,11 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
         c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;
     }
-    if (prepare(f, section, &c, inflated) <= 0) {
+    if (prepare_section(f, section, &c, inflated) <= 0) {
         return NULL;
     }
-    i = begin(&c, (uint8_t *)(uintptr_t)inflated->data, inflated->size);
+    i = begin_inflate(&c, (uint8_t *)(uintptr_t)inflated->data,
+                      inflated->size);
     if (i == NULL) {
         scratch_free((uint8_t *)(uintptr_t)inflated->data);
         return NULL;
@@ -304,7 +306,7 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     pthread_cond_init(&i->changed, NULL);
     atomic_init(&i->ready, 0);
     i->has_failed = false;
-    if (!second_thread_run(run, i)) {
+    if (!second_thread_run(run_inflate, i)) {
         scratch_free(i->out);
         free(i);
         return NULL;

@@ -14,8 +14,8 @@
 #define MEMORY ((uint64_t)128 << 20)
 
 /* Decompresses all.  Returns as elf_minidebug_open(). */
-static int unpack(const uint8_t *data, size_t size, uint8_t **bytes,
-                  size_t *unpacked)
+static int unpack_xz(const uint8_t *data, size_t size, uint8_t **bytes,
+                     size_t *unpacked)
 {
     lzma_stream z = LZMA_STREAM_INIT;
     lzma_ret rc = lzma_stream_decoder(&z, MEMORY, 0);
@@ -62,7 +62,7 @@ int elf_minidebug_open(const struct elf_file *f, struct elf_file *mini,
         s.size > f->size - s.offset) {
         return 0;
     }
-    rc = unpack(f->data + s.offset, (size_t)s.size, bytes, &size);
+    rc = unpack_xz(f->data + s.offset, (size_t)s.size, bytes, &size);
     if (rc > 0 && (elf_file_open(mini, *bytes, size) != NULL ||
                    mini->machine != f->machine)) {
         free(*bytes);

@@ -16,8 +16,8 @@
 
 /* Decompresses a section.  Returns 0, with no data if it is damaged, or -1
  * with failure set if memory runs out. */
-static int unpack(struct elf_split *split, const struct elf_file *f,
-                  struct elf_bytes *bytes, struct failure *failure)
+static int unpack_section(struct elf_split *split, const struct elf_file *f,
+                          struct elf_bytes *bytes, struct failure *failure)
 {
     struct elf_bytes inflated;
     int rc;
@@ -64,9 +64,9 @@ static bool has_types(const struct elf_file *f, const struct elf_bytes *bytes)
 /* Finds a section, and decompresses it; of several, the first one without
  * units of types, or else the first.  Returns 0, or -1 with failure set if
  * memory runs out. */
-static int take(struct elf_split *split, const struct elf_file *f,
-                const char *title, struct dwarf_section *section,
-                struct failure *failure)
+static int take_section(struct elf_split *split, const struct elf_file *f,
+                        const char *title, struct dwarf_section *section,
+                        struct failure *failure)
 {
     uint64_t number = 0;
     bool is_compressed = false, is_last;
@@ -75,7 +75,7 @@ static int take(struct elf_split *split, const struct elf_file *f,
     do {
         bytes = elf_file_find_next(f, title, &number, &is_compressed);
         if (bytes.data != NULL && is_compressed &&
-            unpack(split, f, &bytes, failure) != 0) {
+            unpack_section(split, f, &bytes, failure) != 0) {
             return -1;
         }
         is_last = bytes.data == NULL || strcmp(title, "debug_info.dwo") != 0 ||
@@ -97,11 +97,11 @@ static int take_sections(struct elf_split *split, const struct elf_file *f,
     for (i = 0; i < DWARF_SECTIONS; i++) {
         snprintf(title, sizeof(title), "%s.dwo",
                  dwarf_section_title((enum dwarf_section_name)i));
-        if (take(split, f, title, &d->sections[i], failure) != 0) {
+        if (take_section(split, f, title, &d->sections[i], failure) != 0) {
             return -1;
         }
     }
-    return take(split, f, "debug_cu_index", &d->index, failure);
+    return take_section(split, f, "debug_cu_index", &d->index, failure);
 }
 
 int elf_split_open(struct elf_split *split, const struct elf_file *program,
@@ -160,8 +160,9 @@ size_t elf_split_paths(const uint8_t *data, size_t size, char *paths,
     }
     object.is_big = f.is_big;
     for (i = 0; rc == 0 && i < DWARF_SECTIONS; i++) {
-        rc = take(&split, &f, dwarf_section_title((enum dwarf_section_name)i),
-                  &object.sections[i], &failure);
+        rc = take_section(&split, &f,
+                          dwarf_section_title((enum dwarf_section_name)i),
+                          &object.sections[i], &failure);
     }
     if (rc == 0) {
         used = dwarf_split_paths(&object, paths, room);

@@ -16,8 +16,8 @@ struct text {
     size_t size;
 };
 
-static enum identity_fit say(struct text text, enum identity_fit fit,
-                             const char *what)
+static enum identity_fit say_fit(struct text text, enum identity_fit fit,
+                                 const char *what)
 {
     snprintf(text.at, text.size, "%s", what);
     return fit;
@@ -60,7 +60,7 @@ static bool has_debug_id(const struct file_identity *id,
     char want[33], got[33];
 
     if (memcmp(id->guid, none, sizeof(none)) == 0) {
-        return say(text, false, "a file without a debug id");
+        return say_fit(text, false, "a file without a debug id");
     }
     if (key->id_type != SYMCACHE_ID_DEBUG ||
         memcmp(id->guid, key->guid, sizeof(key->guid)) != 0) {
@@ -108,25 +108,25 @@ static enum identity_fit check_use(const struct file_identity *id,
     unsigned needs = symcache_kind((symcache_kind_e)key->kind)->needs;
 
     if (id->is_cut) {
-        return say(text, IDENTITY_DAMAGED,
-                   id->format == FORMAT_BREAKPAD ? "ends with zeros"
-                                                 : CUT_OFF);
+        return say_fit(text, IDENTITY_DAMAGED,
+                       id->format == FORMAT_BREAKPAD ? "ends with zeros"
+                                                     : CUT_OFF);
     }
     if (needs != 0 && !(id->features & needs)) {
-        return say(text, IDENTITY_USELESS,
-                   needs & SYMCACHE_HAS_UNWIND    ? "no unwind information"
-                   : needs & SYMCACHE_HAS_SOURCES ? "no source files"
-                   : needs & SYMCACHE_HAS_CODE
-                       ? "no machine code"
-                       : "neither debug information nor symbols");
+        return say_fit(text, IDENTITY_USELESS,
+                       needs & SYMCACHE_HAS_UNWIND    ? "no unwind information"
+                       : needs & SYMCACHE_HAS_SOURCES ? "no source files"
+                       : needs & SYMCACHE_HAS_CODE
+                           ? "no machine code"
+                           : "neither debug information nor symbols");
     }
     if (may_be_better(id, needs)) {
-        return say(text, IDENTITY_SYMBOLS_ONLY,
-                   id->format == FORMAT_PDB ? ", public symbols only"
-                                            : ", symbols only");
+        return say_fit(text, IDENTITY_SYMBOLS_ONLY,
+                       id->format == FORMAT_PDB ? ", public symbols only"
+                                                : ", symbols only");
     }
-    return say(text, id->is_unfinished ? IDENTITY_UNFINISHED : IDENTITY_FITS,
-               "");
+    return say_fit(
+        text, id->is_unfinished ? IDENTITY_UNFINISHED : IDENTITY_FITS, "");
 }
 
 static enum identity_fit fits_image(const struct file_identity *id,
@@ -189,7 +189,7 @@ static enum identity_fit fits_build_id(const struct file_identity *list,
         }
         *which = &list[i];
         if (list[i].is_cut && list[i].format == FORMAT_ELF) {
-            return say(text, IDENTITY_DAMAGED, CUT_OFF);
+            return say_fit(text, IDENTITY_DAMAGED, CUT_OFF);
         }
         wrong = wrong_role(&list[i], (symcache_kind_e)key->kind);
         if (wrong == NULL) {
@@ -197,7 +197,7 @@ static enum identity_fit fits_build_id(const struct file_identity *list,
         }
     }
     if (wrong != NULL) {
-        return say(text, IDENTITY_ANOTHER, wrong);
+        return say_fit(text, IDENTITY_ANOTHER, wrong);
     }
     hex_print(id, list->build, list->build_len, "%02x");
     snprintf(text.at, text.size, "wrong build id: %s", id);
@@ -214,7 +214,7 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
 
     *which = list;
     if (list->format == FORMAT_ANY) {
-        return say(text, IDENTITY_FITS, "");
+        return say_fit(text, IDENTITY_FITS, "");
     }
     if (list->format == FORMAT_PE &&
         !(is_converted(key) && key->id_type == SYMCACHE_ID_DEBUG)) {
@@ -227,20 +227,21 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
     if (1u << list->format & FORMATS_AUXILIARY) {
         return symcache_kind_is_auxiliary((symcache_kind_e)key->kind)
                    ? check_use(list, key, text) /* the same */
-                   : say(text, IDENTITY_ANOTHER, "no debug file");
+                   : say_fit(text, IDENTITY_ANOTHER, "no debug file");
     }
     if (list->format == FORMAT_PROGUARD) {
         return key->id_type == SYMCACHE_ID_DEBUG
                    ? check_use(list, key, text) /* the same */
-                   : say(text, IDENTITY_ANOTHER, "a mapping");
+                   : say_fit(text, IDENTITY_ANOTHER, "a mapping");
     }
     if (list->format == FORMAT_SYMBFILE) {
         return key->id_type == SYMCACHE_ID_HASH
                    ? check_use(list, key, text)
-                   : say(text, IDENTITY_ANOTHER, "a file without a debug id");
+                   : say_fit(text, IDENTITY_ANOTHER,
+                             "a file without a debug id");
     }
     if (list->format == FORMAT_WASM && !is_converted(key)) {
-        return say(text, IDENTITY_DAMAGED, "a WebAssembly module");
+        return say_fit(text, IDENTITY_DAMAGED, "a WebAssembly module");
     }
     if ((list->format == FORMAT_ELF || list->format == FORMAT_MACHO) &&
         !is_converted(key)) {

@@ -29,7 +29,7 @@ struct input {
     size_t error_size;
 };
 
-static int fail(const struct input *in, const char *what)
+static int fail_path(const struct input *in, const char *what)
 {
     snprintf(in->error, in->error_size, "%s", what);
     return -1;
@@ -49,7 +49,7 @@ static int set_code_id(const struct input *in, const uint8_t *id, size_t size)
     size_t i;
 
     if (size < CODE_ID_MIN || size > SYMCACHE_BUILD_ID_MAX) {
-        return fail(in, "has no id, or one that is too long");
+        return fail_path(in, "has no id, or one that is too long");
     }
     for (i = 0; i < size; i++) {
         snprintf(in->path->id + 2 * i, 3, "%02x", id[i]);
@@ -64,7 +64,7 @@ static int set_debug_id(const struct input *in, const uint8_t guid[16],
     static const uint8_t none[16];
 
     if (memcmp(guid, none, sizeof(none)) == 0) {
-        return fail(in, "has no debug id");
+        return fail_path(in, "has no debug id");
     }
     (void)set_code_id(in, guid, 16);
     snprintf(in->path->id + 32, sizeof(in->path->id) - 32, "%" PRIx32, age);
@@ -85,7 +85,7 @@ static int read_elf(const struct input *in)
         return 0;
     }
     if (got.is_cut) {
-        return fail(in, "is cut off");
+        return fail_path(in, "is cut off");
     }
     in->path->has_debug_info = got.has_debug_info;
     (void)set_format(in, "elf", symc_arch_name(got.arch),
@@ -108,7 +108,7 @@ static int read_macho(const struct input *in)
         return 0;
     }
     if (!slice->is_sound || !slice->has_uuid) {
-        return fail(in, slice->is_sound ? "has no UUID" : "is damaged");
+        return fail_path(in, slice->is_sound ? "has no UUID" : "is damaged");
     }
     in->path->has_debug_info = slice->has_debug_info;
     (void)set_format(in, "macho", symc_arch_name(slice->arch),
@@ -125,7 +125,7 @@ static int read_pe(const struct input *in)
         return -1;
     }
     if (got.is_cut) {
-        return fail(in, "is cut off");
+        return fail_path(in, "is cut off");
     }
     in->path->has_debug_info = got.has_debug_info;
     (void)set_format(in, "pe", symc_arch_name(got.arch),
@@ -221,7 +221,7 @@ static int read_map(const struct input *in, const char *name,
         symcache_guid_parse(name, (size_t)(dot - name), uuid) != SYMCACHE_OK) {
         return type == UNIFIED_UUIDMAP
                    ? 0
-                   : fail(in, "is a symbol map whose name is no UUID");
+                   : fail_path(in, "is a symbol map whose name is no UUID");
     }
     (void)set_format(in, unified_word(type), symc_arch_name(0), type);
     return set_code_id(in, uuid, sizeof(uuid));
@@ -257,8 +257,8 @@ int unified_path_read(const uint8_t *data, size_t size, const char *name,
     case FORMAT_SOURCEBUNDLE:
         return read_sourcebundle(&in);
     case FORMAT_BREAKPAD:
-        return fail(&in, "is a Breakpad file, which this layout has no "
-                         "readers for");
+        return fail_path(&in, "is a Breakpad file, which this layout has no "
+                              "readers for");
     default:
         return 0;
     }

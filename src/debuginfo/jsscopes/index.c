@@ -13,13 +13,13 @@ struct index {
     size_t depth;
 };
 
-static void add(struct index *index, uint32_t at, uint32_t scope)
+static void add_scope_start(struct index *index, uint32_t at, uint32_t scope)
 {
     index->list[index->count].at = at;
     index->list[index->count++].scope = scope;
 }
 
-static uint32_t innermost(const struct index *index)
+static uint32_t innermost_scope(const struct index *index)
 {
     return index->depth > 0 ? index->open[index->depth - 1] : JSSCOPES_OUTSIDE;
 }
@@ -30,12 +30,12 @@ static void close_until(struct index *index, uint32_t at)
     uint32_t end;
 
     while (index->depth > 0) {
-        end = index->scopes->list[innermost(index)].end;
+        end = index->scopes->list[innermost_scope(index)].end;
         if (end > at) {
             return;
         }
         index->depth--;
-        add(index, end, innermost(index));
+        add_scope_start(index, end, innermost_scope(index));
     }
 }
 
@@ -55,14 +55,14 @@ ssize_t jsscopes_index(const struct jsscopes *scopes,
         return -1;
     }
     if (n > 0 && scopes->list[0].start != 0) {
-        add(&index, 0, JSSCOPES_OUTSIDE);
+        add_scope_start(&index, 0, JSSCOPES_OUTSIDE);
     }
     for (i = 0; i < n; i++) {
         scope = &scopes->list[i];
         close_until(&index, scope->start);
-        add(&index, scope->start, (uint32_t)i);
+        add_scope_start(&index, scope->start, (uint32_t)i);
         if (index.depth > 0 &&
-            scopes->list[innermost(&index)].end == scope->end) {
+            scopes->list[innermost_scope(&index)].end == scope->end) {
             index.depth--; /* its end tells nothing new */
         }
         index.open[index.depth++] = (uint32_t)i;

@@ -13,7 +13,7 @@
 
 /* The classes of a byte.  All bytes beyond ASCII can be in names; blanks among
  * them are looked for separately. */
-static unsigned kind(char c)
+static unsigned kind_of_character(char c)
 {
     if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
         return KIND_NAME;
@@ -28,7 +28,7 @@ static unsigned kind(char c)
                                                                 : 0;
 }
 
-static char at(const struct lexer *l, uint32_t i)
+static char character_at(const struct lexer *l, uint32_t i)
 {
     return i < l->size ? l->text[i] : '\0';
 }
@@ -73,7 +73,7 @@ static void skip_line(struct lexer *l)
 static bool skip_comment(struct lexer *l, bool *is_line)
 {
     for (l->at += 2; l->at < l->size; l->at++) {
-        if (l->text[l->at] == '*' && at(l, l->at + 1) == '/') {
+        if (l->text[l->at] == '*' && character_at(l, l->at + 1) == '/') {
             l->at += 2;
             return true;
         }
@@ -93,19 +93,19 @@ static bool skip_blanks(struct lexer *l, bool *is_line)
     unsigned n;
 
     for (;;) {
-        c = at(l, l->at);
+        c = character_at(l, l->at);
         if (c == '\n' || c == '\r') {
             *is_line = true;
             l->at++;
-        } else if (kind(c) == KIND_BLANK) {
+        } else if (kind_of_character(c) == KIND_BLANK) {
             l->at++;
-        } else if (c == '/' && at(l, l->at + 1) == '/') {
+        } else if (c == '/' && character_at(l, l->at + 1) == '/') {
             skip_line(l);
-        } else if (c == '/' && at(l, l->at + 1) == '*') {
+        } else if (c == '/' && character_at(l, l->at + 1) == '*') {
             if (!skip_comment(l, is_line)) {
                 return false;
             }
-        } else if (c == '#' && l->at == 0 && at(l, 1) == '!') {
+        } else if (c == '#' && l->at == 0 && character_at(l, 1) == '!') {
             skip_line(l);
         } else if ((n = wide_blank(l, l->at, is_line)) > 0) {
             l->at += n;
@@ -171,7 +171,7 @@ static const struct {
 #define WORD_LONGEST 10
 
 /* Compares a word of the table, which is in the order of the alphabet. */
-static int compare(const char *word, const char *text, size_t size)
+static int compare_word(const char *word, const char *text, size_t size)
 {
     size_t n = strlen(word);
     int c = memcmp(word, text, n < size ? n : size);
@@ -189,7 +189,7 @@ static enum word find_word(const char *text, size_t size)
     }
     while (count > 0) {
         half = count / 2;
-        c = compare(words[base + half].text, text, size);
+        c = compare_word(words[base + half].text, text, size);
         if (c == 0) {
             return words[base + half].word;
         }
@@ -229,10 +229,10 @@ static bool skip_character(struct lexer *l)
 
     if (l->text[l->at] == '\\') { /* \u0041 or \u{41} */
         l->at++;
-        if (at(l, l->at) != 'u') {
+        if (character_at(l, l->at) != 'u') {
             return false;
         }
-        if (at(l, l->at + 1) == '{') {
+        if (character_at(l, l->at + 1) == '{') {
             while (l->at < l->size && l->text[l->at] != '}') {
                 l->at++;
             }
@@ -256,7 +256,8 @@ static bool read_name(struct lexer *l)
     uint32_t start = l->at;
 
     while (l->at < l->size &&
-           (kind(l->text[l->at]) & (KIND_NAME | KIND_DIGIT)) != 0 &&
+           (kind_of_character(l->text[l->at]) & (KIND_NAME | KIND_DIGIT)) !=
+               0 &&
            skip_character(l)) {
     }
     return l->at > start;
@@ -264,14 +265,16 @@ static bool read_name(struct lexer *l)
 
 static bool is_hex(char c)
 {
-    return kind(c) == KIND_DIGIT || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+    return kind_of_character(c) == KIND_DIGIT ||
+           ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
 static void skip_digits(struct lexer *l, bool is_decimal)
 {
-    while (at(l, l->at) == '_' ||
-           (is_decimal ? kind(at(l, l->at)) == KIND_DIGIT
-                       : is_hex(at(l, l->at)))) {
+    while (character_at(l, l->at) == '_' ||
+           (is_decimal
+                ? kind_of_character(character_at(l, l->at)) == KIND_DIGIT
+                : is_hex(character_at(l, l->at)))) {
         l->at++;
     }
 }
@@ -280,28 +283,31 @@ static enum token_type read_number(struct lexer *l)
 {
     enum token_type type = TOKEN_NUMBER;
 
-    if (at(l, l->at) == '0' && at(l, l->at + 1) != '\0' &&
-        strchr("xXoObB", at(l, l->at + 1)) != NULL) {
+    if (character_at(l, l->at) == '0' && character_at(l, l->at + 1) != '\0' &&
+        strchr("xXoObB", character_at(l, l->at + 1)) != NULL) {
         l->at += 2;
         skip_digits(l, false);
     } else {
         skip_digits(l, true);
-        if (at(l, l->at) == '.') {
+        if (character_at(l, l->at) == '.') {
             l->at++;
             skip_digits(l, true);
         }
-        if ((at(l, l->at) | 0x20) == 'e') {
+        if ((character_at(l, l->at) | 0x20) == 'e') {
             l->at++;
-            l->at += at(l, l->at) == '+' || at(l, l->at) == '-';
+            l->at +=
+                character_at(l, l->at) == '+' || character_at(l, l->at) == '-';
             skip_digits(l, true);
         }
     }
-    if (at(l, l->at) == 'n') {
+    if (character_at(l, l->at) == 'n') {
         l->at++;
         type = TOKEN_BIGINT;
     }
-    return (kind(at(l, l->at)) & (KIND_NAME | KIND_DIGIT)) != 0 ? TOKEN_BAD
-                                                                : type;
+    return (kind_of_character(character_at(l, l->at)) &
+            (KIND_NAME | KIND_DIGIT)) != 0
+               ? TOKEN_BAD
+               : type;
 }
 
 static enum token_type read_string(struct lexer *l)
@@ -316,7 +322,8 @@ static enum token_type read_string(struct lexer *l)
         }
         if (l->text[l->at] == '\\') {
             l->at++;
-            if (at(l, l->at) == '\r' && at(l, l->at + 1) == '\n') {
+            if (character_at(l, l->at) == '\r' &&
+                character_at(l, l->at + 1) == '\n') {
                 l->at++;
             }
         }
@@ -341,7 +348,8 @@ static uint32_t read_sign(struct lexer *l)
             n = strlen(signs[i]);
             if (l->size - l->at >= n && memcmp(p, signs[i], n) == 0 &&
                 (memcmp(p, "?.", 2) != 0 ||
-                 kind(at(l, l->at + 2)) != KIND_DIGIT)) {
+                 kind_of_character(character_at(l, l->at + 2)) !=
+                     KIND_DIGIT)) {
                 for (i = 0; i < n; i++) {
                     sign = sign << 8 | (unsigned char)p[i];
                 }
@@ -364,16 +372,17 @@ void lexer_next(struct lexer *l, struct token *token)
     token->type =
         skip_blanks(l, &token->is_on_new_line) ? TOKEN_SIGN : TOKEN_BAD;
     token->start = l->at;
-    c = at(l, l->at);
+    c = character_at(l, l->at);
     if (token->type == TOKEN_BAD) {
         /* as it is */
     } else if (l->at >= l->size) {
         token->type = TOKEN_END;
-    } else if (kind(c) == KIND_NAME) {
+    } else if (kind_of_character(c) == KIND_NAME) {
         token->type = read_name(l) ? TOKEN_NAME : TOKEN_BAD;
         token->word = find_word(l->text + token->start, l->at - token->start);
-    } else if (kind(c) == KIND_DIGIT ||
-               (c == '.' && kind(at(l, l->at + 1)) == KIND_DIGIT)) {
+    } else if (kind_of_character(c) == KIND_DIGIT ||
+               (c == '.' &&
+                kind_of_character(character_at(l, l->at + 1)) == KIND_DIGIT)) {
         token->type = read_number(l);
     } else if (c == '"' || c == '\'') {
         token->type = read_string(l);
@@ -430,7 +439,7 @@ int lexer_template(struct lexer *l)
             l->at++;
             return 0;
         case '$':
-            if (at(l, l->at + 1) == '{') {
+            if (character_at(l, l->at + 1) == '{') {
                 l->at += 2;
                 return 1;
             }

@@ -29,7 +29,7 @@ static size_t size_of(const struct name *name)
 }
 
 /* Puts a part in front. */
-static void put(struct name *name, const struct jsscopes_part *part)
+static void put_part(struct name *name, const struct jsscopes_part *part)
 {
     struct jsscopes *s = name->p->scopes;
 
@@ -45,7 +45,7 @@ static void put(struct name *name, const struct jsscopes_part *part)
 static void put_dot(struct name *name)
 {
     if (size_of(name) > 0) {
-        put(name, &dot);
+        put_part(name, &dot);
     }
 }
 
@@ -54,7 +54,7 @@ static void put_key(struct name *name, const struct key *key)
     unsigned i;
 
     for (i = key->count; i > 0; i--) {
-        put(name, &key->parts[i - 1]);
+        put_part(name, &key->parts[i - 1]);
     }
 }
 
@@ -63,7 +63,7 @@ static void put_refs(struct name *name, const struct node *node)
     size_t i;
 
     for (i = node->num_refs; i > 0; i--) {
-        put(name, &name->p->refs[node->first_ref + i - 1]);
+        put_part(name, &name->p->refs[node->first_ref + i - 1]);
     }
 }
 
@@ -76,11 +76,11 @@ static bool put_node(struct name *name, const struct node *node)
     case NODE_CLASS:
     case NODE_VARIABLE:
         put_dot(name);
-        put(name, &node->name);
+        put_part(name, &node->name);
         return true;
     case NODE_CLASS_EXPRESSION:
         put_dot(name);
-        put(name, &node->name);
+        put_part(name, &node->name);
         return false;
     case NODE_PROPERTY:
         if (node->key->count > 0) {
@@ -104,7 +104,7 @@ static bool put_node(struct name *name, const struct node *node)
 }
 
 /* Puts together what the nodes give from the innermost one on. */
-static void infer(struct name *name, const struct node *node)
+static void infer_name(struct name *name, const struct node *node)
 {
     bool is_in_object = false, is_end = false;
     char accessor = '\0';
@@ -122,15 +122,15 @@ static void infer(struct name *name, const struct node *node)
             is_in_object && (!is_end || node->kind == NODE_FUNCTION);
     }
     if (is_in_object && size_of(name) > 0) {
-        put(name, &object);
+        put_part(name, &object);
     }
     if (accessor != '\0') {
-        put(name, accessor == 'g' ? &get : &set);
+        put_part(name, accessor == 'g' ? &get : &set);
     }
 }
 
 /* Turns the parts round, and adds the scope. */
-static long finish(struct name *name, uint32_t start)
+static long finish_name(struct name *name, uint32_t start)
 {
     size_t i, n = size_of(name);
     struct jsscopes *s = name->p->scopes;
@@ -156,7 +156,7 @@ static long finish(struct name *name, uint32_t start)
     return (long)s->count++;
 }
 
-static struct name begin(struct parser *p)
+static struct name begin_name(struct parser *p)
 {
     struct name name = {p, p->scopes->num_parts, false};
 
@@ -170,7 +170,7 @@ static void set_own(struct name *name, const struct jsscopes_part *own)
         return;
     }
     if (size_of(name) == 0) {
-        put(name, own);
+        put_part(name, own);
     } else {
         name->p->scopes->parts[name->first] = *own;
     }
@@ -179,44 +179,44 @@ static void set_own(struct name *name, const struct jsscopes_part *own)
 long scope_function(struct parser *p, uint32_t start,
                     const struct jsscopes_part *own)
 {
-    struct name name = begin(p);
+    struct name name = begin_name(p);
 
-    infer(&name, p->node);
+    infer_name(&name, p->node);
     set_own(&name, own);
-    return finish(&name, start);
+    return finish_name(&name, start);
 }
 
 long scope_class(struct parser *p, uint32_t start,
                  const struct jsscopes_part *own)
 {
-    struct name name = begin(p);
+    struct name name = begin_name(p);
     static const struct jsscopes_part new = STATIC_PART("new ");
 
-    infer(&name, p->node);
+    infer_name(&name, p->node);
     set_own(&name, own);
     if (size_of(&name) > 0) {
-        put(&name, &new);
+        put_part(&name, &new);
     }
-    return finish(&name, start);
+    return finish_name(&name, start);
 }
 
 long scope_accessor(struct parser *p, uint32_t start, bool is_getter,
                     const struct key *key)
 {
-    struct name name = begin(p);
+    struct name name = begin_name(p);
     size_t first;
     static const struct jsscopes_part get = STATIC_PART("get ");
     static const struct jsscopes_part set = STATIC_PART("set ");
 
     put_key(&name, key);
     first = p->scopes->num_parts;
-    put(&name, &dot);
+    put_part(&name, &dot);
     name.first = p->scopes->num_parts;
-    infer(&name, p->node);
+    infer_name(&name, p->node);
     if (size_of(&name) == 0 && !name.has_failed) {
         p->scopes->num_parts = first; /* without the dot */
     }
     name.first = first - key->count;
-    put(&name, is_getter ? &get : &set);
-    return finish(&name, start);
+    put_part(&name, is_getter ? &get : &set);
+    return finish_name(&name, start);
 }

@@ -43,14 +43,16 @@ struct reader {
                                       ARM64 x19 to x28 and d8 to d15 */
 };
 
-static int damaged(struct reader *r, uint64_t offset, const char *what)
+static int damaged_unwind_info(struct reader *r, uint64_t offset,
+                               const char *what)
 {
     return failure_set(r->cfi->failure, FAILURE_DAMAGED,
                        "is damaged: %s (__unwind_info, offset %llu)", what,
                        (unsigned long long)offset);
 }
 
-static const uint8_t *at(const struct reader *r, uint64_t offset, uint64_t size)
+static const uint8_t *bytes_at(const struct reader *r, uint64_t offset,
+                               uint64_t size)
 {
     const struct dwarf_section *s = &r->compact->section;
 
@@ -102,7 +104,8 @@ static int write_frame(struct reader *r, uint32_t encoding)
 
 /* Finds which registers a permutation of count of them stands for.  Its digits
  * number those that are left. */
-static bool unpack(unsigned count, uint32_t permutation, unsigned *registers)
+static bool unpack_registers(unsigned count, uint32_t permutation,
+                             unsigned *registers)
 {
     unsigned i, k, digit, left;
     bool is_used[SAVED + 1] = {false};
@@ -147,7 +150,8 @@ static int write_frameless(struct reader *r, uint32_t encoding)
         rule_saved(r, &r->ra, -1) != 0) {
         return -1;
     }
-    if (count > SAVED || !unpack(count, encoding & 0x3ff, registers)) {
+    if (count > SAVED ||
+        !unpack_registers(count, encoding & 0x3ff, registers)) {
         return 0;
     }
     for (i = 0; i < count; i++) {
@@ -279,10 +283,10 @@ struct pages {
 static int open_page(struct reader *r, struct pages *pages)
 {
     uint64_t offset;
-    const uint8_t *p = at(r, pages->next, PAGE);
+    const uint8_t *p = bytes_at(r, pages->next, PAGE);
 
     if (p == NULL) {
-        return damaged(r, pages->next, "bad list of pages");
+        return damaged_unwind_info(r, pages->next, "bad list of pages");
     }
     pages->base = u32(r, p);
     pages->page = u32(r, p + 4);
@@ -293,18 +297,18 @@ static int open_page(struct reader *r, struct pages *pages)
         pages->is_at_end = true;
         return 0;
     }
-    p = at(r, pages->page, 8);
+    p = bytes_at(r, pages->page, 8);
     pages->kind = p == NULL ? 0 : u32(r, p);
     if (pages->kind != REGULAR && pages->kind != COMPRESSED) {
-        return damaged(r, pages->page, "bad page");
+        return damaged_unwind_info(r, pages->page, "bad page");
     }
     pages->entries = pages->page + u16(r, p + 4);
     pages->count = u16(r, p + 6);
     if (pages->kind == COMPRESSED) {
         offset = pages->page;
-        p = at(r, offset, 12);
+        p = bytes_at(r, offset, 12);
         if (p == NULL) {
-            return damaged(r, offset, "bad page");
+            return damaged_unwind_info(r, offset, "bad page");
         }
         pages->encodings = offset + u16(r, p + 8);
         pages->num_encodings = u16(r, p + 10);
@@ -325,11 +329,11 @@ static int read_compressed(struct reader *r, const struct pages *pages,
     } else if (index - r->num_common < pages->num_encodings) {
         offset = pages->encodings + (uint64_t)(index - r->num_common) * 4;
     } else {
-        return damaged(r, pages->page, "bad encoding");
+        return damaged_unwind_info(r, pages->page, "bad encoding");
     }
-    p = at(r, offset, 4);
+    p = bytes_at(r, offset, 4);
     if (p == NULL) {
-        return damaged(r, offset, "bad encoding");
+        return damaged_unwind_info(r, offset, "bad encoding");
     }
     entry->encoding = u32(r, p);
     return 0;
@@ -356,9 +360,9 @@ static int next_entry(struct reader *r, struct pages *pages,
         }
     }
     size = pages->kind == REGULAR ? 8 : 4;
-    p = at(r, pages->entries + (uint64_t)pages->index * size, size);
+    p = bytes_at(r, pages->entries + (uint64_t)pages->index * size, size);
     if (p == NULL) {
-        return damaged(r, pages->entries, "bad entry");
+        return damaged_unwind_info(r, pages->entries, "bad entry");
     }
     pages->index++;
     if (pages->kind == COMPRESSED) {
@@ -374,10 +378,10 @@ static int read_pages(struct reader *r)
     int rc;
     struct pages pages = {0};
     struct entry entry, next;
-    const uint8_t *p = at(r, 0, HEADER);
+    const uint8_t *p = bytes_at(r, 0, HEADER);
 
     if (p == NULL || u32(r, p) != 1) {
-        return damaged(r, 0, "not of version 1");
+        return damaged_unwind_info(r, 0, "not of version 1");
     }
     r->common = u32(r, p + 4);
     r->num_common = u32(r, p + 8);
@@ -390,7 +394,8 @@ static int read_pages(struct reader *r)
             break; /* the last one has no end */
         }
         if (next.address < entry.address) {
-            return damaged(r, pages.page, "addresses that descend");
+            return damaged_unwind_info(r, pages.page,
+                                       "addresses that descend");
         }
         if (write_entry(r, &entry, next.address - entry.address) != 0) {
             return -1;

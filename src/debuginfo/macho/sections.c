@@ -96,8 +96,8 @@ uint64_t macho_load_address(const struct macho_image *image)
 }
 
 /* Returns the bytes at an offset, or NULL if some are outside of the file. */
-static const uint8_t *at(const struct macho_image *image, uint64_t offset,
-                         uint64_t size)
+static const uint8_t *image_at(const struct macho_image *image,
+                               uint64_t offset, uint64_t size)
 {
     if (offset > image->size || size > image->size - offset) {
         return NULL;
@@ -107,9 +107,10 @@ static const uint8_t *at(const struct macho_image *image, uint64_t offset,
 
 /* The offset in a section's header has only 32 bits.  Files of more than 4 GiB
  * need what their segment says. */
-static struct dwarf_section content(const struct macho_image *image,
-                                    const struct macho_segment *segment,
-                                    const struct macho_section *section)
+static struct dwarf_section
+section_content(const struct macho_image *image,
+                const struct macho_segment *segment,
+                const struct macho_section *section)
 {
     uint32_t type = section->flags & SECTION_TYPE;
     uint64_t offset = section->address - segment->address + segment->offset;
@@ -118,11 +119,11 @@ static struct dwarf_section content(const struct macho_image *image,
 
     if (image->is_64 && section->address >= segment->address &&
         section->address - segment->address <= UINT64_MAX - segment->offset) {
-        p = at(image, offset, section->size);
+        p = image_at(image, offset, section->size);
     }
     if (p == NULL && type != ZEROFILL && type != GB_ZEROFILL &&
         type != THREAD_LOCAL_ZEROFILL) {
-        p = at(image, section->offset, section->size);
+        p = image_at(image, section->offset, section->size);
     }
     if (p != NULL) {
         found.data = p;
@@ -173,7 +174,7 @@ struct dwarf_section macho_loaded_section(const struct macho_image *image,
             if (is_dwarf(section.name, name)) {
                 *address = section.address;
                 return section.offset != 0
-                           ? content(image, &segment, &section)
+                           ? section_content(image, &segment, &section)
                            : none;
             }
         }

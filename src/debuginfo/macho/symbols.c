@@ -87,7 +87,7 @@ static bool is_function(const struct table *table, const uint8_t *p,
            (p[4] & N_TYPE) == N_SECT && table->is_code[p[5]];
 }
 
-static void trim(struct debuginfo_symbol *symbol)
+static void trim_symbol(struct debuginfo_symbol *symbol)
 {
     size_t hidden = sizeof(HIDDEN) - 1;
 
@@ -135,7 +135,7 @@ int macho_symbols_read(const struct macho_image *image,
         }
         symbol.address = value - table.load_address;
         symbol.size = 0;
-        trim(&symbol);
+        trim_symbol(&symbol);
         if (symbol_list_add(symbols, &symbol, failure) != 0) {
             return -1;
         }

@@ -107,7 +107,8 @@ static const char *check_thread(const struct accept *a,
                : "the state of a thread is too large";
 }
 
-static const char *check(struct accept *a, const struct macho_command *command)
+static const char *check_command(struct accept *a,
+                                 const struct macho_command *command)
 {
     switch (command->type) {
     case MACHO_SEGMENT:
@@ -142,7 +143,7 @@ int macho_validate(const struct macho_image *image, struct failure *failure)
     struct macho_command command = {.next = 0};
 
     while (macho_image_command(image, &command)) {
-        wrong = check(&a, &command);
+        wrong = check_command(&a, &command);
         if (wrong != NULL) {
             return failure_set(failure, FAILURE_DAMAGED,
                                "is damaged: load command %u: %s",

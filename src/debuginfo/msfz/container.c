@@ -264,8 +264,9 @@ static enum msfz_status read_directory(const struct msfz_io *io,
 }
 
 /* Where a fragment is, which must be inside the file or the chunks. */
-static bool place(const struct msfz_container *c, const struct msfz_io *io,
-                  uint64_t location, struct msfz_fragment *f)
+static bool place_fragment(const struct msfz_container *c,
+                           const struct msfz_io *io, uint64_t location,
+                           struct msfz_fragment *f)
 {
     uint64_t end = io->size;
     uint32_t chunk = (uint32_t)(location >> 32) & 0x7FFFFFFF;
@@ -288,8 +289,8 @@ struct fragments {
     size_t plain_room, packed_room;
 };
 
-static int add(struct msfz_container *c, struct fragments *room,
-               const struct msfz_fragment *f, bool is_packed)
+static int add_fragment(struct msfz_container *c, struct fragments *room,
+                        const struct msfz_fragment *f, bool is_packed)
 {
     struct msfz_fragment **list = is_packed ? &c->packed : &c->plain;
     size_t *n = is_packed ? &c->num_packed : &c->num_plain;
@@ -322,14 +323,14 @@ static enum msfz_status read_streams(struct msfz_container *c,
         f.in_stream = 0;
         while (end - p >= 4 && (f.size = le32(p)) != 0 && f.size != MSFZ_NIL) {
             location = end - p >= 12 ? le64(p + 4) : UINT64_MAX;
-            if (!place(c, io, location, &f) ||
+            if (!place_fragment(c, io, location, &f) ||
                 f.in_stream + f.size >= MSFZ_NIL) {
                 return msfz_fail(MSFZ_DAMAGED, error, size,
                                  DAMAGED "stream %u has a part of %u bytes "
                                          "that is nowhere",
                                  f.stream, f.size);
             }
-            if (add(c, &room, &f, (location & PACKED) != 0) != 0) {
+            if (add_fragment(c, &room, &f, (location & PACKED) != 0) != 0) {
                 return no_memory(error, size);
             }
             f.in_stream += f.size;
@@ -348,7 +349,7 @@ static enum msfz_status read_streams(struct msfz_container *c,
     return MSFZ_OK;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_fragments(const void *a, const void *b)
 {
     const struct msfz_fragment *x = a, *y = b;
 
@@ -361,7 +362,7 @@ static bool is_disjoint(struct msfz_fragment *list, size_t n)
     size_t i;
 
     if (n > 0) {
-        qsort(list, n, sizeof(*list), compare);
+        qsort(list, n, sizeof(*list), compare_fragments);
     }
     for (i = 1; i < n; i++) {
         if (list[i].at - list[i - 1].at < list[i - 1].size) {

@@ -83,7 +83,7 @@ static void lay_out(const struct msfz_container *c, struct layout *l,
     l->end = at;
 }
 
-static enum msfz_status plan(struct expansion *e)
+static enum msfz_status plan_expansion(struct expansion *e)
 {
     const struct msfz_container *c = &e->container;
     struct layout *l = &e->layout;
@@ -364,7 +364,7 @@ enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
 
     status = msfz_container_read(&e.container, io, error, error_size);
     if (status == MSFZ_OK) {
-        status = plan(&e);
+        status = plan_expansion(&e);
     }
     for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == MSFZ_OK;
          i++) {

@@ -178,7 +178,7 @@ static bool is_like(const struct frame *a, const struct frame *b)
            a->prolog == b->prolog;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_frames(const void *a, const void *b)
 {
     const struct address_range *x = a, *y = b;
 
@@ -208,7 +208,7 @@ static int find_parts(struct reader *r, uint32_t start, uint32_t end,
         parts->data[parts->count++] = part;
     }
     if (parts->count > 1) {
-        qsort(parts->data, parts->count, sizeof(part), compare);
+        qsort(parts->data, parts->count, sizeof(part), compare_frames);
     }
     return 0;
 }

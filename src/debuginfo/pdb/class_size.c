@@ -38,8 +38,9 @@ static uint64_t hash_of(const struct class_size *f, const char *name,
 }
 
 /* Returns the size that is known for a name, or NULL. */
-static struct forward_size *find(const struct class_size *f, const char *name,
-                                 uint32_t size, uint64_t hash)
+static struct forward_size *find_class(const struct class_size *f,
+                                       const char *name, uint32_t size,
+                                       uint64_t hash)
 {
     struct forward_size *found;
     size_t i, at = 0;
@@ -53,8 +54,8 @@ static struct forward_size *find(const struct class_size *f, const char *name,
     return NULL;
 }
 
-static struct forward_size *add(struct class_size *f, const char *name,
-                                uint32_t size, uint64_t hash)
+static struct forward_size *add_class(struct class_size *f, const char *name,
+                                      uint32_t size, uint64_t hash)
 {
     struct forward_size *added;
 
@@ -80,7 +81,7 @@ static void key_of(const struct leaf *leaf, const char **name, uint32_t *size)
 
 /* If the record at index is a definition, remembers its size.  Returns 0, or
  * -1 at the end of the types or if memory runs out. */
-static int learn(struct class_size *f, uint32_t index, struct leaf *leaf)
+static int learn_class(struct class_size *f, uint32_t index, struct leaf *leaf)
 {
     uint32_t size;
     uint64_t hash;
@@ -98,9 +99,9 @@ static int learn(struct class_size *f, uint32_t index, struct leaf *leaf)
     }
     key_of(leaf, &name, &size);
     hash = hash_of(f, name, size);
-    known = find(f, name, size, hash);
+    known = find_class(f, name, size, hash);
     if (known == NULL) {
-        known = add(f, name, size, hash);
+        known = add_class(f, name, size, hash);
     }
     if (known == NULL) {
         return -1;
@@ -148,7 +149,7 @@ bool class_size_find(struct class_size *f, uint32_t index,
     const struct forward_size *known;
 
     key_of(leaf, &name, &name_size);
-    known = find(f, name, name_size, hash_of(f, name, name_size));
+    known = find_class(f, name, name_size, hash_of(f, name, name_size));
     if (known != NULL) {
         *size = known->size;
         return true;
@@ -162,7 +163,7 @@ bool class_size_find(struct class_size *f, uint32_t index,
             at = f->spans[i].end - 1;
             continue;
         }
-        if (learn(f, at, &other) != 0) {
+        if (learn_class(f, at, &other) != 0) {
             break;
         }
         if (other.kind == LEAF_OTHER) {

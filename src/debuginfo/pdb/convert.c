@@ -54,7 +54,7 @@ struct convert {
     uint64_t module_bytes; /* read so far */
 };
 
-static int prepare(struct convert *c, struct failure *failure)
+static int prepare_streams(struct convert *c, struct failure *failure)
 {
     struct type_names *s;
 
@@ -154,7 +154,8 @@ static int read_all(struct convert *c, struct failure *failure)
 {
     size_t i;
 
-    if (prepare(c, failure) != 0 || prepare_id_functions(c, failure) != 0) {
+    if (prepare_streams(c, failure) != 0 ||
+        prepare_id_functions(c, failure) != 0) {
         return -1;
     }
     supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));

@@ -32,7 +32,7 @@ int function_name_resolve(struct type_names *s, uint32_t id, uint32_t *index)
     return crossref_resolve(&s->crossref, id, index);
 }
 
-static inline void put(struct type_names *s, const char *string)
+static inline void put_string(struct type_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
@@ -40,7 +40,7 @@ static inline void put(struct type_names *s, const char *string)
 static void put_name(struct type_names *s, const char *name, uint32_t size)
 {
     if (size == 0) {
-        put(s, "<name omitted>");
+        put_string(s, "<name omitted>");
     } else {
         text_add(&s->text, name, size);
     }
@@ -77,13 +77,13 @@ static enum type_text_status put_procedure_arguments(struct type_names *s,
 {
     enum type_text_status status;
 
-    put(s, "(");
+    put_string(s, "(");
     status = type_text_arguments(s, leaf->arguments, 0);
-    put(s, ")");
+    put_string(s, ")");
     return status;
 }
 
-static enum type_text_status begin(struct type_names *s)
+static enum type_text_status begin_name(struct type_names *s)
 {
     s->text.size = 0;
     s->text.is_cut = 0;
@@ -92,8 +92,8 @@ static enum type_text_status begin(struct type_names *s)
     return TYPE_TEXT_OK;
 }
 
-static enum type_text_status end(struct type_names *s,
-                                 enum type_text_status status)
+static enum type_text_status end_name(struct type_names *s,
+                                      enum type_text_status status)
 {
     s->work += s->text.size / TEXT_PER_WORK;
     return s->text.is_cut ? TYPE_TEXT_FAILED : status;
@@ -106,7 +106,7 @@ enum type_text_status function_name_function(struct type_names *s,
     struct leaf leaf;
     enum type_text_status status;
 
-    status = begin(s);
+    status = begin_name(s);
     leaf.kind = LEAF_OTHER;
     if (type != 0) {
         status = type_text_load(s, type, &leaf);
@@ -125,7 +125,7 @@ enum type_text_status function_name_function(struct type_names *s,
     } else {
         text_add(&s->text, name, name_size);
     }
-    return end(s, status);
+    return end_name(s, status);
 }
 
 /* Is this the name of an anonymous namespace: "?A0x" and a hexadecimal number?
@@ -161,10 +161,10 @@ static enum type_text_status put_string_list(struct type_names *s,
     const uint8_t *p;
     enum type_text_status status;
 
-    put(s, "\"");
+    put_string(s, "\"");
     for (i = 0; i < list->count; i++) {
         if (i > 0) {
-            put(s, "\" \"");
+            put_string(s, "\" \"");
         }
         p = list->list + 4 * (size_t)i;
         index = le32(p);
@@ -173,7 +173,7 @@ static enum type_text_status put_string_list(struct type_names *s,
             return status;
         }
     }
-    put(s, "\"");
+    put_string(s, "\"");
     return TYPE_TEXT_OK;
 }
 
@@ -183,15 +183,15 @@ static void put_no_scope(struct type_names *s, const struct leaf *leaf)
 {
     uint32_t i;
 
-    put(s, "<unhandled id scope ");
+    put_string(s, "<unhandled id scope ");
     if (leaf->kind == LEAF_BUILD_INFO) {
-        put(s, "BuildInfo(BuildInfoId { arguments: [");
+        put_string(s, "BuildInfo(BuildInfoId { arguments: [");
         for (i = 0; i < leaf->count; i++) {
             text_add_number(&s->text,
                             i == 0 ? "IdIndex(0x%llx)" : ", IdIndex(0x%llx)",
                             le32(leaf->list + 4 * (size_t)i));
         }
-        put(s, "] })>::");
+        put_string(s, "] })>::");
         return;
     }
     text_add_number(&s->text,
@@ -233,7 +233,7 @@ put_function_id(struct type_names *s, const struct leaf *id, unsigned depth)
         return status;
     }
     if (id->kind == LEAF_METHOD_ID || id->owner != 0) {
-        put(s, "::");
+        put_string(s, "::");
     }
     put_name(s, id->name, id->name_size);
     return id->kind == LEAF_METHOD_ID ? type_text_method(s, &type, 1, 0)
@@ -267,7 +267,7 @@ static enum type_text_status put_id(struct type_names *s, uint32_t id,
         return put_function_id(s, &leaf, depth);
     case LEAF_STRING_ID:
         if (is_anonymous(leaf.name, leaf.name_size)) {
-            put(s, "`anonymous namespace'");
+            put_string(s, "`anonymous namespace'");
         } else {
             text_add(&s->text, leaf.name, leaf.name_size);
         }
@@ -282,6 +282,6 @@ static enum type_text_status put_id(struct type_names *s, uint32_t id,
 
 enum type_text_status function_name_id(struct type_names *s, uint32_t id)
 {
-    begin(s);
-    return end(s, put_id(s, id, 0));
+    begin_name(s);
+    return end_name(s, put_id(s, id, 0));
 }

@@ -23,7 +23,7 @@
 #define DBI_EC_SIZE 52
 #define DBI_MACHINE 58
 
-static int fail(char *error, size_t size, const char *text)
+static int fail_identity(char *error, size_t size, const char *text)
 {
     snprintf(error, size, "is damaged: %s", text);
     return -1;
@@ -70,10 +70,11 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
 
     p = msf_view(msf, INFO_STREAM, 0, INFO_HEADER, buffer);
     if (p == NULL) {
-        return fail(error, size, "no info stream (stream 1)");
+        return fail_identity(error, size, "no info stream (stream 1)");
     }
     if (le32(p) < INFO_FIRST_GUID) {
-        return fail(error, size, "its info stream (stream 1) has no GUID");
+        return fail_identity(error, size,
+                             "its info stream (stream 1) has no GUID");
     }
     id.info_age = le32(p + 8);
     le_guid(id.guid, p + 12);
@@ -85,7 +86,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     if (msf_stream_size(msf, DBI_STREAM) != 0) {
         p = msf_view(msf, DBI_STREAM, 0, DBI_HEADER, buffer);
         if (p == NULL || le32(p) != 0xFFFFFFFF) {
-            return fail(error, size, "no DBI header (stream 3)");
+            return fail_identity(error, size, "no DBI header (stream 3)");
         }
         id.age = le32(p + 8);
         id.arch = pdb_arch(le16(p + DBI_MACHINE));

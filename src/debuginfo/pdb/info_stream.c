@@ -20,7 +20,7 @@ void info_stream_free(struct info_stream *info)
     memset(info, 0, sizeof(*info));
 }
 
-static int damaged(struct failure *failure, uint64_t offset)
+static int damaged_info_stream(struct failure *failure, uint64_t offset)
 {
     return failure_at(failure, INFO_STREAM, offset, "map of named streams");
 }
@@ -63,26 +63,26 @@ static int find_streams(struct info_stream *info, const uint8_t *head,
 
     *table_stream = info->srcsrv_stream = MSF_NO_STREAM;
     if (size < INFO_FIXED + 4) {
-        return damaged(failure, size);
+        return damaged_info_stream(failure, size);
     }
     text_size = le32(head + INFO_FIXED);
     text = (const char *)head + INFO_FIXED + 4;
     at = INFO_FIXED + 4 + (uint64_t)text_size;
     if (at + 8 > size) {
-        return damaged(failure, at);
+        return damaged_info_stream(failure, at);
     }
     count = le32(head + at);
     at += 8;
     if (skip_words(head, size, &at) != 0 || skip_words(head, size, &at) != 0 ||
         count > (size - at) / 8) {
-        return damaged(failure, at);
+        return damaged_info_stream(failure, at);
     }
     for (i = 0; i < count; i++, at += 8) {
         offset = le32(head + at);
         stream = le16(head + at + 4);
         if (offset >= text_size ||
             memchr(text + offset, 0, text_size - offset) == NULL) {
-            return damaged(failure, at);
+            return damaged_info_stream(failure, at);
         }
         name = text + offset;
         if (strcmp(name, "/names") == 0 && *table_stream == MSF_NO_STREAM) {

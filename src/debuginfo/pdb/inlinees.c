@@ -120,7 +120,7 @@ const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
 }
 
 /* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
-static int number(struct site *s, uint32_t *value)
+static int annotation_number(struct site *s, uint32_t *value)
 {
     const uint8_t *p;
     size_t left;
@@ -153,7 +153,8 @@ static uint32_t signed_number(uint32_t value)
 
 /* Begins a record at the current offset.  The record before it ends here if it
  * is of the same kind and an annotation has not given its length. */
-static int emit(struct site *s, struct lines *lines, struct lines_list *list)
+static int emit_line(struct site *s, struct lines *lines,
+                     struct lines_list *list)
 {
     uint32_t offset;
 
@@ -189,17 +190,18 @@ static void set_length(struct site *s, uint32_t length)
 
 /* Executes one annotation.  Returns 1 to go on, 0 at the end, or -1 if it is
  * damaged. */
-static int step(struct site *s, struct lines *lines, struct lines_list *list)
+static int annotation_step(struct site *s, struct lines *lines,
+                           struct lines_list *list)
 {
     uint32_t op, n, offset;
 
-    if (number(s, &op) != 0 || op > OP_LAST) {
+    if (annotation_number(s, &op) != 0 || op > OP_LAST) {
         return -1;
     }
     if (op == OP_END) {
         return 0;
     }
-    if (number(s, &n) != 0) {
+    if (annotation_number(s, &n) != 0) {
         return -1;
     }
     switch (op) {
@@ -229,7 +231,7 @@ static int step(struct site *s, struct lines *lines, struct lines_list *list)
         s->line += signed_number(n >> 4);
         break;
     case OP_CODE_LENGTH_AND_OFFSET:
-        if (number(s, &offset) != 0) {
+        if (annotation_number(s, &offset) != 0) {
             return -1;
         }
         s->has_length = 1;
@@ -239,7 +241,7 @@ static int step(struct site *s, struct lines *lines, struct lines_list *list)
     default: /* columns and ends of lines are not used */
         return 1;
     }
-    return emit(s, lines, list) != 0 ? -1 : 1;
+    return emit_line(s, lines, list) != 0 ? -1 : 1;
 }
 
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
@@ -259,7 +261,7 @@ int inlinees_lines(struct lines *lines, const uint8_t *entry,
     s.last.section = section;
     rc = 1;
     while (rc > 0 && s.p < s.end) {
-        rc = step(&s, lines, list);
+        rc = annotation_step(&s, lines, list);
     }
     if (rc < 0) {
         return -1;

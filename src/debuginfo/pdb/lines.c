@@ -347,8 +347,8 @@ static int sort_lines(struct lines_list *list, size_t first)
     return 0;
 }
 
-static bool continues(const struct symc_line *last,
-                      const struct symc_line *line)
+static bool continues_line(const struct symc_line *last,
+                           const struct symc_line *line)
 {
     return last->line == line->line && last->source == line->source &&
            last->size != SYMC_NO_SIZE &&
@@ -365,7 +365,7 @@ int lines_tidy(struct lines_list *list, size_t first)
     for (i = first + 1; i < list->count; i++) {
         line = &list->data[i];
         sorted &= line[-1].address <= line->address;
-        tidy &= !continues(line - 1, line);
+        tidy &= !continues_line(line - 1, line);
     }
     if (sorted && tidy) {
         return 0;
@@ -377,7 +377,7 @@ int lines_tidy(struct lines_list *list, size_t first)
     for (i = first; i < list->count; i++) {
         line = &list->data[i];
         last = &list->data[out] - 1;
-        if (out > first && continues(last, line)) {
+        if (out > first && continues_line(last, line)) {
             last->size += line->size == SYMC_NO_SIZE ? 0 : line->size;
         } else {
             list->data[out++] = *line;

@@ -61,8 +61,8 @@ static bool is_text(const uint8_t *data, size_t size)
     return true;
 }
 
-static enum msf_status identify(const uint8_t *data, size_t size, char *error,
-                                size_t error_size)
+static enum msf_status identify_msf(const uint8_t *data, size_t size,
+                                    char *error, size_t error_size)
 {
     size_t i;
     const char *text;
@@ -91,8 +91,8 @@ static enum msf_status identify(const uint8_t *data, size_t size, char *error,
                : MSF_NOT_PDB;
 }
 
-static enum msf_status damaged(char *error, size_t size, const char *what,
-                               uint64_t offset, uint64_t value)
+static enum msf_status damaged_msf(char *error, size_t size, const char *what,
+                                   uint64_t offset, uint64_t value)
 {
     snprintf(error, size, "is damaged: %s (offset %llu, value %llu)", what,
              (unsigned long long)offset, (unsigned long long)value);
@@ -114,7 +114,7 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     msf->num_blocks = le32(p + 40);
     if (msf->block_size < MIN_BLOCK || msf->block_size > MAX_BLOCK ||
         (msf->block_size & (msf->block_size - 1)) != 0) {
-        return damaged(error, size, "block size", 32, msf->block_size);
+        return damaged_msf(error, size, "block size", 32, msf->block_size);
     }
     while (1u << msf->block_shift < msf->block_size) {
         msf->block_shift++;
@@ -123,7 +123,8 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
      * one is a download that was cut off */
     need = (uint64_t)msf->num_blocks * msf->block_size;
     if (msf->num_blocks < 2) {
-        return damaged(error, size, "number of blocks", 40, msf->num_blocks);
+        return damaged_msf(error, size, "number of blocks", 40,
+                           msf->num_blocks);
     }
     if (need > msf->size) {
         snprintf(error, size,
@@ -160,7 +161,7 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
                       msf->block_size);
     if (bytes < 4 || bytes > MAX_DIRECTORY || blocks >= msf->num_blocks ||
         MAP_OFFSET + 4 * (uint64_t)maps > msf->block_size) {
-        return damaged(error, size, "directory size", 44, bytes);
+        return damaged_msf(error, size, "directory size", 44, bytes);
     }
     first = directory_block(msf, 0);
     contiguous = 1;
@@ -168,8 +169,8 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
         block = directory_block(msf, i);
         len = i + 1 < blocks ? msf->block_size : bytes - i * msf->block_size;
         if (msf_block(msf, block, len) == NULL) {
-            return damaged(error, size, "directory block outside the file", i,
-                           block);
+            return damaged_msf(error, size, "directory block outside the file",
+                               i, block);
         }
         contiguous &= block == first + i;
     }
@@ -201,7 +202,7 @@ static enum msf_status read_streams(struct msf *msf, uint32_t bytes,
 
     n = le32(msf->dir);
     if (n > (bytes - 4) / 4) {
-        return damaged(error, size, "number of streams", 0, n);
+        return damaged_msf(error, size, "number of streams", 0, n);
     }
     msf->streams = calloc(n > 0 ? n : 1, sizeof(*msf->streams));
     if (msf->streams == NULL) {
@@ -223,16 +224,17 @@ static enum msf_status read_streams(struct msf *msf, uint32_t bytes,
         s->list = at;
         at += 4 * (uint64_t)s->blocks;
         if (at > bytes) {
-            return damaged(error, size,
-                           "directory ends before the blocks of a stream", i,
-                           s->size);
+            return damaged_msf(error, size,
+                               "directory ends before the blocks of a stream",
+                               i, s->size);
         }
         /* stream 0 is the previous directory: its blocks may be reused */
         used += i > 0 ? s->blocks : 0;
     }
     if (used > msf->num_blocks) {
-        return damaged(error, size, "streams have more blocks than the file",
-                       used, msf->num_blocks);
+        return damaged_msf(error, size,
+                           "streams have more blocks than the file", used,
+                           msf->num_blocks);
     }
     return MSF_OK;
 }
@@ -246,7 +248,7 @@ enum msf_status msf_open(struct msf *msf, const uint8_t *data, size_t size,
     memset(msf, 0, sizeof(*msf));
     msf->data = data;
     msf->size = size;
-    status = identify(data, size, error, error_size);
+    status = identify_msf(data, size, error, error_size);
     if (status == MSF_OK) {
         status = check_superblock(msf, error, error_size);
     }

@@ -95,8 +95,8 @@ static void add_srcsrv(const struct source_files *s,
     source->srcsrv_revision.size = info.revision_size;
 }
 
-static int intern(struct source_files *s, const char *path, uint32_t size,
-                  uint32_t *index)
+static int intern_path(struct source_files *s, const char *path, uint32_t size,
+                       uint32_t *index)
 {
     size_t found;
     uint64_t hash;
@@ -143,7 +143,7 @@ int source_files_find(struct source_files *s, uint32_t offset, uint32_t *index)
         return -1;
     }
     s->bytes += size;
-    return intern(s, path, size, index) != 0
+    return intern_path(s, path, size, index) != 0
                ? -1
                : table_add(&s->by_offset, hash, (uintptr_t)*index + 1);
 }

@@ -30,7 +30,7 @@ struct sources {
     struct failure *failure;
 };
 
-static int check(struct sources *s, enum symc_status status)
+static int check_status(struct sources *s, enum symc_status status)
 {
     return failure_writer(s->failure, status);
 }
@@ -39,7 +39,7 @@ static int check(struct sources *s, enum symc_status status)
  */
 
 /* Without a byte order mark, and the zeros that fill the end up. */
-static void strip(const uint8_t **text, uint32_t *size)
+static void strip_text(const uint8_t **text, uint32_t *size)
 {
     if (*size >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
         *text += 3;
@@ -62,7 +62,7 @@ static void read_links(struct sources *s)
         size = msf_stream_size(&s->msf, s->info.sourcelinks[i]);
         text = msf_view(&s->msf, s->info.sourcelinks[i], 0, size, &buffer);
         if (text != NULL) {
-            strip(&text, &size);
+            strip_text(&text, &size);
             (void)source_links_add(&s->links, text, size, &failure);
         }
     }
@@ -95,7 +95,8 @@ static int add_links(struct sources *s)
             pattern[k] = text.data[k] == '\\' ? '/' : text.data[k];
         }
         text.data = pattern;
-        rc = check(s, sourcecache_writer_link(&s->writer, &text, &link->url));
+        rc = check_status(
+            s, sourcecache_writer_link(&s->writer, &text, &link->url));
         free(pattern);
     }
     return rc;
@@ -119,7 +120,7 @@ static int add_file(struct sources *s, size_t entry, uint32_t *files)
                            FILES_MAX);
     }
     file.url.data = url;
-    if (check(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
+    if (check_status(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
         return -1;
     }
     sourcecache_writer_status(&s->writer, (*files)++, SOURCECACHE_LINKED);
@@ -154,15 +155,16 @@ static int write_all(struct sources *s, const struct pdb_identity *id,
 
     memcpy(identity.guid, id->guid, sizeof(identity.guid));
     if (info_stream_read(&s->info, &s->msf, s->failure) != 0 ||
-        check(s, sourcecache_writer_begin(
-                     &s->writer, &identity,
-                     SOURCECACHE_SLASHES | SOURCECACHE_FOLDS, sink)) != 0) {
+        check_status(s, sourcecache_writer_begin(
+                            &s->writer, &identity,
+                            SOURCECACHE_SLASHES | SOURCECACHE_FOLDS, sink)) !=
+            0) {
         return -1;
     }
     read_links(s);
     return add_links(s) != 0 || add_files(s) != 0
                ? -1
-               : check(s, sourcecache_writer_finish(&s->writer));
+               : check_status(s, sourcecache_writer_finish(&s->writer));
 }
 
 int pdb_convert_sources(const uint8_t *data, size_t size,

@@ -58,7 +58,7 @@ static bool next_line(struct lines *l)
     return true;
 }
 
-static bool starts(const struct lines *l, const char *with)
+static bool line_starts(const struct lines *l, const char *with)
 {
     size_t n;
 
@@ -85,7 +85,7 @@ static const char *value_of(const struct lines *l, const char *name,
  * at a line that is not NAME=value. */
 static bool next_setting(struct lines *l)
 {
-    return next_line(l) && !starts(l, "SRCSRV:") &&
+    return next_line(l) && !line_starts(l, "SRCSRV:") &&
            memchr(l->line, '=', l->size) != NULL;
 }
 
@@ -95,7 +95,7 @@ static bool read_ini(struct lines *l, bool of_perforce)
     size_t size;
     const char *value;
 
-    if (!next_line(l) || !starts(l, "SRCSRV: ini --")) {
+    if (!next_line(l) || !line_starts(l, "SRCSRV: ini --")) {
         return false;
     }
     while (next_setting(l)) {
@@ -109,7 +109,7 @@ static bool read_ini(struct lines *l, bool of_perforce)
         }
     }
     return has_version && (is_perforce || !of_perforce) &&
-           starts(l, "SRCSRV: variables --");
+           line_starts(l, "SRCSRV: variables --");
 }
 
 static bool read_variables(struct srcsrv *s, struct lines *l)
@@ -122,7 +122,7 @@ static bool read_variables(struct srcsrv *s, struct lines *l)
         has_target |= value_of(l, "SRCSRVTRG", &size) != NULL;
         s->variables_size = (size_t)(l->p - s->variables);
     }
-    return has_target && starts(l, "SRCSRV: source files --");
+    return has_target && line_starts(l, "SRCSRV: source files --");
 }
 
 static int compare_path(const char *a, uint32_t a_size, const char *b,
@@ -150,7 +150,7 @@ static int read_files(struct srcsrv *s, struct lines *l)
     struct srcsrv_entry *e;
 
     room = 0;
-    while (next_line(l) && !starts(l, "SRCSRV:")) {
+    while (next_line(l) && !line_starts(l, "SRCSRV:")) {
         if (symc_array_need(&s->entries, &room, s->count + 1,
                             sizeof(*s->entries)) != 0) {
             return -1;
@@ -162,7 +162,7 @@ static int read_files(struct srcsrv *s, struct lines *l)
         e->path_size = star == NULL ? e->size : (uint32_t)(star - l->line);
         e->number = (uint32_t)s->count++;
     }
-    if (!starts(l, "SRCSRV: end --")) {
+    if (!line_starts(l, "SRCSRV: end --")) {
         s->count = 0;
     }
     if (s->count > 0) {
@@ -197,8 +197,8 @@ int srcsrv_read(struct srcsrv *s, const struct msf *msf,
 
 /* Returns part n of a line, counted from 1.  The tenth part is all of the
  * rest. */
-static const char *part(const struct srcsrv_entry *e, unsigned n,
-                        uint32_t *size)
+static const char *entry_part(const struct srcsrv_entry *e, unsigned n,
+                              uint32_t *size)
 {
     const char *p, *end, *star;
 
@@ -220,7 +220,7 @@ bool srcsrv_part(const struct srcsrv *s, size_t entry, unsigned number,
                  struct symc_text *text)
 {
     text->size = 0;
-    text->data = part(&s->entries[entry], number, &text->size);
+    text->data = entry_part(&s->entries[entry], number, &text->size);
     return text->data != NULL;
 }
 
@@ -269,7 +269,7 @@ bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
     if (compare_path(e->line, e->path_size, path, size) != 0) {
         return false;
     }
-    info->path = part(e, 3, &info->path_size);
+    info->path = entry_part(e, 3, &info->path_size);
     if (info->path == NULL) {
         return false;
     }
@@ -277,7 +277,7 @@ bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
         info->path += 2;
         info->path_size -= 2;
     }
-    info->revision = part(e, 4, &info->revision_size);
+    info->revision = entry_part(e, 4, &info->revision_size);
     if (info->revision != NULL && info->revision_size == 0) {
         info->revision = NULL;
     }

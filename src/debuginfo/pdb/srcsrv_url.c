@@ -26,8 +26,8 @@ struct out {
     uint32_t size;
 };
 
-static bool expand(struct target *t, struct symc_text text, unsigned depth,
-                   struct out *out);
+static bool expand_variables(struct target *t, struct symc_text text,
+                             unsigned depth, struct out *out);
 
 void srcsrv_urls_begin(struct srcsrv_urls *u, const struct srcsrv *srcsrv)
 {
@@ -44,7 +44,7 @@ void srcsrv_urls_begin(struct srcsrv_urls *u, const struct srcsrv *srcsrv)
     }
 }
 
-static bool spend(struct srcsrv_urls *u, uint64_t work)
+static bool spend_work(struct srcsrv_urls *u, uint64_t work)
 {
     if (u->work < work) {
         u->work = 0;
@@ -54,10 +54,10 @@ static bool spend(struct srcsrv_urls *u, uint64_t work)
     return true;
 }
 
-static bool put(struct target *t, struct out *out, const char *data,
-                uint32_t size)
+static bool put_data(struct target *t, struct out *out, const char *data,
+                     uint32_t size)
 {
-    if (size > SRCSRV_URL_MAX - out->size || !spend(t->urls, size + 1)) {
+    if (size > SRCSRV_URL_MAX - out->size || !spend_work(t->urls, size + 1)) {
         return false;
     }
     memcpy(out->data + out->size, data, size);
@@ -65,7 +65,7 @@ static bool put(struct target *t, struct out *out, const char *data,
     return true;
 }
 
-static bool is(struct symc_text text, const char *name)
+static bool is_variable(struct symc_text text, const char *name)
 {
     return text.size == strlen(name) &&
            strncasecmp(text.data, name, text.size) == 0;
@@ -91,8 +91,8 @@ static unsigned part_number(struct symc_text name)
 }
 
 /* Gets the value of a variable.  Returns false if it is unknown. */
-static bool find(struct target *t, struct symc_text name,
-                 struct symc_text *value)
+static bool find_variable(struct target *t, struct symc_text name,
+                          struct symc_text *value)
 {
     const struct srcsrv_urls *u = t->urls;
     unsigned number = part_number(name);
@@ -101,7 +101,7 @@ static bool find(struct target *t, struct symc_text name,
     if (number > 0) {
         return srcsrv_part(u->srcsrv, t->entry, number, value);
     }
-    if (!spend(t->urls, u->count + 1)) {
+    if (!spend_work(t->urls, u->count + 1)) {
         return false;
     }
     for (i = 0; i < u->count; i++) {
@@ -117,7 +117,7 @@ static bool find(struct target *t, struct symc_text name,
 
 /* The size of what is in the parentheses that a text begins with; it may have
  * others inside.  Returns false if there are none. */
-static bool argument(struct symc_text text, struct symc_text *inside)
+static bool function_argument(struct symc_text text, struct symc_text *inside)
 {
     uint32_t i, open = 0;
 
@@ -135,35 +135,38 @@ static bool argument(struct symc_text text, struct symc_text *inside)
     return false;
 }
 
-static bool call(struct target *t, struct symc_text function,
-                 struct symc_text text, unsigned depth, struct out *out)
+static bool call_function(struct target *t, struct symc_text function,
+                          struct symc_text text, unsigned depth,
+                          struct out *out)
 {
     char data[SRCSRV_URL_MAX];
     struct out made = {data, 0};
     struct symc_text value;
     uint32_t i, from = 0;
 
-    if (!expand(t, text, depth, &made)) {
+    if (!expand_variables(t, text, depth, &made)) {
         return false;
     }
-    if (is(function, "fnvar")) {
+    if (is_variable(function, "fnvar")) {
         text.data = data;
         text.size = made.size;
-        return find(t, text, &value) && expand(t, value, depth, out);
+        return find_variable(t, text, &value) &&
+               expand_variables(t, value, depth, out);
     }
     for (i = 0; i < made.size; i++) {
-        if (is(function, "fnbksl")) {
+        if (is_variable(function, "fnbksl")) {
             data[i] = data[i] == '/' ? '\\' : data[i];
         } else if (data[i] == '/' || data[i] == '\\') {
             from = i + 1;
         }
     }
-    return put(t, out, data + from, made.size - from);
+    return put_data(t, out, data + from, made.size - from);
 }
 
 static bool is_function(struct symc_text name)
 {
-    return is(name, "fnvar") || is(name, "fnbksl") || is(name, "fnfile");
+    return is_variable(name, "fnvar") || is_variable(name, "fnbksl") ||
+           is_variable(name, "fnfile");
 }
 
 static bool is_hex(char c)
@@ -184,23 +187,23 @@ static bool expand_name(struct target *t, struct symc_text *text,
         name.size = (uint32_t)(end - text->data);
         value.data = end + 1;
         value.size = text->size - name.size - 1;
-        if (is_function(name) && argument(value, &inside)) {
+        if (is_function(name) && function_argument(value, &inside)) {
             text->data = inside.data + inside.size + 1;
             text->size = value.size - inside.size - 2;
-            return call(t, name, inside, depth, out);
+            return call_function(t, name, inside, depth, out);
         }
-        if (find(t, name, &inside)) {
+        if (find_variable(t, name, &inside)) {
             *text = value;
-            return expand(t, inside, depth, out);
+            return expand_variables(t, inside, depth, out);
         }
     }
     return text->size >= 2 && is_hex(text->data[0]) && is_hex(text->data[1]) &&
-           put(t, out, "%", 1);
+           put_data(t, out, "%", 1);
 }
 
 /* Writes a text with the values of its variables. */
-static bool expand(struct target *t, struct symc_text text, unsigned depth,
-                   struct out *out)
+static bool expand_variables(struct target *t, struct symc_text text,
+                             unsigned depth, struct out *out)
 {
     const char *percent;
     uint32_t n;
@@ -211,7 +214,7 @@ static bool expand(struct target *t, struct symc_text text, unsigned depth,
     while (text.size > 0) {
         percent = memchr(text.data, '%', text.size);
         n = percent == NULL ? text.size : (uint32_t)(percent - text.data);
-        if (!put(t, out, text.data, n)) {
+        if (!put_data(t, out, text.data, n)) {
             return false;
         }
         text.data += n;
@@ -236,7 +239,8 @@ bool srcsrv_url(struct srcsrv_urls *u, size_t entry, char url[SRCSRV_URL_MAX],
     struct symc_text value;
     uint32_t i;
 
-    if (!find(&t, name, &value) || !expand(&t, value, DEPTH, &out) ||
+    if (!find_variable(&t, name, &value) ||
+        !expand_variables(&t, value, DEPTH, &out) ||
         !((out.size > 7 && strncasecmp(url, "http://", 7) == 0) ||
           (out.size > 8 && strncasecmp(url, "https://", 8) == 0))) {
         return false;

@@ -154,7 +154,8 @@ static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
     p->last_child = child;
 }
 
-static int deliver(struct symbols *s, uint32_t node, struct failure *failure)
+static int deliver_function(struct symbols *s, uint32_t node,
+                            struct failure *failure)
 {
     struct symc_tree tree;
 
@@ -190,7 +191,7 @@ static int close_functions(struct symbols *s, long depth,
         s->num_open--;
         if (s->nodes[node].is_inline) {
             child = node;
-        } else if (deliver(s, node, failure) != 0) {
+        } else if (deliver_function(s, node, failure) != 0) {
             return -1;
         }
     }

@@ -38,7 +38,7 @@ static enum type_text_status put_loaded(struct type_names *s,
                                         enum type_text_status status,
                                         unsigned depth);
 
-static inline void put(struct type_names *s, const char *string)
+static inline void put_string(struct type_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
@@ -210,7 +210,7 @@ static enum type_text_status put_arguments(struct type_names *s,
 
     for (i = 0; i < list->count; i++) {
         if (i > 0 || comma_first) {
-            put(s, ", ");
+            put_string(s, ", ");
         }
         p = list->list + 4 * (size_t)i;
         index = le32(p);
@@ -360,7 +360,7 @@ enum type_text_status type_text_method(struct type_names *s,
             return status;
         }
     }
-    put(s, "(");
+    put_string(s, "(");
     if (!is_this) {
         /* Rust compilers store the type of the first argument here */
         status = type_text_index(s, method->this_type, depth + 1);
@@ -384,7 +384,7 @@ enum type_text_status type_text_method(struct type_names *s,
             keep_list(s, method->arguments, begin, depth);
         }
     }
-    put(s, is_const && with_const ? ") const" : ")");
+    put_string(s, is_const && with_const ? ") const" : ")");
     return TYPE_TEXT_OK;
 }
 
@@ -401,11 +401,12 @@ static void put_levels(struct type_names *s, const struct levels *levels,
     for (i = levels->count; i > 0; i--) {
         level = &levels->level[i - 1];
         if (level->is_pointee_const) {
-            put(s, space_first || i < levels->count ? " const" : "const");
+            put_string(s,
+                       space_first || i < levels->count ? " const" : "const");
         }
-        put(s, sigils[level->mode]);
+        put_string(s, sigils[level->mode]);
         if (level->is_const) {
-            put(s, " const");
+            put_string(s, " const");
         }
     }
 }
@@ -421,7 +422,7 @@ put_return(struct type_names *s, const struct leaf *function, unsigned depth)
         return TYPE_TEXT_OK;
     }
     status = type_text_index(s, function->type, depth + 1);
-    put(s, " ");
+    put_string(s, " ");
     return status;
 }
 
@@ -441,7 +442,7 @@ static enum type_text_status put_target(struct type_names *s,
     if (status != TYPE_TEXT_OK) {
         return status;
     }
-    put(s, "(");
+    put_string(s, "(");
     if (leaf->kind == LEAF_METHOD) {
         status = type_text_index(s, leaf->owner, depth + 1);
         if (status != TYPE_TEXT_OK) {
@@ -449,13 +450,13 @@ static enum type_text_status put_target(struct type_names *s,
         }
     }
     put_levels(s, levels, 0);
-    put(s, ")");
+    put_string(s, ")");
     if (leaf->kind == LEAF_METHOD) {
         return type_text_method(s, leaf, 0, depth + 1);
     }
-    put(s, "(");
+    put_string(s, "(");
     status = type_text_index(s, leaf->arguments, depth + 1);
-    put(s, ")");
+    put_string(s, ")");
     return status;
 }
 
@@ -540,7 +541,7 @@ put_array(struct type_names *s, const struct leaf *array, unsigned depth)
         uint64_t below = i + 1 < count ? sizes[i + 1] : size;
 
         if (below == 0) {
-            put(s, "[]");
+            put_string(s, "[]");
         } else {
             text_add_number(&s->text, "[%llu]", sizes[i] / below);
         }
@@ -557,11 +558,11 @@ static void put_primitive(struct type_names *s, const struct leaf *leaf,
 
     leaf_primitive(leaf->number, &name, &size, &is_pointer);
     if (is_const && !is_pointer) {
-        put(s, "const ");
+        put_string(s, "const ");
     }
-    put(s, name);
+    put_string(s, name);
     if (is_pointer) {
-        put(s, is_const ? " const*" : "*");
+        put_string(s, is_const ? " const*" : "*");
     }
 }
 
@@ -583,7 +584,7 @@ put_modifier(struct type_names *s, const struct leaf *modifier, unsigned depth)
         return TYPE_TEXT_OK;
     }
     if (modifier->is_const) {
-        put(s, "const ");
+        put_string(s, "const ");
     }
     return put_type(s, &leaf, depth + 1);
 }
@@ -594,9 +595,9 @@ static enum type_text_status put_member(struct type_names *s,
 {
     uint32_t unknown;
 
-    put(s, "unhandled type /* ");
+    put_string(s, "unhandled type /* ");
     member_write(&s->text, leaf->list, leaf->count, &unknown);
-    put(s, " */");
+    put_string(s, " */");
     return TYPE_TEXT_OK;
 }
 
@@ -613,11 +614,11 @@ static enum type_text_status put_form(struct type_names *s,
         text_add(&s->text, leaf->name, leaf->name_size);
         return TYPE_TEXT_OK;
     case LEAF_METHOD:
-        put(s, "()");
+        put_string(s, "()");
         return type_text_method(s, leaf, 0, depth + 1);
     case LEAF_PROCEDURE:
         /* the closing parenthesis is missing in the reference, too */
-        put(s, "()(");
+        put_string(s, "()(");
         return type_text_index(s, leaf->arguments, depth + 1);
     case LEAF_ARGUMENTS:
         return put_arguments(s, leaf, 0, depth + 1);

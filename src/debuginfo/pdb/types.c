@@ -69,8 +69,8 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
  * Returns the bytes at a place and how many are contiguous there.  If these
  * are less than `want`, which should be small, returns NULL or what there is.
  */
-static const uint8_t *peek(struct types *types, uint32_t place, uint32_t want,
-                           uint32_t *have)
+static const uint8_t *peek_record(struct types *types, uint32_t place,
+                                  uint32_t want, uint32_t *have)
 {
     uint32_t skip;
 
@@ -97,7 +97,7 @@ static int load_length(struct types *types, uint32_t place, uint32_t *length)
     if (types->size - place < 2) {
         return -1;
     }
-    p = peek(types, place, 2, &have);
+    p = peek_record(types, place, 2, &have);
     if (p == NULL) {
         return -1;
     }
@@ -144,7 +144,7 @@ static void walk_run(struct types *types, size_t number)
     if (types->size - start < 2) {
         return;
     }
-    p = peek(types, start, 2, &have);
+    p = peek_record(types, start, 2, &have);
     if (p == NULL) {
         return;
     }
@@ -164,7 +164,7 @@ static void walk_run(struct types *types, size_t number)
 }
 
 /* Learns the places of records up to a number, or to a damaged record. */
-static enum types_status walk(struct types *types, size_t number)
+static enum types_status walk_records(struct types *types, size_t number)
 {
     uint32_t length;
 
@@ -231,8 +231,8 @@ static void pass_damage(struct types *types)
 /* Goes to a record from the last one before it whose place the reference
  * keeps.  On the way a record with a bad length is accepted if it ends inside
  * the stream. */
-static enum types_status hop(struct types *types, size_t number,
-                             uint32_t *place)
+static enum types_status hop_record(struct types *types, size_t number,
+                                    uint32_t *place)
 {
     size_t at, damage;
     uint32_t length;
@@ -266,8 +266,8 @@ static enum types_status hop(struct types *types, size_t number,
  * goes on; a bad length makes this attempt fail, and the next attempt goes on
  * two bytes after it.
  */
-static enum types_status reach(struct types *types, size_t number,
-                               uint32_t *place)
+static enum types_status reach_record(struct types *types, size_t number,
+                                      uint32_t *place)
 {
     size_t damage, passed;
     enum types_status status;
@@ -279,14 +279,14 @@ static enum types_status reach(struct types *types, size_t number,
         damage = find_damage(types, number / STEP * STEP);
         if (damage < types->num_damages &&
             types->damages[damage].number <= number) {
-            return hop(types, number, place);
+            return hop_record(types, number, place);
         }
-        status = walk(types, number);
+        status = walk_records(types, number);
         if (status != TYPES_OK) {
-            return hop(types, number, place);
+            return hop_record(types, number, place);
         }
     } else {
-        status = walk(types, number);
+        status = walk_records(types, number);
         passed = status == TYPES_OK ? number + 1 : types->num_places;
         types->known = (passed / STEP + 1) * STEP;
         if (status == TYPES_DAMAGED) {
@@ -340,7 +340,7 @@ enum types_status types_find(struct types *types, uint32_t index,
         types->num_damages == 0 && index <= types->end) {
         place = types->places[number];
     } else {
-        status = reach(types, number, &place);
+        status = reach_record(types, number, &place);
         if (status != TYPES_OK) {
             return status;
         }

@@ -45,8 +45,8 @@ static const char *text_at(struct exports *e, uint32_t address,
 }
 
 /* Returns bytes of entry i of a table, or NULL. */
-static const uint8_t *entry(const struct exports *e, uint64_t table,
-                            uint64_t i, unsigned size)
+static const uint8_t *table_entry(const struct exports *e, uint64_t table,
+                                  uint64_t i, unsigned size)
 {
     return table != PE_NO_OFFSET
                ? pe_image_at(e->image, table + i * size, size)
@@ -84,14 +84,14 @@ static bool is_forwarder(struct exports *e, uint32_t address)
 static int take_export(struct exports *e, uint32_t i, struct failure *failure)
 {
     uint32_t address;
-    const uint8_t *p, *name = entry(e, e->names, i, 4);
+    const uint8_t *p, *name = table_entry(e, e->names, i, 4);
     struct debuginfo_symbol symbol = {.size = 0};
 
-    p = entry(e, e->ordinals, i, 2);
+    p = table_entry(e, e->ordinals, i, 2);
     if (name == NULL || p == NULL || le16(p) >= e->num_addresses) {
         return 0;
     }
-    p = entry(e, e->addresses, le16(p), 4);
+    p = table_entry(e, e->addresses, le16(p), 4);
     if (p == NULL) {
         return 0;
     }

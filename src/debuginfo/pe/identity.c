@@ -17,7 +17,7 @@
 #define RSDS_NAME 24
 #define SECTION_CODE 0x20
 
-static int fail(char *error, size_t size, const char *text)
+static int fail_identity(char *error, size_t size, const char *text)
 {
     snprintf(error, size, "%s", text);
     return -1;
@@ -46,19 +46,20 @@ static int read_record(const uint8_t *p, uint32_t size,
                        size_t error_size)
 {
     if (size >= 4 && memcmp(p, "NB10", 4) == 0) {
-        return fail(error, error_size,
-                    "belongs to a PDB 2.0, Visual C++ 6 and older");
+        return fail_identity(error, error_size,
+                             "belongs to a PDB 2.0, Visual C++ 6 and older");
     }
     if (size < RSDS_NAME || memcmp(p, "RSDS", 4) != 0) {
-        return fail(error, error_size,
-                    "is damaged: no CodeView record where its debug "
-                    "directory says");
+        return fail_identity(error, error_size,
+                             "is damaged: no CodeView record where its debug "
+                             "directory says");
     }
     le_guid(identity->guid, p + 4);
     identity->age = le32(p + 20);
     if (read_name(p + RSDS_NAME, size - RSDS_NAME, identity) != 0) {
-        return fail(error, error_size,
-                    "is damaged: its CodeView record has no PDB name");
+        return fail_identity(
+            error, error_size,
+            "is damaged: its CodeView record has no PDB name");
     }
     return 0;
 }
@@ -76,8 +77,8 @@ static int find_codeview(const struct pe_image *image, bool is_portable,
     if (directory == NULL) {
         return -1;
     }
-    fail(error, error_size,
-         "has no CodeView record: it was built without a PDB");
+    fail_identity(error, error_size,
+                  "has no CodeView record: it was built without a PDB");
     for (i = 0; i < count; i++) {
         pe_debug_entry(image, directory, i, view);
         if (view->type != PE_DEBUG_CODEVIEW) {
@@ -86,9 +87,9 @@ static int find_codeview(const struct pe_image *image, bool is_portable,
         if (is_portable == (view->minor == PORTABLE_MINOR)) {
             return 0;
         }
-        fail(error, error_size,
-             is_portable ? "belongs to a PDB of Windows"
-                         : "belongs to a portable PDB of .NET");
+        fail_identity(error, error_size,
+                      is_portable ? "belongs to a PDB of Windows"
+                                  : "belongs to a portable PDB of .NET");
     }
     return -1;
 }

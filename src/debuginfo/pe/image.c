@@ -26,7 +26,7 @@
 #define DISK_SECTOR 0x200
 #define PAGE 0x1000
 
-static int fail(char *error, size_t size, const char *text)
+static int fail_image(char *error, size_t size, const char *text)
 {
     snprintf(error, size, "%s", text);
     return -1;
@@ -92,14 +92,16 @@ int pe_image_open(struct pe_image *image, const uint8_t *data, size_t size,
     image->data = data;
     image->size = size;
     if (!pe_sniff(data, size)) {
-        return fail(error, error_size,
-                    is_dos(data, size) ? "is not a PE image: a program for DOS"
-                                       : "is not a PE image");
+        return fail_image(error, error_size,
+                          is_dos(data, size)
+                              ? "is not a PE image: a program for DOS"
+                              : "is not a PE image");
     }
     header = le32(data + DOS_NEW_HEADER);
     p = pe_image_at(image, header, 4 + COFF_HEADER);
     if (p == NULL) {
-        return fail(error, error_size, "is damaged: its headers are cut off");
+        return fail_image(error, error_size,
+                          "is damaged: its headers are cut off");
     }
     p += 4;
     image->machine = le16(p);
@@ -114,11 +116,12 @@ int pe_image_open(struct pe_image *image, const uint8_t *data, size_t size,
     if (p == NULL || optional < 2 ||
         pe_image_at(image, image->sections,
                     (uint64_t)image->num_sections * SECTION) == NULL) {
-        return fail(error, error_size, "is damaged: its headers are cut off");
+        return fail_image(error, error_size,
+                          "is damaged: its headers are cut off");
     }
     if (read_optional(image, p, optional) != 0) {
-        return fail(error, error_size,
-                    "is damaged: no optional header of PE32");
+        return fail_image(error, error_size,
+                          "is damaged: no optional header of PE32");
     }
     return 0;
 }

@@ -39,7 +39,7 @@ struct convert {
     struct failure *failure;
 };
 
-static int damaged(struct convert *c, uint32_t method, const char *what)
+static int damaged_method(struct convert *c, uint32_t method, const char *what)
 {
     return failure_set(c->failure, FAILURE_DAMAGED,
                        "is damaged: method 0x%08x: %s",
@@ -57,11 +57,11 @@ static int add_document(struct convert *c, uint32_t method, uint32_t row)
         return failure_work(c->failure);
     }
     if (wrong != NULL) {
-        return damaged(c, method, wrong);
+        return damaged_method(c, method, wrong);
     }
     if (!document_language(&c->root, &c->tables, row, &language) &&
         c->is_strict) {
-        return damaged(c, method, "a document has no language");
+        return damaged_method(c, method, "a document has no language");
     }
     return failure_writer(
         c->failure,
@@ -101,7 +101,7 @@ static int add_method(struct convert *c, uint32_t method)
             return -1;
         }
     }
-    return rc == 0 ? 0 : damaged(c, method, points.wrong);
+    return rc == 0 ? 0 : damaged_method(c, method, points.wrong);
 }
 
 static int check_source_links(struct convert *c)
@@ -139,8 +139,8 @@ static int read_file(struct convert *c, size_t size)
     return 0;
 }
 
-static int finish(struct convert *c, const struct symc_sink *sink,
-                  struct debuginfo_result *result)
+static int finish_ppdbcache(struct convert *c, const struct symc_sink *sink,
+                            struct debuginfo_result *result)
 {
     struct ppdbcache_identity identity;
 
@@ -165,7 +165,7 @@ static int convert(const uint8_t *data, size_t size, bool is_strict,
 
     rc = metadata_root_open(&c.root, data, size, failure) == 0 &&
                  read_file(&c, size) == 0
-             ? finish(&c, sink, result)
+             ? finish_ppdbcache(&c, sink, result)
              : -1;
     ppdbcache_writer_free(&c.writer);
     free(c.name.data);

@@ -20,8 +20,8 @@ static const struct {
 };
 
 /* Appends bytes to a name.  Returns NULL, or what is wrong. */
-static const char *append(struct document_name *name, const void *data,
-                          size_t size)
+static const char *append_to_name(struct document_name *name, const void *data,
+                                  size_t size)
 {
     if (size >= name->work) {
         return DOCUMENT_WORK;
@@ -44,7 +44,7 @@ static const char *append_part(const struct metadata_root *root,
     struct blob_cursor part;
 
     if (offset == 0) {
-        return append(name, "", 0);
+        return append_to_name(name, "", 0);
     }
     if (!heap_blob(root, offset, &part)) {
         return "a part of a document's name is not in \"#Blob\"";
@@ -53,7 +53,7 @@ static const char *append_part(const struct metadata_root *root,
     if (is_strict && utf8_valid(part.at, size) != size) {
         return "the name of a document is not UTF-8";
     }
-    return append(name, part.at, size);
+    return append_to_name(name, part.at, size);
 }
 
 const char *document_name_read(const struct metadata_root *root,
@@ -78,13 +78,13 @@ const char *document_name_read(const struct metadata_root *root,
         return "a document has no valid name";
     }
     separator = (char)*blob.at++;
-    wrong = append(name, "", 0); /* an empty name has memory, too */
+    wrong = append_to_name(name, "", 0); /* an empty name has memory, too */
     for (; wrong == NULL && blob.at < blob.end; is_first = false) {
         if (!blob_unsigned(&blob, &offset)) {
             return "the name of a document is cut off";
         }
         if (!is_first && separator != '\0') {
-            wrong = append(name, &separator, 1);
+            wrong = append_to_name(name, &separator, 1);
         }
         if (wrong == NULL) {
             wrong = append_part(root, offset, is_strict, name);

@@ -13,7 +13,7 @@
 
 /* Runs until the end of the stream or of the output, one byte beyond what was
  * stated. */
-static enum inflate_status run(z_stream *z, size_t stated)
+static enum inflate_status run_inflate(z_stream *z, size_t stated)
 {
     int rc = inflate(z, Z_FINISH);
 
@@ -49,7 +49,7 @@ enum inflate_status inflate_whole(const uint8_t *data, size_t size,
     z.avail_in = (uInt)size;
     z.next_out = *unpacked;
     z.avail_out = (uInt)stated + 1;
-    status = run(&z, stated);
+    status = run_inflate(&z, stated);
     inflateEnd(&z);
     if (status != INFLATE_OK) {
         free(*unpacked);

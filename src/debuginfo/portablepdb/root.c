@@ -24,7 +24,8 @@ static const char *const names[NUM_STREAMS] = {
     [STREAM_GUID] = "#GUID", [STREAM_BLOB] = "#Blob",
 };
 
-static int damaged(struct failure *failure, const char *what, size_t offset)
+static int damaged_root(struct failure *failure, const char *what,
+                        size_t offset)
 {
     return failure_set(failure, FAILURE_DAMAGED,
                        "is damaged: %s (portable PDB, offset %zu)", what,
@@ -47,8 +48,8 @@ static int read_pdb(struct metadata_root *root, size_t offset, size_t size,
     const uint8_t *p = root->file.data + offset;
 
     if (offset % 4 != 0 || size < PDB_HEADER) {
-        return damaged(failure, "\"#Pdb\" is too short, or not aligned",
-                       offset);
+        return damaged_root(failure, "\"#Pdb\" is too short, or not aligned",
+                            offset);
     }
     root->id = p;
     memset(root->rows, 0, sizeof(root->rows));
@@ -58,8 +59,8 @@ static int read_pdb(struct metadata_root *root, size_t offset, size_t size,
             continue;
         }
         if (size - at < 4) {
-            return damaged(failure, "row counts in \"#Pdb\" are cut off",
-                           offset + at);
+            return damaged_root(failure, "row counts in \"#Pdb\" are cut off",
+                                offset + at);
         }
         root->rows[i] = le32(p + at);
         at += 4;
@@ -82,17 +83,17 @@ static int take_stream(struct metadata_root *root, size_t header,
          i++) {
     }
     if (i == NUM_STREAMS) {
-        return damaged(failure, "a stream that portable PDBs do not have",
-                       header);
+        return damaged_root(failure, "a stream that portable PDBs do not have",
+                            header);
     }
     if (offset > root->file.size || size > root->file.size - offset) {
-        return damaged(failure, "a stream ends beyond the file", header);
+        return damaged_root(failure, "a stream ends beyond the file", header);
     }
     if (i == STREAM_GUID && size % GUID_SIZE != 0) {
-        return damaged(failure, "\"#GUID\" has a part of a GUID", header);
+        return damaged_root(failure, "\"#GUID\" has a part of a GUID", header);
     }
     if (i == STREAM_TABLES && offset % 4 != 0) {
-        return damaged(failure, "\"#~\" is not aligned", header);
+        return damaged_root(failure, "\"#~\" is not aligned", header);
     }
     root->streams[i].data = p + offset;
     root->streams[i].size = size;
@@ -108,16 +109,17 @@ static int read_streams(struct metadata_root *root, size_t at, unsigned count,
     for (; count > 0; count--) {
         left = root->file.size - at;
         if (at % 4 != 0 || left < STREAM_HEADER) {
-            return damaged(failure, "a stream header is cut off, or not "
-                                    "aligned",
-                           at);
+            return damaged_root(failure,
+                                "a stream header is cut off, or not "
+                                "aligned",
+                                at);
         }
         name = (const char *)root->file.data + at + STREAM_HEADER;
         left -= STREAM_HEADER;
         room = left < STREAM_NAME_MAX ? left : STREAM_NAME_MAX;
         n = strnlen(name, room);
         if (n / 4 * 4 + 4 > left) { /* with its NUL, padded */
-            return damaged(failure, "a stream name is cut off", at);
+            return damaged_root(failure, "a stream name is cut off", at);
         }
         if (take_stream(root, at, name, n, failure) != 0) {
             return -1;
@@ -141,13 +143,13 @@ int metadata_root_open(struct metadata_root *root, const uint8_t *data,
     length = size < ROOT_HEADER ? 0 : le32(data + ROOT_VERSION_SIZE);
     if (size < ROOT_HEADER || length > size - ROOT_HEADER ||
         size - ROOT_HEADER - length < ROOT_TAIL) {
-        return damaged(failure, "the metadata root is cut off", 0);
+        return damaged_root(failure, "the metadata root is cut off", 0);
     }
     text = strnlen((const char *)data + ROOT_HEADER, length);
     at = ROOT_HEADER + length;
     if (at % 2 != 0 || utf8_valid(data + ROOT_HEADER, text) != text) {
-        return damaged(failure, "the version in the metadata root",
-                       ROOT_HEADER);
+        return damaged_root(failure, "the version in the metadata root",
+                            ROOT_HEADER);
     }
     return read_streams(root, at + ROOT_TAIL, le16(data + at + 2), failure);
 }

@@ -54,7 +54,7 @@ bool portablepdb_has_sources(const struct metadata_root *root)
     return has;
 }
 
-static int check(struct sources *s, enum symc_status status)
+static int check_status(struct sources *s, enum symc_status status)
 {
     return failure_writer(s->failure, status);
 }
@@ -99,8 +99,8 @@ static int add_links(struct sources *s)
     for (i = 0; i < s->links.count && rc == 0; i++) {
         pattern = s->links.links[i].pattern; /* which had its "*" after it */
         pattern.size += s->links.links[i].is_prefix ? 1 : 0;
-        rc = check(s, sourcecache_writer_link(&s->writer, &pattern,
-                                              &s->links.links[i].url));
+        rc = check_status(s, sourcecache_writer_link(&s->writer, &pattern,
+                                                     &s->links.links[i].url));
     }
     return rc;
 }
@@ -114,8 +114,9 @@ static int add_text(struct sources *s, uint32_t file, const uint8_t *text,
     int bytes;
 
     if (utf8_valid(text, size) == size) {
-        return check(s, sourcecache_writer_text(&s->writer, file,
-                                                (const char *)text, size));
+        return check_status(s,
+                            sourcecache_writer_text(&s->writer, file,
+                                                    (const char *)text, size));
     }
     while (at < size) {
         if (symc_array_need(&s->text, &s->room, n + 4, 1) != 0) {
@@ -129,7 +130,8 @@ static int add_text(struct sources *s, uint32_t file, const uint8_t *text,
         sourcecache_writer_status(&s->writer, file, SOURCECACHE_TOO_LARGE);
         return 0;
     }
-    return check(s, sourcecache_writer_text(&s->writer, file, s->text, n));
+    return check_status(s,
+                        sourcecache_writer_text(&s->writer, file, s->text, n));
 }
 
 static int add_source(struct sources *s, const struct embedded_source *source)
@@ -151,7 +153,7 @@ static int add_source(struct sources *s, const struct embedded_source *source)
     }
     file.path.data = s->name.data;
     file.path.size = (uint32_t)s->name.size;
-    if (check(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
+    if (check_status(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
         return -1;
     }
     switch (embedded_source_text(source, most, &text)) {
@@ -185,8 +187,8 @@ static int write_all(struct sources *s, const struct symc_sink *sink)
         le_guid(identity.guid, s->root.id);
         identity.age = PORTABLEPDB_AGE;
     }
-    if (check(s, sourcecache_writer_begin(&s->writer, &identity, 0,
-                                          sink)) != 0 ||
+    if (check_status(s, sourcecache_writer_begin(&s->writer, &identity, 0,
+                                                 sink)) != 0 ||
         add_links(s) != 0) {
         return -1;
     }
@@ -196,7 +198,7 @@ static int write_all(struct sources *s, const struct symc_sink *sink)
             return -1;
         }
     }
-    return check(s, sourcecache_writer_finish(&s->writer));
+    return check_status(s, sourcecache_writer_finish(&s->writer));
 }
 
 int portablepdb_convert_sources(const uint8_t *data, size_t size,

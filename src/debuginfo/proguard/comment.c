@@ -78,7 +78,7 @@ static struct proguard_text text_of(const struct json *json, uint32_t value)
     return text;
 }
 
-static void trim(struct proguard_text *text)
+static void trim_comment(struct proguard_text *text)
 {
     while (text->size > 0 && strchr(" \t\r\n\f\v", text->data[0]) != NULL &&
            text->data[0] != '\0') {
@@ -206,7 +206,7 @@ static bool read_condition(struct rule *rule, struct proguard_text text)
 {
     struct proguard_text inner;
 
-    trim(&text);
+    trim_comment(&text);
     if (!read_call(text, THROWS, &inner)) {
         rule->is_met = false;
         return text.size > 0;
@@ -229,7 +229,7 @@ static bool read_action(struct rule *rule, struct proguard_text text)
     struct proguard_text inner;
     uint64_t n;
 
-    trim(&text);
+    trim_comment(&text);
     if (!read_call(text, REMOVE, &inner)) {
         return text.size > 0;
     }

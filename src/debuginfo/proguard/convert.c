@@ -19,7 +19,7 @@ struct convert {
     bool is_void; /* a method stands in front of all classes */
 };
 
-static uint32_t cut(uint64_t line)
+static uint32_t cut_line_number(uint64_t line)
 {
     return (uint32_t)line;
 }
@@ -27,8 +27,8 @@ static uint32_t cut(uint64_t line)
 /* Puts a pair of lines in order. */
 static void put_lines(uint64_t start, uint64_t end, uint32_t lines[2])
 {
-    lines[0] = cut(start <= end ? start : end);
-    lines[1] = cut(start <= end ? end : start);
+    lines[0] = cut_line_number(start <= end ? start : end);
+    lines[1] = cut_line_number(start <= end ? end : start);
 }
 
 static struct symc_text text_of(const struct proguard_text *text)
@@ -56,7 +56,7 @@ static enum symc_status add_method(struct convert *c,
     if (r->has_original_end) {
         put_lines(r->original_start, r->original_end, method.originals);
     } else if (r->has_original) {
-        method.originals[0] = cut(r->original_start);
+        method.originals[0] = cut_line_number(r->original_start);
     } else {
         method.originals[0] = method.lines[0];
         method.originals[1] = method.lines[1];

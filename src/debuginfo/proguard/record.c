@@ -65,7 +65,7 @@ static bool take_until(struct line *line, char c, struct proguard_text *text)
     return is_utf8(text);
 }
 
-static bool take(struct line *line, const char *mark, size_t size)
+static bool take_mark(struct line *line, const char *mark, size_t size)
 {
     if ((size_t)(line->end - line->at) < size ||
         memcmp(line->at, mark, size) != 0) {
@@ -108,8 +108,8 @@ static bool read_class(struct line *line, struct proguard_record *record)
 {
     record->kind = PROGUARD_CLASS;
     return take_until(line, ' ', &record->original) &&
-           take(line, ARROW, ARROW_SIZE) &&
-           take_until(line, ':', &record->renamed) && take(line, ":", 1);
+           take_mark(line, ARROW, ARROW_SIZE) &&
+           take_until(line, ':', &record->renamed) && take_mark(line, ":", 1);
 }
 
 /* Reads an optional range of lines, "start:end:", before the type.  Digits
@@ -120,21 +120,21 @@ static bool read_range(struct line *line, struct proguard_record *record)
         return true;
     }
     record->has_range = true;
-    return take(line, ":", 1) && take_number(line, &record->end) &&
-           take(line, ":", 1);
+    return take_mark(line, ":", 1) && take_number(line, &record->end) &&
+           take_mark(line, ":", 1);
 }
 
 static bool read_original_lines(struct line *line,
                                 struct proguard_record *record)
 {
-    if (!take(line, ":", 1)) {
+    if (!take_mark(line, ":", 1)) {
         return true;
     }
     record->has_original = true;
     if (!take_number(line, &record->original_start)) {
         return false;
     }
-    if (!take(line, ":", 1)) {
+    if (!take_mark(line, ":", 1)) {
         return true;
     }
     record->has_original_end = true;
@@ -175,18 +175,18 @@ static bool read_member(struct line *line, struct proguard_record *record)
 
     record->kind = PROGUARD_FIELD;
     if (!read_range(line, record) || !take_until(line, ' ', &type) ||
-        !take(line, " ", 1) || !take_name(line, &record->original)) {
+        !take_mark(line, " ", 1) || !take_name(line, &record->original)) {
         return false;
     }
-    if (take(line, "(", 1)) {
+    if (take_mark(line, "(", 1)) {
         record->kind = PROGUARD_METHOD;
         split_name(record);
         if (!take_until(line, ')', &record->arguments) ||
-            !take(line, ")", 1) || !read_original_lines(line, record)) {
+            !take_mark(line, ")", 1) || !read_original_lines(line, record)) {
             return false;
         }
     }
-    if (!take(line, ARROW, ARROW_SIZE)) {
+    if (!take_mark(line, ARROW, ARROW_SIZE)) {
         return false;
     }
     take_rest(line, &record->renamed);

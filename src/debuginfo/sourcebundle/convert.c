@@ -23,7 +23,7 @@ struct convert {
     struct failure *failure;
 };
 
-static int check(struct convert *c, enum symc_status status)
+static int check_status(struct convert *c, enum symc_status status)
 {
     return failure_writer(c->failure, status);
 }
@@ -35,16 +35,18 @@ static int add_all(struct convert *c)
     int rc = 0;
 
     for (i = 0; i < m->num_files && rc == 0; i++) {
-        rc = check(c, sourcecache_writer_file(&c->writer, &m->files[i]));
+        rc =
+            check_status(c, sourcecache_writer_file(&c->writer, &m->files[i]));
     }
     for (i = 0; i < m->num_links && rc == 0; i++) {
-        rc = check(c, sourcecache_writer_link(&c->writer, &m->links[i].name,
-                                              &m->links[i].value));
+        rc = check_status(c, sourcecache_writer_link(&c->writer,
+                                                     &m->links[i].name,
+                                                     &m->links[i].value));
     }
     for (i = 0; i < m->num_attributes && rc == 0; i++) {
-        rc = check(c, sourcecache_writer_attribute(&c->writer,
-                                                   &m->attributes[i].name,
-                                                   &m->attributes[i].value));
+        rc = check_status(
+            c, sourcecache_writer_attribute(&c->writer, &m->attributes[i].name,
+                                            &m->attributes[i].value));
     }
     return rc;
 }
@@ -85,8 +87,8 @@ static int add_text(struct convert *c, uint32_t file,
         return 0;
     }
     c->left -= c->text.size;
-    if (check(c, sourcecache_writer_text(&c->writer, file, c->text.data,
-                                         c->text.size)) != 0) {
+    if (check_status(c, sourcecache_writer_text(&c->writer, file, c->text.data,
+                                                c->text.size)) != 0) {
         return -1;
     }
     if (!sourcecache_writer_has_text(&c->writer, file) ||
@@ -95,8 +97,8 @@ static int add_text(struct convert *c, uint32_t file,
         return 0;
     }
     map = script_map(c->text.data, c->text.size);
-    return check(c, sourcecache_writer_map(&c->writer, file, map.data,
-                                           map.size));
+    return check_status(
+        c, sourcecache_writer_map(&c->writer, file, map.data, map.size));
 }
 
 static int add_texts(struct convert *c)
@@ -128,10 +130,11 @@ static int convert(const uint8_t *data, size_t size,
                            "is damaged: a source bundle without an archive");
     }
     if (manifest_read(&c.manifest, c.zip, failure) == 0 &&
-        check(&c, sourcecache_writer_begin(&c.writer, &c.manifest.identity,
-                                           SOURCECACHE_SLASHES, sink)) == 0 &&
+        check_status(
+            &c, sourcecache_writer_begin(&c.writer, &c.manifest.identity,
+                                         SOURCECACHE_SLASHES, sink)) == 0 &&
         add_all(&c) == 0 && find_members(&c) == 0 && add_texts(&c) == 0) {
-        rc = check(&c, sourcecache_writer_finish(&c.writer));
+        rc = check_status(&c, sourcecache_writer_finish(&c.writer));
     }
     memcpy(result->guid, c.manifest.identity.guid, sizeof(result->guid));
     result->age = c.manifest.identity.age;

@@ -58,7 +58,7 @@ static void set_build_id(struct sourcebundle_identity *identity,
     }
 }
 
-static bool is(const struct symc_text *text, const char *word)
+static bool is_key(const struct symc_text *text, const char *word)
 {
     return text->size == strlen(word) &&
            memcmp(text->data, word, text->size) == 0;
@@ -85,9 +85,9 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     memset(identity->name, 0, sizeof(identity->name));
     identity->build_id_size = 0;
     for (i = 0; i < manifest.num_attributes; i++) {
-        if (is(&manifest.attributes[i].name, "object_name")) {
+        if (is_key(&manifest.attributes[i].name, "object_name")) {
             set_name(identity->name, &manifest.attributes[i].value);
-        } else if (is(&manifest.attributes[i].name, "code_id")) {
+        } else if (is_key(&manifest.attributes[i].name, "code_id")) {
             set_build_id(identity, &manifest.attributes[i].value);
         }
     }
@@ -96,7 +96,7 @@ int sourcebundle_identity_read(const uint8_t *data, size_t size,
     return rc;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
@@ -118,7 +118,7 @@ static bool take_ids(const struct manifest *manifest,
                                     0);
         }
     }
-    qsort(ids->texts, n, sizeof(ids->texts[0]), compare);
+    qsort(ids->texts, n, sizeof(ids->texts[0]), compare_members);
     for (i = 0; i < n; i++) {
         if (i == 0 || strcmp(ids->texts[i], ids->texts[i - 1]) != 0) {
             memmove(ids->texts[ids->n++], ids->texts[i],

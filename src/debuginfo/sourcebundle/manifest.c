@@ -34,7 +34,7 @@ void manifest_free(struct manifest *m)
     memset(m, 0, sizeof(*m));
 }
 
-static int wrong(struct reading *r, const char *what)
+static int wrong_manifest(struct reading *r, const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: manifest of the source bundle: %s", what);
@@ -212,7 +212,7 @@ static int read_files(struct reading *r, uint32_t object)
     const char *what;
 
     if (json->values[object].type != JSON_OBJECT) {
-        return wrong(r, "\"files\" is not an object");
+        return wrong_manifest(r, "\"files\" is not an object");
     }
     if (n > MEMBERS_MAX) {
         return failure_set(r->failure, FAILURE_LIMIT,
@@ -225,7 +225,7 @@ static int read_files(struct reading *r, uint32_t object)
     for (i = 0; i < n; i++) {
         what = read_file(json, at, &m->files[m->num_files++]);
         if (what != NULL) {
-            return wrong(r, what);
+            return wrong_manifest(r, what);
         }
         at = json->values[at + 1].end;
     }
@@ -252,7 +252,7 @@ static int read_links(struct reading *r, uint32_t object)
     uint32_t i, at = object + 1, n = json->values[object].size;
 
     if (json->values[object].type != JSON_OBJECT) {
-        return wrong(r, "\"source_links\" is not an object");
+        return wrong_manifest(r, "\"source_links\" is not an object");
     }
     if (n > SOURCECACHE_LINKS_MAX) {
         return failure_set(r->failure, FAILURE_LIMIT,
@@ -265,7 +265,7 @@ static int read_links(struct reading *r, uint32_t object)
     }
     for (i = 0; i < n; i++, at += 2) {
         if (!is_text(json, at + 1)) {
-            return wrong(r, "the URL of a source link is not a text");
+            return wrong_manifest(r, "the URL of a source link is not a text");
         }
         m->links[m->num_links].name = text_of(json, at);
         m->links[m->num_links++].value = text_of(json, at + 1);
@@ -281,7 +281,7 @@ static int read_attribute(struct reading *r, uint32_t name)
     struct sourcecache_identity *id = &m->identity;
 
     if (!is_text(&r->json, name + 1)) {
-        return wrong(r, "an attribute is not a text");
+        return wrong_manifest(r, "an attribute is not a text");
     }
     pair = &m->attributes[m->num_attributes++];
     pair->name = text_of(&r->json, name);
@@ -302,7 +302,7 @@ static int read_top(struct reading *r)
     int rc = 0;
 
     if (json->values[0].type != JSON_OBJECT) {
-        return wrong(r, "no object");
+        return wrong_manifest(r, "no object");
     }
     m->attributes = calloc((size_t)n + 1, sizeof(*m->attributes));
     if (m->attributes == NULL) {
@@ -310,10 +310,10 @@ static int read_top(struct reading *r)
     }
     for (i = 0; i < n && rc == 0; i++) {
         if (json_is(json, at, "files")) {
-            rc = m->files != NULL ? wrong(r, "\"files\" twice")
+            rc = m->files != NULL ? wrong_manifest(r, "\"files\" twice")
                                   : read_files(r, at + 1);
         } else if (json_is(json, at, "source_links")) {
-            rc = m->links != NULL ? wrong(r, "\"source_links\" twice")
+            rc = m->links != NULL ? wrong_manifest(r, "\"source_links\" twice")
                                   : read_links(r, at + 1);
         } else {
             rc = read_attribute(r, at);
@@ -376,7 +376,7 @@ int manifest_read(struct manifest *m, struct zip *zip,
                            MANIFEST_MAX >> 20);
     default:
         free(text.data);
-        return wrong(&r, "it cannot be unpacked");
+        return wrong_manifest(&r, "it cannot be unpacked");
     }
     m->json = text.data;
     rc = json_read(&r.json, m->json, text.size, VALUES_MAX, &error) ==

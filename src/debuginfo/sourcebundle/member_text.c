@@ -12,7 +12,7 @@
 #define RATIO 1000
 #define SMALL (1u << 20)
 
-static int take(void *arg, const uint8_t *data, size_t size)
+static int take_inflated(void *arg, const uint8_t *data, size_t size)
 {
     struct member_text *text = arg;
 
@@ -45,12 +45,12 @@ enum sourcecache_status member_text_read(struct member_text *text,
                         1) != 0) {
         return SOURCECACHE_TOO_LARGE;
     }
-    return zip_unpack(zip, take, text, error, sizeof(error)) == 0
+    return zip_unpack(zip, take_inflated, text, error, sizeof(error)) == 0
                ? SOURCECACHE_TEXT
                : SOURCECACHE_DAMAGED;
 }
 
-static bool ends(char c)
+static bool ends_line(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
 }
@@ -68,10 +68,10 @@ struct symc_text script_map(const char *text, size_t size)
             (memcmp(p - 4, "//# ", 4) != 0 && memcmp(p - 4, "//@ ", 4) != 0)) {
             continue;
         }
-        for (p = at; p < end && ends(*p); p++) {
+        for (p = at; p < end && ends_line(*p); p++) {
         }
         map.data = p;
-        for (; p < end && !ends(*p) && *p != '?' && *p != '#'; p++) {
+        for (; p < end && !ends_line(*p) && *p != '?' && *p != '#'; p++) {
         }
         map.size = (uint32_t)(p - map.data);
     }

@@ -25,8 +25,8 @@ struct check {
     size_t wrong;
 };
 
-static void say(struct check *c, const struct sourcecache_file *file,
-                const char *what)
+static void say_doubt(struct check *c, const struct sourcecache_file *file,
+                      const char *what)
 {
     const struct symc_text *name =
         file->url.size > 0 ? &file->url : &file->name;
@@ -94,9 +94,9 @@ static void check_pairs(struct check *c)
     for (i = 0; i < n; i = end) {
         types = types_of(files, n, i, &end);
         if (types == 1u << SOURCECACHE_MINIFIED) {
-            say(c, files[i], "no source map has its debug id");
+            say_doubt(c, files[i], "no source map has its debug id");
         } else if (types == 1u << SOURCECACHE_MAP) {
-            say(c, files[i], "no script has its debug id");
+            say_doubt(c, files[i], "no script has its debug id");
         }
     }
     free(files);
@@ -112,7 +112,7 @@ static void check_id(struct check *c, const struct sourcecache_file *file,
         id.data != NULL &&
         symcache_debug_id_read(id.data, id.size, own.guid, &own.age) != 0;
     if (own.has_id && file->has_id && !has_same_id(file, &own)) {
-        say(c, file, "has another debug id in it than the bundle says");
+        say_doubt(c, file, "has another debug id in it than the bundle says");
     }
 }
 
@@ -122,7 +122,7 @@ static void check_map(struct check *c, const struct sourcecache_file *file)
     struct sourcemap map = {.num_tokens = 0};
 
     if (sourcemap_read(&map, c->text.data, c->text.size, &failure) != 0) {
-        say(c, file, failure.text);
+        say_doubt(c, file, failure.text);
     } else {
         check_id(c, file, map.debug_id);
     }
@@ -152,7 +152,7 @@ static void check_member(struct check *c, struct zip *zip,
         }
         break;
     case SOURCECACHE_DAMAGED:
-        say(c, file, "is damaged in the archive");
+        say_doubt(c, file, "is damaged in the archive");
         break;
     default:
         break;

@@ -130,7 +130,8 @@ static char lower(char c)
 }
 
 /* Does a link fit a path? */
-static bool fits(const struct source_link *link, const char *path, size_t size)
+static bool fits_link(const struct source_link *link, const char *path,
+                      size_t size)
 {
     size_t i, n = link->pattern.size;
 
@@ -158,8 +159,8 @@ static bool is_better(const struct source_link *a, const struct source_link *b)
 }
 
 /* Returns the URL with the rest of a path for each "*". */
-static char *insert(const struct symc_text *url, const char *rest,
-                    size_t rest_size)
+static char *insert_rest(const struct symc_text *url, const char *rest,
+                         size_t rest_size)
 {
     char *p, *made;
     size_t i, k, stars = 0;
@@ -191,7 +192,7 @@ char *source_links_url(const struct source_links *links, const char *path,
 
     for (i = 0; i < links->count; i++) {
         link = &links->links[i];
-        if (fits(link, path, size) &&
+        if (fits_link(link, path, size) &&
             (best == NULL || is_better(link, best))) {
             best = link;
         }
@@ -200,8 +201,8 @@ char *source_links_url(const struct source_links *links, const char *path,
         return NULL;
     }
     if (!best->is_prefix) {
-        return insert(&best->url, "*", 1); /* as it is */
+        return insert_rest(&best->url, "*", 1); /* as it is */
     }
-    return insert(&best->url, path + best->pattern.size,
-                  size - best->pattern.size);
+    return insert_rest(&best->url, path + best->pattern.size,
+                       size - best->pattern.size);
 }

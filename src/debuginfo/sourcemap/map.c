@@ -39,8 +39,9 @@ uint32_t sourcemap_member(const struct json *json, uint32_t object,
 
 /* The name of a source after the map's sourceRoot, if it has one, without a
  * slash at its end; its data is NULL when out of memory. */
-static struct symc_string join(struct sourcemap *map, struct symc_string root,
-                               struct symc_string name)
+static struct symc_string join_root(struct sourcemap *map,
+                                    struct symc_string root,
+                                    struct symc_string name)
 {
     char *p;
 
@@ -111,7 +112,7 @@ static int read_sources(struct sourcemap *map, uint32_t object,
         if (name.data == NULL) {
             name.data = "";
         }
-        source->name = join(map, root, name);
+        source->name = join_root(map, root, name);
         if (source->name.data == NULL) {
             return failure_memory(failure);
         }
@@ -297,7 +298,7 @@ int sourcemap_read_object(struct sourcemap *map, uint32_t object,
  * as a script, and is skipped.  Returns its size, or SIZE_MAX if it does not
  * end as it should.
  */
-static size_t protection(const char *text, size_t size)
+static size_t protection_size(const char *text, size_t size)
 {
     const char *p, *end = text + size;
 
@@ -328,7 +329,7 @@ static void read_debug_id(struct sourcemap *map)
 int sourcemap_read(struct sourcemap *map, char *text, size_t size,
                    struct failure *failure)
 {
-    size_t skipped = protection(text, size), used;
+    size_t skipped = protection_size(text, size), used;
     struct json_error error;
 
     if (skipped == SIZE_MAX) {

@@ -70,9 +70,10 @@ static int bad_segment(const struct jscache_row *at, size_t offset,
 
 /* Makes a token of the n numbers of a segment, relative to last, the numbers
  * so far. */
-static const char *take(const struct sourcemap *map, const uint32_t *numbers,
-                        int n, struct jscache_row *last,
-                        struct jscache_row *token)
+static const char *take_segment(const struct sourcemap *map,
+                                const uint32_t *numbers, int n,
+                                struct jscache_row *last,
+                                struct jscache_row *token)
 {
     if (n != 1 && n != 4 && n != 5) {
         return "a segment of neither 1, 4 nor 5 numbers";
@@ -127,8 +128,8 @@ int sourcemap_read_mappings(struct sourcemap *map, struct symc_string mappings,
         }
         n = vlq_segment(&p, end, numbers);
         reason = n < 0 ? "no number in Base64"
-                       : take(map, numbers, n, &last,
-                              &map->tokens[map->num_tokens]);
+                       : take_segment(map, numbers, n, &last,
+                                      &map->tokens[map->num_tokens]);
         if (reason != NULL) {
             return bad_segment(&last, (size_t)(p - mappings.data), reason,
                                failure);
@@ -143,7 +144,7 @@ static uint64_t key_of(const struct jscache_row *token)
     return (uint64_t)token->minified_line << 32 | token->minified_column;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     const struct jscache_row *x = a, *y = b;
 
@@ -168,7 +169,7 @@ void sourcemap_sort(struct sourcemap *map)
     for (i = 0; i < map->num_tokens; i++) {
         map->tokens[i].scope = (uint32_t)i;
     }
-    qsort(map->tokens, map->num_tokens, sizeof(*map->tokens), compare);
+    qsort(map->tokens, map->num_tokens, sizeof(*map->tokens), compare_rows);
     for (i = 0; i < map->num_tokens; i++) {
         map->tokens[i].scope = JSCACHE_NONE;
     }

@@ -19,8 +19,9 @@ struct scopes {
     uint32_t *names; /* of scopes: offsets in the cache, or its values */
 };
 
-static const struct jscache_row *find(const struct scopes *s, uint32_t at,
-                                      uint32_t *line, uint32_t *column)
+static const struct jscache_row *find_position(const struct scopes *s,
+                                               uint32_t at, uint32_t *line,
+                                               uint32_t *column)
 {
     return script_lines_find(&s->lines, at, line, column)
                ? sourcemap_find(s->map, *line, *column)
@@ -37,8 +38,8 @@ static bool is_near(const struct jscache_row *token, uint32_t line,
 
 /* The original text of a part of a name.  TypeScript gives the name to the
  * token of "function" before it, which is of the same place. */
-static struct symc_string resolve(const struct scopes *s,
-                                  const struct jsscopes_part *part)
+static struct symc_string resolve_part(const struct scopes *s,
+                                       const struct jsscopes_part *part)
 {
     uint32_t line, column;
     const struct jscache_row *token, *before;
@@ -47,7 +48,8 @@ static struct symc_string resolve(const struct scopes *s,
     if (!part->is_identifier) {
         return text;
     }
-    token = find(s, (uint32_t)(part->text - s->lines.text), &line, &column);
+    token = find_position(s, (uint32_t)(part->text - s->lines.text), &line,
+                          &column);
     if (!is_near(token, line, column)) {
         return text;
     }
@@ -73,11 +75,12 @@ static struct symc_string name_at_end(const struct scopes *s, uint32_t end)
 {
     uint32_t line, column;
     struct symc_string none = {NULL, 0};
-    const struct jscache_row *token = find(s, end - 1, &line, &column);
+    const struct jscache_row *token =
+        find_position(s, end - 1, &line, &column);
 
     if (token == NULL || token->name == JSCACHE_NONE ||
         token->minified_line != line || token->minified_column != column ||
-        find(s, end, &line, &column) == token) {
+        find_position(s, end, &line, &column) == token) {
         return none;
     }
     return s->map->names[token->name];
@@ -85,16 +88,16 @@ static struct symc_string name_at_end(const struct scopes *s, uint32_t end)
 
 /* Joins the original texts of parts, of which there are some; its data is NULL
  * when out of memory. */
-static struct symc_string join(const struct scopes *s,
-                               const struct jsscopes_part *parts, uint32_t n,
-                               bool *is_changed)
+static struct symc_string join_parts(const struct scopes *s,
+                                     const struct jsscopes_part *parts,
+                                     uint32_t n, bool *is_changed)
 {
     uint32_t i;
     char *to;
     struct symc_string text = {NULL, 0}, name = {NULL, 0};
 
     for (i = 0; i < n; i++) {
-        text = resolve(s, &parts[i]);
+        text = resolve_part(s, &parts[i]);
         *is_changed = *is_changed || text.size != parts[i].size ||
                       memcmp(text.data, parts[i].text, text.size) != 0;
         name.size += text.size;
@@ -104,7 +107,7 @@ static struct symc_string join(const struct scopes *s,
     }
     name.data = to = arena_take(&s->map->arena, name.size);
     for (i = 0; i < n && to != NULL; i++) {
-        text = resolve(s, &parts[i]);
+        text = resolve_part(s, &parts[i]);
         memcpy(to, text.data, text.size);
         to += text.size;
     }
@@ -119,8 +122,8 @@ static enum symc_status add_name(struct scopes *s, size_t number)
     bool is_changed = false;
 
     if (scope->num_parts > 0) {
-        name = join(s, s->read.parts + scope->first_part, scope->num_parts,
-                    &is_changed);
+        name = join_parts(s, s->read.parts + scope->first_part,
+                          scope->num_parts, &is_changed);
         if (name.data == NULL) {
             return SYMC_NO_MEMORY;
         }
@@ -136,8 +139,8 @@ static enum symc_status add_name(struct scopes *s, size_t number)
 }
 
 /* Gives tokens their scopes, in one pass over both lists. */
-static void give(struct scopes *s, const struct jsscopes_change *changes,
-                 size_t n)
+static void give_changes(struct scopes *s,
+                         const struct jsscopes_change *changes, size_t n)
 {
     size_t i, next = 0;
     uint32_t line = 0, column = 0, scope = JSCACHE_NONE;
@@ -160,7 +163,7 @@ static void give(struct scopes *s, const struct jsscopes_change *changes,
     }
 }
 
-static int add(struct scopes *s, struct failure *failure)
+static int add_scopes(struct scopes *s, struct failure *failure)
 {
     size_t i;
     ssize_t n;
@@ -181,7 +184,7 @@ static int add(struct scopes *s, struct failure *failure)
     if (n < 0) {
         return failure_memory(failure);
     }
-    give(s, changes, (size_t)n);
+    give_changes(s, changes, (size_t)n);
     free(changes);
     return 0;
 }
@@ -227,7 +230,7 @@ int scopes_add(struct sourcemap *map, const char *script, size_t size,
     s.writer = writer;
     rc = read_script(&s, script, size, text, text_size, failure);
     if (rc == 0) {
-        rc = add(&s, failure);
+        rc = add_scopes(&s, failure);
     }
     free(s.names);
     script_lines_free(&s.lines);

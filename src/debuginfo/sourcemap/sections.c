@@ -25,7 +25,7 @@ struct joined {
     struct table names;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_sections(const void *a, const void *b)
 {
     const struct section *x = a, *y = b;
     uint64_t l = (uint64_t)x->line << 32 | x->column;
@@ -75,8 +75,9 @@ static int read_section(const struct json *json, uint32_t item,
 
 /* Finds a text among sources or names, or adds it as the next one, whose index
  * is in *index then.  Returns 1 if it was added, -1 when out of memory. */
-static int intern(struct table *table, const struct sourcemap *map,
-                  bool is_source, struct symc_string text, uint32_t *index)
+static int intern_string(struct table *table, const struct sourcemap *map,
+                         bool is_source, struct symc_string text,
+                         uint32_t *index)
 {
     size_t at = 0;
     uint64_t hash = table_hash((uintptr_t)table, text.data, text.size);
@@ -109,8 +110,8 @@ static int join_sources(struct sourcemap *map, struct joined *joined,
                             sizeof(*map->sources)) != 0) {
             return -1;
         }
-        rc = intern(&joined->sources, map, true, part->sources[i].name,
-                    &numbers[i]);
+        rc = intern_string(&joined->sources, map, true, part->sources[i].name,
+                           &numbers[i]);
         if (rc < 0) {
             return -1;
         }
@@ -138,7 +139,8 @@ static int join_names(struct sourcemap *map, struct joined *joined,
                             sizeof(*map->names)) != 0) {
             return -1;
         }
-        rc = intern(&joined->names, map, false, part->names[i], &numbers[i]);
+        rc = intern_string(&joined->names, map, false, part->names[i],
+                           &numbers[i]);
         if (rc < 0) {
             return -1;
         }
@@ -176,9 +178,9 @@ static int join_tokens(struct sourcemap *map, const struct section *section,
     return 0;
 }
 
-static int join(struct sourcemap *map, struct joined *joined,
-                const struct section *section, const struct sourcemap *part,
-                struct failure *failure)
+static int join_section(struct sourcemap *map, struct joined *joined,
+                        const struct section *section,
+                        const struct sourcemap *part, struct failure *failure)
 {
     int rc = -1;
     uint32_t *sources = calloc(part->num_sources + 1, sizeof(*sources));
@@ -212,7 +214,7 @@ static int add_section(struct sourcemap *map, struct joined *joined,
     rc = sourcemap_read_object(&part, section->map, depth + 1, failure);
     map->arena = part.arena;
     if (rc == 0) {
-        rc = join(map, joined, section, &part, failure);
+        rc = join_section(map, joined, section, &part, failure);
     }
     part.json = no_json;
     memset(&part.arena, 0, sizeof(part.arena));
@@ -244,7 +246,7 @@ int sourcemap_read_sections(struct sourcemap *map, uint32_t list,
         rc = read_section(json, i, &sections[n++], failure);
     }
     if (rc == 0 && n > 1) {
-        qsort(sections, n, sizeof(*sections), compare);
+        qsort(sections, n, sizeof(*sections), compare_sections);
     }
     for (i = 0; rc == 0 && i < n; i++) {
         rc = add_section(map, &joined, &sections[i], depth, failure);

@@ -186,7 +186,7 @@ static int add_lines(struct convert *c, struct open_range *o, uint64_t to)
 }
 
 /* Goes on to an address: adds the lines of the deepest ranges up to there. */
-static int advance(struct convert *c, uint64_t to)
+static int advance_ranges(struct convert *c, uint64_t to)
 {
     struct open_range *o;
 
@@ -244,7 +244,7 @@ static int add_range(struct convert *c, const struct symbfile_entry *entry,
     const struct symbfile_record *r = &entry->record;
     struct inlinee inlinee = {.address = r->address, .line = r->call_line};
 
-    if (advance(c, r->address) != 0 ||
+    if (advance_ranges(c, r->address) != 0 ||
         open_range(c, r, entry->end < end ? entry->end : end, &o) != 0) {
         return -1;
     }
@@ -300,7 +300,7 @@ static size_t add_group(struct convert *c, size_t first)
             return 0;
         }
     }
-    return advance(c, end) == 0 && end_function(c) == 0 ? last : 0;
+    return advance_ranges(c, end) == 0 && end_function(c) == 0 ? last : 0;
 }
 
 static int add_pad(struct convert *c, const struct symbfile_record *r)

@@ -39,7 +39,7 @@ static void cut_suffixes(struct symc_string *name)
     }
 }
 
-static void reverse(struct chain *chain)
+static void reverse_chain(struct chain *chain)
 {
     size_t i;
     struct chain_link link;
@@ -74,7 +74,7 @@ int chain_read(const struct symc_reader *symcache, uint32_t location,
             cut_suffixes(&link->name);
         }
     }
-    reverse(chain);
+    reverse_chain(chain);
     for (i = 0; i < chain->count && chain->links[i].name.data != NULL &&
                 chain->links[i].name.size > 0;
          i++) {

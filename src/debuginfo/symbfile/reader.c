@@ -30,7 +30,8 @@ struct choice {
     struct symc_string text;
 };
 
-static int wrong(struct symbfile_reader *r, uint64_t offset, const char *what)
+static int wrong_symbfile(struct symbfile_reader *r, uint64_t offset,
+                          const char *what)
 {
     if (r->error[0] == '\0') {
         snprintf(r->error, sizeof(r->error), "is damaged: offset %llu: %s",
@@ -96,7 +97,7 @@ static int next_field(struct symbfile_reader *r, pb_istream_t *s,
     const uint8_t *at = end - s->bytes_left;
 
     if (!pb_decode_tag(s, &type, &f->number, &is_end)) {
-        return is_end ? 0 : wrong(r, offset_of(r, at), "bad field");
+        return is_end ? 0 : wrong_symbfile(r, offset_of(r, at), "bad field");
     }
     f->is_bytes = type == PB_WT_STRING;
     f->value = f->size = 0;
@@ -113,7 +114,8 @@ static int next_field(struct symbfile_reader *r, pb_istream_t *s,
     }
     return is_read && f->number != 0
                ? 1
-               : wrong(r, offset_of(r, at), "bad field, or one that is cut");
+               : wrong_symbfile(r, offset_of(r, at),
+                                "bad field, or one that is cut");
 }
 
 static int take_text(struct symbfile_reader *r, const struct field *f,
@@ -123,7 +125,8 @@ static int take_text(struct symbfile_reader *r, const struct field *f,
     text->size = f->size;
     return f->is_bytes && utf8_valid(f->data, f->size) == f->size
                ? 0
-               : wrong(r, offset_of(r, f->data), "a string is not UTF-8");
+               : wrong_symbfile(r, offset_of(r, f->data),
+                                "a string is not UTF-8");
 }
 
 /* Appends to a column, packed or not. */
@@ -135,7 +138,8 @@ static int take_numbers(struct symbfile_reader *r, const struct field *f,
 
     while (!f->is_bytes || s.bytes_left > 0) {
         if (f->is_bytes && !pb_decode_varint(&s, &value)) {
-            return wrong(r, offset_of(r, f->data), "bad packed numbers");
+            return wrong_symbfile(r, offset_of(r, f->data),
+                                  "bad packed numbers");
         }
         if (symc_array_need(&to->list, &to->room, to->count + 1,
                             sizeof(*to->list)) != 0) {
@@ -149,7 +153,7 @@ static int take_numbers(struct symbfile_reader *r, const struct field *f,
     return 0;
 }
 
-static void choose(struct choice *c, int kind, uint64_t number)
+static void choose_field(struct choice *c, int kind, uint64_t number)
 {
     c->kind = kind;
     c->number = number;
@@ -158,7 +162,7 @@ static void choose(struct choice *c, int kind, uint64_t number)
 static int take_choice(struct symbfile_reader *r, const struct field *f,
                        struct choice *c)
 {
-    choose(c, CHOICE_VALUE, 0);
+    choose_field(c, CHOICE_VALUE, 0);
     return take_text(r, f, &c->text);
 }
 
@@ -167,7 +171,8 @@ static int find_string(struct symbfile_reader *r, uint64_t offset,
                        uint64_t index, struct symc_string *text)
 {
     if ((uint32_t)index >= r->num_strings) {
-        return wrong(r, offset, "an index beyond the table of strings");
+        return wrong_symbfile(r, offset,
+                              "an index beyond the table of strings");
     }
     *text = r->strings[(uint32_t)index];
     return 0;
@@ -188,10 +193,11 @@ static int take_address(struct symbfile_reader *r, const struct choice *c,
                         struct symbfile_record *record)
 {
     if (c->kind == CHOICE_NONE) {
-        return wrong(r, record->offset, "no address");
+        return wrong_symbfile(r, record->offset, "no address");
     }
     if (c->kind == CHOICE_REF && !r->has_address) {
-        return wrong(r, record->offset, "an address relative to none");
+        return wrong_symbfile(r, record->offset,
+                              "an address relative to none");
     }
     r->address = c->kind == CHOICE_VALUE ? c->number : r->address + c->number;
     r->has_address = true;
@@ -238,7 +244,8 @@ static int read_columns(struct symbfile_reader *r, const struct field *table)
     pb_istream_t s = pb_istream_from_buffer(table->data, table->size);
 
     if (!table->is_bytes) {
-        return wrong(r, offset_of(r, table->data), "a line table is none");
+        return wrong_symbfile(r, offset_of(r, table->data),
+                              "a line table is none");
     }
     while ((rc = next_field(r, &s, table->data + table->size, &f)) > 0) {
         if (f.number != SYMBFILE_LINES_OFFSET &&
@@ -259,8 +266,8 @@ static int make_lines(struct symbfile_reader *r,
     uint64_t offset = 0;
 
     if (n != r->columns[1].count) {
-        return wrong(r, record->offset,
-                     "columns of a line table that differ in length");
+        return wrong_symbfile(r, record->offset,
+                              "columns of a line table that differ in length");
     }
     if (symc_array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) != 0) {
         return no_memory(r);
@@ -285,22 +292,22 @@ static void take_range_number(const struct field *f, struct range_choices *c,
 {
     switch (f->number) {
     case SYMBFILE_RANGE_DELTA:
-        choose(&c->address, CHOICE_REF, zigzag(f->value));
+        choose_field(&c->address, CHOICE_REF, zigzag(f->value));
         break;
     case SYMBFILE_RANGE_ADDRESS:
-        choose(&c->address, CHOICE_VALUE, f->value);
+        choose_field(&c->address, CHOICE_VALUE, f->value);
         break;
     case SYMBFILE_RANGE_LENGTH:
         record->size = f->value;
         break;
     case SYMBFILE_RANGE_FUNC_REF:
-        choose(&c->func, CHOICE_REF, f->value);
+        choose_field(&c->func, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_FILE_REF:
-        choose(&c->file, CHOICE_REF, f->value);
+        choose_field(&c->file, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_CALL_FILE_REF:
-        choose(&c->call_file, CHOICE_REF, f->value);
+        choose_field(&c->call_file, CHOICE_REF, f->value);
         break;
     case SYMBFILE_RANGE_CALL_LINE:
         record->call_line = (uint32_t)f->value;
@@ -330,7 +337,7 @@ static int take_range_field(struct symbfile_reader *r, const struct field *f,
         break;
     }
     if (f->is_bytes && f->number <= SYMBFILE_RANGE_ADDRESS) {
-        return wrong(r, offset_of(r, f->data), "a number is none");
+        return wrong_symbfile(r, offset_of(r, f->data), "a number is none");
     }
     take_range_number(f, c, record);
     return 0;
@@ -354,7 +361,7 @@ static int read_range(struct symbfile_reader *r, const uint8_t *data,
         return -1;
     }
     if (c.func.kind == CHOICE_NONE) {
-        return wrong(r, record->offset, "a range without a function");
+        return wrong_symbfile(r, record->offset, "a range without a function");
     }
     return text_of(r, record->offset, &c.func, &record->func) != 0 ||
                    text_of(r, record->offset, &c.file, &record->file) != 0 ||
@@ -371,8 +378,8 @@ static int make_frames(struct symbfile_reader *r,
     struct symbfile_frame *frame;
 
     if (n != r->columns[1].count || n != r->columns[2].count) {
-        return wrong(r, record->offset,
-                     "columns of a return pad that differ in length");
+        return wrong_symbfile(r, record->offset,
+                              "columns of a return pad that differ in length");
     }
     if (symc_array_need(&r->frames, &r->frame_room, n, sizeof(*r->frames)) !=
         0) {
@@ -413,12 +420,13 @@ static int read_pad(struct symbfile_reader *r, const uint8_t *data,
         case SYMBFILE_PAD_DELTA:
         case SYMBFILE_PAD_ADDRESS:
             if (f.is_bytes) {
-                return wrong(r, offset_of(r, f.data), "a number is none");
+                return wrong_symbfile(r, offset_of(r, f.data),
+                                      "a number is none");
             }
-            choose(&address,
-                   f.number == SYMBFILE_PAD_DELTA ? CHOICE_REF : CHOICE_VALUE,
-                   f.number == SYMBFILE_PAD_DELTA ? zigzag(f.value)
-                                                  : f.value);
+            choose_field(
+                &address,
+                f.number == SYMBFILE_PAD_DELTA ? CHOICE_REF : CHOICE_VALUE,
+                f.number == SYMBFILE_PAD_DELTA ? zigzag(f.value) : f.value);
             break;
         default:
             break;
@@ -455,7 +463,7 @@ static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
         what = "a record is cut";
     }
     if (what != NULL) {
-        wrong(r, r->at, what);
+        wrong_symbfile(r, r->at, what);
         return NULL;
     }
     *size = (size_t)length;
@@ -470,13 +478,14 @@ static const uint8_t *next_payload(struct symbfile_reader *r, uint64_t *type,
 static int begin_file(struct symbfile_reader *r)
 {
     if (!symbfile_sniff(r->data + r->at, r->size - r->at)) {
-        return wrong(r, r->at, "it does not begin with \"symbfile\"");
+        return wrong_symbfile(r, r->at, "it does not begin with \"symbfile\"");
     }
     r->file_at = r->at;
     r->at += SYMBFILE_MAGIC_SIZE;
     r->has_header = r->has_address = false;
     r->num_strings = 0;
-    return r->at < r->size ? 0 : wrong(r, r->at, "there is no header");
+    return r->at < r->size ? 0
+                           : wrong_symbfile(r, r->at, "there is no header");
 }
 
 /* Between records, the magic would be a record of the unknown type 0x79. */
@@ -498,7 +507,7 @@ int symbfile_reader_next(struct symbfile_reader *r,
     }
     while (r->at < r->size) {
         if (is_next_file(r) && !r->has_header) {
-            return wrong(r, r->at, "there is no header");
+            return wrong_symbfile(r, r->at, "there is no header");
         }
         if (is_next_file(r)) {
             return begin_file(r) != 0 ? -1 : 2;

@@ -18,7 +18,7 @@ static uint64_t end_of(const struct symbfile_record *record)
 }
 
 /* Copies the array of a record, which its reader uses again. */
-static int keep(struct arena *arena, const void **array, size_t size)
+static int keep_array(struct arena *arena, const void **array, size_t size)
 {
     void *copy;
 
@@ -34,7 +34,8 @@ static int keep(struct arena *arena, const void **array, size_t size)
     return 0;
 }
 
-static int add(struct symbfile_search *s, const struct symbfile_record *record)
+static int add_record(struct symbfile_search *s,
+                      const struct symbfile_record *record)
 {
     struct symbfile_entry *entry;
 
@@ -45,15 +46,16 @@ static int add(struct symbfile_search *s, const struct symbfile_record *record)
     entry = &s->entries[s->num_entries++];
     entry->record = *record;
     entry->end = end_of(record);
-    return keep(&s->arena, (const void **)&entry->record.lines,
-                record->num_lines * sizeof(*record->lines)) != 0 ||
-                   keep(&s->arena, (const void **)&entry->record.frames,
-                        record->num_frames * sizeof(*record->frames)) != 0
+    return keep_array(&s->arena, (const void **)&entry->record.lines,
+                      record->num_lines * sizeof(*record->lines)) != 0 ||
+                   keep_array(&s->arena, (const void **)&entry->record.frames,
+                              record->num_frames * sizeof(*record->frames)) !=
+                       0
                ? -1
                : 0;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_records(const void *left, const void *right)
 {
     const struct symbfile_record *a = left, *b = right;
 
@@ -66,13 +68,14 @@ static int compare(const void *left, const void *right)
     return a->offset < b->offset ? -1 : 1;
 }
 
-static void sort(struct symbfile_search *s)
+static void sort_records(struct symbfile_search *s)
 {
     size_t i;
     uint64_t last = 0;
 
     if (s->num_entries > 0) {
-        qsort(s->entries, s->num_entries, sizeof(*s->entries), compare);
+        qsort(s->entries, s->num_entries, sizeof(*s->entries),
+              compare_records);
     }
     for (i = 0; i < s->num_entries; i++) {
         last = s->entries[i].end > last ? s->entries[i].end : last;
@@ -90,7 +93,7 @@ int symbfile_search_open(struct symbfile_search *s, const uint8_t *data,
     memset(s, 0, sizeof(*s));
     symbfile_reader_init(&reader, data, size);
     while ((rc = symbfile_reader_next(&reader, &record)) > 0) {
-        if (add(s, &record) != 0) {
+        if (add_record(s, &record) != 0) {
             rc = failure_memory(failure);
             break;
         }
@@ -101,7 +104,7 @@ int symbfile_search_open(struct symbfile_search *s, const uint8_t *data,
                     "%s", reader.error);
     }
     symbfile_reader_free(&reader);
-    sort(s);
+    sort_records(s);
     return rc;
 }
 
@@ -130,8 +133,8 @@ static size_t entries_until(const struct symbfile_search *s, uint64_t address)
 }
 
 /* Keeps the ranges in order of their depths, of each depth the first. */
-static int note(struct symbfile_search *s, size_t *count,
-                const struct symbfile_entry *entry)
+static int note_entry(struct symbfile_search *s, size_t *count,
+                      const struct symbfile_entry *entry)
 {
     size_t at = *count;
 
@@ -207,7 +210,7 @@ long symbfile_search_at(struct symbfile_search *s, uint64_t address,
             return (long)entry->record.num_frames;
         }
         if (!entry->record.is_pad && entry->end > address &&
-            note(s, &count, entry) != 0) {
+            note_entry(s, &count, entry) != 0) {
             return -1;
         }
     }

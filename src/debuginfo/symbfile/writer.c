@@ -315,7 +315,7 @@ void symbfile_writer_free(struct symbfile_writer *w)
 }
 
 /* Writes the strings and records that are kept. */
-static int flush(struct symbfile_writer *w)
+static int flush_symbfile(struct symbfile_writer *w)
 {
     size_t i;
     uint32_t number = 0;
@@ -346,10 +346,11 @@ static int flush(struct symbfile_writer *w)
 
 int symbfile_writer_finish(struct symbfile_writer *w)
 {
-    return flush(w) != 0 ? -1 : flush_piece(w);
+    return flush_symbfile(w) != 0 ? -1 : flush_piece(w);
 }
 
-static void *copy(struct symbfile_writer *w, const void *data, size_t size)
+static void *copy_bytes(struct symbfile_writer *w, const void *data,
+                        size_t size)
 {
     void *p = arena_take(&w->arena, size > 0 ? size : 1);
 
@@ -376,7 +377,7 @@ static int add_string(struct symbfile_writer *w, uint64_t hash,
     s = &w->strings[w->num_strings++];
     s->is_in_table = false;
     s->text.size = text->size;
-    s->text.data = copy(w, text->data, text->size);
+    s->text.data = copy_bytes(w, text->data, text->size);
     w->string_bytes += 5 + text->size;
     return s->text.data == NULL ? -1 : 0;
 }
@@ -448,7 +449,7 @@ int symbfile_writer_add(struct symbfile_writer *w,
     struct symbfile_item *item;
 
     if ((w->string_bytes >= TABLE_MAX || w->buffered >= BUFFERED_MAX) &&
-        flush(w) != 0) {
+        flush_symbfile(w) != 0) {
         return -1;
     }
     if (symc_array_need(&w->items, &w->item_room, w->num_items + 1,
@@ -462,8 +463,8 @@ int symbfile_writer_add(struct symbfile_writer *w,
     if (record->is_pad) {
         return take_frames(w, item);
     }
-    item->record.lines = copy(w, record->lines,
-                              record->num_lines * sizeof(*record->lines));
+    item->record.lines = copy_bytes(
+        w, record->lines, record->num_lines * sizeof(*record->lines));
     return item->record.lines == NULL ||
                    take_string(w, &record->func, false, &item->func) != 0 ||
                    take_optional(w, &record->file, &item->file) != 0 ||

@@ -8,13 +8,13 @@
 
 #include "bytes.h"
 
-static bool is(const struct wasm_bytes *name, const char *text)
+static bool is_section_name(const struct wasm_bytes *name, const char *text)
 {
     return (size_t)(name->end - name->at) == strlen(text) &&
            memcmp(name->at, text, strlen(text)) == 0;
 }
 
-static void copy(uint8_t guid[16], const uint8_t *data, size_t size)
+static void copy_build_id(uint8_t guid[16], const uint8_t *data, size_t size)
 {
     memset(guid, 0, 16);
     if (size >= 16) {
@@ -28,8 +28,8 @@ void wasm_build_id_read(const uint8_t *data, size_t size,
 {
     size_t n = size > 1 && data[0] < 128 && data[0] == size - 1 ? 1 : 0;
 
-    copy(id->guid, data + n, size - n);
-    copy(id->with_length, data, size);
+    copy_build_id(id->guid, data + n, size - n);
+    copy_build_id(id->with_length, data, size);
 }
 
 /* As the converter has it: the last id counts, and a short one is none. */
@@ -41,7 +41,7 @@ static void read_custom(struct wasm_bytes *section,
     if (name.has_failed) {
         return;
     }
-    if (is(&name, "build_id")) {
+    if (is_section_name(&name, "build_id")) {
         identity->build_id = section->at;
         identity->build_id_size = (size_t)(section->end - section->at);
         wasm_build_id_read(identity->build_id, identity->build_id_size,
@@ -49,7 +49,7 @@ static void read_custom(struct wasm_bytes *section,
         if (identity->build_id_size < sizeof(identity->id.guid)) {
             identity->build_id_size = 0;
         }
-    } else if (is(&name, ".debug_info")) {
+    } else if (is_section_name(&name, ".debug_info")) {
         identity->has_debug_info = true;
     }
 }

@@ -21,7 +21,8 @@ struct reader {
     bool has_code;
 };
 
-static int damaged(struct reader *r, const uint8_t *at, const char *what)
+static int damaged_module(struct reader *r, const uint8_t *at,
+                          const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: %s (offset %llu)", what,
@@ -90,7 +91,7 @@ static int read_imports(struct reader *r, struct wasm_bytes *b)
         wasm_part(b); /* the names of module and field */
         wasm_part(b);
         if (!skip_import(r, b)) {
-            return damaged(r, b->at, "an import of an unknown kind");
+            return damaged_module(r, b->at, "an import of an unknown kind");
         }
     }
     return 0;
@@ -106,8 +107,8 @@ static int read_code(struct reader *r, struct wasm_bytes *b)
     r->module->code = (uint64_t)(b->at - r->data);
     n = wasm_u32(b);
     if (n != r->num_declared) {
-        return damaged(r, b->at,
-                       "not as many functions have a body as are declared");
+        return damaged_module(
+            r, b->at, "not as many functions have a body as are declared");
     }
     for (i = 0; i < n && !b->has_failed; i++) {
         body = wasm_part(b);
@@ -137,7 +138,8 @@ static int name_functions(struct reader *r, struct wasm_bytes *b)
         name = wasm_part(b);
         size = (size_t)(name.end - name.at);
         if (utf8_valid(name.at, size) != size) {
-            return damaged(r, name.at, "the name of a function is not UTF-8");
+            return damaged_module(r, name.at,
+                                  "the name of a function is not UTF-8");
         }
         if (!b->has_failed && function >= r->num_imports &&
             function - r->num_imports < r->symbols->count) {
@@ -146,8 +148,9 @@ static int name_functions(struct reader *r, struct wasm_bytes *b)
             symbol->name_size = (uint32_t)size;
         }
     }
-    return b->has_failed ? damaged(r, b->at, "names of functions are cut off")
-                         : 0;
+    return b->has_failed
+               ? damaged_module(r, b->at, "names of functions are cut off")
+               : 0;
 }
 
 static int read_names(struct reader *r, struct wasm_bytes *b)
@@ -159,7 +162,7 @@ static int read_names(struct reader *r, struct wasm_bytes *b)
         kind = wasm_byte(b);
         part = wasm_part(b);
         if (part.has_failed) {
-            return damaged(r, b->at, "a list of names is cut off");
+            return damaged_module(r, b->at, "a list of names is cut off");
         }
         if (kind == NAMES_OF_FUNCTIONS && name_functions(r, &part) != 0) {
             return -1;
@@ -168,7 +171,7 @@ static int read_names(struct reader *r, struct wasm_bytes *b)
     return 0;
 }
 
-static bool is(const struct wasm_bytes *name, const char *text)
+static bool is_section_name(const struct wasm_bytes *name, const char *text)
 {
     return (size_t)(name->end - name->at) == strlen(text) &&
            memcmp(name->at, text, strlen(text)) == 0;
@@ -184,11 +187,11 @@ static int read_custom(struct reader *r, struct wasm_bytes *b)
     if (name.has_failed ||
         utf8_valid(name.at, (size_t)(name.end - name.at)) !=
             (size_t)(name.end - name.at)) {
-        return damaged(r, b->at, "a custom section has no name");
+        return damaged_module(r, b->at, "a custom section has no name");
     }
-    if (is(&name, "build_id")) {
+    if (is_section_name(&name, "build_id")) {
         wasm_build_id_read(b->at, rest, &m->id);
-    } else if (is(&name, "name")) {
+    } else if (is_section_name(&name, "name")) {
         return read_names(r, b);
     } else if (name.at < name.end && *name.at == '.' &&
                m->num_sections < WASM_SECTIONS_MAX) {
@@ -218,14 +221,15 @@ static int read_section(struct reader *r, uint8_t id, struct wasm_bytes *b)
         b->at = b->has_failed ? b->at : b->end;
         break;
     case WASM_CODE:
-        rc = r->has_code ? damaged(r, b->at, "a second code section")
+        rc = r->has_code ? damaged_module(r, b->at, "a second code section")
                          : read_code(r, b);
         break;
     default:
         return 0;
     }
     if (rc == 0 && (b->has_failed || b->at != b->end)) {
-        rc = damaged(r, b->at, "a section has another size than its content");
+        rc = damaged_module(r, b->at,
+                            "a section has another size than its content");
     }
     return rc;
 }
@@ -253,14 +257,15 @@ int wasm_module_read(const uint8_t *data, size_t size,
         id = wasm_byte(&bytes);
         section = wasm_part(&bytes);
         if (section.has_failed) {
-            return damaged(&r, bytes.at, "a section is cut off");
+            return damaged_module(&r, bytes.at, "a section is cut off");
         }
         if (read_section(&r, id, &section) != 0) {
             return -1;
         }
     }
     if (!r.has_code && r.num_declared != 0) {
-        return damaged(&r, bytes.at, "functions are declared without code");
+        return damaged_module(&r, bytes.at,
+                              "functions are declared without code");
     }
     return 0;
 }

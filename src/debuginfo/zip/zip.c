@@ -196,7 +196,7 @@ int zip_seek(struct zip *zip, const uint64_t place[2])
 
 /* unpacking -------------------------------------------------------------- */
 
-static int fail(char *error, size_t size, const char *reason)
+static int fail_zip(char *error, size_t size, const char *reason)
 {
     snprintf(error, size, "%s", reason);
     return -1;
@@ -223,12 +223,12 @@ int zip_unpack(struct zip *zip, zip_take_fn take, void *arg, char *error,
     int n, rc = 0;
 
     if (buf == NULL) {
-        return fail(error, error_size, "out of memory");
+        return fail_zip(error, error_size, "out of memory");
     }
     if (unzOpenCurrentFile(zip->file) != UNZ_OK) {
         free(buf);
-        return fail(error, error_size,
-                    "damaged: its header is not that of the directory");
+        return fail_zip(error, error_size,
+                        "damaged: its header is not that of the directory");
     }
     do {
         n = read_piece(zip->file, buf);
@@ -239,10 +239,10 @@ int zip_unpack(struct zip *zip, zip_take_fn take, void *arg, char *error,
     } while (n == CHUNK && rc == 0);
     /* which is where the checksum is compared, if all of it was read */
     if (unzCloseCurrentFile(zip->file) == UNZ_CRCERROR && rc == 0) {
-        rc = fail(error, error_size, "damaged: the checksum is wrong");
+        rc = fail_zip(error, error_size, "damaged: the checksum is wrong");
     }
     if (rc != -2 && (n < 0 || (rc == 0 && left != 0))) {
-        rc = fail(error, error_size, "damaged");
+        rc = fail_zip(error, error_size, "damaged");
     }
     free(buf);
     return rc;

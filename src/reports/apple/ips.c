@@ -64,8 +64,8 @@ static uint64_t number_at(const struct json *json, uint32_t object,
 }
 
 /* A member that is a list or an object, or 0. */
-static uint32_t member(const struct json *json, uint32_t object,
-                       const char *name, enum json_type type)
+static uint32_t ips_member(const struct json *json, uint32_t object,
+                           const char *name, enum json_type type)
 {
     uint32_t value = json_member(json, object, name);
 
@@ -73,7 +73,7 @@ static uint32_t member(const struct json *json, uint32_t object,
 }
 
 /* The index after the last item of a list; 0: there is no list. */
-static uint32_t last(const struct json *json, uint32_t list)
+static uint32_t last_item(const struct json *json, uint32_t list)
 {
     return list != 0 ? json->values[list].end : 0;
 }
@@ -189,7 +189,8 @@ static void read_frames(struct reader *r, uint32_t list)
 {
     uint32_t i;
 
-    for (i = list + 1; i < last(&r->json, list); i = r->json.values[i].end) {
+    for (i = list + 1; i < last_item(&r->json, list);
+         i = r->json.values[i].end) {
         if (r->json.values[i].type == JSON_OBJECT) {
             read_frame(r, i);
         }
@@ -205,14 +206,14 @@ static void read_registers(struct reader *r, uint32_t state)
         "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
         "x24", "x25", "x26", "x27", "x28", "x29", "x30"};
     const struct json *json = &r->json;
-    uint32_t i, n, list = member(json, state, "x", JSON_ARRAY), value;
+    uint32_t i, n, list = ips_member(json, state, "x", JSON_ARRAY), value;
     struct apple_register found;
 
     if (state == 0) {
         return;
     }
     for (i = list + 1, n = 0;
-         i < last(json, list) && n < sizeof(names) / sizeof(names[0]);
+         i < last_item(json, list) && n < sizeof(names) / sizeof(names[0]);
          i = json->values[i].end, n++) {
         found.name = (struct apple_text){names[n], strlen(names[n])};
         value = json->values[i].type == JSON_OBJECT
@@ -223,7 +224,8 @@ static void read_registers(struct reader *r, uint32_t state)
             apple_add_register(r->report, &found);
         }
     }
-    for (i = state + 1; i < last(json, state); i = json->values[i + 1].end) {
+    for (i = state + 1; i < last_item(json, state);
+         i = json->values[i + 1].end) {
         found.name.data = json_text(json, i);
         found.name.size = json->values[i].size;
         value = json->values[i + 1].type == JSON_OBJECT
@@ -253,9 +255,10 @@ static void read_thread(struct reader *r, uint32_t value, size_t index,
 
     r->has_memory = r->has_memory && apple_add_thread(r->report, &thread);
     if (r->report->num_threads > n) {
-        read_frames(r, member(json, value, "frames", JSON_ARRAY));
+        read_frames(r, ips_member(json, value, "frames", JSON_ARRAY));
         if (thread.has_crashed && r->report->num_registers == 0) {
-            read_registers(r, member(json, value, "threadState", JSON_OBJECT));
+            read_registers(
+                r, ips_member(json, value, "threadState", JSON_OBJECT));
         }
     }
 }
@@ -264,17 +267,17 @@ static void read_threads(struct reader *r)
 {
     const struct json *json = &r->json;
     uint64_t faulting = number_at(json, 0, "faultingThread", UINT64_MAX);
-    uint32_t i, list = member(json, 0, "threads", JSON_ARRAY);
+    uint32_t i, list = ips_member(json, 0, "threads", JSON_ARRAY);
     struct apple_thread exception = {.is_exception = true};
     size_t index;
 
-    for (i = list + 1, index = 0; i < last(json, list);
+    for (i = list + 1, index = 0; i < last_item(json, list);
          i = json->values[i].end, index++) {
         if (json->values[i].type == JSON_OBJECT) {
             read_thread(r, i, index, faulting);
         }
     }
-    list = member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
+    list = ips_member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
     index = r->report->num_threads;
     if (list != 0 && r->has_memory) {
         r->has_memory = apple_add_thread(r->report, &exception);
@@ -289,10 +292,10 @@ static void read_threads(struct reader *r)
 static void read_images(struct reader *r)
 {
     const struct json *json = &r->json;
-    uint32_t i, list = member(json, 0, "usedImages", JSON_ARRAY);
+    uint32_t i, list = ips_member(json, 0, "usedImages", JSON_ARRAY);
     struct apple_image image;
 
-    for (i = list + 1; i < last(json, list); i = json->values[i].end) {
+    for (i = list + 1; i < last_item(json, list); i = json->values[i].end) {
         memset(&image, 0, sizeof(image));
         if (json->values[i].type == JSON_OBJECT) {
             image.base = number_at(json, i, "base", 0);
@@ -313,10 +316,10 @@ static void read_images(struct reader *r)
 static void read_information(struct reader *r)
 {
     const struct json *json = &r->json;
-    uint32_t i, k, asi = member(json, 0, "asi", JSON_OBJECT);
+    uint32_t i, k, asi = ips_member(json, 0, "asi", JSON_OBJECT);
     struct apple_text line;
 
-    for (i = asi + 1; i < last(json, asi); i = json->values[i + 1].end) {
+    for (i = asi + 1; i < last_item(json, asi); i = json->values[i + 1].end) {
         if (json->values[i + 1].type != JSON_ARRAY) {
             continue;
         }
@@ -334,7 +337,7 @@ static void read_information(struct reader *r)
 static void read_system(struct reader *r)
 {
     const struct json *json = &r->json;
-    uint32_t os = member(json, 0, "osVersion", JSON_OBJECT);
+    uint32_t os = ips_member(json, 0, "osVersion", JSON_OBJECT);
     struct apple_system *system = &r->report->system;
     const char *blank;
 
@@ -359,7 +362,7 @@ static void read_exception(struct reader *r)
 {
     const struct json *json = &r->json;
     struct apple_report *report = r->report;
-    uint32_t exception = member(json, 0, "exception", JSON_OBJECT);
+    uint32_t exception = ips_member(json, 0, "exception", JSON_OBJECT);
     struct apple_text type, signal;
     int n;
 

@@ -36,7 +36,7 @@ struct reader {
 };
 
 /* Notes that memory is lacking. */
-static void need(struct reader *r, bool has_memory)
+static void need_memory(struct reader *r, bool has_memory)
 {
     if (!has_memory) {
         r->error = apple_no_memory;
@@ -118,7 +118,7 @@ static void begin_thread(struct reader *r, const struct apple_thread *thread)
 {
     size_t n = r->report->num_threads;
 
-    need(r, apple_add_thread(r->report, thread));
+    need_memory(r, apple_add_thread(r->report, thread));
     /* if there was no room for it, its frames are left out, too */
     r->state = r->report->num_threads > n ? STATE_THREAD : STATE_HEAD;
 }
@@ -132,7 +132,7 @@ static void read_frame(struct reader *r, struct apple_text line)
         return;
     }
     if (r->error == NULL) {
-        need(r, apple_add_frame(r->report, &frame));
+        need_memory(r, apple_add_frame(r->report, &frame));
     }
 }
 
@@ -213,7 +213,7 @@ static void read_image(struct reader *r, struct apple_text line)
         (is_lenient && image.base == 0 && image.size == UINT64_MAX)) {
         return; /* "???", which owns all addresses */
     }
-    need(r, apple_add_image(report, &image));
+    need_memory(r, apple_add_image(report, &image));
 }
 
 /* lines --------------------------------------------------------------------
@@ -270,7 +270,7 @@ static void read_line(struct reader *r, struct apple_text line)
         }
         break;
     case STATE_INFORMATION:
-        need(r, apple_add_information(r->report, line));
+        need_memory(r, apple_add_information(r->report, line));
         break;
     case STATE_LOG:
         break;

@@ -41,7 +41,8 @@ struct minidump_bytes bytes_stream(const struct minidump *dump, uint32_t type)
     return found;
 }
 
-static size_t limited(struct minidump *dump, uint64_t count, size_t limit)
+static size_t limited_count(struct minidump *dump, uint64_t count,
+                            size_t limit)
 {
     if (count > limit) {
         dump->is_cut = true;
@@ -66,7 +67,7 @@ bool bytes_list(struct minidump *dump, struct minidump_bytes stream,
         return false;
     }
     *entries = stream.data + header;
-    *count = limited(dump, n, limit);
+    *count = limited_count(dump, n, limit);
     return true;
 }
 
@@ -87,7 +88,7 @@ bool bytes_sized_list(struct minidump *dump, struct minidump_bytes stream,
         return false;
     }
     *entries = stream.data + header;
-    *count = limited(dump, n, limit);
+    *count = limited_count(dump, n, limit);
     return true;
 }
 

@@ -45,7 +45,7 @@ static const struct layout layouts[] = {
     {0x8002, 1160, 0, 8, 0x01000000, {{8, 0, 1, 8}, {32, 1, 1, 8}}},
 };
 
-static const struct layout *find(uint16_t arch)
+static const struct layout *find_context(uint16_t arch)
 {
     size_t i;
 
@@ -64,7 +64,7 @@ bool minidump_context(const struct minidump *dump,
                       const struct minidump_bytes *context,
                       struct stackwalk_registers *registers)
 {
-    const struct layout *layout = find(dump->arch);
+    const struct layout *layout = find_context(dump->arch);
     const struct run *run;
     const uint8_t *p;
     uint64_t flags;

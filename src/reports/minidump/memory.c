@@ -8,7 +8,7 @@
 #define ENTRY 16
 #define HEADER64 16
 
-static int compare(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
     const struct stackwalk_memory *x = a, *y = b;
 
@@ -22,8 +22,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Takes a range, if it is one. */
-static void add(struct minidump *dump, uint64_t start,
-                struct minidump_bytes bytes)
+static void add_range(struct minidump *dump, uint64_t start,
+                      struct minidump_bytes bytes)
 {
     struct stackwalk_memory *m = &dump->memory[dump->num_memory];
 
@@ -50,19 +50,19 @@ static bool add_contiguous(struct minidump *dump, const uint8_t *entries,
         if (bytes.data == NULL) {
             return false;
         }
-        add(dump, get64(dump, entries), bytes);
+        add_range(dump, get64(dump, entries), bytes);
         offset += bytes.size;
     }
     return true;
 }
 
 /* Of ranges that overlap, the one that begins first stays. */
-static void sort(struct minidump *dump)
+static void sort_ranges(struct minidump *dump)
 {
     size_t i, n = 0;
     struct stackwalk_memory *m = dump->memory;
 
-    qsort(m, dump->num_memory, sizeof(*m), compare);
+    qsort(m, dump->num_memory, sizeof(*m), compare_ranges);
     for (i = 0; i < dump->num_memory; i++) {
         if (n == 0 || m[i].start - m[n - 1].start >= m[n - 1].size) {
             m[n++] = m[i];
@@ -71,7 +71,7 @@ static void sort(struct minidump *dump)
     dump->num_memory = n;
 }
 
-static bool reserve(struct minidump *dump, size_t count)
+static bool reserve_ranges(struct minidump *dump, size_t count)
 {
     dump->memory =
         arena_take(&dump->arena, (count + 1) * sizeof(*dump->memory));
@@ -96,7 +96,7 @@ static bool read64(struct minidump *dump, bool *has_memory)
         dump->is_cut = true;
         count = MINIDUMP_RANGES;
     }
-    *has_memory = reserve(dump, (size_t)count);
+    *has_memory = reserve_ranges(dump, (size_t)count);
     if (*has_memory &&
         !add_contiguous(dump, stream.data + HEADER64, (size_t)count,
                         get64(dump, stream.data + 8))) {
@@ -117,13 +117,14 @@ bool memory_read(struct minidump *dump)
                         MINIDUMP_RANGES, &entries, &count)) {
             return true;
         }
-        has_memory = reserve(dump, count);
+        has_memory = reserve_ranges(dump, count);
         for (i = 0; has_memory && i < count; i++, entries += ENTRY) {
-            add(dump, get64(dump, entries), bytes_located(dump, entries + 8));
+            add_range(dump, get64(dump, entries),
+                      bytes_located(dump, entries + 8));
         }
     }
     if (has_memory) {
-        sort(dump);
+        sort_ranges(dump);
     }
     return has_memory;
 }

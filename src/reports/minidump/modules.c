@@ -198,7 +198,7 @@ static bool read_module(struct minidump *dump, struct minidump_module *m,
     return m->code_file != NULL && read_ids(dump, m, p + 76);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_modules(const void *a, const void *b)
 {
     const struct minidump_module *x = a, *y = b;
 
@@ -212,12 +212,12 @@ static int compare(const void *a, const void *b)
 }
 
 /* Of modules that overlap, the one that begins first stays. */
-static void sort(struct minidump *dump, size_t count)
+static void sort_modules(struct minidump *dump, size_t count)
 {
     size_t i, n = 0;
     struct minidump_module *m = dump->modules;
 
-    qsort(m, count, sizeof(*m), compare);
+    qsort(m, count, sizeof(*m), compare_modules);
     for (i = 0; i < count; i++) {
         if (n > 0 && m[i].base - m[n - 1].base < m[n - 1].size) {
             continue;
@@ -258,7 +258,7 @@ bool modules_read(struct minidump *dump)
         }
     }
     if (n > 0) {
-        sort(dump, n);
+        sort_modules(dump, n);
     }
     return true;
 }

@@ -33,7 +33,7 @@ static const struct code {
 };
 #undef NAME
 
-static int compare(const void *a, const void *b)
+static int compare_codes(const void *a, const void *b)
 {
     const struct code *x = a, *y = b;
 
@@ -49,7 +49,7 @@ const char *names_find(enum names_table table, uint64_t code)
 
     found = code <= UINT32_MAX
                 ? bsearch(&wanted, codes, sizeof(codes) / sizeof(codes[0]),
-                          sizeof(codes[0]), compare)
+                          sizeof(codes[0]), compare_codes)
                 : NULL;
     return found != NULL ? (const char *)&names + found->name : NULL;
 }

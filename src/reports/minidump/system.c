@@ -51,7 +51,7 @@ const char *minidump_os_name(enum minidump_os os)
 }
 
 /* Cuts blanks off both ends. */
-static char *trim(char *text)
+static char *trim_text(char *text)
 {
     size_t size;
 
@@ -119,7 +119,7 @@ static bool read_version(struct minidump *dump, const uint8_t *p)
     memcpy(copy, csd, size);
     if (dump->os != MINIDUMP_LINUX || strcmp(version, "0.0.0") != 0 ||
         !split_uname(dump, copy)) {
-        dump->os_build = trim(csd);
+        dump->os_build = trim_text(csd);
     }
     return true;
 }

@@ -10,8 +10,8 @@
 #define HEADERS_MAX 8192
 #define PARTS_MAX 100
 
-static const uint8_t *find(const uint8_t *p, const uint8_t *end,
-                           const char *text)
+static const uint8_t *find_text(const uint8_t *p, const uint8_t *end,
+                                const char *text)
 {
     return memmem(p, (size_t)(end - p), text, strlen(text));
 }
@@ -72,7 +72,7 @@ static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
     char line[1024];
     size_t n;
 
-    while ((eol = find(p, limit, "\r\n")) != NULL) {
+    while ((eol = find_text(p, limit, "\r\n")) != NULL) {
         n = (size_t)(eol - p);
         if (n == 0) {
             return eol + 2;
@@ -87,7 +87,7 @@ static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
     return NULL;
 }
 
-static int fail(char *error, size_t size, const char *reason)
+static int fail_multipart(char *error, size_t size, const char *reason)
 {
     snprintf(error, size, "multipart form data: %s", reason);
     return -1;
@@ -105,15 +105,15 @@ int multipart_read(const uint8_t *data, size_t size, const char *boundary,
 
     len = (size_t)snprintf(delimiter, sizeof(delimiter), "\r\n--%s", boundary);
     if (len >= sizeof(delimiter)) {
-        return fail(error, error_size, "the boundary is too long");
+        return fail_multipart(error, error_size, "the boundary is too long");
     }
     /* nothing need be before the first delimiter, not even an empty line */
     if (size >= len - 2 && memcmp(data, delimiter + 2, len - 2) == 0) {
         p = data + len - 2;
-    } else if ((p = find(data, end, delimiter)) != NULL) {
+    } else if ((p = find_text(data, end, delimiter)) != NULL) {
         p += len;
     } else {
-        return fail(error, error_size, "the boundary is not there");
+        return fail_multipart(error, error_size, "the boundary is not there");
     }
 
     for (n = 0; n < PARTS_MAX; n++) {
@@ -121,21 +121,22 @@ int multipart_read(const uint8_t *data, size_t size, const char *boundary,
             return 0;
         }
         memset(&part, 0, sizeof(part));
-        p = find(p, end, "\r\n"); /* blanks may be before it */
+        p = find_text(p, end, "\r\n"); /* blanks may be before it */
         p = p != NULL ? read_headers(p + 2, end, &part) : NULL;
         if (p == NULL) {
-            return fail(error, error_size, "the headers of a part do not end");
+            return fail_multipart(error, error_size,
+                                  "the headers of a part do not end");
         }
         /* of a part without content, the delimiter begins with the line end
          * after its headers */
-        next = find(p - 2, end, delimiter);
+        next = find_text(p - 2, end, delimiter);
         if (next == NULL) {
-            return fail(error, error_size, "a part does not end");
+            return fail_multipart(error, error_size, "a part does not end");
         }
         part.data = p;
         part.size = next > p ? (size_t)(next - p) : 0;
         found(arg, &part);
         p = next + len;
     }
-    return fail(error, error_size, "there are too many parts");
+    return fail_multipart(error, error_size, "there are too many parts");
 }

@@ -64,7 +64,8 @@ static uint32_t size_of(const struct document *d, uint32_t array)
 }
 
 /* An item of an array of numbers, strings and nulls, which have no items. */
-static uint32_t item(const struct document *d, uint32_t array, uint32_t i)
+static uint32_t array_item(const struct document *d, uint32_t array,
+                           uint32_t i)
 {
     return array != 0 && i < size_of(d, array) ? array + 1 + i : 0;
 }
@@ -73,15 +74,15 @@ static uint32_t item(const struct document *d, uint32_t array, uint32_t i)
 static bool number_at(const struct document *d, uint32_t array, uint32_t i,
                       uint64_t *number)
 {
-    uint32_t value = item(d, array, i);
+    uint32_t value = array_item(d, array, i);
 
     return value != 0 && json_integer(&d->json, value, number) ==
                              JSON_INTEGER_POSITIVE;
 }
 
 /* An array without arrays and objects in it, or 0. */
-static uint32_t flat(const struct document *d, uint32_t object,
-                     const char *name)
+static uint32_t flat_index(const struct document *d, uint32_t object,
+                           const char *name)
 {
     uint32_t array = json_member(&d->json, object, name);
 
@@ -111,7 +112,7 @@ static void take_frame(struct document *d, struct tables *t, uint32_t frame,
         number_at(d, t->function_name, (uint32_t)function, &name) &&
         function < size_of(d, t->function_name) && name < t->nstrings &&
         !t->is_named[function] &&
-        is_address(d, item(d, t->strings, (uint32_t)name))) {
+        is_address(d, array_item(d, t->strings, (uint32_t)name))) {
         t->is_named[function] = 1;
         fn(arg, t, (uint32_t)library, address, (uint32_t)function, frame);
     }
@@ -124,19 +125,19 @@ static void take_tables(struct document *d, uint32_t object, frame_fn *fn,
     uint32_t functions = json_member(json, object, "funcTable");
     uint32_t frames = json_member(json, object, "frameTable");
     uint32_t resources = json_member(json, object, "resourceTable"), i;
-    struct tables t = {.strings = flat(d, object, "stringArray")};
+    struct tables t = {.strings = flat_index(d, object, "stringArray")};
 
     if (functions == 0 || frames == 0 || resources == 0 || t.strings == 0) {
         return;
     }
     t.nstrings = size_of(d, t.strings);
-    t.function_name = flat(d, functions, "name");
-    t.function_resource = flat(d, functions, "resource");
-    t.function_file = flat(d, functions, "fileName");
-    t.frame_function = flat(d, frames, "func");
-    t.frame_address = flat(d, frames, "address");
-    t.frame_line = flat(d, frames, "line");
-    t.resource_library = flat(d, resources, "lib");
+    t.function_name = flat_index(d, functions, "name");
+    t.function_resource = flat_index(d, functions, "resource");
+    t.function_file = flat_index(d, functions, "fileName");
+    t.frame_function = flat_index(d, frames, "func");
+    t.frame_address = flat_index(d, frames, "address");
+    t.frame_line = flat_index(d, frames, "line");
+    t.resource_library = flat_index(d, resources, "lib");
     t.libraries = json_member(json, 0, "libs");
     if (t.function_name == 0 || t.frame_address == 0 || t.libraries == 0) {
         return;
@@ -320,13 +321,13 @@ static void name_frame(void *arg, const struct tables *tables,
         return;
     }
     numbers = w->profile->frames + place->first;
-    put_value(w, item(&w->d, tables->function_name, function),
+    put_value(w, array_item(&w->d, tables->function_name, function),
               string_of(w, tables, numbers[0]));
-    value = item(&w->d, tables->function_file, function);
+    value = array_item(&w->d, tables->function_file, function);
     if (value != 0 && numbers[1] != 0) {
         put_value(w, value, string_of(w, tables, numbers[1]));
     }
-    value = item(&w->d, tables->frame_line, frame);
+    value = array_item(&w->d, tables->frame_line, frame);
     if (value != 0 && numbers[2] != 0) {
         put_value(w, value, numbers[2]);
     }
@@ -363,7 +364,7 @@ static void end_tables(void *arg, uint32_t object)
     if (w->added > 0) {
         add_edit(w,
                  end_of_strings(&w->d, w->profile->data,
-                                flat(&w->d, object, "stringArray")),
+                                flat_index(&w->d, object, "stringArray")),
                  0, w->names.data, w->names.size);
         memset(w->strings, 0, w->nstrings * sizeof(w->strings[0]));
         w->added = 0;
@@ -372,7 +373,7 @@ static void end_tables(void *arg, uint32_t object)
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_libs(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
 
@@ -386,7 +387,8 @@ static void put_edits(struct writer *w, struct profile_output *out)
     size_t at = 0, i;
 
     if (w->edits.n > 0) {
-        qsort(w->edits.list, w->edits.n, sizeof(w->edits.list[0]), compare);
+        qsort(w->edits.list, w->edits.n, sizeof(w->edits.list[0]),
+              compare_libs);
     }
     for (i = 0; i < w->edits.n; i++, edit++) {
         if (edit->at >= at) { /* a line may be set once */

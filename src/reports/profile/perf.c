@@ -88,7 +88,8 @@ static const char *read_decimal(const char *p, const char *end,
     return p;
 }
 
-static const char *find(const char *p, const char *end, const char *text)
+static const char *find_in_line(const char *p, const char *end,
+                                const char *text)
 {
     return p != NULL ? memmem(p, (size_t)(end - p), text, strlen(text)) : NULL;
 }
@@ -96,7 +97,7 @@ static const char *find(const char *p, const char *end, const char *text)
 static const char *read_after(const char *p, const char *end, const char *text,
                               uint64_t *value)
 {
-    p = find(p, end, text);
+    p = find_in_line(p, end, text);
     return p != NULL ? read_hex(p + strlen(text), end, value) : NULL;
 }
 
@@ -126,7 +127,7 @@ static void read_mapping(struct profile *profile, struct text *text,
     struct symc_string id = {"", 0};
     uint64_t size = 0;
 
-    p = find(p, end, " ");
+    p = find_in_line(p, end, " ");
     if (p != NULL) {
         (void)read_decimal(p + 1, end, &mapping.process);
     }
@@ -134,20 +135,20 @@ static void read_mapping(struct profile *profile, struct text *text,
     p = read_after(p, end, "(0x", &size);
     p = read_after(p, end, "@ 0x", &mapping.offset);
     if (p == NULL) {
-        p = find(line->data, end, "@ 0 ");
+        p = find_in_line(line->data, end, "@ 0 ");
         p = p != NULL ? p + 3 : NULL;
     }
-    close = find(p, end, "]: ");
+    close = find_in_line(p, end, "]: ");
     if (close == NULL) {
         return;
     }
-    p = find(p, close, "<");
+    p = find_in_line(p, close, "<");
     if (p != NULL) {
         id.data = p + 1;
         p = memchr(id.data, '>', (size_t)(close - id.data));
         id.size = p != NULL ? (size_t)(p - id.data) : 0;
     }
-    p = find(close + 3, end, " ");
+    p = find_in_line(close + 3, end, " ");
     if (p == NULL) {
         return;
     }
@@ -193,7 +194,7 @@ static void read_head(struct text *text, const struct line *line)
     const char *behind;
     uint32_t process;
 
-    while ((p = find(p, end, " ")) != NULL && ++p < end) {
+    while ((p = find_in_line(p, end, " ")) != NULL && ++p < end) {
         behind = read_decimal(p, end, &process);
         if (behind > p && behind < end && (*behind == ' ' || *behind == '/')) {
             text->process = process;
@@ -207,7 +208,7 @@ static bool read_frame(const struct line *line, struct frame *frame)
     const char *end = line->data + line->size, *p;
     uint64_t offset;
 
-    frame->name = find(line->data, end, unknown);
+    frame->name = find_in_line(line->data, end, unknown);
     if (frame->name == NULL || end[-1] != ')') {
         return false;
     }
@@ -293,7 +294,7 @@ static uint32_t take_line(struct profile *profile, struct text *text,
     if (line->size == 0 || read_id(profile, text, line)) {
         return PROFILE_NONE;
     }
-    p = find(line->data, line->data + line->size, "PERF_RECORD_MMAP");
+    p = find_in_line(line->data, line->data + line->size, "PERF_RECORD_MMAP");
     if (p != NULL) {
         read_mapping(profile, text, line, p);
         return PROFILE_NONE;
@@ -321,8 +322,9 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
     struct line line;
 
     while (next_line(profile, &at, &line)) {
-        has_frames = has_frames || (line.size > 2 && line.data[0] == '\t') ||
-                     find(line.data, line.data + line.size, " (") != NULL;
+        has_frames =
+            has_frames || (line.size > 2 && line.data[0] == '\t') ||
+            find_in_line(line.data, line.data + line.size, " (") != NULL;
         module = take_line(profile, &text, &line, &frame);
         if (module != PROFILE_NONE) {
             profile_add_place(profile, module, frame.address, frame.reach);

@@ -35,8 +35,8 @@ bool profile_is_hex(const struct symc_string *text, size_t min, size_t max)
 }
 
 /* A copy, or NULL of what is absent or has a NUL. */
-static char *copy(struct profile *profile, const char *prefix,
-                  const struct symc_string *text)
+static char *copy_text(struct profile *profile, const char *prefix,
+                       const struct symc_string *text)
 {
     size_t n = strlen(prefix);
     char *to;
@@ -73,9 +73,9 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
                             const struct symc_string *name,
                             const struct symc_string *code)
 {
-    struct profile_module module = {.id = copy(profile, prefix, id),
-                                    .name = copy(profile, "", name),
-                                    .code = copy(profile, "", code)};
+    struct profile_module module = {.id = copy_text(profile, prefix, id),
+                                    .name = copy_text(profile, "", name),
+                                    .code = copy_text(profile, "", code)};
     uintptr_t place;
     size_t at = 0;
     uint64_t hash;
