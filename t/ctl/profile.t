@@ -60,5 +60,9 @@ my $recorded = $t->write_file('perf.data', "PERFILE2\x68\1\2\3");
 $r = run("'$recorded'");
 ok $r->[0] == 4 && $r->[1] eq '' && $r->[2] =~ /of perf record: give the text/,
     'what perf record writes: 4' or diag "@$r";
+# fields of pprof's format without a byte that no text has but NUL
+my $short = $t->write_file('short.pb', "\x32\0\x32\0");
+is_deeply run("--root '@{[$t->path('store')]}' '$short'"),
+    [0, "\x32\0\x32\0", ''], 'NUL is no character of a text';
 $t->finish;
 done_testing;

@@ -20,7 +20,7 @@ static bool is_text(const char *text, size_t size)
 
     for (i = 0; i < size && i < LOOKED_AT; i++) {
         if ((unsigned char)text[i] < ' ' &&
-            strchr("\n\r\t", text[i]) == NULL) {
+            memchr("\n\r\t", text[i], 3) == NULL) {
             return false;
         }
     }
