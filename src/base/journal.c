@@ -13,32 +13,32 @@
 #include <unistd.h>
 #include "hash_table.h"
 
-#define CHECKSUM_LEN 16
-#define LINE_MAX_    (CHECKSUM_LEN + 1 + JOURNAL_RECORD_MAX + 1)
+#define LINE_MAX_ (JOURNAL_CHECKSUM + 1 + JOURNAL_RECORD_MAX + 1)
 
 /* A file that is larger is none of ours: nothing of it is read. */
 #define SIZE_MAX_ ((off_t)256 << 20)
 
 /* It tells a record from what a crash has left of one; nobody else's file is
  * read, so it need not be hard to forge. */
-static void print_checksum(char buf[CHECKSUM_LEN + 1], const char *record,
+static void print_checksum(char buf[JOURNAL_CHECKSUM + 1], const char *record,
                            size_t len)
 {
-    snprintf(buf, CHECKSUM_LEN + 1, "%016" PRIx64, table_hash(0, record, len));
+    snprintf(buf, JOURNAL_CHECKSUM + 1, "%016" PRIx64,
+             table_hash(0, record, len));
 }
 
 static void take_line(char *line, size_t len, journal_fn fn, void *arg)
 {
-    char checksum[CHECKSUM_LEN + 1];
-    char *record = line + CHECKSUM_LEN + 1;
+    char checksum[JOURNAL_CHECKSUM + 1];
+    char *record = line + JOURNAL_CHECKSUM + 1;
 
-    if (len <= CHECKSUM_LEN + 1 || len >= LINE_MAX_ ||
-        memchr(line, '\0', len) != NULL || line[CHECKSUM_LEN] != '\t') {
+    if (len <= JOURNAL_CHECKSUM + 1 || len >= LINE_MAX_ ||
+        memchr(line, '\0', len) != NULL || line[JOURNAL_CHECKSUM] != '\t') {
         return;
     }
     line[len] = '\0';
-    print_checksum(checksum, record, len - CHECKSUM_LEN - 1);
-    if (memcmp(checksum, line, CHECKSUM_LEN) == 0) {
+    print_checksum(checksum, record, len - JOURNAL_CHECKSUM - 1);
+    if (memcmp(checksum, line, JOURNAL_CHECKSUM) == 0) {
         fn(arg, record);
     }
 }
@@ -48,7 +48,7 @@ static int read_rest(struct journal *journal, int fd, off_t size,
                      journal_fn fn, void *arg)
 {
     size_t len = (size_t)(size - journal->read), n = 0;
-    char *text = malloc(len + 1), *line, *end;
+    char *text = malloc(len + 1), *line, *end, *last = NULL;
     ssize_t got = 1;
 
     if (text == NULL) {
@@ -68,7 +68,14 @@ static int read_rest(struct journal *journal, int fd, off_t size,
     for (line = text; (end = memchr(line, '\n',
                                     n - (size_t)(line - text))) != NULL;
          line = end + 1) {
+        if (end - line >= JOURNAL_CHECKSUM) {
+            last = line;
+        }
         take_line(line, (size_t)(end - line), fn, arg);
+    }
+    if (last != NULL) {
+        journal->last = journal->read + (last - text);
+        memcpy(journal->last_checksum, last, JOURNAL_CHECKSUM);
     }
     journal->read += line - text;
     journal->size = size;
@@ -86,6 +93,33 @@ static void start_again(struct journal *journal, journal_fn fn, void *arg)
     memset(journal, 0, sizeof(*journal));
 }
 
+static bool is_unchanged(const struct journal *journal, const struct stat *st)
+{
+    return st->st_ino == journal->ino && st->st_dev == journal->dev &&
+           st->st_size == journal->size &&
+           st->st_ctim.tv_sec == journal->changed.tv_sec &&
+           st->st_ctim.tv_nsec == journal->changed.tv_nsec;
+}
+
+/*
+ * Is it the file that was read, and has it only grown?  A file that was
+ * written anew twice has the first one's inode on ext4, and may have grown
+ * beyond it since.  Records that are left out when it is written move all
+ * others to the front, so it is enough to look for the last one.
+ */
+static bool is_continued(const struct journal *journal, int fd,
+                         const struct stat *st)
+{
+    char checksum[JOURNAL_CHECKSUM];
+
+    return st->st_ino == journal->ino && st->st_dev == journal->dev &&
+           st->st_size >= journal->size &&
+           (journal->last_checksum[0] == '\0' ||
+            (pread(fd, checksum, sizeof(checksum), journal->last) ==
+                 (ssize_t)sizeof(checksum) &&
+             memcmp(checksum, journal->last_checksum, sizeof(checksum)) == 0));
+}
+
 int journal_read(struct journal *journal, const char *path, journal_fn fn,
                  void *arg)
 {
@@ -99,8 +133,7 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
         start_again(journal, fn, arg);
         return 0;
     }
-    if (st.st_ino == journal->ino && st.st_dev == journal->dev &&
-        st.st_size == journal->size) {
+    if (is_unchanged(journal, &st)) {
         return 0;
     }
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -114,13 +147,15 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
         errno = saved;
         return -1;
     }
-    if (st.st_ino != journal->ino || st.st_dev != journal->dev ||
-        st.st_size < journal->size) {
+    if (!is_continued(journal, fd, &st)) {
         start_again(journal, fn, arg);
         journal->dev = st.st_dev;
         journal->ino = st.st_ino;
     }
     rc = read_rest(journal, fd, st.st_size, fn, arg);
+    if (rc == 0) {
+        journal->changed = st.st_ctim;
+    }
     close(fd);
     return rc;
 }
@@ -130,7 +165,7 @@ int journal_read(struct journal *journal, const char *path, journal_fn fn,
 static int write_line(const struct journal *journal, int fd,
                       const char *record, off_t *end)
 {
-    char line[1 + LINE_MAX_ + 1], checksum[CHECKSUM_LEN + 1];
+    char line[1 + LINE_MAX_ + 1], checksum[JOURNAL_CHECKSUM + 1];
     size_t len = strlen(record), n;
     struct stat st;
     bool all_read;
@@ -140,8 +175,7 @@ static int write_line(const struct journal *journal, int fd,
         return -1;
     }
     print_checksum(checksum, record, len);
-    all_read = st.st_ino == journal->ino && st.st_dev == journal->dev &&
-               journal->read == st.st_size;
+    all_read = is_unchanged(journal, &st) && journal->read == journal->size;
     /* behind a line that was cut off, a new one begins */
     n = (size_t)snprintf(line, sizeof(line), "%s%s\t%s\n",
                          st.st_size > 0 && !all_read ? "\n" : "", checksum,
@@ -184,6 +218,10 @@ int journal_append(struct journal *journal, const char *path,
     } while (gone && --tries > 0);
     if (rc == 0 && !gone && fn != NULL && end > 0 && written.st_size == end) {
         journal->read = journal->size = end;
+        journal->changed = written.st_ctim;
+        journal->last =
+            end - (off_t)(JOURNAL_CHECKSUM + 1 + strlen(record) + 1);
+        print_checksum(journal->last_checksum, record, strlen(record));
         fn(arg, record);
         return 1;
     }
@@ -214,7 +252,7 @@ FILE *journal_rewrite_begin(const char *path)
 
 void journal_rewrite_put(FILE *f, const char *record)
 {
-    char checksum[CHECKSUM_LEN + 1];
+    char checksum[JOURNAL_CHECKSUM + 1];
 
     print_checksum(checksum, record, strlen(record));
     fprintf(f, "%s\t%s\n", checksum, record);

@@ -16,9 +16,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* The longest record; it has no line end and no NUL. */
 #define JOURNAL_RECORD_MAX 8192
+
+#define JOURNAL_CHECKSUM 16 /* characters */
 
 /* How far a journal was read.  All zero: nothing of it. */
 struct journal {
@@ -26,6 +29,9 @@ struct journal {
     ino_t ino;
     off_t read; /* up to the end of a line */
     off_t size; /* what is behind `read` is a line that was cut off */
+    struct timespec changed;
+    off_t last; /* where the last record that was read begins */
+    char last_checksum[JOURNAL_CHECKSUM + 1]; /* "": there was none */
 };
 
 /* record is NULL if there is another file, or none: what was read before is no
