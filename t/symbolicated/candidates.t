@@ -32,7 +32,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
     my $path = $req->{path};
     return $c->reply(401) if $path =~ m{^/unauth/};
     return $c->reply(403) if $path =~ m{^/forbidden/};
-    return $c->reply(500) if $path =~ m{^/error/};
+    return $c->reply(500) if $path =~ m{^/error/|^/half/.*\.pdb$};
     return $c->reply(200, { 'Content-Type' => 'text/html' },
         "<!DOCTYPE html><html><form>Sign in</form></html>\n")
         if $path =~ m{^/html/};
@@ -125,6 +125,17 @@ sub told {
     return [map { [$_->{source}, $_->{location}, $_->{download}{status},
         $_->{debug} ? $_->{debug}{status} : ()] } @$list];
 }
+
+# The packed form was answered before the plain one failed.
+$t->start_symcached(configuration('half',
+    { id => 'half', url => $server->url . '/half', layout => { type => 'symstore' } }));
+$t->start_symbolicated;
+my $place = $server->url . "/half/crash.pdb/$key/crash";
+is_deeply told(), [['half', "$place.pd_", 'notfound'], ['half', "$place.pdb", 'error']],
+    'each form of a file is told as it was answered';
+is post(request())->{modules}[0]{debug_status}, 'missing', '... and the first one decides';
+$t->stop_symbolicated;
+$t->stop_symcached;
 
 $t->symbol_store('sym');
 $t->write_file('secret', "token\n");

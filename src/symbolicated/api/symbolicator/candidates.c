@@ -282,9 +282,25 @@ static bool swap_form(char *location)
     return false;
 }
 
+/* Was something told of a place of the source of c? */
+static bool is_told_of(const struct candidates *all, const struct candidate *c,
+                       const char *location)
+{
+    size_t i;
+
+    for (i = 0; i < all->count; i++) {
+        if (strcmp(all->list[i].source, c->source) == 0 &&
+            strcasecmp(all->list[i].location, location) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * A host that could not tell is not asked for the other form of the file.
- * Symbolicator asks, and so tells of both.
+ * Symbolicator asks, and so tells of both.  An answer to the other form before
+ * that stays as it was.
  */
 static void add_other_form(struct candidates *all, const struct json *json,
                            uint32_t attempt)
@@ -298,7 +314,8 @@ static void add_other_form(struct candidates *all, const struct json *json,
         return;
     }
     location = strdup(c->location);
-    if (location != NULL && !swap_form(location)) {
+    if (location != NULL &&
+        (!swap_form(location) || is_told_of(all, c, location))) {
         free(location);
         return;
     }
