@@ -190,12 +190,14 @@ bool origin_reserved(const char *url)
         return inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 &&
                address_reserved((struct sockaddr *)&in6);
     }
-    if (inet_pton(AF_INET, host, &in4.sin_addr) == 1) {
+
+    /* a fully qualified name may end with a dot, and to some also an address
+     */
+    len -= len > 0 && host[len - 1] == '.';
+    host[len] = '\0';
+    if (inet_aton(host, &in4.sin_addr) == 1) {
         return address_reserved((struct sockaddr *)&in4);
     }
-
-    /* a fully qualified name may end with a dot */
-    len -= len > 0 && host[len - 1] == '.';
     return len >= 9 && strncmp(host + len - 9, "localhost", 9) == 0 &&
            (len == 9 || host[len - 10] == '.');
 }

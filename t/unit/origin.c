@@ -107,15 +107,20 @@ static void reserved(void **state)
         "http://0x7f.1/",           "http://[::1]/",
         "http://[fe80::1%25eth0]/", "http://[::ffff:10.0.0.1]/",
         "http://localhost/",        "http://LocalHost.:8080/",
-        "http://a.localhost/",
+        "http://a.localhost/",      "http://127.0.0.1./",
+        "http://127.1./",           "http://0x7f.1.:8080/",
+        "http://169.254.169.254./",
     };
-    static const char *const good[] = {
-        "http://8.8.8.8/", "http://[2606:4700::1111]/", "http://example.org/",
-        "http://notlocalhost/", "http://10.0.0.1.example.org/"};
+    static const char *const good[] = {"http://8.8.8.8/",
+                                       "http://[2606:4700::1111]/",
+                                       "http://example.org/",
+                                       "http://notlocalhost/",
+                                       "http://10.0.0.1.example.org/",
+                                       "http://8.8.8.8./"};
     size_t i;
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        if (!origin_reserved(bad[i])) {
+        if (!origin_reserved(bad[i]) || !origin_reserved(bad[i])) {
             fail_msg("%s", bad[i]);
         }
     }
