@@ -17,10 +17,10 @@
 #define SYMC_ARRAY_SMALL 8192              /* bytes */
 #define SYMC_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
-/* The rare part of symc_array_need().  It is not inlined, to keep the
+/* The rare part of array_need().  It is not inlined, to keep the
  * callers' loops small. */
 static __attribute__((noinline, cold, unused)) int
-symc_array_grow(void **array, size_t *room, size_t count, size_t item)
+array_grow(void **array, size_t *room, size_t count, size_t item)
 {
     void *p;
     size_t n;
@@ -47,10 +47,10 @@ symc_array_grow(void **array, size_t *room, size_t count, size_t item)
  * to, which has room for *room items.  Returns 0, or -1 when out of memory;
  * then nothing has changed.
  */
-static inline int symc_array_need(void *data, size_t *room, size_t count,
-                                  size_t item)
+static inline int array_need(void *data, size_t *room, size_t count,
+                             size_t item)
 {
-    return count <= *room ? 0 : symc_array_grow(data, room, count, item);
+    return count <= *room ? 0 : array_grow(data, room, count, item);
 }
 
 /*
@@ -61,8 +61,8 @@ static inline int symc_array_need(void *data, size_t *room, size_t count,
  * has the pages of the smaller one.  Returns 0, or -1 when out of memory; then
  * the array is empty.
  */
-static inline int symc_array_zeroed(void *data, size_t *room, size_t count,
-                                    size_t item)
+static inline int array_zeroed(void *data, size_t *room, size_t count,
+                               size_t item)
 {
     void **array = data;
 
@@ -70,7 +70,7 @@ static inline int symc_array_zeroed(void *data, size_t *room, size_t count,
         free(*array);
         *array = NULL;
         *room = 0;
-        if (symc_array_grow(array, room, count, item) != 0) {
+        if (array_grow(array, room, count, item) != 0) {
             return -1;
         }
     }

@@ -142,7 +142,7 @@ static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
     }
 }
 
-void symc_sort(uint64_t *keys, uint64_t *tmp, size_t n)
+void sort_keys(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     if (n <= FEW) {
         insertion(keys, n);
@@ -153,12 +153,12 @@ void symc_sort(uint64_t *keys, uint64_t *tmp, size_t n)
     }
 }
 
-void symc_sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
+void sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     size_t half = n / 2;
 
-    symc_sort(keys, tmp, half);
-    symc_sort(keys + half, tmp, n - half);
+    sort_keys(keys, tmp, half);
+    sort_keys(keys + half, tmp, n - half);
     if (half > 0 && keys[half - 1] > keys[half]) {
         memcpy(tmp, keys, half * sizeof(*keys));
         merge(tmp, tmp + half, keys + half, keys + n, keys);
@@ -185,7 +185,7 @@ static void radix_words(const uint32_t *from, uint32_t *to, size_t n,
     }
 }
 
-void symc_sort_words(uint32_t *words, uint32_t *tmp, size_t n)
+void sort_words(uint32_t *words, uint32_t *tmp, size_t n)
 {
     size_t i, mask = n < MANY ? FEW_DIGITS - 1 : DIGITS - 1;
     unsigned shift;

@@ -13,13 +13,13 @@
  * So the records themselves need not move, and those with equal addresses keep
  * their order.
  */
-void symc_sort(uint64_t *keys, uint64_t *tmp, size_t n);
+void sort_keys(uint64_t *keys, uint64_t *tmp, size_t n);
 
-/* As symc_sort(), with room for half of the keys, rounded up, in tmp.  Takes
+/* As sort_keys(), with room for half of the keys, rounded up, in tmp.  Takes
  * a little longer. */
-void symc_sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n);
+void sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n);
 
 /* Sorts n words in ascending order; tmp must have room for n. */
-void symc_sort_words(uint32_t *words, uint32_t *tmp, size_t n);
+void sort_words(uint32_t *words, uint32_t *tmp, size_t n);
 
 #endif

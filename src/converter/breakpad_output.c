@@ -271,8 +271,8 @@ static void put_origins(struct breakpad_output *s)
 static int close_inline_records(struct breakpad_output *s, uint32_t depth)
 {
     while (s->num_open > depth) {
-        if (symc_array_need(&s->calls, &s->call_room, s->num_calls + 1,
-                            sizeof(*s->calls)) != 0) {
+        if (array_need(&s->calls, &s->call_room, s->num_calls + 1,
+                       sizeof(*s->calls)) != 0) {
             return -1;
         }
         s->calls[s->num_calls++] = s->open[--s->num_open];
@@ -329,8 +329,8 @@ static int add_line_record(struct breakpad_output *s,
         last->end = end;
         return 0;
     }
-    if (symc_array_need(&s->lines, &s->line_room, s->num_lines + 1,
-                        sizeof(*s->lines)) != 0) {
+    if (array_need(&s->lines, &s->line_room, s->num_lines + 1,
+                   sizeof(*s->lines)) != 0) {
         return -1;
     }
     s->lines[s->num_lines++] =

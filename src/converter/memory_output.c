@@ -15,7 +15,7 @@ int memory_output_write(void *context, const void *data, size_t size)
         return 0; /* the data may be NULL */
     }
     if (size > SIZE_MAX - m->size ||
-        symc_array_need(&m->data, &m->room, m->size + size, 1) != 0) {
+        array_need(&m->data, &m->room, m->size + size, 1) != 0) {
         return -1;
     }
     memcpy(m->data + m->size, data, size);

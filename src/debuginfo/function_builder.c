@@ -20,8 +20,8 @@ static bool is_before(const struct inlinee *a, const struct inlinee *b)
 
 static int append_inlinee(struct inlinees *to, const struct inlinee *item)
 {
-    if (symc_array_need(&to->list, &to->room, to->count + 1,
-                        sizeof(*to->list)) != 0) {
+    if (array_need(&to->list, &to->room, to->count + 1, sizeof(*to->list)) !=
+        0) {
         return -1;
     }
     to->list[to->count++] = *item;
@@ -50,8 +50,8 @@ static int make_heap(struct function_builder *b)
     size_t i;
 
     if (b->has_taken) {
-        if (symc_array_need(&b->heap.list, &b->heap.room, b->num_inlinees,
-                            sizeof(*b->inlinees)) != 0) {
+        if (array_need(&b->heap.list, &b->heap.room, b->num_inlinees,
+                       sizeof(*b->inlinees)) != 0) {
             return -1;
         }
         memcpy(b->heap.list, b->inlinees,
@@ -151,8 +151,8 @@ static int nest_inlinee(struct function_builder *b, struct inlinee *item)
         }
     }
     if (append_inlinee(&b->nested, item) != 0 ||
-        symc_array_need(&b->open, &b->open_room, b->num_open + 1,
-                        sizeof(*b->open)) != 0) {
+        array_need(&b->open, &b->open_room, b->num_open + 1,
+                   sizeof(*b->open)) != 0) {
         return -1;
     }
     b->open[b->num_open++].end = end;
@@ -168,8 +168,7 @@ static int sort_items(struct function_builder *b)
     uint64_t distance;
     const struct inlinee *list = b->inlinees;
 
-    if (symc_array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) !=
-        0) {
+    if (array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) != 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
@@ -179,7 +178,7 @@ static int sort_items(struct function_builder *b)
         }
         b->keys[i] = distance << 32 | i;
     }
-    symc_sort(b->keys, b->keys + n, n);
+    sort_keys(b->keys, b->keys + n, n);
     for (i = 1; i < n; i++) {
         if (!is_before(&list[(uint32_t)b->keys[i - 1]],
                        &list[(uint32_t)b->keys[i]])) {
@@ -248,8 +247,8 @@ static int add_piece(struct line_pieces *to, const struct symc_line *line,
                      uint32_t owner)
 {
     if (to->count >= SYMC_NONE ||
-        symc_array_need(&to->list, &to->room, to->count + 1,
-                        sizeof(*to->list)) != 0) {
+        array_need(&to->list, &to->room, to->count + 1, sizeof(*to->list)) !=
+            0) {
         return -1;
     }
     to->list[to->count].line = *line;
@@ -300,10 +299,10 @@ static uint64_t end_of(uint64_t address, uint64_t size)
 static int open_node(struct function_builder *b, const struct symc_function *f)
 {
     if (b->num_nodes >= SYMC_NONE ||
-        symc_array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
-                        sizeof(*b->nodes)) != 0 ||
-        symc_array_need(&b->open, &b->open_room, b->num_open + 1,
-                        sizeof(*b->open)) != 0) {
+        array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
+                   sizeof(*b->nodes)) != 0 ||
+        array_need(&b->open, &b->open_room, b->num_open + 1,
+                   sizeof(*b->open)) != 0) {
         return -1;
     }
     b->nodes[b->num_nodes] = *f;
@@ -432,8 +431,8 @@ static int sort_pieces(struct function_builder *b)
     uint32_t n = 0;
     struct symc_function *node;
 
-    if (symc_array_need(&b->sorted, &b->sorted_room, b->pieces.count,
-                        sizeof(*b->sorted)) != 0) {
+    if (array_need(&b->sorted, &b->sorted_room, b->pieces.count,
+                   sizeof(*b->sorted)) != 0) {
         return -1;
     }
     for (i = 0; i < b->pieces.count; i++) {
@@ -519,8 +518,8 @@ int function_builder_line(struct function_builder *b,
         return 0;
     }
     if (b->added.count >= SYMC_NONE ||
-        symc_array_need(&b->added.list, &b->added.room, b->added.count + 1,
-                        sizeof(*line)) != 0) {
+        array_need(&b->added.list, &b->added.room, b->added.count + 1,
+                   sizeof(*line)) != 0) {
         return -1;
     }
     b->added.list[b->added.count++] = *line;

@@ -16,8 +16,8 @@ int code_add(struct code *code, uint64_t address, const uint8_t *data,
     if (size == 0 || offset > file_size || size > file_size - offset) {
         return 0;
     }
-    if (symc_array_need(&code->parts, &code->part_room, code->num_parts + 1,
-                        sizeof(*code->parts)) != 0) {
+    if (array_need(&code->parts, &code->part_room, code->num_parts + 1,
+                   sizeof(*code->parts)) != 0) {
         return -1;
     }
     part = &code->parts[code->num_parts++];
@@ -48,8 +48,8 @@ int code_mark(struct code *code, uint64_t address, enum codecache_mode mode)
     if (address > UINT32_MAX) {
         return 0;
     }
-    if (symc_array_need(&code->marks, &code->mark_room, code->num_marks + 1,
-                        sizeof(*code->marks)) != 0) {
+    if (array_need(&code->marks, &code->mark_room, code->num_marks + 1,
+                   sizeof(*code->marks)) != 0) {
         return -1;
     }
     code->marks[code->num_marks].address = (uint32_t)address;

@@ -32,7 +32,7 @@ struct json_writer {
 static inline char *json_write_need(struct json_writer *w, size_t size)
 {
     if (w->has_failed ||
-        symc_array_need(&w->data, &w->room, w->size + size, 1) != 0) {
+        array_need(&w->data, &w->room, w->size + size, 1) != 0) {
         w->has_failed = true;
         return NULL;
     }

@@ -28,7 +28,7 @@ static _Noreturn void out_of_memory(void)
 
 /* what is asked for -------------------------------------------------------- */
 
-static void touch_symbols(struct report *report, uint64_t address)
+static void touch_symbols(struct minidump_report *report, uint64_t address)
 {
     size_t module = stackwalk_module_at(&report->walk, address);
 
@@ -39,7 +39,7 @@ static void touch_symbols(struct report *report, uint64_t address)
 
 /* Modules that registers, and the words of the stack from its pointer on,
  * point into. */
-static void touch_stack(struct report *report,
+static void touch_stack(struct minidump_report *report,
                         const struct stackwalk_registers *registers,
                         const struct stackwalk_memory *stack)
 {
@@ -71,7 +71,7 @@ static void touch_stack(struct report *report,
     }
 }
 
-static void touch_all(struct report *report)
+static void touch_all(struct minidump_report *report)
 {
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
@@ -87,8 +87,8 @@ static void touch_all(struct report *report)
 static void have_file(void *arg, const struct work_file *file,
                       const uint8_t *data, size_t size)
 {
-    struct report *report = arg;
-    struct symbols *symbols;
+    struct minidump_report *report = arg;
+    struct module_symbols *symbols;
     char error[200];
 
     if (file->index >= report->nasked) {
@@ -117,7 +117,7 @@ static void have_file(void *arg, const struct work_file *file,
 
 /* Asks for the files of modules that are wanted and were not asked for.  The
  * question has these modules alone: symbolicated reads it in its loop. */
-static void ask_for_modules(struct report *report,
+static void ask_for_modules(struct minidump_report *report,
                             struct work_service *service)
 {
     size_t i;
@@ -135,9 +135,10 @@ static void ask_for_modules(struct report *report,
 
 /* the walk ----------------------------------------------------------------- */
 
-static struct symbols *symbols_of(struct report *report, size_t module)
+static struct module_symbols *symbols_of(struct minidump_report *report,
+                                         size_t module)
 {
-    struct symbols *symbols = &report->symbols[module];
+    struct module_symbols *symbols = &report->symbols[module];
 
     report->is_wanting = report->is_wanting || !symbols->is_asked;
     symbols->is_wanted = true;
@@ -146,7 +147,7 @@ static struct symbols *symbols_of(struct report *report, size_t module)
 
 static const struct cficache_reader *find_cfi(void *context, size_t module)
 {
-    struct symbols *symbols = symbols_of(context, module);
+    struct module_symbols *symbols = symbols_of(context, module);
 
     symbols->is_used = true;
     return symbols->has_cfi ? &symbols->cfi : NULL;
@@ -154,7 +155,7 @@ static const struct cficache_reader *find_cfi(void *context, size_t module)
 
 static bool has_function(void *context, size_t module, uint64_t offset)
 {
-    struct symbols *symbols = symbols_of(context, module);
+    struct module_symbols *symbols = symbols_of(context, module);
     struct symc_frames frames;
 
     if (!symbols->has_names || symbols->names.num_ranges == 0) {
@@ -166,7 +167,7 @@ static bool has_function(void *context, size_t module, uint64_t offset)
 
 static void on_frame(void *context, const struct stackwalk_frame *frame)
 {
-    struct report *report = context;
+    struct minidump_report *report = context;
     struct thread *thread = report->thread;
 
     if (frame->module != STACKWALK_NO_MODULE) {
@@ -179,8 +180,8 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
         report->nframes == report->max_frames) {
         return;
     }
-    if (symc_array_need(&report->frames, &report->room, report->nframes + 1,
-                        sizeof(report->frames[0])) != 0) {
+    if (array_need(&report->frames, &report->room, report->nframes + 1,
+                   sizeof(report->frames[0])) != 0) {
         out_of_memory();
     }
     report->frames[report->nframes++] =
@@ -188,7 +189,7 @@ static void on_frame(void *context, const struct stackwalk_frame *frame)
     thread->nframes++;
 }
 
-static void walk_threads(struct report *report)
+static void walk_threads(struct minidump_report *report)
 {
     struct stackwalk_registers registers;
     struct stackwalk_memory stack;
@@ -210,7 +211,7 @@ static void walk_threads(struct report *report)
     }
 }
 
-static void answer_minidump(struct report *report,
+static void answer_minidump(struct minidump_report *report,
                             struct work_service *service)
 {
     unsigned asks = 0;
@@ -241,7 +242,7 @@ static void refuse_minidump(struct work_service *service,
 }
 
 /* Corrections of the walk, by the processor of the dump. */
-static void correct_dump(struct report *report, unsigned corrections)
+static void correct_dump(struct minidump_report *report, unsigned corrections)
 {
     struct stackwalk *walk = &report->walk;
 
@@ -252,7 +253,8 @@ static void correct_dump(struct report *report, unsigned corrections)
 }
 
 /* The name by which the first module is looked for. */
-static void rewrite_names(struct report *report, const struct rewrite *rules)
+static void rewrite_names(struct minidump_report *report,
+                          const struct rewrite *rules)
 {
     const struct minidump *dump = &report->dump;
 
@@ -262,8 +264,9 @@ static void rewrite_names(struct report *report, const struct rewrite *rules)
     }
 }
 
-static void read_dump(struct report *report, const struct order *order,
-                      const struct rewrite *rules, const struct work_body *body)
+static void read_dump(struct minidump_report *report,
+                      const struct order *order, const struct rewrite *rules,
+                      const struct work_body *body)
 {
     const struct stackwalk_symbols symbols = {find_cfi, has_function, report};
     const struct bytes *file = &report->form.file;
@@ -300,8 +303,8 @@ static void read_dump(struct report *report, const struct order *order,
     free(report->writer.data);
 }
 
-static void read_form(struct report *report, const struct order *order,
-                      const struct work_body *body)
+static void read_form(struct minidump_report *report,
+                      const struct order *order, const struct work_body *body)
 {
     struct form *form = &report->form;
     struct rewrite *rules = NULL;
@@ -326,7 +329,7 @@ static void read_form(struct report *report, const struct order *order,
 
 void minidump_work(const struct work_body *body)
 {
-    struct report report = {
+    struct minidump_report report = {
         .form = {.file_name = "upload_file_minidump",
                  .has_rewrite = true,
                  .room = {.service = body->service}}};

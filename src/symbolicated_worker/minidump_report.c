@@ -53,7 +53,7 @@ static void write_code_file(struct json_writer *w, const char *file)
     json_put_string(w, "code_file", file, size);
 }
 
-static void write_module(struct report *report, size_t i)
+static void write_module(struct minidump_report *report, size_t i)
 {
     const struct minidump_module *module = &report->dump.modules[i];
     struct json_writer *w = &report->writer;
@@ -74,7 +74,7 @@ static void write_module(struct report *report, size_t i)
     json_put_number(w, "image_size", module->size);
 }
 
-void report_write_question(struct report *report)
+void report_write_question(struct minidump_report *report)
 {
     struct json_writer *w = &report->writer;
     size_t i;
@@ -113,7 +113,7 @@ void report_write_question(struct report *report)
 
 /* the result --------------------------------------------------------------- */
 
-static void write_system(struct report *report)
+static void write_system(struct minidump_report *report)
 {
     const struct minidump *dump = &report->dump;
     struct json_writer *w = &report->writer;
@@ -128,7 +128,7 @@ static void write_system(struct report *report)
     json_write_close(w, '}');
 }
 
-static void write_head(struct report *report)
+static void write_head(struct minidump_report *report)
 {
     const struct minidump *dump = &report->dump;
     struct json_writer *w = &report->writer;
@@ -147,7 +147,7 @@ static void write_head(struct report *report)
     json_write_close(w, '}');
 }
 
-static void write_registers(struct report *report,
+static void write_registers(struct minidump_report *report,
                             const struct stackwalk_registers *registers)
 {
     const struct stackwalk_cpu_type *cpu = &stackwalk_cpus[report->dump.cpu];
@@ -176,7 +176,7 @@ static void write_frame(struct json_writer *w, const struct frame *frame)
     json_write_close(w, '}');
 }
 
-static void write_own_frames(struct report *report,
+static void write_own_frames(struct minidump_report *report,
                              const struct minidump_thread *thread)
 {
     struct json_writer *w = &report->writer;
@@ -196,7 +196,7 @@ static void write_own_frames(struct report *report,
     }
 }
 
-static void write_thread(struct report *report, size_t i)
+static void write_thread(struct minidump_report *report, size_t i)
 {
     const struct minidump *dump = &report->dump;
     const struct thread *thread = &report->threads[i];
@@ -222,7 +222,8 @@ static void write_thread(struct report *report, size_t i)
     json_write_close(w, '}');
 }
 
-static void write_status(struct json_writer *w, const struct symbols *symbols)
+static void write_status(struct json_writer *w,
+                         const struct module_symbols *symbols)
 {
     static const char *const statuses[] = {
         [CRASH_FOUND] = "found",
@@ -238,7 +239,7 @@ static void write_status(struct json_writer *w, const struct symbols *symbols)
                    : "unused");
 }
 
-static void write_modules(struct report *report)
+static void write_modules(struct minidump_report *report)
 {
     const struct minidump_module *module;
     struct json_writer *w = &report->writer;
@@ -261,7 +262,7 @@ static void write_modules(struct report *report)
     json_write_close(w, ']');
 }
 
-void report_write_result(struct report *report)
+void report_write_result(struct minidump_report *report)
 {
     struct json_writer *w = &report->writer;
     size_t i;

@@ -16,7 +16,7 @@
 #define REPORT_FRAMES 256
 
 /* What there is of a module. */
-struct symbols {
+struct module_symbols {
     bool is_wanted;
     bool is_asked;
     bool is_used; /* its CFI was, or would have been */
@@ -38,12 +38,12 @@ struct thread {
     size_t nframes;
 };
 
-struct report {
+struct minidump_report {
     struct form form;
     struct minidump dump;
     char *lookup_file; /* the first module's, if rules have another; or NULL */
     struct stackwalk walk;
-    struct symbols *symbols; /* of all modules */
+    struct module_symbols *symbols; /* of all modules */
     uint32_t *asked;         /* modules of the newest question, room for all */
     size_t nasked;
     struct thread *threads;
@@ -57,7 +57,7 @@ struct report {
 };
 
 /* Writes what is asked for, or the result; see reports/crash/crash.h. */
-void report_write_question(struct report *report);
-void report_write_result(struct report *report);
+void report_write_question(struct minidump_report *report);
+void report_write_result(struct minidump_report *report);
 
 #endif

@@ -15,8 +15,7 @@ void name_table_begin(struct name_table *s)
     s->size = 0;
     s->told = 0;
     s->count = 1;
-    if (symc_array_need(&s->ends, &s->ends_room, 1, sizeof(*s->ends)) !=
-        0) {
+    if (array_need(&s->ends, &s->ends_room, 1, sizeof(*s->ends)) != 0) {
         s->has_failed = true;
         s->count = 0;
     } else {
@@ -83,10 +82,9 @@ static uint32_t add_name(struct name_table *s,
             return (uint32_t)place - 1;
         }
     }
-    if (symc_array_need(&s->data, &s->room, s->size + string->size, 1) !=
+    if (array_need(&s->data, &s->room, s->size + string->size, 1) != 0 ||
+        array_need(&s->ends, &s->ends_room, s->count + 1, sizeof(*s->ends)) !=
             0 ||
-        symc_array_need(&s->ends, &s->ends_room, s->count + 1,
-                           sizeof(*s->ends)) != 0 ||
         table_add(&s->table, hash, s->count + 1) != 0) {
         s->has_failed = true;
         return 0;
@@ -107,8 +105,8 @@ uint32_t name_table_want(struct name_table *s, const struct symc_string *string,
 {
     struct name_table_wish *wish;
 
-    if (symc_array_need(&s->wishes, &s->wishes_room, s->nwishes + 1,
-                        sizeof(*s->wishes)) != 0) {
+    if (array_need(&s->wishes, &s->wishes_room, s->nwishes + 1,
+                   sizeof(*s->wishes)) != 0) {
         s->has_failed = true;
         return 0;
     }

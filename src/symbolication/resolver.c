@@ -99,9 +99,9 @@ static void write_frames(struct resolver *resolver,
     if (chain->count == 0) {
         return;
     }
-    if (symc_array_need(&resolver->frames, &resolver->frames_room,
-                           resolver->nframes + 3 * chain->count,
-                           sizeof(resolver->frames[0])) != 0) {
+    if (array_need(&resolver->frames, &resolver->frames_room,
+                   resolver->nframes + 3 * chain->count,
+                   sizeof(resolver->frames[0])) != 0) {
         resolver->names.has_failed = true;
         place->count = 0;
         return;

@@ -20,7 +20,7 @@ const struct symc_string *source_path(struct source_path *path,
     }
     symc_reader_file(reader, file, &parts);
     room = symc_path_room(&parts.comp_dir, &parts.directory, &parts.name);
-    if (symc_array_need(&path->data, &path->room, room, 1) != 0) {
+    if (array_need(&path->data, &path->room, room, 1) != 0) {
         return NULL;
     }
     path->path.data = path->data;

@@ -233,8 +233,7 @@ static void tell_of_work(struct work *work, enum work_news news)
 static int add_text(struct work *work, const char *text, size_t size)
 {
     if (size > work->order.most - work->size ||
-        symc_array_need(&work->text, &work->room, work->size + size + 1, 1) !=
-            0) {
+        array_need(&work->text, &work->room, work->size + size + 1, 1) != 0) {
         return -1;
     }
     memcpy(work->text + work->size, text, size);
@@ -592,9 +591,8 @@ static uint32_t slot_of(struct process *process,
             return (uint32_t)i;
         }
     }
-    return i < WORK_SLOTS &&
-                   symc_array_need(&process->held, &process->room, i + 1,
-                                   sizeof(process->held[0])) == 0
+    return i < WORK_SLOTS && array_need(&process->held, &process->room, i + 1,
+                                        sizeof(process->held[0])) == 0
                ? (uint32_t)i
                : WORK_NO_SLOT;
 }

@@ -55,9 +55,9 @@ static void check(size_t n, unsigned order)
         words[i] = (uint32_t)(keys[i] >> 32);
     }
     qsort(expected, n, sizeof(*expected), by_key);
-    symc_sort(keys, whole, n);
-    symc_sort_tightly(tight, tmp, n);
-    symc_sort_words(words, (uint32_t *)(void *)whole, n);
+    sort_keys(keys, whole, n);
+    sort_tightly(tight, tmp, n);
+    sort_words(words, (uint32_t *)(void *)whole, n);
     for (i = 0; i < n; i++) {
         assert_true(keys[i] == expected[i]);
         assert_true(tight[i] == expected[i]);

@@ -139,12 +139,12 @@ static const char *add_source(struct line_mapping *mapping, uint32_t name)
         return NULL;
     }
     if (mapping->num_sources >= SYMC_NONE ||
-        symc_array_need(&mapping->sources, &mapping->source_room,
-                        mapping->num_sources + 1,
-                        sizeof(mapping->sources[0])) != 0 ||
-        symc_array_need(&mapping->marks, &mapping->mark_room,
-                        mapping->num_marks + json->values[lines].size,
-                        sizeof(mapping->marks[0])) != 0) {
+        array_need(&mapping->sources, &mapping->source_room,
+                   mapping->num_sources + 1,
+                   sizeof(mapping->sources[0])) != 0 ||
+        array_need(&mapping->marks, &mapping->mark_room,
+                   mapping->num_marks + json->values[lines].size,
+                   sizeof(mapping->marks[0])) != 0) {
         return "needs more memory than there is";
     }
     source = &mapping->sources[mapping->num_sources++];
@@ -177,9 +177,8 @@ static const char *add_file(struct line_mapping *mapping, uint32_t name)
         json->values[sources].type != JSON_OBJECT) {
         return NULL;
     }
-    if (symc_array_need(&mapping->files, &mapping->file_room,
-                        mapping->num_files + 1,
-                        sizeof(mapping->files[0])) != 0) {
+    if (array_need(&mapping->files, &mapping->file_room,
+                   mapping->num_files + 1, sizeof(mapping->files[0])) != 0) {
         return "needs more memory than there is";
     }
     file = &mapping->files[mapping->num_files++];

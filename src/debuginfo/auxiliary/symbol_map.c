@@ -62,8 +62,8 @@ int symbol_map_open(struct symbol_map *map, const uint8_t *data, size_t size,
         return fail_symbol_map(error, error_size, "is not UTF-8");
     }
     for (at = next; at < map->size; at = next) {
-        if (symc_array_need(&map->lines, &room, (size_t)map->count + 1,
-                            sizeof(map->lines[0])) != 0) {
+        if (array_need(&map->lines, &room, (size_t)map->count + 1,
+                       sizeof(map->lines[0])) != 0) {
             symbol_map_close(map);
             return fail_symbol_map(error, error_size,
                                    "needs more memory than there is");

@@ -68,8 +68,8 @@ replace_line(void *arg, const struct symc_source *source, uint32_t *line)
     struct symc_string directory = part(files, &source->directory);
     struct symc_string name = part(files, &source->name);
 
-    return symc_array_need(&files->path, &files->room,
-                           symc_path_room(&comp, &directory, &name), 1) == 0
+    return array_need(&files->path, &files->room,
+                      symc_path_room(&comp, &directory, &name), 1) == 0
                ? line_mapping_find(
                      files->lines, files->path,
                      symc_path_join(&comp, &directory, &name, files->path),

@@ -126,8 +126,8 @@ static int add_source(struct convert *c, const struct span *path)
     struct symc_source *s;
 
     if (c->num_sources >= SYMC_NONE ||
-        symc_array_need(&c->sources, &c->source_room, c->num_sources + 1,
-                        sizeof(*c->sources)) != 0) {
+        array_need(&c->sources, &c->source_room, c->num_sources + 1,
+                   sizeof(*c->sources)) != 0) {
         return no_memory(c);
     }
     s = &c->sources[c->num_sources++];
@@ -164,8 +164,8 @@ static int add_name(struct convert *c, const struct span *span)
     struct inlinee_name *name;
 
     if (c->num_names >= SYMC_NONE ||
-        symc_array_need(&c->names, &c->name_room, c->num_names + 1,
-                        sizeof(*c->names)) != 0) {
+        array_need(&c->names, &c->name_room, c->num_names + 1,
+                   sizeof(*c->names)) != 0) {
         return no_memory(c);
     }
     name = &c->names[c->num_names++];
@@ -294,8 +294,8 @@ static int take_line(struct convert *c, struct span *span)
 
 static int note_public(struct convert *c, const struct span *line)
 {
-    if (symc_array_need(&c->publics, &c->public_room, c->num_publics + 1,
-                        sizeof(*c->publics)) != 0) {
+    if (array_need(&c->publics, &c->public_room, c->num_publics + 1,
+                   sizeof(*c->publics)) != 0) {
         return no_memory(c);
     }
     c->publics[c->num_publics++] = line->data;

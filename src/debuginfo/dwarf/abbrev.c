@@ -36,7 +36,7 @@ void dwarf_abbrevs_forget(struct dwarf_abbrevs *t)
 static int add_step(struct dwarf_abbrevs *t, uint8_t step)
 {
     if (t->num_steps >= UINT32_MAX ||
-        symc_array_need(&t->steps, &t->step_room, t->num_steps + 1, 1) != 0) {
+        array_need(&t->steps, &t->step_room, t->num_steps + 1, 1) != 0) {
         return -1;
     }
     t->steps[t->num_steps++] = step;
@@ -161,8 +161,8 @@ static int add_constant(struct dwarf_abbrevs *t, struct cursor *c,
                         struct dwarf_attribute *a)
 {
     if (t->num_constants >= UINT32_MAX ||
-        symc_array_need(&t->constants, &t->constant_room, t->num_constants + 1,
-                        sizeof(*t->constants)) != 0) {
+        array_need(&t->constants, &t->constant_room, t->num_constants + 1,
+                   sizeof(*t->constants)) != 0) {
         return -1;
     }
     a->constant = (uint32_t)t->num_constants;
@@ -231,8 +231,8 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
         return 0;
     }
     if (t->num_attributes >= UINT32_MAX ||
-        symc_array_need(&t->attributes, &t->attribute_room,
-                        t->num_attributes + 1, sizeof(*t->attributes)) != 0) {
+        array_need(&t->attributes, &t->attribute_room, t->num_attributes + 1,
+                   sizeof(*t->attributes)) != 0) {
         return -1;
     }
     a = &t->attributes[t->num_attributes++];
@@ -295,8 +295,7 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c)
     unsigned bytes = 0;
     struct dwarf_abbrev *a;
 
-    if (symc_array_need(&t->list, &t->room, t->count + 1, sizeof(*t->list)) !=
-        0) {
+    if (array_need(&t->list, &t->room, t->count + 1, sizeof(*t->list)) != 0) {
         return -1;
     }
     a = &t->list[t->count];

@@ -100,8 +100,8 @@ struct dwarf_function *dwarf_batch_function(struct dwarf_batch *b,
 {
     struct dwarf_function *f;
 
-    if (symc_array_need(&b->functions, &b->function_room, b->num_functions + 1,
-                        sizeof(*b->functions)) != 0) {
+    if (array_need(&b->functions, &b->function_room, b->num_functions + 1,
+                   sizeof(*b->functions)) != 0) {
         return NULL;
     }
     f = &b->functions[b->num_functions];
@@ -120,9 +120,8 @@ int dwarf_batch_inlinee(struct dwarf_batch *b, const struct inlinee *inlinee)
     if (inlinee->address < f->address) {
         return 0;
     }
-    if (symc_array_need(&b->inlinees.list, &b->inlinees.room,
-                        b->inlinees.count + 1,
-                        sizeof(*b->inlinees.list)) != 0) {
+    if (array_need(&b->inlinees.list, &b->inlinees.room, b->inlinees.count + 1,
+                   sizeof(*b->inlinees.list)) != 0) {
         return -1;
     }
     b->inlinees.list[b->inlinees.count++] = *inlinee;
@@ -138,8 +137,8 @@ int dwarf_batch_line(struct dwarf_batch *b, const struct symc_line *line)
         return 0;
     }
     if (f->num_lines >= SYMC_NONE ||
-        symc_array_need(&b->lines.list, &b->lines.room, b->lines.count + 1,
-                        sizeof(*b->lines.list)) != 0) {
+        array_need(&b->lines.list, &b->lines.room, b->lines.count + 1,
+                   sizeof(*b->lines.list)) != 0) {
         return -1;
     }
     b->lines.list[b->lines.count++] = *line;

@@ -121,8 +121,8 @@ static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
 {
     struct dwarf_open_entry *o;
 
-    if (symc_array_need(&w->open, &w->open_room, w->num_open + 1,
-                        sizeof(*w->open)) != 0) {
+    if (array_need(&w->open, &w->open_room, w->num_open + 1,
+                   sizeof(*w->open)) != 0) {
         failure_memory(w->reader->failure);
         return NULL;
     }
@@ -343,8 +343,8 @@ static int add_inlinee(struct dwarf_walk *w, size_t function,
     if (i == n) {
         return 0;
     }
-    if (symc_array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
-                        sizeof(*w->inlinees)) != 0) {
+    if (array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
+                   sizeof(*w->inlinees)) != 0) {
         return failure_memory(w->reader->failure);
     }
     added = &w->inlinees[w->num_inlinees++];

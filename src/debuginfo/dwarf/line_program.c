@@ -74,8 +74,8 @@ static int end_sequence(struct machine *m, uint64_t end)
     if (m->first == l->num_rows) {
         return 0;
     }
-    if (symc_array_need(&l->sequences, &l->sequence_room, l->num_sequences + 1,
-                        sizeof(*l->sequences)) != 0) {
+    if (array_need(&l->sequences, &l->sequence_room, l->num_sequences + 1,
+                   sizeof(*l->sequences)) != 0) {
         return -1;
     }
     s = &l->sequences[l->num_sequences++];
@@ -115,8 +115,8 @@ static int take_row(struct machine *m, bool is_end)
         return 0;
     }
     if (!has_last || row->address != m->address) {
-        if (symc_array_need(&l->rows, &l->row_room, l->num_rows + 1,
-                            sizeof(*l->rows)) != 0) {
+        if (array_need(&l->rows, &l->row_room, l->num_rows + 1,
+                       sizeof(*l->rows)) != 0) {
             return -1;
         }
         row = &l->rows[l->num_rows++];

@@ -36,9 +36,8 @@ void dwarf_lines_free(struct dwarf_lines *l)
 
 static int add_directory(struct dwarf_lines *l, const struct dwarf_value *name)
 {
-    if (symc_array_need(&l->directories, &l->directory_room,
-                        l->num_directories + 1,
-                        sizeof(*l->directories)) != 0) {
+    if (array_need(&l->directories, &l->directory_room, l->num_directories + 1,
+                   sizeof(*l->directories)) != 0) {
         return -1;
     }
     l->directories[l->num_directories++] = *name;
@@ -48,8 +47,8 @@ static int add_directory(struct dwarf_lines *l, const struct dwarf_value *name)
 int dwarf_lines_add_file(struct dwarf_lines *l, const struct dwarf_value *name,
                          uint64_t directory)
 {
-    if (symc_array_need(&l->files, &l->file_room, l->num_files + 1,
-                        sizeof(*l->files)) != 0) {
+    if (array_need(&l->files, &l->file_room, l->num_files + 1,
+                   sizeof(*l->files)) != 0) {
         return -1;
     }
     l->files[l->num_files].name = *name;

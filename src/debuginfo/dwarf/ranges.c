@@ -29,8 +29,7 @@ struct range_list {
 int dwarf_ranges_add(struct dwarf_reader *d, struct dwarf_ranges *r,
                      uint64_t begin, uint64_t end)
 {
-    if (symc_array_need(&r->list, &r->room, r->count + 1, sizeof(*r->list)) !=
-        0) {
+    if (array_need(&r->list, &r->room, r->count + 1, sizeof(*r->list)) != 0) {
         return failure_memory(d->failure);
     }
     r->list[r->count].begin = begin;

@@ -37,8 +37,8 @@ static int add_source(struct dwarf_sources *f, const struct symc_text *comp,
     struct symc_source *s;
 
     if (f->num_sources >= SYMC_NONE ||
-        symc_array_need(&f->sources, &f->source_room, f->num_sources + 1,
-                        sizeof(*f->sources)) != 0) {
+        array_need(&f->sources, &f->source_room, f->num_sources + 1,
+                   sizeof(*f->sources)) != 0) {
         return -1;
     }
     s = &f->sources[f->num_sources++];
@@ -59,8 +59,8 @@ int dwarf_sources_begin(struct dwarf_sources *f, struct dwarf_reader *d,
     f->first = f->num_sources;
     f->num_numbers = lines == NULL ? 0 : lines->num_files + 1;
     if (f->num_numbers > 0) {
-        if (symc_array_need(&f->numbers, &f->number_room, f->num_numbers,
-                            sizeof(*f->numbers)) != 0) {
+        if (array_need(&f->numbers, &f->number_room, f->num_numbers,
+                       sizeof(*f->numbers)) != 0) {
             return failure_memory(d->failure);
         }
         /* many units may have the same files */
@@ -192,8 +192,7 @@ static int add_name(struct dwarf_names *n, struct dwarf_reader *d,
     struct inlinee_name *name;
 
     if (n->count >= SYMC_NONE ||
-        symc_array_need(&n->list, &n->room, n->count + 1, sizeof(*n->list)) !=
-            0) {
+        array_need(&n->list, &n->room, n->count + 1, sizeof(*n->list)) != 0) {
         return failure_memory(d->failure);
     }
     name = &n->list[n->count];

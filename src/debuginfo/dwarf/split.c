@@ -48,8 +48,8 @@ static int add_place(struct dwarf_splits *s, uint64_t id, size_t file,
         return 0;
     }
     if (number > UINT32_MAX || file > UINT32_MAX ||
-        symc_array_need(&s->places, &s->place_room, s->num_places + 1,
-                        sizeof(*s->places)) != 0) {
+        array_need(&s->places, &s->place_room, s->num_places + 1,
+                   sizeof(*s->places)) != 0) {
         return -1;
     }
     s->places[s->num_places].file = (uint32_t)file;

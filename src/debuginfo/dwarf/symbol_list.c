@@ -104,8 +104,8 @@ int symbol_list_add(struct symbol_list *symbols,
          write_symbols(symbols, failure) != 0)) {
         return -1;
     }
-    if (symc_array_need(&symbols->list, &symbols->room, symbols->count + 1,
-                        sizeof(*symbols->list)) != 0) {
+    if (array_need(&symbols->list, &symbols->room, symbols->count + 1,
+                   sizeof(*symbols->list)) != 0) {
         return failure_memory(failure);
     }
     symbols->list[symbols->count++] = *symbol;
@@ -171,7 +171,7 @@ static int name_functions(const struct symbol_list *symbols,
             keys[n++] = symbols->list[i].address << 32 | i;
         }
     }
-    symc_sort_tightly(keys, tmp, n);
+    sort_tightly(keys, tmp, n);
     for (i = 0; i < n; i++) {
         if (out == 0 || keys[out - 1] >> 32 != keys[i] >> 32) {
             keys[out++] = keys[i];

@@ -123,8 +123,8 @@ static int add_unit(struct dwarf_reader *d, const struct dwarf_unit *u)
 {
     struct dwarf_unit *unit;
 
-    if (symc_array_need(&d->units, &d->unit_room, d->num_units + 1,
-                        sizeof(*d->units)) != 0) {
+    if (array_need(&d->units, &d->unit_room, d->num_units + 1,
+                   sizeof(*d->units)) != 0) {
         return failure_memory(d->failure);
     }
     unit = arena_take(&d->unit_memory, sizeof(*unit));
@@ -290,8 +290,8 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
         return restore_table(d, u);
     }
     if (d->num_tables >= UINT32_MAX ||
-        symc_array_need(&d->tables, &d->table_room, d->num_tables + 1,
-                        sizeof(*d->tables)) != 0) {
+        array_need(&d->tables, &d->table_room, d->num_tables + 1,
+                   sizeof(*d->tables)) != 0) {
         return failure_memory(d->failure);
     }
     rc = read_table(d, u, d->num_tables);

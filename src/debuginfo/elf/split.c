@@ -22,9 +22,8 @@ static int unpack_section(struct elf_split *split, const struct elf_file *f,
     struct elf_bytes inflated;
     int rc;
 
-    if (symc_array_need(&split->inflated, &split->inflated_room,
-                        split->num_inflated + 1,
-                        sizeof(*split->inflated)) != 0) {
+    if (array_need(&split->inflated, &split->inflated_room,
+                   split->num_inflated + 1, sizeof(*split->inflated)) != 0) {
         return failure_memory(failure);
     }
     rc = elf_inflate(f, bytes, &inflated);

@@ -11,8 +11,8 @@
 
 bool parser_refer(struct parser *p, const struct jsscopes_part *part)
 {
-    if (symc_array_need(&p->refs, &p->ref_room, p->num_refs + 1,
-                        sizeof(*p->refs)) != 0) {
+    if (array_need(&p->refs, &p->ref_room, p->num_refs + 1,
+                   sizeof(*p->refs)) != 0) {
         return parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
     }
     p->refs[p->num_refs++] = *part;

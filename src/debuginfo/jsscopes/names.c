@@ -34,8 +34,8 @@ static void put_part(struct name *name, const struct jsscopes_part *part)
     struct jsscopes *s = name->p->scopes;
 
     if (s->num_parts >= UINT32_MAX ||
-        symc_array_need(&s->parts, &s->part_room, s->num_parts + 1,
-                        sizeof(*s->parts)) != 0) {
+        array_need(&s->parts, &s->part_room, s->num_parts + 1,
+                   sizeof(*s->parts)) != 0) {
         name->has_failed = true;
         return;
     }
@@ -137,8 +137,8 @@ static long finish_name(struct name *name, uint32_t start)
     struct jsscopes_part *parts, part;
     struct jsscope *scope;
 
-    if (name->has_failed || symc_array_need(&s->list, &s->room, s->count + 1,
-                                            sizeof(*s->list)) != 0) {
+    if (name->has_failed ||
+        array_need(&s->list, &s->room, s->count + 1, sizeof(*s->list)) != 0) {
         parser_fail(name->p, JSSCOPES_NO_MEMORY, "out of memory");
         return -1;
     }

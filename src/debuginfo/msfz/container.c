@@ -295,9 +295,8 @@ static int add_fragment(struct msfz_container *c, struct fragments *room,
     struct msfz_fragment **list = is_packed ? &c->packed : &c->plain;
     size_t *n = is_packed ? &c->num_packed : &c->num_plain;
 
-    if (symc_array_need(list, is_packed ? &room->packed_room
-                                           : &room->plain_room,
-                           *n + 1, sizeof(**list)) != 0) {
+    if (array_need(list, is_packed ? &room->packed_room : &room->plain_room,
+                   *n + 1, sizeof(**list)) != 0) {
         return -1;
     }
     (*list)[(*n)++] = *f;

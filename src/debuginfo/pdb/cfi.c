@@ -201,8 +201,8 @@ static int find_parts(struct reader *r, uint32_t start, uint32_t end,
             parts->data[parts->count - 1].end = part.end;
             continue;
         }
-        if (symc_array_need(&parts->data, &parts->room, parts->count + 1,
-                            sizeof(part)) != 0) {
+        if (array_need(&parts->data, &parts->room, parts->count + 1,
+                       sizeof(part)) != 0) {
             return failure_memory(r->failure);
         }
         parts->data[parts->count++] = part;

@@ -59,8 +59,8 @@ static struct forward_size *add_class(struct class_size *f, const char *name,
 {
     struct forward_size *added;
 
-    if (symc_array_need(&f->sizes, &f->room, f->count + 1,
-                        sizeof(*f->sizes)) != 0 ||
+    if (array_need(&f->sizes, &f->room, f->count + 1, sizeof(*f->sizes)) !=
+            0 ||
         table_add(&f->by_name, hash, f->count + 1) != 0) {
         return NULL;
     }
@@ -122,8 +122,8 @@ static int add_span(struct class_size *f, uint32_t start, uint32_t end)
         end = f->spans[j].end > end ? f->spans[j].end : end;
     }
     if (i == j) {
-        if (symc_array_need(&f->spans, &f->span_room, f->num_spans + 1,
-                            sizeof(*f->spans)) != 0) {
+        if (array_need(&f->spans, &f->span_room, f->num_spans + 1,
+                       sizeof(*f->spans)) != 0) {
             return -1;
         }
         memmove(f->spans + i + 1, f->spans + i,

@@ -71,8 +71,8 @@ int inlinees_open(struct inlinees *inlinees, const struct lines *lines)
     }
     has_extra = le32(p) == WITH_EXTRA_FILES;
     room = 2 * (size_t)(size / ENTRY);
-    if (symc_array_need(&inlinees->keys, &inlinees->room, room,
-                        sizeof(*inlinees->keys)) != 0) {
+    if (array_need(&inlinees->keys, &inlinees->room, room,
+                   sizeof(*inlinees->keys)) != 0) {
         return -1;
     }
     n = 0;
@@ -93,7 +93,7 @@ int inlinees_open(struct inlinees *inlinees, const struct lines *lines)
         }
     }
     if (n > 0) {
-        symc_sort(inlinees->keys, inlinees->keys + n, n);
+        sort_keys(inlinees->keys, inlinees->keys + n, n);
     }
     inlinees->count = n;
     return 0;

@@ -45,9 +45,8 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
     struct lines_section *section;
 
     if (s->size < SECTION_HEADER ||
-        symc_array_need(&lines->sections, &lines->section_room,
-                        lines->num_sections + 1,
-                        sizeof(*lines->sections)) != 0) {
+        array_need(&lines->sections, &lines->section_room,
+                   lines->num_sections + 1, sizeof(*lines->sections)) != 0) {
         return -1;
     }
     section = &lines->sections[lines->num_sections++];
@@ -126,8 +125,8 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
         }
     }
     n = lines->checksums_size / 4 + 1;
-    if (rc != 0 || symc_array_need(&lines->files, &lines->file_room, n,
-                                   sizeof(*lines->files)) != 0) {
+    if (rc != 0 || array_need(&lines->files, &lines->file_room, n,
+                              sizeof(*lines->files)) != 0) {
         return -1;
     }
     return sort_sections(lines);
@@ -195,8 +194,8 @@ static inline int add_record(struct lines *lines,
     if (source-- == 0 && find_file(lines, record->file, &source) != 0) {
         return -1;
     }
-    if (symc_array_need(&list->data, &list->room, list->count + 1,
-                        sizeof(*list->data)) != 0) {
+    if (array_need(&list->data, &list->room, list->count + 1,
+                   sizeof(*list->data)) != 0) {
         return -1;
     }
     line = &list->data[list->count++];
@@ -329,9 +328,8 @@ static int sort_lines(struct lines_list *list, size_t first)
     n = list->count - first;
     lines = list->data + first;
     /* room for the keys, the work space of sorting, and a copy of the lines */
-    if (symc_array_need(&list->work, &list->work_room,
-                        (2 + sizeof(*lines) / 8) * n,
-                        sizeof(*list->work)) != 0) {
+    if (array_need(&list->work, &list->work_room, (2 + sizeof(*lines) / 8) * n,
+                   sizeof(*list->work)) != 0) {
         return -1;
     }
     keys = list->work;
@@ -340,7 +338,7 @@ static int sort_lines(struct lines_list *list, size_t first)
     for (i = 0; i < n; i++) {
         keys[i] = lines[i].address << 32 | i;
     }
-    symc_sort(keys, keys + n, n);
+    sort_keys(keys, keys + n, n);
     for (i = 0; i < n; i++) {
         lines[i] = copy[(uint32_t)keys[i]];
     }

@@ -109,8 +109,8 @@ static int intern_path(struct source_files *s, const char *path, uint32_t size,
     hash = hash_of(s, &source);
     found = find_path(s, &source, hash);
     if (found == 0) {
-        if (symc_array_need(&s->list, &s->room, s->count + 1,
-                            sizeof(*s->list)) != 0 ||
+        if (array_need(&s->list, &s->room, s->count + 1, sizeof(*s->list)) !=
+                0 ||
             table_add(&s->by_path, hash, s->count + 1) != 0) {
             return -1;
         }

@@ -151,8 +151,8 @@ static int read_files(struct srcsrv *s, struct lines *l)
 
     room = 0;
     while (next_line(l) && !line_starts(l, "SRCSRV:")) {
-        if (symc_array_need(&s->entries, &room, s->count + 1,
-                            sizeof(*s->entries)) != 0) {
+        if (array_need(&s->entries, &room, s->count + 1,
+                       sizeof(*s->entries)) != 0) {
             return -1;
         }
         star = memchr(l->line, '*', l->size);

@@ -211,10 +211,10 @@ static int open_function(struct symbols *s, long depth,
     f->num_lines = (uint32_t)(s->list.count - first_line);
     f->first_child = f->last_child = f->next = SYMC_NONE;
     if (s->num_nodes >= SYMC_NONE || s->list.count >= SYMC_NONE ||
-        symc_array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
-                        sizeof(*s->nodes)) != 0 ||
-        symc_array_need(&s->open, &s->open_room, s->num_open + 1,
-                        sizeof(*s->open)) != 0) {
+        array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
+                   sizeof(*s->nodes)) != 0 ||
+        array_need(&s->open, &s->open_room, s->num_open + 1,
+                   sizeof(*s->open)) != 0) {
         return failure_memory(failure);
     }
     s->nodes[s->num_nodes] = *f;
@@ -317,8 +317,8 @@ static int push_base(struct symbols *s, long depth,
 {
     struct symbols_base *base;
 
-    if (symc_array_need(&s->bases, &s->base_room, s->num_bases + 1,
-                        sizeof(*s->bases)) != 0) {
+    if (array_need(&s->bases, &s->base_room, s->num_bases + 1,
+                   sizeof(*s->bases)) != 0) {
         return -1;
     }
     base = &s->bases[s->num_bases++];

@@ -13,7 +13,7 @@
 void text_grow(struct text *text, const char *data, size_t size)
 {
     if (text->is_cut || size > TEXT_MAX - text->size ||
-        symc_array_need(&text->data, &text->room, text->size + size, 1) != 0) {
+        array_need(&text->data, &text->room, text->size + size, 1) != 0) {
         text->is_cut = 1;
         return;
     }

@@ -219,8 +219,8 @@ static void pass_damage(struct types *types)
     n = types->num_damages;
     number = (uint32_t)types->num_places;
     if ((n == 0 || types->damages[n - 1].number != number) &&
-        symc_array_need(&types->damages, &types->damage_room, n + 1,
-                        sizeof(*types->damages)) == 0) {
+        array_need(&types->damages, &types->damage_room, n + 1,
+                   sizeof(*types->damages)) == 0) {
         types->damages[n].number = number;
         types->damages[n].place = types->next;
         types->num_damages++;

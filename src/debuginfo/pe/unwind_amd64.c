@@ -87,8 +87,8 @@ static int add(struct reader *r, const struct cfi_register *target,
 {
     struct rule *rule;
 
-    if (symc_array_need(&r->rules, &r->rule_room, r->num_rules + 1,
-                        sizeof(*r->rules)) != 0) {
+    if (array_need(&r->rules, &r->rule_room, r->num_rules + 1,
+                   sizeof(*r->rules)) != 0) {
         return failure_memory(r->failure);
     }
     rule = &r->rules[r->num_rules++];

@@ -27,8 +27,7 @@ static const char *append_to_name(struct document_name *name, const void *data,
         return DOCUMENT_WORK;
     }
     name->work -= size + 1;
-    if (symc_array_need(&name->data, &name->room, name->size + size + 1, 1) !=
-        0) {
+    if (array_need(&name->data, &name->room, name->size + size + 1, 1) != 0) {
         return "there is no memory for the name of a document";
     }
     memcpy(name->data + name->size, data, size);

@@ -119,7 +119,7 @@ static int add_text(struct sources *s, uint32_t file, const uint8_t *text,
                                                     (const char *)text, size));
     }
     while (at < size) {
-        if (symc_array_need(&s->text, &s->room, n + 4, 1) != 0) {
+        if (array_need(&s->text, &s->room, n + 4, 1) != 0) {
             return failure_memory(s->failure);
         }
         bytes = utf8_decode(text + at, size - at, &c);

@@ -162,8 +162,8 @@ static int read_callsite(struct proguard_comment *c)
         pair.position = (uint32_t)position;
         pair.line = (uint32_t)line;
         pair.number = i;
-        if (symc_array_need(&c->pairs, &c->pair_room, c->num_pairs + 1,
-                               sizeof(*c->pairs)) != 0) {
+        if (array_need(&c->pairs, &c->pair_room, c->num_pairs + 1,
+                       sizeof(*c->pairs)) != 0) {
             return -1;
         }
         c->pairs[c->num_pairs++] = pair;
@@ -314,7 +314,7 @@ int proguard_comment_read(struct proguard_comment *c,
     if (!may_matter(text) || read_usual(c, text)) {
         return 0;
     }
-    if (symc_array_need(&c->text, &c->text_room, text->size, 1) != 0) {
+    if (array_need(&c->text, &c->text_room, text->size, 1) != 0) {
         return -1;
     }
     memcpy(c->text, text->data, text->size);

@@ -41,8 +41,8 @@ enum sourcecache_status member_text_read(struct member_text *text,
         return SOURCECACHE_TOO_LARGE;
     }
     text->size = 0;
-    if (symc_array_need(&text->data, &text->room, (size_t)member->size + 1,
-                        1) != 0) {
+    if (array_need(&text->data, &text->room, (size_t)member->size + 1, 1) !=
+        0) {
         return SOURCECACHE_TOO_LARGE;
     }
     return zip_unpack(zip, take_inflated, text, error, sizeof(error)) == 0

@@ -68,9 +68,9 @@ static const char *add_documents(struct source_links *links,
     if (wrong != NULL) {
         return wrong;
     }
-    if (symc_array_need(&links->links, &links->room,
-                        links->count + json->values[object].size,
-                        sizeof(*links->links)) != 0) {
+    if (array_need(&links->links, &links->room,
+                   links->count + json->values[object].size,
+                   sizeof(*links->links)) != 0) {
         return "no memory";
     }
     for (i = 0, at = object + 1; i < json->values[object].size; i++, at += 2) {
@@ -103,8 +103,8 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
     }
     text = malloc(size + 1);
     if (text == NULL ||
-        symc_array_need(&links->texts, &links->text_room, links->num_texts + 1,
-                        sizeof(*links->texts)) != 0) {
+        array_need(&links->texts, &links->text_room, links->num_texts + 1,
+                   sizeof(*links->texts)) != 0) {
         free(text);
         return failure_memory(failure);
     }

@@ -36,8 +36,8 @@ static int read_places(struct sourcemap_functions *f, struct symc_string text,
         last.column += numbers[0];
         last.name += n > 1 ? numbers[1] : 0;
         last.line += n > 2 ? numbers[2] : 0;
-        if (symc_array_need(&f->list, &f->room, f->count + 1,
-                            sizeof(*f->list)) != 0) {
+        if (array_need(&f->list, &f->room, f->count + 1, sizeof(*f->list)) !=
+            0) {
             return failure_memory(failure);
         }
         f->list[f->count++] = last;

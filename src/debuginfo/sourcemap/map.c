@@ -98,8 +98,8 @@ static int read_sources(struct sourcemap *map, uint32_t object,
         root.size--;
     }
     n = json->values[list].size;
-    if (symc_array_need(&map->sources, &map->source_room, n,
-                        sizeof(*map->sources)) != 0) {
+    if (array_need(&map->sources, &map->source_room, n,
+                   sizeof(*map->sources)) != 0) {
         return failure_memory(failure);
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
@@ -191,8 +191,8 @@ static int read_names(struct sourcemap *map, uint32_t object,
     if (list == 0) {
         return failure->code != FAILURE_NONE ? -1 : 0;
     }
-    if (symc_array_need(&map->names, &map->name_room, json->values[list].size,
-                        sizeof(*map->names)) != 0) {
+    if (array_need(&map->names, &map->name_room, json->values[list].size,
+                   sizeof(*map->names)) != 0) {
         return failure_memory(failure);
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {

@@ -58,8 +58,8 @@ int script_lines_read(struct script_lines *lines, const char *text,
     lines->text = text;
     lines->size = (uint32_t)size;
     for (p = text; p != NULL;) {
-        if (symc_array_need(&lines->starts, &lines->room, lines->count + 1,
-                            sizeof(*lines->starts)) != 0) {
+        if (array_need(&lines->starts, &lines->room, lines->count + 1,
+                       sizeof(*lines->starts)) != 0) {
             return -1;
         }
         lines->starts[lines->count++] = (uint32_t)(p - text);

@@ -105,9 +105,8 @@ static int join_sources(struct sourcemap *map, struct joined *joined,
     size_t i;
 
     for (i = 0; i < part->num_sources; i++) {
-        if (symc_array_need(&map->sources, &map->source_room,
-                            map->num_sources + 1,
-                            sizeof(*map->sources)) != 0) {
+        if (array_need(&map->sources, &map->source_room, map->num_sources + 1,
+                       sizeof(*map->sources)) != 0) {
             return -1;
         }
         rc = intern_string(&joined->sources, map, true, part->sources[i].name,
@@ -135,8 +134,8 @@ static int join_names(struct sourcemap *map, struct joined *joined,
     size_t i;
 
     for (i = 0; i < part->num_names; i++) {
-        if (symc_array_need(&map->names, &map->name_room, map->num_names + 1,
-                            sizeof(*map->names)) != 0) {
+        if (array_need(&map->names, &map->name_room, map->num_names + 1,
+                       sizeof(*map->names)) != 0) {
             return -1;
         }
         rc = intern_string(&joined->names, map, false, part->names[i],

@@ -66,9 +66,9 @@ static int add_source(struct convert *c, const struct symc_string *path)
     size_t n = c->num_sources + 1;
 
     if (n >= SYMC_NONE ||
-        symc_array_need(&c->sources, &c->source_room, n,
-                        sizeof(*c->sources)) != 0 ||
-        symc_array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) != 0) {
+        array_need(&c->sources, &c->source_room, n, sizeof(*c->sources)) !=
+            0 ||
+        array_need(&c->paths, &c->path_room, n, sizeof(*c->paths)) != 0) {
         return no_memory(c);
     }
     c->paths[c->num_sources] = *path;
@@ -120,8 +120,8 @@ static int add_inlinee(struct convert *c, const struct symc_string *func,
     struct inlinee_name *name;
 
     if (c->num_names >= SYMC_NONE ||
-        symc_array_need(&c->names, &c->name_room, c->num_names + 1,
-                        sizeof(*c->names)) != 0) {
+        array_need(&c->names, &c->name_room, c->num_names + 1,
+                   sizeof(*c->names)) != 0) {
         return no_memory(c);
     }
     inlinee->name = (uint32_t)c->num_names;

@@ -127,8 +127,8 @@ static int open_piece(struct make *m, uint64_t begin)
     const struct chain_link *link = &m->chain.links[depth];
     struct piece *p;
 
-    if (symc_array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
-                        sizeof(*m->pieces)) != 0) {
+    if (array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
+                   sizeof(*m->pieces)) != 0) {
         return failure_memory(m->failure);
     }
     m->open[m->num_open++] = m->num_pieces;
@@ -154,8 +154,8 @@ static int add_line(struct make *m, struct piece *p,
     if (link->line == last) {
         return 0;
     }
-    if (symc_array_need(&p->lines, &p->line_room, p->num_lines + 1,
-                        sizeof(*p->lines)) != 0) {
+    if (array_need(&p->lines, &p->line_room, p->num_lines + 1,
+                   sizeof(*p->lines)) != 0) {
         return failure_memory(m->failure);
     }
     p->lines[p->num_lines].offset = begin - p->begin;

@@ -141,8 +141,8 @@ static int take_numbers(struct symbfile_reader *r, const struct field *f,
             return wrong_symbfile(r, offset_of(r, f->data),
                                   "bad packed numbers");
         }
-        if (symc_array_need(&to->list, &to->room, to->count + 1,
-                            sizeof(*to->list)) != 0) {
+        if (array_need(&to->list, &to->room, to->count + 1,
+                       sizeof(*to->list)) != 0) {
             return no_memory(r);
         }
         to->list[to->count++] = (uint32_t)value;
@@ -225,8 +225,8 @@ static int read_strings(struct symbfile_reader *r, const uint8_t *data,
         if (f.number != SYMBFILE_STRINGS_STRING) {
             continue;
         }
-        if (symc_array_need(&r->strings, &r->string_room, r->num_strings + 1,
-                            sizeof(*r->strings)) != 0) {
+        if (array_need(&r->strings, &r->string_room, r->num_strings + 1,
+                       sizeof(*r->strings)) != 0) {
             return no_memory(r);
         }
         if (take_text(r, &f, &r->strings[r->num_strings++]) != 0) {
@@ -269,7 +269,7 @@ static int make_lines(struct symbfile_reader *r,
         return wrong_symbfile(r, record->offset,
                               "columns of a line table that differ in length");
     }
-    if (symc_array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) != 0) {
+    if (array_need(&r->lines, &r->line_room, n, sizeof(*r->lines)) != 0) {
         return no_memory(r);
     }
     for (i = 0; i < n; i++) {
@@ -381,8 +381,7 @@ static int make_frames(struct symbfile_reader *r,
         return wrong_symbfile(r, record->offset,
                               "columns of a return pad that differ in length");
     }
-    if (symc_array_need(&r->frames, &r->frame_room, n, sizeof(*r->frames)) !=
-        0) {
+    if (array_need(&r->frames, &r->frame_room, n, sizeof(*r->frames)) != 0) {
         return no_memory(r);
     }
     for (i = 0; i < n; i++) {

@@ -39,8 +39,8 @@ static int add_record(struct symbfile_search *s,
 {
     struct symbfile_entry *entry;
 
-    if (symc_array_need(&s->entries, &s->entry_room, s->num_entries + 1,
-                        sizeof(*s->entries)) != 0) {
+    if (array_need(&s->entries, &s->entry_room, s->num_entries + 1,
+                   sizeof(*s->entries)) != 0) {
         return -1;
     }
     entry = &s->entries[s->num_entries++];
@@ -146,8 +146,8 @@ static int note_entry(struct symbfile_search *s, size_t *count,
         s->found[at - 1] = entry; /* which begins earlier */
         return 0;
     }
-    if (symc_array_need(&s->found, &s->found_room, *count + 1,
-                        sizeof(*s->found)) != 0) {
+    if (array_need(&s->found, &s->found_room, *count + 1, sizeof(*s->found)) !=
+        0) {
         return -1;
     }
     memmove(s->found + at + 1, s->found + at,
@@ -174,8 +174,8 @@ static long make_frames(struct symbfile_search *s, size_t count,
     const struct symbfile_record *record, *callee;
     struct symbfile_frame *frame;
 
-    if (count > LONG_MAX || symc_array_need(&s->frames, &s->frame_room, count,
-                                            sizeof(*s->frames)) != 0) {
+    if (count > LONG_MAX || array_need(&s->frames, &s->frame_room, count,
+                                       sizeof(*s->frames)) != 0) {
         return -1;
     }
     for (i = 0; i < count; i++) {

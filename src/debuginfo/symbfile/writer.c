@@ -368,8 +368,8 @@ static int add_string(struct symbfile_writer *w, uint64_t hash,
 {
     struct symbfile_string *s;
 
-    if (symc_array_need(&w->strings, &w->string_room, w->num_strings + 1,
-                        sizeof(*w->strings)) != 0 ||
+    if (array_need(&w->strings, &w->string_room, w->num_strings + 1,
+                   sizeof(*w->strings)) != 0 ||
         table_add(&w->index, hash, w->num_strings + 1) != 0) {
         return failure_memory(w->failure);
     }
@@ -452,8 +452,8 @@ int symbfile_writer_add(struct symbfile_writer *w,
         flush_symbfile(w) != 0) {
         return -1;
     }
-    if (symc_array_need(&w->items, &w->item_room, w->num_items + 1,
-                        sizeof(*w->items)) != 0) {
+    if (array_need(&w->items, &w->item_room, w->num_items + 1,
+                   sizeof(*w->items)) != 0) {
         return failure_memory(w->failure);
     }
     item = &w->items[w->num_items++];

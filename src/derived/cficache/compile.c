@@ -74,7 +74,7 @@ static enum symc_status append(struct cficache_code *code, const uint8_t *data,
         code->fails = true;
         return SYMC_OK;
     }
-    if (symc_array_need(&code->data, &code->room, code->size + size, 1) != 0) {
+    if (array_need(&code->data, &code->room, code->size + size, 1) != 0) {
         return SYMC_NO_MEMORY;
     }
     memcpy(code->data + code->size, data, size);

@@ -20,8 +20,8 @@ int cficache_points_add(struct cficache_points *points, size_t first,
         points->data[points->count - 1].value == value) {
         return 0;
     }
-    if (symc_array_need(&points->data, &points->room, points->count + 1,
-                        sizeof(*points->data)) != 0) {
+    if (array_need(&points->data, &points->room, points->count + 1,
+                   sizeof(*points->data)) != 0) {
         return -1;
     }
     points->data[points->count].start = start;
@@ -33,8 +33,8 @@ int cficache_spans_add(struct cficache_spans *spans,
                        const struct cficache_span *span)
 {
     if (spans->count >= UINT32_MAX ||
-        symc_array_need(&spans->data, &spans->room, spans->count + 1,
-                        sizeof(*spans->data)) != 0) {
+        array_need(&spans->data, &spans->room, spans->count + 1,
+                   sizeof(*spans->data)) != 0) {
         return -1;
     }
     spans->data[spans->count++] = *span;
@@ -66,7 +66,7 @@ static uint64_t *sort(const struct cficache_spans *spans)
             keys[i] = (uint64_t)spans->data[i].start << 32 | i;
         }
         if (!is_sorted(spans)) {
-            symc_sort(keys, tmp, n);
+            sort_keys(keys, tmp, n);
         }
     } else {
         free(keys);

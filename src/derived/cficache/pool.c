@@ -24,9 +24,9 @@ int cficache_pool_append(struct cficache_pool *pool, const void *data,
                          size_t size, uint32_t *number)
 {
     if (pool->count >= INT32_MAX || size > INT32_MAX - pool->size ||
-        symc_array_need(&pool->data, &pool->room, pool->size + size, 1) != 0 ||
-        symc_array_need(&pool->ends, &pool->end_room, pool->count + 1,
-                        sizeof(*pool->ends)) != 0) {
+        array_need(&pool->data, &pool->room, pool->size + size, 1) != 0 ||
+        array_need(&pool->ends, &pool->end_room, pool->count + 1,
+                   sizeof(*pool->ends)) != 0) {
         return -1;
     }
     if (size > 0) {

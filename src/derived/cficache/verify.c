@@ -19,39 +19,40 @@ struct verify {
 
 static bool check_layout(const struct verify *v)
 {
-    const struct cficache_reader *r = v->reader;
-    size_t end = r->file + ((size_t)r->file_bytes + 3) / 4 * 4;
+    const struct cficache_reader *cficache = v->reader;
+    size_t end = cficache->file + ((size_t)cficache->file_bytes + 3) / 4 * 4;
 
-    if (r->size != end) {
+    if (cficache->size != end) {
         return verification_fails(&v->file,
                                   "offset 0x%zx: %zu bytes after the parts",
-                                  end, r->size - end);
+                                  end, cficache->size - end);
     }
     return verification_zeros(&v->file, CFICACHE_AT_RESERVED, CFICACHE_HEADER,
                               "header") &&
-           verification_zeros(&v->file, r->programs + r->program_bytes,
-                              r->names, "padding") &&
-           verification_zeros(&v->file, r->names + r->name_bytes, r->file,
-                              "padding") &&
-           verification_zeros(&v->file, r->file + r->file_bytes, end,
-                              "padding");
+           verification_zeros(&v->file,
+                              cficache->programs + cficache->program_bytes,
+                              cficache->names, "padding") &&
+           verification_zeros(&v->file, cficache->names + cficache->name_bytes,
+                              cficache->file, "padding") &&
+           verification_zeros(&v->file, cficache->file + cficache->file_bytes,
+                              end, "padding");
 }
 
 static bool check_names(struct verify *v)
 {
     size_t size = 0;
     unsigned i;
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
     struct symc_string names[CFICACHE_NAMES];
 
-    v->num_names = cficache_reader_names(r, names);
+    v->num_names = cficache_reader_names(cficache, names);
     for (i = 0; i < v->num_names; i++) {
         size += 1 + names[i].size;
     }
-    if (size != r->name_bytes) {
+    if (size != cficache->name_bytes) {
         return verification_fails(
             &v->file, "offset 0x%zx: names: incomplete, or too many",
-            r->names + size);
+            cficache->names + size);
     }
     return true;
 }
@@ -63,22 +64,22 @@ static bool check_programs(const struct verify *v)
     unsigned kind;
     const char *fault;
     const uint8_t *code, *p;
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
 
-    while (at < r->program_bytes) {
-        p = r->data + r->programs + at;
+    while (at < cficache->program_bytes) {
+        p = cficache->data + cficache->programs + at;
         kind = p[0] == CFICACHE_PROGRAM_ASSIGNS ? CFICACHE_PROGRAM_ASSIGNS
                                                 : CFICACHE_PROGRAM_VALUE;
-        code = cficache_reader_program(r, at, kind, &size);
+        code = cficache_reader_program(cficache, at, kind, &size);
         if (code == NULL || p[1] != 0) {
             return verification_fails(
                 &v->file, "offset 0x%zx: no program, or incomplete",
-                r->programs + at);
+                cficache->programs + at);
         }
         fault = cficache_program_check(kind, code, size, v->num_names);
         if (fault != NULL) {
             return verification_fails(&v->file, "offset 0x%zx: program %s",
-                                      r->programs + at, fault);
+                                      cficache->programs + at, fault);
         }
         v->starts[at / 8] |= (uint8_t)(1 << at % 8);
         at += CFICACHE_PROGRAM_HEADER + (uint32_t)size;
@@ -88,10 +89,11 @@ static bool check_programs(const struct verify *v)
 
 static bool is_program(const struct verify *v, uint32_t at, unsigned kind)
 {
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
 
-    return at < r->program_bytes && (v->starts[at / 8] >> at % 8 & 1) != 0 &&
-           r->data[r->programs + at] == kind;
+    return at < cficache->program_bytes &&
+           (v->starts[at / 8] >> at % 8 & 1) != 0 &&
+           cficache->data[cficache->programs + at] == kind;
 }
 
 /* Is a rule one that a set may have at this index? */
@@ -127,7 +129,7 @@ static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
                       uint32_t end)
 {
     uint32_t i;
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
     struct cficache_row row = {first, end - first};
     struct cficache_rule rule;
     int last = -1;
@@ -137,13 +139,15 @@ static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
                                   row.count);
     }
     for (i = 0; i < row.count; i++) {
-        rule = cficache_reader_rule(r, &row, i);
+        rule = cficache_reader_rule(cficache, &row, i);
         if (!is_rule(v, &rule, i) ||
-            r->data[r->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE + 3] !=
+            cficache->data[cficache->rules +
+                           ((size_t)first + i) * CFICACHE_RULE_SIZE + 3] !=
                 0) {
             return verification_fails(
                 &v->file, "offset 0x%zx: rule %u of set %u is none",
-                r->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE, i, set);
+                cficache->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE, i,
+                set);
         }
         if (i > 1 && rule.target <= last) {
             return verification_fails(
@@ -157,16 +161,18 @@ static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
 static bool check_sets(const struct verify *v)
 {
     uint32_t i, first = 0, end = 0;
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
 
-    if (r->num_sets <= CFICACHE_UNCOVERED || le32(r->data + r->sets) != 0) {
-        return verification_fails(
-            &v->file, "offset 0x%zx: the first sets are not there", r->sets);
+    if (cficache->num_sets <= CFICACHE_UNCOVERED ||
+        le32(cficache->data + cficache->sets) != 0) {
+        return verification_fails(&v->file,
+                                  "offset 0x%zx: the first sets are not there",
+                                  cficache->sets);
     }
-    for (i = 0; i < r->num_sets; i++) {
+    for (i = 0; i < cficache->num_sets; i++) {
         first = end;
-        end = le32(r->data + r->sets + ((size_t)i + 1) * 4);
-        if (end < first || end > r->num_rules) {
+        end = le32(cficache->data + cficache->sets + ((size_t)i + 1) * 4);
+        if (end < first || end > cficache->num_rules) {
             return verification_fails(&v->file,
                                       "set %u: rules %u to %u do not exist", i,
                                       first, end);
@@ -175,9 +181,9 @@ static bool check_sets(const struct verify *v)
             return false;
         }
     }
-    if (end != r->num_rules) {
+    if (end != cficache->num_rules) {
         return verification_fails(&v->file, "rules %u to %u are in no set",
-                                  end, r->num_rules);
+                                  end, cficache->num_rules);
     }
     return true;
 }
@@ -186,12 +192,13 @@ static bool check_wins(const struct verify *v)
 {
     uint32_t i;
     const uint8_t *p;
-    const struct cficache_reader *r = v->reader;
+    const struct cficache_reader *cficache = v->reader;
     struct cficache_win win;
 
-    for (i = 1; i <= r->num_wins; i++) {
-        p = r->data + r->wins + ((size_t)i - 1) * CFICACHE_WIN_SIZE + 28;
-        cficache_reader_record(r, i, &win);
+    for (i = 1; i <= cficache->num_wins; i++) {
+        p = cficache->data + cficache->wins +
+            ((size_t)i - 1) * CFICACHE_WIN_SIZE + 28;
+        cficache_reader_record(cficache, i, &win);
         if (p[0] > 1 || p[1] > 1 || p[2] > 1 || p[3] != 0 ||
             (win.has_program
                  ? win.program != 0 && !is_program(v, win.program - 1,
@@ -207,12 +214,12 @@ static bool check_wins(const struct verify *v)
 static bool check_map(const struct verify *v, enum cficache_map map)
 {
     uint32_t i, start, value, last = 0;
-    const struct cficache_reader *r = v->reader;
-    uint64_t end =
-        map == CFICACHE_WIN ? (uint64_t)r->num_wins + 1 : r->num_sets;
+    const struct cficache_reader *cficache = v->reader;
+    uint64_t end = map == CFICACHE_WIN ? (uint64_t)cficache->num_wins + 1
+                                       : cficache->num_sets;
 
-    for (i = 0; i < r->num_points[map]; i++) {
-        start = cficache_reader_point(r, map, i, &value);
+    for (i = 0; i < cficache->num_points[map]; i++) {
+        start = cficache_reader_point(cficache, map, i, &value);
         if (i > 0 && start <= last) {
             return verification_fails(&v->file,
                                       "map %d: start %u is not after the one "

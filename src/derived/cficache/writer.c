@@ -49,8 +49,8 @@ static enum symc_status add_program(struct cficache_writer *w,
     uint8_t header[CFICACHE_PROGRAM_HEADER] = {
         (uint8_t)kind, 0, (uint8_t)w->code.size, (uint8_t)(w->code.size >> 8)};
 
-    if (symc_array_need(&w->code.data, &w->code.room,
-                        w->code.size + sizeof(header), 1) != 0) {
+    if (array_need(&w->code.data, &w->code.room, w->code.size + sizeof(header),
+                   1) != 0) {
         return SYMC_NO_MEMORY;
     }
     memmove(w->code.data + sizeof(header), w->code.data, w->code.size);
@@ -69,8 +69,8 @@ enum symc_status cficache_writer_rule(struct cficache_writer *w,
     if (!w->is_open) {
         return SYMC_OK;
     }
-    if (symc_array_need(&w->rules, &w->rule_room, w->num_rules + 1,
-                        sizeof(*w->rules)) != 0) {
+    if (array_need(&w->rules, &w->rule_room, w->num_rules + 1,
+                   sizeof(*w->rules)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->rules[w->num_rules++] = *rule;
@@ -172,8 +172,8 @@ static enum symc_status add_delta(struct cficache_writer *w, uint32_t address)
     struct cficache_delta *delta;
 
     if (w->num_deltas >= UINT32_MAX ||
-        symc_array_need(&w->deltas, &w->delta_room, w->num_deltas + 1,
-                        sizeof(*w->deltas)) != 0) {
+        array_need(&w->deltas, &w->delta_room, w->num_deltas + 1,
+                   sizeof(*w->deltas)) != 0) {
         return SYMC_NO_MEMORY;
     }
     if (w->num_deltas > 1 && address < w->deltas[w->num_deltas - 1].address) {
@@ -207,7 +207,7 @@ static enum symc_status sort_deltas(struct cficache_writer *w)
         for (i = 1; i < n; i++) {
             keys[i] = (uint64_t)w->deltas[i].address << 32 | i;
         }
-        symc_sort(keys + 1, keys + n, n - 1);
+        sort_keys(keys + 1, keys + n, n - 1);
         for (i = 1; i < n; i++) {
             sorted[i] = w->deltas[(uint32_t)keys[i]];
         }
@@ -355,8 +355,8 @@ static enum symc_status add_record(struct cficache_writer *w,
     uint8_t *p;
 
     if (w->num_records >= UINT32_MAX ||
-        symc_array_need(&w->records, &w->record_room, w->num_records + 1,
-                        CFICACHE_WIN_SIZE) != 0) {
+        array_need(&w->records, &w->record_room, w->num_records + 1,
+                   CFICACHE_WIN_SIZE) != 0) {
         return SYMC_NO_MEMORY;
     }
     p = w->records + w->num_records * CFICACHE_WIN_SIZE;

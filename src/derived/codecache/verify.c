@@ -20,7 +20,7 @@ static bool check_header(const struct verification *v)
                               "header");
 }
 
-static bool check_parts(const struct codecache_reader *r,
+static bool check_parts(const struct codecache_reader *codecache,
                         const struct verification *v)
 {
     uint32_t i;
@@ -28,11 +28,11 @@ static bool check_parts(const struct codecache_reader *r,
     size_t at;
     struct codecache_part part;
 
-    next = r->bytes;
-    for (i = 0; i < r->num_parts; i++) {
-        at = r->parts + (size_t)i * CODECACHE_PART_SIZE;
-        part = codecache_reader_part(r, i);
-        if (part.data == NULL || part.data != r->data + next) {
+    next = codecache->bytes;
+    for (i = 0; i < codecache->num_parts; i++) {
+        at = codecache->parts + (size_t)i * CODECACHE_PART_SIZE;
+        part = codecache_reader_part(codecache, i);
+        if (part.data == NULL || part.data != codecache->data + next) {
             return verification_fails(
                 v, "offset 0x%zx: part %u: its bytes are not those at 0x%llx",
                 at, i, (unsigned long long)next);
@@ -48,25 +48,26 @@ static bool check_parts(const struct codecache_reader *r,
         end = (uint64_t)part.address + part.size;
         next += part.size;
     }
-    if (next != r->size) {
-        return verification_fails(v, "offset 0x%llx: %llu bytes of no part",
-                                  (unsigned long long)next,
-                                  (unsigned long long)(r->size - next));
+    if (next != codecache->size) {
+        return verification_fails(
+            v, "offset 0x%llx: %llu bytes of no part",
+            (unsigned long long)next,
+            (unsigned long long)(codecache->size - next));
     }
     return true;
 }
 
-static bool check_marks(const struct codecache_reader *r,
+static bool check_marks(const struct codecache_reader *codecache,
                         const struct verification *v)
 {
     uint32_t i, mode, address, before = 0;
 
-    for (i = 0; i < r->num_marks; i++) {
-        address = codecache_reader_mark(r, i, &mode);
+    for (i = 0; i < codecache->num_marks; i++) {
+        address = codecache_reader_mark(codecache, i, &mode);
         if (mode >= CODECACHE_MODES || (i > 0 && address <= before)) {
             return verification_fails(
                 v, "offset 0x%zx: mark %u: %s",
-                r->marks + (size_t)i * CODECACHE_MARK_SIZE, i,
+                codecache->marks + (size_t)i * CODECACHE_MARK_SIZE, i,
                 mode >= CODECACHE_MODES ? "no mode"
                                         : "not after the one before it");
         }

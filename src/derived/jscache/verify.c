@@ -13,42 +13,44 @@ struct verify {
 /* Parts begin at multiples of 8, with zeros before them. */
 static bool check_parts(const struct verify *v)
 {
-    const struct jscache_reader *r = v->reader;
-    size_t end = r->strings + r->string_bytes;
+    const struct jscache_reader *jscache = v->reader;
+    size_t end = jscache->strings + jscache->string_bytes;
 
     if (!verification_zeros(&v->file, JSCACHE_AT_RESERVED, JSCACHE_HEADER,
                             "header") ||
         !verification_zeros(&v->file,
-                            r->mappings + (size_t)r->num_positions *
-                                              JSCACHE_MAPPING_SIZE,
-                            r->files, "padding") ||
-        !verification_zeros(&v->file, r->lines + (size_t)r->num_lines * 4,
-                            r->strings, "padding")) {
+                            jscache->mappings +
+                                (size_t)jscache->num_positions *
+                                    JSCACHE_MAPPING_SIZE,
+                            jscache->files, "padding") ||
+        !verification_zeros(&v->file,
+                            jscache->lines + (size_t)jscache->num_lines * 4,
+                            jscache->strings, "padding")) {
         return false;
     }
-    if (r->num_ignored > 0) {
-        if (!verification_zeros(&v->file, end, r->ignored, "padding")) {
+    if (jscache->num_ignored > 0) {
+        if (!verification_zeros(&v->file, end, jscache->ignored, "padding")) {
             return false;
         }
-        end = r->ignored + (size_t)r->num_ignored * 4;
+        end = jscache->ignored + (size_t)jscache->num_ignored * 4;
     }
-    return r->size == end ||
+    return jscache->size == end ||
            verification_fails(&v->file,
                               "offset 0x%zx: %zu bytes after the last part",
-                              end, r->size - end);
+                              end, jscache->size - end);
 }
 
 static bool check_lines(const struct verify *v, uint32_t index,
                         const struct jscache_file *file)
 {
     uint32_t i, first, end;
-    const struct jscache_reader *r = v->reader;
-    size_t at = r->files + (size_t)index * JSCACHE_FILE_SIZE;
-    const uint8_t *lines = r->data + r->lines;
+    const struct jscache_reader *jscache = v->reader;
+    size_t at = jscache->files + (size_t)index * JSCACHE_FILE_SIZE;
+    const uint8_t *lines = jscache->data + jscache->lines;
 
-    first = le32(r->data + at + 8);
-    end = le32(r->data + at + 12);
-    if (first > end || end > r->num_lines) {
+    first = le32(jscache->data + at + 8);
+    end = le32(jscache->data + at + 12);
+    if (first > end || end > jscache->num_lines) {
         return verification_fails(
             &v->file, "offset 0x%zx: file %u: its lines do not exist", at,
             index);
@@ -61,7 +63,7 @@ static bool check_lines(const struct verify *v, uint32_t index,
                 &v->file,
                 "offset 0x%zx: line %u of file %u: not in its "
                 "place",
-                r->lines + (size_t)i * 4, i - first, index);
+                jscache->lines + (size_t)i * 4, i - first, index);
         }
     }
     return true;
@@ -71,13 +73,13 @@ static bool check_files(const struct verify *v)
 {
     size_t at;
     uint32_t i, text;
-    const struct jscache_reader *r = v->reader;
+    const struct jscache_reader *jscache = v->reader;
     struct jscache_file file;
 
-    for (i = 0; i < r->num_files; i++) {
-        at = r->files + (size_t)i * JSCACHE_FILE_SIZE;
-        text = le32(r->data + at + 4);
-        if (!verification_is_string(&v->file, le32(r->data + at)) ||
+    for (i = 0; i < jscache->num_files; i++) {
+        at = jscache->files + (size_t)i * JSCACHE_FILE_SIZE;
+        text = le32(jscache->data + at + 4);
+        if (!verification_is_string(&v->file, le32(jscache->data + at)) ||
             (text != JSCACHE_NONE &&
              !verification_is_string(&v->file, text))) {
             return verification_fails(
@@ -86,15 +88,16 @@ static bool check_files(const struct verify *v)
                 "there",
                 at, i);
         }
-        jscache_reader_file(r, i, &file);
+        jscache_reader_file(jscache, i, &file);
         if (!check_lines(v, i, &file)) {
             return false;
         }
     }
-    for (i = 0; i < r->num_ignored; i++) {
-        at = r->ignored + (size_t)i * 4;
-        if (le32(r->data + at) >= r->num_files ||
-            (i > 0 && le32(r->data + at) <= le32(r->data + at - 4))) {
+    for (i = 0; i < jscache->num_ignored; i++) {
+        at = jscache->ignored + (size_t)i * 4;
+        if (le32(jscache->data + at) >= jscache->num_files ||
+            (i > 0 &&
+             le32(jscache->data + at) <= le32(jscache->data + at - 4))) {
             return verification_fails(&v->file,
                                       "offset 0x%zx: ignored file %u: not in "
                                       "ascending order, or does not exist",
@@ -110,11 +113,12 @@ static bool check_mappings(const struct verify *v)
     uint32_t i, file, name, scope;
     uint64_t key, last = 0;
     const uint8_t *p;
-    const struct jscache_reader *r = v->reader;
+    const struct jscache_reader *jscache = v->reader;
 
-    for (i = 0; i < r->num_positions; i++) {
-        at = r->positions + (size_t)i * JSCACHE_POSITION_SIZE;
-        key = (uint64_t)le32(r->data + at) << 32 | le32(r->data + at + 4);
+    for (i = 0; i < jscache->num_positions; i++) {
+        at = jscache->positions + (size_t)i * JSCACHE_POSITION_SIZE;
+        key = (uint64_t)le32(jscache->data + at) << 32 |
+              le32(jscache->data + at + 4);
         if (key < last) {
             return verification_fails(
                 &v->file,
@@ -123,12 +127,12 @@ static bool check_mappings(const struct verify *v)
                 at, i);
         }
         last = key;
-        at = r->mappings + (size_t)i * JSCACHE_MAPPING_SIZE;
-        p = r->data + at;
+        at = jscache->mappings + (size_t)i * JSCACHE_MAPPING_SIZE;
+        p = jscache->data + at;
         file = le32(p);
         name = le32(p + 12);
         scope = le32(p + 16);
-        if ((file != JSCACHE_NONE && file >= r->num_files) ||
+        if ((file != JSCACHE_NONE && file >= jscache->num_files) ||
             (name != JSCACHE_NONE &&
              !verification_is_string(&v->file, name)) ||
             (scope < JSCACHE_ANONYMOUS &&

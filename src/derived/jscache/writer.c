@@ -35,8 +35,8 @@ enum symc_status jscache_writer_text(struct jscache_writer *w,
 static enum symc_status add_line(struct jscache_writer *w, size_t offset)
 {
     if (w->num_lines >= UINT32_MAX || offset > UINT32_MAX ||
-        symc_array_need(&w->lines, &w->line_room, w->num_lines + 1,
-                        sizeof(*w->lines)) != 0) {
+        array_need(&w->lines, &w->line_room, w->num_lines + 1,
+                   sizeof(*w->lines)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->lines[w->num_lines++] = (uint32_t)offset;
@@ -68,11 +68,11 @@ enum symc_status jscache_writer_file(struct jscache_writer *w,
     uint32_t name_at, text_at = JSCACHE_NONE, first = (uint32_t)w->num_lines;
 
     if (w->num_files >= UINT32_MAX - 1 ||
-        symc_array_need(&w->files, &w->file_room, w->num_files + 1,
-                        JSCACHE_FILE_SIZE) != 0 ||
+        array_need(&w->files, &w->file_room, w->num_files + 1,
+                   JSCACHE_FILE_SIZE) != 0 ||
         (is_ignored &&
-         symc_array_need(&w->ignored, &w->ignored_room, w->num_ignored + 1,
-                         sizeof(*w->ignored)) != 0) ||
+         array_need(&w->ignored, &w->ignored_room, w->num_ignored + 1,
+                    sizeof(*w->ignored)) != 0) ||
         jscache_writer_text(w, name, &name_at) != SYMC_OK ||
         (text.data != NULL &&
          jscache_writer_text(w, text, &text_at) != SYMC_OK) ||

@@ -15,13 +15,13 @@ struct verify {
 
 static bool check_header(const struct verify *v)
 {
-    const struct ppdbcache_reader *r = v->reader;
+    const struct ppdbcache_reader *ppdbcache = v->reader;
 
-    if (r->size - r->strings != r->string_bytes) {
-        return verification_fails(&v->file,
-                                  "offset 0x%zx: %zu bytes after the strings",
-                                  r->strings + r->string_bytes,
-                                  r->size - r->strings - r->string_bytes);
+    if (ppdbcache->size - ppdbcache->strings != ppdbcache->string_bytes) {
+        return verification_fails(
+            &v->file, "offset 0x%zx: %zu bytes after the strings",
+            ppdbcache->strings + ppdbcache->string_bytes,
+            ppdbcache->size - ppdbcache->strings - ppdbcache->string_bytes);
     }
     return verification_zeros(&v->file, PPDBCACHE_AT_PADDING,
                               PPDBCACHE_AT_FILES, "header") &&
@@ -33,11 +33,11 @@ static bool check_files(const struct verify *v)
 {
     size_t at;
     uint32_t i, name;
-    const struct ppdbcache_reader *r = v->reader;
+    const struct ppdbcache_reader *ppdbcache = v->reader;
 
-    for (i = 0; i < r->num_files; i++) {
-        at = r->files + (size_t)i * PPDBCACHE_FILE_SIZE;
-        name = symc_load(r->data + at);
+    for (i = 0; i < ppdbcache->num_files; i++) {
+        at = ppdbcache->files + (size_t)i * PPDBCACHE_FILE_SIZE;
+        name = symc_load(ppdbcache->data + at);
         if (!verification_is_string(&v->file, name)) {
             return verification_fails(
                 &v->file,
@@ -52,24 +52,24 @@ static bool check_files(const struct verify *v)
 static bool check_ranges(const struct verify *v)
 {
     uint32_t i, line, file;
-    const struct ppdbcache_reader *r = v->reader;
+    const struct ppdbcache_reader *ppdbcache = v->reader;
 
-    for (i = 0; i < r->num_ranges; i++) {
-        ppdbcache_reader_place(r, i, &line, &file);
-        if (file >= r->num_files) {
+    for (i = 0; i < ppdbcache->num_ranges; i++) {
+        ppdbcache_reader_place(ppdbcache, i, &line, &file);
+        if (file >= ppdbcache->num_files) {
             return verification_fails(
                 &v->file,
                 "offset 0x%zx: place %u: file %u does not "
                 "exist",
-                r->places + (size_t)i * PPDBCACHE_PLACE_SIZE, i, file);
+                ppdbcache->places + (size_t)i * PPDBCACHE_PLACE_SIZE, i, file);
         }
-        if (i > 0 && ppdbcache_reader_range(r, i - 1) >=
-                         ppdbcache_reader_range(r, i)) {
+        if (i > 0 && ppdbcache_reader_range(ppdbcache, i - 1) >=
+                         ppdbcache_reader_range(ppdbcache, i)) {
             return verification_fails(
                 &v->file,
                 "offset 0x%zx: range %u: not after the one "
                 "before it",
-                r->ranges + (size_t)i * PPDBCACHE_RANGE_SIZE, i);
+                ppdbcache->ranges + (size_t)i * PPDBCACHE_RANGE_SIZE, i);
         }
     }
     return true;

@@ -38,8 +38,8 @@ enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *w,
         return SYMC_OK;
     }
     if (w->num_files >= UINT32_MAX ||
-        symc_array_need(&w->files, &w->file_room, w->num_files + 1,
-                        sizeof(*w->files)) != 0 ||
+        array_need(&w->files, &w->file_room, w->num_files + 1,
+                   sizeof(*w->files)) != 0 ||
         table_add(&w->file_table, hash, w->num_files + 1) != 0) {
         return SYMC_NO_MEMORY;
     }
@@ -58,8 +58,8 @@ enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *w,
                                         const struct ppdbcache_point *point)
 {
     if (w->num_points >= UINT32_MAX ||
-        symc_array_need(&w->points, &w->point_room, w->num_points + 1,
-                        sizeof(*w->points)) != 0) {
+        array_need(&w->points, &w->point_room, w->num_points + 1,
+                   sizeof(*w->points)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->is_unsorted =

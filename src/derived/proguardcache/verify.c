@@ -14,14 +14,14 @@ struct verify {
 
 static bool check_layout(const struct verify *v)
 {
-    const struct proguardcache_reader *r = v->reader;
-    size_t end =
-        r->begins[PROGUARDCACHE_STRINGS] + r->counts[PROGUARDCACHE_STRINGS];
+    const struct proguardcache_reader *proguardcache = v->reader;
+    size_t end = proguardcache->begins[PROGUARDCACHE_STRINGS] +
+                 proguardcache->counts[PROGUARDCACHE_STRINGS];
 
-    if (r->size != end) {
+    if (proguardcache->size != end) {
         return verification_fails(&v->file,
                                   "offset 0x%zx: %zu bytes after the parts",
-                                  end, r->size - end);
+                                  end, proguardcache->size - end);
     }
     return verification_zeros(&v->file, PROGUARDCACHE_AT_RESERVED,
                               PROGUARDCACHE_HEADER, "header");
@@ -32,7 +32,7 @@ static bool check_layout(const struct verify *v)
 static bool check_strings(const struct verify *v, const uint8_t *at, unsigned n,
                           unsigned optional)
 {
-    const struct proguardcache_reader *r = v->reader;
+    const struct proguardcache_reader *proguardcache = v->reader;
     uint32_t offset;
     unsigned i;
 
@@ -42,9 +42,9 @@ static bool check_strings(const struct verify *v, const uint8_t *at, unsigned n,
             continue;
         }
         if (!verification_is_string(&v->file, offset)) {
-            return verification_fails(&v->file,
-                                      "offset 0x%zx: no string begins at 0x%x",
-                                      (size_t)(at - r->data), offset);
+            return verification_fails(
+                &v->file, "offset 0x%zx: no string begins at 0x%x",
+                (size_t)(at - proguardcache->data), offset);
         }
     }
     return true;
@@ -75,8 +75,9 @@ struct before {
 static bool check_member(const struct verify *v, uint32_t index,
                          struct before *before)
 {
-    const struct proguardcache_reader *r = v->reader;
-    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_MEMBERS] +
+    const struct proguardcache_reader *proguardcache = v->reader;
+    const uint8_t *p = proguardcache->data +
+                       proguardcache->begins[PROGUARDCACHE_MEMBERS] +
                        (size_t)index * PROGUARDCACHE_MEMBER_SIZE;
     struct proguardcache_member m;
 
@@ -84,8 +85,8 @@ static bool check_member(const struct verify *v, uint32_t index,
         !check_strings(v, p + 32, 1, 0)) {
         return false;
     }
-    if (!proguardcache_reader_member(r, index, &m) ||
-        m.extra > r->counts[PROGUARDCACHE_EXTRAS] ||
+    if (!proguardcache_reader_member(proguardcache, index, &m) ||
+        m.extra > proguardcache->counts[PROGUARDCACHE_EXTRAS] ||
         (m.flags & ~PROGUARDCACHE_FLAGS) != 0) {
         return verification_fails(
             &v->file, "member %u: no such extra, or unknown flags", index);
@@ -127,15 +128,16 @@ static bool check_class(const struct verify *v, uint32_t index,
                         uint32_t *members, uint32_t *parameters,
                         struct before *before)
 {
-    const struct proguardcache_reader *r = v->reader;
-    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_CLASSES] +
+    const struct proguardcache_reader *proguardcache = v->reader;
+    const uint8_t *p = proguardcache->data +
+                       proguardcache->begins[PROGUARDCACHE_CLASSES] +
                        (size_t)index * PROGUARDCACHE_CLASS_SIZE;
     struct proguardcache_class c;
     struct before member = {0}, parameter = {0};
     uint32_t i;
 
     if (!check_strings(v, p, 3, 4) ||
-        !proguardcache_reader_class(r, index, &c)) {
+        !proguardcache_reader_class(proguardcache, index, &c)) {
         return false;
     }
     if (c.first != *members || c.count != le32(p + 16) ||
@@ -166,35 +168,36 @@ static bool check_class(const struct verify *v, uint32_t index,
 
 static bool check_classes(const struct verify *v)
 {
-    const struct proguardcache_reader *r = v->reader;
+    const struct proguardcache_reader *proguardcache = v->reader;
     uint32_t i, members = 0, parameters = 0;
     struct before before = {0};
 
-    for (i = 0; i < r->counts[PROGUARDCACHE_CLASSES]; i++) {
+    for (i = 0; i < proguardcache->counts[PROGUARDCACHE_CLASSES]; i++) {
         if (!check_class(v, i, &members, &parameters, &before)) {
             return false;
         }
     }
-    return (members == r->counts[PROGUARDCACHE_MEMBERS] &&
-            parameters == r->counts[PROGUARDCACHE_PARAMETERS]) ||
+    return (members == proguardcache->counts[PROGUARDCACHE_MEMBERS] &&
+            parameters == proguardcache->counts[PROGUARDCACHE_PARAMETERS]) ||
            verification_fails(&v->file, "members or parameters of no class");
 }
 
 static bool check_extra(const struct verify *v, uint32_t index,
                         struct proguardcache_slice *used)
 {
-    const struct proguardcache_reader *r = v->reader;
-    const uint8_t *p = r->data + r->begins[PROGUARDCACHE_EXTRAS] +
+    const struct proguardcache_reader *proguardcache = v->reader;
+    const uint8_t *p = proguardcache->data +
+                       proguardcache->begins[PROGUARDCACHE_EXTRAS] +
                        (size_t)index * PROGUARDCACHE_EXTRA_SIZE;
     struct proguardcache_slice pairs, rules;
     uint32_t i;
 
-    proguardcache_reader_extra(r, index + 1, &pairs, &rules);
+    proguardcache_reader_extra(proguardcache, index + 1, &pairs, &rules);
     if (pairs.count != le32(p + 4) || rules.count != le32(p + 12)) {
         return verification_fails(&v->file, "extra %u: no such pairs or rules",
                                   index + 1);
     }
-    p = r->data + r->begins[PROGUARDCACHE_PAIRS] +
+    p = proguardcache->data + proguardcache->begins[PROGUARDCACHE_PAIRS] +
         (size_t)pairs.first * PROGUARDCACHE_PAIR_SIZE;
     for (i = 1; i < pairs.count; i++, p += PROGUARDCACHE_PAIR_SIZE) {
         if (le32(p) >= le32(p + PROGUARDCACHE_PAIR_SIZE)) {
@@ -211,23 +214,23 @@ static bool check_extra(const struct verify *v, uint32_t index,
  * long. */
 static bool check_extras(const struct verify *v)
 {
-    const struct proguardcache_reader *r = v->reader;
+    const struct proguardcache_reader *proguardcache = v->reader;
     struct proguardcache_slice used = {0, 0};
     uint32_t i;
     const uint8_t *p;
 
-    for (i = 0; i < r->counts[PROGUARDCACHE_EXTRAS]; i++) {
+    for (i = 0; i < proguardcache->counts[PROGUARDCACHE_EXTRAS]; i++) {
         if (!check_extra(v, i, &used)) {
             return false;
         }
-        if (used.first > r->counts[PROGUARDCACHE_PAIRS] ||
-            used.count > r->counts[PROGUARDCACHE_RULES]) {
+        if (used.first > proguardcache->counts[PROGUARDCACHE_PAIRS] ||
+            used.count > proguardcache->counts[PROGUARDCACHE_RULES]) {
             return verification_fails(
                 &v->file, "extra %u: shares pairs or rules", i + 1);
         }
     }
-    p = r->data + r->begins[PROGUARDCACHE_RULES];
-    for (i = 0; i < r->counts[PROGUARDCACHE_RULES]; i++) {
+    p = proguardcache->data + proguardcache->begins[PROGUARDCACHE_RULES];
+    for (i = 0; i < proguardcache->counts[PROGUARDCACHE_RULES]; i++) {
         if (!check_strings(v, p + (size_t)i * PROGUARDCACHE_RULE_SIZE, 1, 0)) {
             return false;
         }

@@ -44,8 +44,8 @@ enum symc_status proguardcache_writer_class(struct proguardcache_writer *w,
                                           .first = (uint32_t)w->num_members};
 
     if (w->num_headers >= UINT32_MAX ||
-        symc_array_need(&w->headers, &w->header_room, w->num_headers + 1,
-                           sizeof(*w->headers)) != 0 ||
+        array_need(&w->headers, &w->header_room, w->num_headers + 1,
+                   sizeof(*w->headers)) != 0 ||
         insert(w, renamed, &header.renamed) != SYMC_OK ||
         insert(w, original, &header.original) != SYMC_OK) {
         return SYMC_NO_MEMORY;
@@ -67,8 +67,8 @@ void proguardcache_writer_synthesized_class(struct proguardcache_writer *w)
 
 static enum symc_status add_piece(struct proguardcache_writer *w)
 {
-    if (symc_array_need(&w->members, &w->piece_room, w->num_pieces + 1,
-                           sizeof(*w->members)) != 0) {
+    if (array_need(&w->members, &w->piece_room, w->num_pieces + 1,
+                   sizeof(*w->members)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->members[w->num_pieces] =
@@ -145,8 +145,8 @@ enum symc_status proguardcache_writer_mark(struct proguardcache_writer *w,
         return SYMC_OK;
     }
     key.flags = flags;
-    if (symc_array_need(&w->marked, &w->marked_room, w->num_marked + 1,
-                           sizeof(*w->marked)) != 0) {
+    if (array_need(&w->marked, &w->marked_room, w->num_marked + 1,
+                   sizeof(*w->marked)) != 0) {
         return SYMC_NO_MEMORY;
     }
     w->marked[w->num_marked++] = key;
@@ -162,8 +162,8 @@ static struct proguardcache_extra *extra_of(struct proguardcache_writer *w)
     struct proguardcache_record *r = last(w);
 
     if (r->extra == 0) {
-        if (symc_array_need(&w->extras, &w->extra_room, w->num_extras + 1,
-                               sizeof(*w->extras)) != 0) {
+        if (array_need(&w->extras, &w->extra_room, w->num_extras + 1,
+                       sizeof(*w->extras)) != 0) {
             return NULL;
         }
         w->extras[w->num_extras] = (struct proguardcache_extra){0, 0, 0, 0};
@@ -179,8 +179,8 @@ proguardcache_writer_pairs(struct proguardcache_writer *w,
     struct proguardcache_extra *extra = extra_of(w);
 
     if (extra == NULL || n > UINT32_MAX - w->num_pairs ||
-        symc_array_need(&w->pairs, &w->pair_room, w->num_pairs + n,
-                           sizeof(*w->pairs)) != 0) {
+        array_need(&w->pairs, &w->pair_room, w->num_pairs + n,
+                   sizeof(*w->pairs)) != 0) {
         return SYMC_NO_MEMORY;
     }
     if (n > 0) {
@@ -200,8 +200,8 @@ enum symc_status proguardcache_writer_rule(struct proguardcache_writer *w,
     struct proguardcache_rule_record rule = {0, removed};
 
     if (extra == NULL || w->num_rules >= UINT32_MAX ||
-        symc_array_need(&w->rules, &w->rule_room, w->num_rules + 1,
-                           sizeof(*w->rules)) != 0 ||
+        array_need(&w->rules, &w->rule_room, w->num_rules + 1,
+                   sizeof(*w->rules)) != 0 ||
         insert(w, descriptor, &rule.descriptor) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }

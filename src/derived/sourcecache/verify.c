@@ -10,7 +10,7 @@
 #include "format.h"
 
 struct verify {
-    const struct sourcecache_reader *r;
+    const struct sourcecache_reader *sourcecache;
     struct verification file;
 };
 
@@ -18,7 +18,7 @@ struct verify {
  * there. */
 static bool is_string(const struct verify *v, const uint8_t *p, bool must)
 {
-    struct symc_string s = sourcecache_string(v->r, p);
+    struct symc_string s = sourcecache_string(v->sourcecache, p);
 
     if (s.data == NULL) {
         return !must && le32(p) == SOURCECACHE_ABSENT && le32(p + 4) == 0;
@@ -41,8 +41,8 @@ static bool verify_text(const struct verify *v, uint32_t index,
     }
     for (line = 0; p < end; line++) {
         if (line % SOURCECACHE_LINES_MARK == 0 &&
-            (mark >= v->r->count[SOURCECACHE_MARKS] ||
-             le32(sourcecache_record(v->r, SOURCECACHE_MARKS,
+            (mark >= v->sourcecache->count[SOURCECACHE_MARKS] ||
+             le32(sourcecache_record(v->sourcecache, SOURCECACHE_MARKS,
                                      (uint32_t)mark++)) !=
                  (uint32_t)(p - e->text.data))) {
             return verification_fails(&v->file,
@@ -59,11 +59,12 @@ static bool verify_text(const struct verify *v, uint32_t index,
 
 static bool verify_entry(struct verify *v, uint32_t index)
 {
-    const uint8_t *p = sourcecache_record(v->r, SOURCECACHE_ENTRIES, index);
+    const uint8_t *p =
+        sourcecache_record(v->sourcecache, SOURCECACHE_ENTRIES, index);
     struct sourcecache_entry e;
     unsigned at;
 
-    (void)sourcecache_reader_entry(v->r, index, &e);
+    (void)sourcecache_reader_entry(v->sourcecache, index, &e);
     for (at = SOURCECACHE_ENTRY_NAME; at < SOURCECACHE_ENTRY; at += 8) {
         if (!is_string(v, p + at, false)) {
             return verification_fails(&v->file, "file %u: a string is damaged",
@@ -87,10 +88,10 @@ static bool verify_texts(const struct verify *v)
     uint64_t all = 0;
     uint32_t i;
 
-    for (i = 0; i < v->r->count[SOURCECACHE_ENTRIES]; i++) {
-        (void)sourcecache_reader_entry(v->r, i, &e);
+    for (i = 0; i < v->sourcecache->count[SOURCECACHE_ENTRIES]; i++) {
+        (void)sourcecache_reader_entry(v->sourcecache, i, &e);
         all += e.text.size;
-        if (all > v->r->size) { /* so that this takes no more time */
+        if (all > v->sourcecache->size) { /* so that this takes no more time */
             return verification_fails(
                 &v->file, "file %u: its text is also that of another", i);
         }
@@ -109,14 +110,14 @@ static bool verify_keys(const struct verify *v, enum sourcecache_part part)
     size_t n;
     int order;
 
-    for (i = 0; i < v->r->count[part]; i++) {
-        p = sourcecache_record(v->r, part, i);
+    for (i = 0; i < v->sourcecache->count[part]; i++) {
+        p = sourcecache_record(v->sourcecache, part, i);
         if (!is_string(v, p, true) ||
-            le32(p + 8) >= v->r->count[SOURCECACHE_ENTRIES]) {
+            le32(p + 8) >= v->sourcecache->count[SOURCECACHE_ENTRIES]) {
             return verification_fails(
                 &v->file, "key %u: it is damaged, or of no file", i);
         }
-        key = sourcecache_string(v->r, p);
+        key = sourcecache_string(v->sourcecache, p);
         n = key.size < last.size ? key.size : last.size;
         order = memcmp(last.data, key.data, n);
         if (order > 0 || (order == 0 && last.size >= key.size)) {
@@ -134,10 +135,10 @@ static bool verify_ids(const struct verify *v)
     uint32_t i, k;
     int order;
 
-    for (i = 0; i < v->r->count[SOURCECACHE_IDS]; i++, last = p) {
-        p = sourcecache_record(v->r, SOURCECACHE_IDS, i);
+    for (i = 0; i < v->sourcecache->count[SOURCECACHE_IDS]; i++, last = p) {
+        p = sourcecache_record(v->sourcecache, SOURCECACHE_IDS, i);
         if (le32(p + 20) >= SOURCECACHE_TYPES ||
-            le32(p + 24) >= v->r->count[SOURCECACHE_ENTRIES]) {
+            le32(p + 24) >= v->sourcecache->count[SOURCECACHE_ENTRIES]) {
             return verification_fails(&v->file,
                                       "id %u: of no file, or of no type", i);
         }
@@ -159,19 +160,19 @@ static bool verify_pairs(const struct verify *v)
     const uint8_t *p;
     uint32_t i;
 
-    if (v->r->count[SOURCECACHE_LINKS] > SOURCECACHE_LINKS_MAX) {
+    if (v->sourcecache->count[SOURCECACHE_LINKS] > SOURCECACHE_LINKS_MAX) {
         return verification_fails(&v->file, "more than %d links",
                                   SOURCECACHE_LINKS_MAX);
     }
-    for (i = 0; i < v->r->count[SOURCECACHE_LINKS]; i++) {
-        p = sourcecache_record(v->r, SOURCECACHE_LINKS, i);
+    for (i = 0; i < v->sourcecache->count[SOURCECACHE_LINKS]; i++) {
+        p = sourcecache_record(v->sourcecache, SOURCECACHE_LINKS, i);
         if (!is_string(v, p, true) || !is_string(v, p + 8, false) ||
             le32(p + 16) > 1) {
             return verification_fails(&v->file, "link %u is damaged", i);
         }
     }
-    for (i = 0; i < v->r->count[SOURCECACHE_ATTRIBUTES]; i++) {
-        p = sourcecache_record(v->r, SOURCECACHE_ATTRIBUTES, i);
+    for (i = 0; i < v->sourcecache->count[SOURCECACHE_ATTRIBUTES]; i++) {
+        p = sourcecache_record(v->sourcecache, SOURCECACHE_ATTRIBUTES, i);
         if (!is_string(v, p, false) || !is_string(v, p + 8, false)) {
             return verification_fails(&v->file, "attribute %u is damaged", i);
         }
@@ -180,23 +181,26 @@ static bool verify_pairs(const struct verify *v)
 }
 
 enum symc_verify_status
-sourcecache_verify(const struct sourcecache_reader *r, char *error,
+sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
                    size_t error_size)
 {
     struct verify v = {
-        .r = r,
-        .file = {.data = r->data, .error = error, .error_size = error_size},
+        .sourcecache = sourcecache,
+        .file = {.data = sourcecache->data,
+                 .error = error,
+                 .error_size = error_size},
     };
     uint32_t i;
 
-    if (le32(r->data + SOURCECACHE_AT_RESERVED) != 0 ||
-        (r->flags & ~(SOURCECACHE_SLASHES | SOURCECACHE_FOLDS)) != 0 ||
-        le32(r->data + r->size - SOURCECACHE_TRAILER + SOURCECACHE_AT_ZERO) !=
-            0) {
+    if (le32(sourcecache->data + SOURCECACHE_AT_RESERVED) != 0 ||
+        (sourcecache->flags & ~(SOURCECACHE_SLASHES | SOURCECACHE_FOLDS)) !=
+            0 ||
+        le32(sourcecache->data + sourcecache->size - SOURCECACHE_TRAILER +
+             SOURCECACHE_AT_ZERO) != 0) {
         (void)verification_fails(&v.file, "reserved bytes are not zero");
         return SYMC_VIOLATED;
     }
-    for (i = 0; i < r->count[SOURCECACHE_ENTRIES]; i++) {
+    for (i = 0; i < sourcecache->count[SOURCECACHE_ENTRIES]; i++) {
         if (!verify_entry(&v, i)) {
             return SYMC_VIOLATED;
         }

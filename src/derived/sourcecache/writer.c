@@ -44,8 +44,7 @@ static uint8_t *add(struct sourcecache_writer *w, enum sourcecache_part part,
     struct sourcecache_part_data *data = &w->parts[part];
 
     if (data->size > UINT32_MAX - size ||
-        symc_array_need(&data->data, &data->room, data->size + size, 1) !=
-            0) {
+        array_need(&data->data, &data->room, data->size + size, 1) != 0) {
         return NULL;
     }
     data->size += size;

@@ -80,7 +80,7 @@ static size_t cluster_decide(struct symc_cluster *c)
     for (i = 0; i < c->count; i++) {
         c->keys[i] = (uint64_t)c->addresses[i] << 32 | i;
     }
-    symc_sort(c->keys, c->keys + c->count, c->count);
+    sort_keys(c->keys, c->keys + c->count, c->count);
     n = symc_ranges_decide(c->locations, c->keys, c->count);
     for (i = 0; i < n; i++) {
         c->addresses[i] = (uint32_t)(c->keys[i] >> 32);
@@ -108,7 +108,7 @@ static int open_cluster(struct symc_runs *runs, size_t first, size_t end,
     for (i = first; i < end; i++) {
         order[i - first] = (uint32_t)runs->ranges->keys[i];
     }
-    symc_sort(order, order + (end - first), end - first);
+    sort_keys(order, order + (end - first), end - first);
     for (i = first; i < end; i++) {
         cluster_add(c, runs->ranges, &runs->ranges->blocks[order[i - first]]);
     }

@@ -134,8 +134,8 @@ static int grow(struct symc_set *set)
     n = set->num_slots == 0          ? FIRST_SLOTS
         : set->num_slots < FEW_SLOTS ? 4 * set->num_slots
                                      : 2 * set->num_slots;
-    if (n > MAX_SLOTS || symc_array_zeroed(&set->slots, &set->slot_room, n,
-                                           sizeof(*set->slots)) != 0) {
+    if (n > MAX_SLOTS || array_zeroed(&set->slots, &set->slot_room, n,
+                                      sizeof(*set->slots)) != 0) {
         return -1;
     }
     set->num_slots = n;
@@ -149,8 +149,8 @@ static int append(struct symc_set *set, const uint32_t *record,
                   uint32_t *index)
 {
     if (set->count >= MAX_RECORDS ||
-        symc_array_need(&set->words, &set->room, set->count + 1,
-                        set->width * sizeof(uint32_t)) != 0) {
+        array_need(&set->words, &set->room, set->count + 1,
+                   set->width * sizeof(uint32_t)) != 0) {
         return -1;
     }
     memcpy(set->words + set->count * set->width, record,

@@ -50,7 +50,7 @@ static int repair(struct symc_strings *s, const uint8_t *text, size_t len,
     size_t i, out;
 
     if (len > SIZE_MAX / 4 ||
-        symc_array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
+        array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
         return -1;
     }
     out = 0;
@@ -192,8 +192,8 @@ static int grow(struct symc_strings *s, size_t count)
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
     for (; n / 4 * 3 <= count && n <= MAX_SLOTS; n *= 2) {
     }
-    if (n > MAX_SLOTS || symc_array_zeroed(&s->slots, &s->slot_room, n,
-                                           sizeof(*s->slots)) != 0) {
+    if (n > MAX_SLOTS ||
+        array_zeroed(&s->slots, &s->slot_room, n, sizeof(*s->slots)) != 0) {
         return -1;
     }
     s->num_slots = n;
@@ -218,8 +218,8 @@ static int refer(struct symc_strings *s, const uint8_t *text, size_t len)
 {
     void *copy;
 
-    if (symc_array_need(&s->texts, &s->text_room, s->count + 1,
-                        sizeof(*s->texts)) != 0) {
+    if (array_need(&s->texts, &s->text_room, s->count + 1,
+                   sizeof(*s->texts)) != 0) {
         return -1;
     }
     if (text == s->lossy) {
@@ -246,7 +246,7 @@ static int append(struct symc_strings *s, const uint8_t *text, size_t len)
             return -1;
         }
     } else {
-        if (symc_array_need(&s->data, &s->room, s->size + n + len, 1) != 0) {
+        if (array_need(&s->data, &s->room, s->size + n + len, 1) != 0) {
             return -1;
         }
         memcpy(s->data + s->size, length, n);
@@ -309,10 +309,10 @@ static int insert(struct symc_strings *s, const uint8_t *text, size_t len,
         return 0;
     }
     *offset = (uint32_t)s->size;
-    if (symc_array_need(&s->offsets, &s->offset_room, s->count + 1,
-                        sizeof(*s->offsets)) != 0 ||
-        symc_array_need(&s->hashes, &s->hash_room, s->count + 1,
-                        sizeof(*s->hashes)) != 0 ||
+    if (array_need(&s->offsets, &s->offset_room, s->count + 1,
+                   sizeof(*s->offsets)) != 0 ||
+        array_need(&s->hashes, &s->hash_room, s->count + 1,
+                   sizeof(*s->hashes)) != 0 ||
         append(s, text, len) != 0) {
         return -1;
     }

@@ -3,8 +3,8 @@
  *
  * In some places the reference uses an unstable sort, and the order in which
  * that leaves equal keys decides what the reference writes.  To write the same
- * bytes, this sort leaves equal keys in the same order as sort_unstable of
- * Rust 1.96, with which the pinned reference is built.
+ * bytes, this sort leaves equal keys in the same order as symc_sort_unstable
+ * of Rust 1.96, with which the pinned reference is built.
  */
 #ifndef DERIVED_SYMCACHE_UNSTABLE_SORT_H
 #define DERIVED_SYMCACHE_UNSTABLE_SORT_H

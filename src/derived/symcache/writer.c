@@ -181,9 +181,9 @@ static int push_inlined(struct symc_writer *w, const struct symc_tree *tree,
     first = w->num_inlined;
     for (child = f->first_child; child != SYMC_NONE; child = c->next) {
         c = &tree->nodes[child];
-        if (symc_array_need(&w->inlined, &w->inlined_room,
-                            w->num_inlined + c->num_lines,
-                            sizeof(*w->inlined)) != 0) {
+        if (array_need(&w->inlined, &w->inlined_room,
+                       w->num_inlined + c->num_lines,
+                       sizeof(*w->inlined)) != 0) {
             return -1;
         }
         for (i = 0; i < c->num_lines; i++) {
@@ -225,8 +225,8 @@ static int push_callee(struct symc_writer *w, uint32_t address,
                                      location->function,
                                      location->inlined_into},
                         &index) != 0 ||
-        symc_array_need(&w->callees, &w->callee_room, w->num_callees + 1,
-                        sizeof(*w->callees)) != 0) {
+        array_need(&w->callees, &w->callee_room, w->num_callees + 1,
+                   sizeof(*w->callees)) != 0) {
         return -1;
     }
     w->callees[w->num_callees].address = address;
@@ -452,7 +452,7 @@ static int sort_children(const struct symc_tree *tree, uint32_t root)
          child = tree->nodes[child].next) {
         keys[i++] = tree->nodes[child].address << 32 | child;
     }
-    symc_sort(keys, keys + n, n);
+    sort_keys(keys, keys + n, n);
     link = &tree->nodes[root].first_child;
     for (i = 0; i < n; i++) {
         *link = (uint32_t)keys[i];
@@ -515,8 +515,8 @@ enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
     struct symc_symbol *symbol;
 
     if (w->num_symbols >= SYMC_NONE ||
-        symc_array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
-                        sizeof(*w->symbols)) != 0) {
+        array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
+                   sizeof(*w->symbols)) != 0) {
         return SYMC_NO_MEMORY;
     }
     symbol = &w->symbols[w->num_symbols];

@@ -93,7 +93,7 @@ static int sort_symbols(struct symc_writer *w, struct finish *f)
         f->order[i] = (uint64_t)w->symbols[i].address << 32 | i;
         w->symbols[i].address = LOST;
     }
-    symc_sort_tightly(f->order, tmp, n);
+    sort_tightly(f->order, tmp, n);
     free(tmp);
     for (i = 0; i < n; i++) {
         if (f->symbols == 0 ||

@@ -21,7 +21,7 @@ static bool has_room(struct apple_report *report, void *array, size_t *room,
         report->cut = what;
         return false;
     }
-    *has_memory = symc_array_need(array, room, count + 1, item) == 0;
+    *has_memory = array_need(array, room, count + 1, item) == 0;
     return *has_memory;
 }
 

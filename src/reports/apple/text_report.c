@@ -141,8 +141,8 @@ static void keep_name(struct reader *r, const struct thread_name *name)
     r->state = STATE_HEAD;
     if (r->num_names == APPLE_THREADS) {
         r->report->cut = "threads";
-    } else if (symc_array_need(&r->names, &r->names_room, r->num_names + 1,
-                               sizeof(*name)) != 0) {
+    } else if (array_need(&r->names, &r->names_room, r->num_names + 1,
+                          sizeof(*name)) != 0) {
         r->error = apple_no_memory;
     } else {
         r->names[r->num_names++] = *name;

@@ -270,8 +270,8 @@ struct writer {
 static void add_edit(struct writer *w, size_t at, size_t size,
                      const char *text, size_t text_size)
 {
-    if (symc_array_need(&w->edits.list, &w->edits.room, w->edits.n + 1,
-                        sizeof(w->edits.list[0])) != 0) {
+    if (array_need(&w->edits.list, &w->edits.room, w->edits.n + 1,
+                   sizeof(w->edits.list[0])) != 0) {
         w->has_failed = true;
         return;
     }

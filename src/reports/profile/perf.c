@@ -155,8 +155,8 @@ static void read_mapping(struct profile *profile, struct text *text,
     mapping.path = (struct symc_string){p + 1, (size_t)(end - p - 1)};
     mapping.limit = mapping.start + size;
     mapping.module = module_of(profile, text, mapping.path, id);
-    if (symc_array_need(&text->mappings, &text->room, text->n + 1,
-                        sizeof(mapping)) != 0) {
+    if (array_need(&text->mappings, &text->room, text->n + 1,
+                   sizeof(mapping)) != 0) {
         profile->is_without_memory = true;
         return;
     }
@@ -175,8 +175,8 @@ static bool read_id(struct profile *profile, struct text *text,
         space[1] != '/') {
         return false;
     }
-    if (symc_array_need(&text->ids, &text->ids_room, text->nids + 1,
-                        sizeof(text->ids[0])) != 0) {
+    if (array_need(&text->ids, &text->ids_room, text->nids + 1,
+                   sizeof(text->ids[0])) != 0) {
         profile->is_without_memory = true;
         return true;
     }

@@ -108,8 +108,8 @@ static bool find_tables(const struct profile *profile, struct document *d,
 
 static void add_string(struct document *d, struct symc_string string)
 {
-    if (symc_array_need(&d->strings, &d->strings_room, d->nstrings + 1,
-                        sizeof(d->strings[0])) != 0) {
+    if (array_need(&d->strings, &d->strings_room, d->nstrings + 1,
+                   sizeof(d->strings[0])) != 0) {
         d->is_without_memory = true;
         return;
     }
@@ -178,9 +178,8 @@ static void read_attributes(struct document *d)
         if (f.number != d->layout->attributes || !f.is_bytes) {
             continue;
         }
-        if (symc_array_need(&d->attributes, &d->attributes_room,
-                            d->nattributes + 1,
-                            sizeof(d->attributes[0])) != 0) {
+        if (array_need(&d->attributes, &d->attributes_room, d->nattributes + 1,
+                       sizeof(d->attributes[0])) != 0) {
             d->is_without_memory = true;
             return;
         }
@@ -245,12 +244,12 @@ static void read_mapping(struct profile *profile, struct document *d,
     uint64_t id = d->nmappings;
     struct wire_field f;
 
-    if (symc_array_need(&d->mappings, &d->mappings_room, d->nmappings + 1,
-                        sizeof(mapping)) != 0 ||
-        symc_array_need(&d->ids, &d->ids_room, d->nmappings + 1,
-                        sizeof(d->ids[0])) != 0 ||
-        symc_array_need(&d->has_names, &d->names_room, d->nmappings + 1,
-                        sizeof(d->has_names[0])) != 0) {
+    if (array_need(&d->mappings, &d->mappings_room, d->nmappings + 1,
+                   sizeof(mapping)) != 0 ||
+        array_need(&d->ids, &d->ids_room, d->nmappings + 1,
+                   sizeof(d->ids[0])) != 0 ||
+        array_need(&d->has_names, &d->names_room, d->nmappings + 1,
+                   sizeof(d->has_names[0])) != 0) {
         d->is_without_memory = true;
         return;
     }
@@ -416,8 +415,8 @@ static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
             return a->id + place - 1;
         }
     }
-    if (symc_array_need(&a->functions, &a->room, a->n + 1,
-                        sizeof(a->functions[0])) != 0 ||
+    if (array_need(&a->functions, &a->room, a->n + 1,
+                   sizeof(a->functions[0])) != 0 ||
         table_add(&a->table, hash, a->n + 1) != 0) {
         a->has_failed = true;
         return 0;

@@ -92,8 +92,8 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
             return (uint32_t)place - 1;
         }
     }
-    if (symc_array_need(&profile->modules, &profile->modules_room,
-                        profile->nmodules + 1, sizeof(module)) != 0 ||
+    if (array_need(&profile->modules, &profile->modules_room,
+                   profile->nmodules + 1, sizeof(module)) != 0 ||
         table_add(&profile->ids, hash, profile->nmodules + 1) != 0) {
         profile->is_without_memory = true;
         free_module(&module);
@@ -106,9 +106,8 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
 void profile_add_place(struct profile *profile, uint32_t module,
                        uint64_t address, uint64_t reach)
 {
-    if (symc_array_need(&profile->places, &profile->places_room,
-                        profile->nplaces + 1,
-                        sizeof(profile->places[0])) != 0) {
+    if (array_need(&profile->places, &profile->places_room,
+                   profile->nplaces + 1, sizeof(profile->places[0])) != 0) {
         profile->is_without_memory = true;
         return;
     }
@@ -127,9 +126,8 @@ struct symc_string profile_name(const struct profile *profile,
 
 void profile_put(struct profile_output *out, const void *data, size_t size)
 {
-    if (out->has_failed ||
-        (out->most > 0 && size > out->most - out->size) ||
-        symc_array_need(&out->data, &out->room, out->size + size, 1) != 0) {
+    if (out->has_failed || (out->most > 0 && size > out->most - out->size) ||
+        array_need(&out->data, &out->room, out->size + size, 1) != 0) {
         out->has_failed = true;
     } else if (size > 0) {
         memcpy(out->data + out->size, data, size);
@@ -220,9 +218,9 @@ static void find_names(struct profile *profile,
                            : place->address;
     }
     resolver_run(resolver, reader, addresses, count);
-    if (symc_array_need(&profile->frames, &profile->frames_room,
-                        profile->nframes + resolver->nframes,
-                        sizeof(profile->frames[0])) != 0) {
+    if (array_need(&profile->frames, &profile->frames_room,
+                   profile->nframes + resolver->nframes,
+                   sizeof(profile->frames[0])) != 0) {
         profile->is_without_memory = true;
         return;
     }

@@ -91,7 +91,7 @@ bool input_more(struct input *in)
         memmove(in->data, in->data + in->at, in->size);
     }
     in->at = 0;
-    if (symc_array_need(&in->data, &in->room, in->size + STEP, 1) != 0) {
+    if (array_need(&in->data, &in->room, in->size + STEP, 1) != 0) {
         in->error = "out of memory";
         return false;
     }

@@ -202,9 +202,8 @@ static struct module *find_mapped(struct mapped *mapped, dev_t device,
 /* Returns 0, or -1 without memory. */
 static int put_in(struct mapped *mapped, struct module *module)
 {
-    if (symc_array_need(&mapped->modules, &mapped->room,
-                        mapped->sizes.files + 1,
-                        sizeof(mapped->modules[0])) != 0 ||
+    if (array_need(&mapped->modules, &mapped->room, mapped->sizes.files + 1,
+                   sizeof(mapped->modules[0])) != 0 ||
         table_add(&mapped->places,
                   hash_of(mapped, module->device, module->inode),
                   (uintptr_t)module) != 0) {

@@ -157,35 +157,38 @@ static void seek_next(struct seek *seek, enum api_module_state state)
     seek_go_on(seek);
 }
 
-/* looks -------------------------------------------------------------------- */
+/* disk_lookups
+ * -------------------------------------------------------------------- */
 
-static void looks_run(void *arg)
+static void disk_lookups_run(void *arg)
 {
-    struct looks *looks = arg;
-    struct look *look;
+    struct disk_lookups *disk_lookups = arg;
+    struct disk_lookup *look;
 
-    for (look = looks->items; look < looks->items + looks->n; look++) {
-        module_open_newest(looks->mapped, look->root, looks->tenant == NULL,
-                           &look->key, &look->sight);
+    for (look = disk_lookups->items;
+         look < disk_lookups->items + disk_lookups->n; look++) {
+        module_open_newest(disk_lookups->mapped, look->root,
+                           disk_lookups->tenant == NULL, &look->key,
+                           &look->sight);
         if (look->sight.module == NULL) {
             settings_check_root(look->root);
         }
     }
 }
 
-static void looks_drop(void *arg)
+static void disk_lookups_drop(void *arg)
 {
-    struct looks *looks = arg;
+    struct disk_lookups *disk_lookups = arg;
     size_t i;
 
-    for (i = 0; i < looks->n; i++) {
-        module_unref(looks->items[i].sight.module);
+    for (i = 0; i < disk_lookups->n; i++) {
+        module_unref(disk_lookups->items[i].sight.module);
     }
-    tenant_unref(looks->tenant);
-    free(looks);
+    tenant_unref(disk_lookups->tenant);
+    free(disk_lookups);
 }
 
-static void seek_seen(struct seek *seek, const struct look *look)
+static void seek_seen(struct seek *seek, const struct disk_lookup *look)
 {
     const struct tenant *tenant = seek->search->tenant;
 
@@ -205,28 +208,28 @@ static void seek_seen(struct seek *seek, const struct look *look)
     }
 }
 
-static void looks_done(void *arg, bool late)
+static void disk_lookups_done(void *arg, bool late)
 {
-    struct looks *looks = arg, **at;
-    struct search *search = looks->search;
+    struct disk_lookups *disk_lookups = arg, **at;
+    struct search *search = disk_lookups->search;
     size_t i;
 
-    for (at = &search->looks; *at != looks; at = &(*at)->next) {
+    for (at = &search->disk_lookups; *at != disk_lookups; at = &(*at)->next) {
     }
-    *at = looks->next;
-    for (i = 0; i < looks->n; i++) {
-        seek_seen(looks->items[i].seek, &looks->items[i]);
+    *at = disk_lookups->next;
+    for (i = 0; i < disk_lookups->n; i++) {
+        seek_seen(disk_lookups->items[i].seek, &disk_lookups->items[i]);
     }
     search_go_on(search);
 }
 
-static const struct task_calls looks_calls = {looks_run, looks_done,
-                                              looks_drop};
+static const struct task_calls looks_calls = {
+    disk_lookups_run, disk_lookups_done, disk_lookups_drop};
 
-static void looks_fill(struct looks *looks)
+static void disk_lookups_fill(struct disk_lookups *disk_lookups)
 {
-    struct search *search = looks->search;
-    struct look *look;
+    struct search *search = disk_lookups->search;
+    struct disk_lookup *look;
     struct seek *seek;
     size_t i;
 
@@ -234,7 +237,7 @@ static void looks_fill(struct looks *looks)
         seek = &search->seeks[i];
         if (seek->to_look) {
             seek->to_look = false;
-            look = &looks->items[looks->n++];
+            look = &disk_lookups->items[disk_lookups->n++];
             look->seek = seek;
             look->root = search->roots[seek->store];
             symcache_key_copy(&look->key, &seek->wanted->key);
@@ -243,25 +246,27 @@ static void looks_fill(struct looks *looks)
 }
 
 /* One thread for all that is to be looked at now.  Returns 0, or -1. */
-static int looks_start(struct search *search)
+static int disk_lookups_start(struct search *search)
 {
-    struct looks *looks = zeroed_alloc(
-        1, sizeof(*looks) + search->to_look * sizeof(looks->items[0]));
+    struct disk_lookups *disk_lookups =
+        zeroed_alloc(1, sizeof(*disk_lookups) +
+                            search->to_look * sizeof(disk_lookups->items[0]));
 
-    if (looks == NULL) {
+    if (disk_lookups == NULL) {
         return -1;
     }
-    looks->search = search;
-    looks->mapped = search->searcher->mapped;
-    looks->tenant = tenant_ref(search->tenant);
-    looks_fill(looks);
+    disk_lookups->search = search;
+    disk_lookups->mapped = search->searcher->mapped;
+    disk_lookups->tenant = tenant_ref(search->tenant);
+    disk_lookups_fill(disk_lookups);
     search->to_look = 0;
-    looks->task = task_start(search->searcher->base, 0, &looks_calls, looks);
-    if (looks->task == NULL) {
+    disk_lookups->task =
+        task_start(search->searcher->base, 0, &looks_calls, disk_lookups);
+    if (disk_lookups->task == NULL) {
         return -1; /* dropped */
     }
-    looks->next = search->looks;
-    search->looks = looks;
+    disk_lookups->next = search->disk_lookups;
+    search->disk_lookups = disk_lookups;
     return 0;
 }
 
@@ -519,7 +524,7 @@ static void seek_go_on(struct seek *seek)
  * Without memory or descriptors, the search ends. */
 static void search_begin(struct search *search)
 {
-    int rc = search->to_look > 0 ? looks_start(search) : 0;
+    int rc = search->to_look > 0 ? disk_lookups_start(search) : 0;
     size_t at = 0;
 
     while (rc == 0 && search->to_ask > 0) {
@@ -672,19 +677,19 @@ bool search_has_ended(const struct search *search)
 
 bool search_is_looking(const struct search *search)
 {
-    return search->looks != NULL;
+    return search->disk_lookups != NULL;
 }
 
 void search_stop(struct search *search)
 {
     struct question *question;
-    struct looks *looks;
+    struct disk_lookups *disk_lookups;
     struct seek *seek;
     size_t i;
 
-    while ((looks = search->looks) != NULL) {
-        search->looks = looks->next;
-        task_cancel(looks->task);
+    while ((disk_lookups = search->disk_lookups) != NULL) {
+        search->disk_lookups = disk_lookups->next;
+        task_cancel(disk_lookups->task);
     }
     while ((question = search->question) != NULL) {
         search->question = question->next;

@@ -11,7 +11,7 @@
 #include "search.h"
 #include "tenant.h"
 
-struct looks;
+struct disk_lookups;
 struct question;
 
 /*
@@ -67,7 +67,7 @@ struct search {
     size_t open;      /* seeks that have not ended */
     size_t to_look;
     size_t to_ask;
-    struct looks *looks;        /* the newest */
+    struct disk_lookups *disk_lookups; /* the newest */
     struct question *question;  /* the newest */
     struct why_query_queue whys; /* of seeks */
     struct tenant *tenant; /* NULL: the configured stores, or not there yet */
@@ -75,15 +75,16 @@ struct search {
     struct seek seeks[];
 };
 
-/* Files that a thread looks at.  The search may be gone when it is through. */
-struct looks {
-    struct looks *next;
+/* Files that a thread disk_lookups at.  The search may be gone when it is
+ * through. */
+struct disk_lookups {
+    struct disk_lookups *next;
     struct search *search;
     struct task *task;
     struct mapped *mapped;
     struct tenant *tenant; /* kept open for the thread; or NULL */
     size_t n;
-    struct look {
+    struct disk_lookup {
         struct seek *seek;
         int root;
         symcache_key_t key;

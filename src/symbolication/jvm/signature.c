@@ -40,7 +40,7 @@ static const char *base_type(char letter)
 static bool append_signature(struct jvm_signature *s, const char *data,
                              size_t size)
 {
-    if (symc_array_need(&s->text, &s->room, s->size + size, 1) != 0) {
+    if (array_need(&s->text, &s->room, s->size + size, 1) != 0) {
         return false;
     }
     if (size > 0) {
@@ -149,8 +149,7 @@ static bool copy_parameters(struct jvm_signature *s, size_t first)
 {
     size_t i, n = s->size - first;
 
-    if (symc_array_need(&s->parameters, &s->parameters_room, n + 1, 1) !=
-        0) {
+    if (array_need(&s->parameters, &s->parameters_room, n + 1, 1) != 0) {
         return false;
     }
     s->parameters_size = 0;

@@ -130,8 +130,8 @@ static int add_stacktrace(struct jvm_traces *t,
         t->left_out++;
         return 0;
     }
-    if (symc_array_need(&t->outputs, &t->room, t->count + 1,
-                        sizeof(*t->outputs)) != 0) {
+    if (array_need(&t->outputs, &t->room, t->count + 1, sizeof(*t->outputs)) !=
+        0) {
         return -1;
     }
     t->outputs[t->count++] = *output;

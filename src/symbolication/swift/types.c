@@ -381,7 +381,7 @@ static swift_ref compound(struct swift *s, swift_ref base)
 }
 
 /* The type that an entity returns without telling which. */
-static swift_ref opaque(struct swift *s)
+static swift_ref opaque_return_type(struct swift *s)
 {
     uint32_t number = swift_index(s);
     swift_ref result, ref;
@@ -418,7 +418,7 @@ swift_ref swift_associated(struct swift *s)
     case 'O':
         return swift_make(s, SWIFT_OPAQUE_RESULT, 1, swift_pop_context(s));
     case 'o':
-        return opaque(s);
+        return opaque_return_type(s);
     default:
         return swift_fail(s);
     }

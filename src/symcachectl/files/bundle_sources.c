@@ -179,7 +179,7 @@ static void read_all(int fd, struct list *list)
     ssize_t n = 1;
 
     while (n > 0 && list->size < LIST_MAX) {
-        if (symc_array_need(&list->data, &room, list->size + 65536, 1) != 0) {
+        if (array_need(&list->data, &room, list->size + 65536, 1) != 0) {
             command_no_memory();
         }
         n = read(fd, list->data + list->size, 65536);
@@ -241,8 +241,7 @@ static const char *read_source(const char *path, struct text *text)
         why = "has more than 64 MiB";
     }
     while (why == NULL && n > 0 && text->size <= (size_t)FILE_MAX) {
-        if (symc_array_need(&text->data, &text->room, text->size + 65536, 1) !=
-            0) {
+        if (array_need(&text->data, &text->room, text->size + 65536, 1) != 0) {
             command_no_memory();
         }
         n = read(fd, text->data + text->size, 65536);

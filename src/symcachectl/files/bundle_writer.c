@@ -94,9 +94,8 @@ static const char *make_name(struct bundle_writer *w, const char *path)
     char *name = malloc(size);
     unsigned i;
 
-    if (name == NULL ||
-        symc_array_need(&w->list, &w->room, w->count + 1,
-                        sizeof(w->list[0])) != 0) {
+    if (name == NULL || array_need(&w->list, &w->room, w->count + 1,
+                                   sizeof(w->list[0])) != 0) {
         free(name);
         return NULL;
     }

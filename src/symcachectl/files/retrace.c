@@ -37,8 +37,7 @@ static int append_text(void *context, const void *data, size_t size)
 {
     struct bytes *bytes = context;
 
-    if (symc_array_need(&bytes->data, &bytes->room, bytes->size + size, 1) !=
-        0) {
+    if (array_need(&bytes->data, &bytes->room, bytes->size + size, 1) != 0) {
         return -1;
     }
     memcpy(bytes->data + bytes->size, data, size);

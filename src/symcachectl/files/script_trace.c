@@ -23,7 +23,7 @@
 
 #define SECONDS 900 /* that a request may take at a server */
 
-struct line {
+struct trace_line {
     const char *data;
     size_t size;
     bool is_frame;
@@ -37,24 +37,24 @@ struct line {
     const cJSON *why; /* of a server; or NULL */
 };
 
-struct trace_lines {
-    struct line *list;
+struct script_lines {
+    struct trace_line *list;
     size_t count;
     size_t room;
     struct arena names;
 };
 
-static void read_lines(struct trace_lines *lines, const char *text,
+static void read_lines(struct script_lines *lines, const char *text,
                        size_t size)
 {
     const char *end = text + size, *next;
-    struct line *line;
+    struct trace_line *line;
 
     for (; text < end; text = next + 1) {
         next = memchr(text, '\n', (size_t)(end - text));
         next = next != NULL ? next : end;
-        if (symc_array_need(&lines->list, &lines->room, lines->count + 1,
-                            sizeof(*lines->list)) != 0) {
+        if (array_need(&lines->list, &lines->room, lines->count + 1,
+                       sizeof(*lines->list)) != 0) {
             command_no_memory();
         }
         line = &lines->list[lines->count++];
@@ -107,7 +107,8 @@ static struct symc_string file_name(const struct jscache_file *file)
 
 /* Finds what a frame comes from.  Returns the name of its token. */
 static struct symc_string find_frame(struct script_files *files,
-                                     struct arena *names, struct line *line,
+                                     struct arena *names,
+                                     struct trace_line *line,
                                      struct symc_string caller)
 {
     const struct jstrace_frame *frame = &line->frame;
@@ -136,7 +137,7 @@ static struct symc_string find_frame(struct script_files *files,
 }
 
 /* From the outermost frame on, as names of callers help. */
-static void find_all(struct trace_lines *lines, const char *maps)
+static void find_all(struct script_lines *lines, const char *maps)
 {
     size_t i;
     struct symc_string caller = {NULL, 0};
@@ -148,7 +149,7 @@ static void find_all(struct trace_lines *lines, const char *maps)
     }
 }
 
-static void print_place(struct output *output, const struct line *line)
+static void print_place(struct output *output, const struct trace_line *line)
 {
     output_string(output, &line->file);
     output_text(output, ":");
@@ -175,7 +176,7 @@ static void print_part(struct output *output, const char *data, size_t size)
     }
 }
 
-static bool is_named(const struct line *line)
+static bool is_named(const struct trace_line *line)
 {
     static const char unknown[] = "<unknown>";
 
@@ -183,7 +184,8 @@ static bool is_named(const struct line *line)
            memcmp(line->function.data, unknown, sizeof(unknown) - 1) != 0;
 }
 
-static void print_line(struct output *output, const struct line *line)
+static void print_script_line(struct output *output,
+                              const struct trace_line *line)
 {
     const struct jstrace_frame *frame = &line->frame;
 
@@ -211,7 +213,8 @@ static void print_why_json(struct output *output, const cJSON *why)
 }
 
 /* A frame as an object of JSON, with the names of Symbolicator's members. */
-static void print_json(struct output *output, const struct line *line)
+static void print_script_frame_json(struct output *output,
+                                    const struct trace_line *line)
 {
     const struct jstrace_frame *frame = &line->frame;
     const struct symc_string url = {frame->url.data, frame->url.size};
@@ -269,7 +272,7 @@ static void print_why_file(const cJSON *file)
     }
 }
 
-static void print_why(const struct line *line)
+static void print_why(const struct trace_line *line)
 {
     const cJSON *file;
 
@@ -283,7 +286,7 @@ static void print_why(const struct line *line)
 }
 
 /* Prints all lines, and why nothing was found if so. */
-static int print_trace(const struct trace_lines *lines, bool is_json,
+static int print_trace(const struct script_lines *lines, bool is_json,
                        int code_of_nothing, const char *why)
 {
     static struct output output;
@@ -293,9 +296,9 @@ static int print_trace(const struct trace_lines *lines, bool is_json,
     for (i = 0; i < lines->count; i++) {
         found += lines->list[i].is_found;
         if (!is_json) {
-            print_line(&output, &lines->list[i]);
+            print_script_line(&output, &lines->list[i]);
         } else if (lines->list[i].is_frame) {
-            print_json(&output, &lines->list[i]);
+            print_script_frame_json(&output, &lines->list[i]);
         }
         if (!is_json && lines->list[i].why != NULL) {
             print_why(&lines->list[i]);
@@ -311,7 +314,7 @@ static int print_trace(const struct trace_lines *lines, bool is_json,
  */
 
 static struct {
-    struct trace_lines lines;
+    struct script_lines lines;
     bool is_json;
     int code;
 } asked;
@@ -333,7 +336,7 @@ static cJSON *frame_of(const struct jstrace_frame *frame)
 
 /* The request for all frames; a trace ends with a line that is none.  It names
  * no artifacts, so that the server's own files are all that there is. */
-static char *make_request(const struct trace_lines *lines,
+static char *make_request(const struct script_lines *lines,
                           const struct script_options *of)
 {
     size_t i;
@@ -376,7 +379,7 @@ static struct symc_string text_of(const cJSON *object, const char *key)
     return string;
 }
 
-static void take_frame(const cJSON *frame, struct line *line)
+static void take_frame(const cJSON *frame, struct trace_line *line)
 {
     const cJSON *data = cJSON_GetObjectItemCaseSensitive(frame, "data");
 
@@ -393,7 +396,7 @@ static void print_answer(const cJSON *answer)
 {
     size_t i = 0;
     const cJSON *stack, *frame;
-    struct trace_lines *lines = &asked.lines;
+    struct script_lines *lines = &asked.lines;
 
     cJSON_ArrayForEach(stack,
                        cJSON_GetObjectItemCaseSensitive(answer, "stacktraces"))

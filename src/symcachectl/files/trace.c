@@ -34,9 +34,8 @@ static uint32_t add_module(struct trace *trace, const char *name, size_t size)
             return (uint32_t)i;
         }
     }
-    if (symc_array_need(&trace->modules, &trace->module_room,
-                        trace->num_modules + 1,
-                        sizeof(*trace->modules)) != 0) {
+    if (array_need(&trace->modules, &trace->module_room,
+                   trace->num_modules + 1, sizeof(*trace->modules)) != 0) {
         command_no_memory();
     }
     trace->modules[i] = strndup(name, size);
@@ -82,8 +81,8 @@ static void read_frame(struct trace *trace, const char *line,
                                &address) != 0) {
         return;
     }
-    if (symc_array_need(&trace->frames, &trace->room, trace->num_frames + 1,
-                        sizeof(*trace->frames)) != 0) {
+    if (array_need(&trace->frames, &trace->room, trace->num_frames + 1,
+                   sizeof(*trace->frames)) != 0) {
         command_no_memory();
     }
     frame = &trace->frames[trace->num_frames++];

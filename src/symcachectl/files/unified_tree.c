@@ -128,8 +128,8 @@ static void keep_entry(struct unified_tree *tree, struct entry *known,
                        const struct entry *entry)
 {
     if (known == NULL) {
-        if (symc_array_need(&tree->entries, &tree->room, tree->count + 1,
-                            sizeof(tree->entries[0])) != 0 ||
+        if (array_need(&tree->entries, &tree->room, tree->count + 1,
+                       sizeof(tree->entries[0])) != 0 ||
             table_add(&tree->table,
                       hash_of(tree, entry->path.id, entry->path.type),
                       tree->count + 1) != 0) {

@@ -336,9 +336,8 @@ static void defer_upload(struct upload *u, const char *path)
 {
     char *copy = strdup(path);
 
-    if (copy == NULL ||
-        symc_array_need(&u->programs, &u->room, u->num_programs + 1,
-                        sizeof(char *)) != 0) {
+    if (copy == NULL || array_need(&u->programs, &u->room, u->num_programs + 1,
+                                   sizeof(char *)) != 0) {
         command_no_memory();
     }
     u->programs[u->num_programs++] = copy;
@@ -351,18 +350,18 @@ struct found {
 };
 
 /* A file, or a part of one, and what is known of it. */
-struct content {
+struct upload_file {
     struct upload *u;
     const char *path; /* its name in messages */
     const char *name; /* its own, without a folder */
-    bool is_named; /* in a folder there are files that are no symbols; one that
-                      was named by itself must be */
+    bool is_operand;  /* in a folder there are files that are no symbols; one
+                       that  was named by itself must be */
     bool
         is_again; /* it was taken before, and only its programs are sent now */
     struct found *found;
 };
 
-static void take_content(const struct content *c, FILE *file)
+static void take_content(const struct upload_file *c, FILE *file)
 {
     char error[512], package[SYMCACHE_NAME_MAX + 1];
     const char *name = package_name(c->path, package) ? package : c->name;
@@ -371,7 +370,8 @@ static void take_content(const struct content *c, FILE *file)
 
     if (examine_place(fileno(file), name, &place, error, sizeof(error)) != 0) {
         if (!c->is_again) {
-            tell(c->u, c->is_named ? REFUSED : NO_PLACE, c->path, NULL, error);
+            tell(c->u, c->is_operand ? REFUSED : NO_PLACE, c->path, NULL,
+                 error);
         }
         return;
     }
@@ -383,13 +383,13 @@ static void take_content(const struct content *c, FILE *file)
     }
 }
 
-static void take_parts(const struct content *c, FILE *file,
+static void take_parts(const struct upload_file *c, FILE *file,
                        enum container_kind kind);
 
 static void take_part(void *arg, const struct container_part *part)
 {
-    const struct content *c = arg;
-    struct content inner = *c;
+    const struct upload_file *c = arg;
+    struct upload_file inner = *c;
     enum container_kind kind;
     char *path;
 
@@ -397,7 +397,7 @@ static void take_part(void *arg, const struct container_part *part)
         command_no_memory();
     }
     inner.path = path;
-    inner.is_named = false;
+    inner.is_operand = false;
     inner.name = part->file != NULL ? part->file : c->name;
     if (part->content == NULL && c->is_again) {
         /* it was told of */
@@ -417,19 +417,19 @@ static void take_part(void *arg, const struct container_part *part)
 }
 
 /* Each part of a file has a place of its own. */
-static void take_parts(const struct content *c, FILE *file,
+static void take_parts(const struct upload_file *c, FILE *file,
                        enum container_kind kind)
 {
     char error[512];
     int rc = container_read(fileno(file), kind, take_part, (void *)c, error,
                             sizeof(error));
 
-    if (rc == 0 && c->is_named && !c->found->has_symbols) {
+    if (rc == 0 && c->is_operand && !c->found->has_symbols) {
         rc = -1;
         snprintf(error, sizeof(error), "there is no debug file in it");
     }
     if (rc != 0 && !c->is_again) {
-        tell(c->u, c->is_named ? REFUSED : NO_PLACE, c->path, NULL, error);
+        tell(c->u, c->is_operand ? REFUSED : NO_PLACE, c->path, NULL, error);
     }
 }
 
@@ -439,12 +439,13 @@ static void take_upload(struct upload *u, const char *path, bool is_named,
 {
     struct found found = {false, false};
     const char *slash = strrchr(path, '/');
-    const struct content content = {.u = u,
-                                    .path = path,
-                                    .name = slash != NULL ? slash + 1 : path,
-                                    .is_named = is_named,
-                                    .is_again = is_again,
-                                    .found = &found};
+    const struct upload_file content = {.u = u,
+                                        .path = path,
+                                        .name =
+                                            slash != NULL ? slash + 1 : path,
+                                        .is_operand = is_named,
+                                        .is_again = is_again,
+                                        .found = &found};
     enum container_kind kind;
     FILE *file = fopen(path, "re");
 

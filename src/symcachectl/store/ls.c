@@ -328,9 +328,9 @@ static void keep_record(void *arg, const char *text)
     struct ls *ls = arg;
     char *copy = text != NULL ? strdup(text) : NULL;
 
-    if (copy == NULL || symc_array_need((void **)&ls->records, &ls->room,
-                                        ls->nrecords + 1,
-                                        sizeof(ls->records[0])) != 0) {
+    if (copy == NULL ||
+        array_need((void **)&ls->records, &ls->room, ls->nrecords + 1,
+                   sizeof(ls->records[0])) != 0) {
         ls->failed = 1;
         free(copy);
         return;

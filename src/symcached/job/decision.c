@@ -14,7 +14,8 @@
 #include "source_order.h"
 #include "symcached/store/store.h"
 
-/* Short, since what depends on the configuration may change at a reload. */
+/* Short, since what depends on the configuration may change at a reload.
+ */
 #define CONFIG_SECONDS 60
 
 /* Returns the transcoder that makes the newest version this client reads. */
@@ -95,9 +96,9 @@ static bool is_outdated(const struct store_config *store,
     return is_newer;
 }
 
-/* Where no source has a file, in any of its forms, none has it packed; but
- * gzip is no form of other files than Breakpad's. */
-static bool find_unpacked(struct decision *d, struct negcache *negcache,
+/* Where no source has a file, in any of its forms, none has it packed;
+ * but gzip is no form of other files than Breakpad's. */
+static bool find_unpacked(struct decision *decision, struct negcache *negcache,
                           const struct store_config *store,
                           const struct config *config,
                           const symcache_key_t *key, const char *name,
@@ -109,11 +110,11 @@ static bool find_unpacked(struct decision *d, struct negcache *negcache,
     unpacked.kind = (uint8_t)symcache_key_unpacked(key);
     return unpacked.kind != key->kind && key->kind != SYMCACHE_KIND_GZIP &&
            negcache_find(negcache, store, &config->cache, &unpacked, name,
-                         hints, &order_original.version, &d->entry) &&
-           d->entry.reason == NEGCACHE_NOTFOUND;
+                         hints, &order_original.version, &decision->entry) &&
+           decision->entry.reason == NEGCACHE_NOTFOUND;
 }
 
-void decision_make(struct decision *d, struct negcache *negcache,
+void decision_make(struct decision *decision, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
                    const char *name, const char *hints,
@@ -125,82 +126,86 @@ void decision_make(struct decision *d, struct negcache *negcache,
     bool alone;
     int i, n;
 
-    d->transcoder = find_transcoder(store, (symcache_kind_e)key->kind, ask);
-    made = d->transcoder != NULL ? &d->transcoder->version : NULL;
+    decision->transcoder =
+        find_transcoder(store, (symcache_kind_e)key->kind, ask);
+    made =
+        decision->transcoder != NULL ? &decision->transcoder->version : NULL;
     alone = in_store && made != NULL &&
             negcache_is_alone(negcache, store, key, made);
     n = alone ? 0 : find_versions(store, config, key, versions);
 
-    d->unseen = n < 0 ? errno : 0;
-    if (d->unseen != 0) {
-        d->what = SYMCACHE_ANSWER_MAKE;
-        d->transcoder = NULL;
-        d->negative = false;
-        snprintf(d->entry.text, sizeof(d->entry.text),
+    decision->unseen = n < 0 ? errno : 0;
+    if (decision->unseen != 0) {
+        decision->what = SYMCACHE_ANSWER_MAKE;
+        decision->transcoder = NULL;
+        decision->negative = false;
+        snprintf(decision->entry.text, sizeof(decision->entry.text),
                  "what the store has of it cannot be seen: %s",
-                 strerror(d->unseen));
+                 strerror(decision->unseen));
         return;
     }
     i = symcache_version_best(versions, n, &ask->version, &ask->min);
     if (i >= 0) {
         best = &versions[i];
-        d->best = versions[i];
+        decision->best = versions[i];
     }
 
-    d->what = symcache_answer(ask, best, made);
-    d->negative = false;
+    decision->what = symcache_answer(ask, best, made);
+    decision->negative = false;
 
-    if ((d->what == SYMCACHE_ANSWER_MAKE ||
-         d->what == SYMCACHE_ANSWER_STALE) &&
+    if ((decision->what == SYMCACHE_ANSWER_MAKE ||
+         decision->what == SYMCACHE_ANSWER_STALE) &&
         (negcache_find(negcache, store, &config->cache, key, name, hints, made,
-                       &d->entry) ||
-         find_unpacked(d, negcache, store, config, key, name, hints)) &&
-        (best != NULL || !negcache_rules[d->entry.reason].needs_file) &&
-        !is_outdated(store, config, key, hints, &d->entry)) {
+                       &decision->entry) ||
+         find_unpacked(decision, negcache, store, config, key, name, hints)) &&
+        (best != NULL || !negcache_rules[decision->entry.reason].needs_file) &&
+        !is_outdated(store, config, key, hints, &decision->entry)) {
         /* no newer version can be made now: decide by what is on disk */
-        d->negative = true;
-        d->what = symcache_answer(ask, best, NULL);
+        decision->negative = true;
+        decision->what = symcache_answer(ask, best, NULL);
         if (in_store && n == 0 && !alone) {
             negcache_set_alone(negcache, store, key, made);
         }
     }
 }
 
-bool decision_answer(const struct decision *d,
+bool decision_answer(const struct decision *decision,
                      const struct store_config *store,
-                     const symcache_key_t *key, struct scheduler_answer *a)
+                     const symcache_key_t *key,
+                     struct scheduler_answer *answer)
 {
     const struct negcache_rule *rule;
 
-    memset(a, 0, sizeof(*a));
-    if (d->unseen != 0) {
+    memset(answer, 0, sizeof(*answer));
+    if (decision->unseen != 0) {
         return false;
     }
-    switch (d->what) {
+    switch (decision->what) {
     case SYMCACHE_ANSWER_HIT:
     case SYMCACHE_ANSWER_STALE:
-        a->kind = SCHEDULER_HIT;
-        a->version = d->best;
+        answer->kind = SCHEDULER_HIT;
+        answer->version = decision->best;
         return true;
 
     case SYMCACHE_ANSWER_NOT_MODIFIED:
-        a->kind = SCHEDULER_NOT_MODIFIED;
+        answer->kind = SCHEDULER_NOT_MODIFIED;
         return true;
 
     case SYMCACHE_ANSWER_NONE:
-        if (d->negative) {
-            rule = &negcache_rules[d->entry.reason];
-            a->kind = rule->is_final ? SCHEDULER_ABSENT : SCHEDULER_BUSY;
-            a->reason = rule->name;
-            a->text = d->entry.text;
-            a->seconds = d->entry.valid;
+        if (decision->negative) {
+            rule = &negcache_rules[decision->entry.reason];
+            answer->kind = rule->is_final ? SCHEDULER_ABSENT : SCHEDULER_BUSY;
+            answer->reason = rule->name;
+            answer->text = decision->entry.text;
+            answer->seconds = decision->entry.valid;
             return true;
         }
-        a->kind = SCHEDULER_ABSENT;
-        a->reason = "no-transcoder";
-        a->text = "no transcoder of this store makes a version that this "
-                  "client reads";
-        a->seconds = CONFIG_SECONDS;
+        answer->kind = SCHEDULER_ABSENT;
+        answer->reason = "no-transcoder";
+        answer->text =
+            "no transcoder of this store makes answer version that this "
+            "client reads";
+        answer->seconds = CONFIG_SECONDS;
         return true;
 
     case SYMCACHE_ANSWER_MAKE:
@@ -209,22 +214,23 @@ bool decision_answer(const struct decision *d,
 
     if (store->nsources == 0 &&
         !kind_has_inputs((symcache_kind_e)key->kind)) {
-        a->kind = SCHEDULER_ABSENT;
-        a->reason = "no-source";
-        a->text = "this store has no sources";
-        a->seconds = CONFIG_SECONDS;
+        answer->kind = SCHEDULER_ABSENT;
+        answer->reason = "no-source";
+        answer->text = "this store has no sources";
+        answer->seconds = CONFIG_SECONDS;
         return true;
     }
-    if (d->transcoder != NULL &&
-        !source_order_has_way(store, key, &d->transcoder->version)) {
-        a->kind = SCHEDULER_ABSENT;
-        a->reason = "no-transcoder";
-        a->text = "no transcoder of this store takes what its sources have";
-        if (d->transcoder == &order_original) {
-            a->reason = "no-source";
-            a->text = "no source of this store has such files";
+    if (decision->transcoder != NULL &&
+        !source_order_has_way(store, key, &decision->transcoder->version)) {
+        answer->kind = SCHEDULER_ABSENT;
+        answer->reason = "no-transcoder";
+        answer->text =
+            "no transcoder of this store takes what its sources have";
+        if (decision->transcoder == &order_original) {
+            answer->reason = "no-source";
+            answer->text = "no source of this store has such files";
         }
-        a->seconds = CONFIG_SECONDS;
+        answer->seconds = CONFIG_SECONDS;
         return true;
     }
     return false;

@@ -64,7 +64,7 @@ static void cancel_prefetch(struct job *job)
 }
 
 /* Returns the next source if it may be asked before its turn, or NULL. */
-static const struct source_config *next_source(const struct job *job)
+static const struct source_config *next_prefetch_source(const struct job *job)
 {
     struct source_order order =
         job->order; /* a copy, so that the job's stays */
@@ -119,7 +119,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
         job_pass_over(job);
         return;
     } else if (job->prefetch->source == NULL) {
-        next = next_source(job);
+        next = next_prefetch_source(job);
         if (next != NULL) {
             begin_prefetch(job, next);
         }

@@ -28,8 +28,8 @@
 const char *const metadata_keys[METADATA_KEYS] = {"buildid", "file", "glob"};
 
 /* The request to a source. */
-struct question {
-    struct inquiry *inquiry;
+struct source_request {
+    struct metadata_query *inquiry;
     const struct source_config *source;
     struct fetch *fetch; /* NULL: it has ended */
     int fd;
@@ -38,7 +38,7 @@ struct question {
 /* The data of the thread.  The thread owns it, because it cannot be
  * stopped. */
 struct local {
-    struct inquiry *inquiry; /* for the loop alone */
+    struct metadata_query *inquiry; /* for the loop alone */
     struct config *config; /* a reference */
     enum metadata_key key;
     char *value;
@@ -46,8 +46,8 @@ struct local {
     bool is_whole;
 };
 
-struct inquiry {
-    LIST_ENTRY(inquiry) next;
+struct metadata_query {
+    LIST_ENTRY(metadata_query) next;
     struct metadata *metadata;
     struct config *config; /* a reference */
     metadata_fn fn;
@@ -57,7 +57,7 @@ struct inquiry {
     struct task *task; /* NULL: it has ended */
     unsigned open;     /* questions, and the thread */
     size_t n;
-    struct question questions[];
+    struct source_request questions[];
 };
 
 /* Threads that look through downloads: on a disk that does not answer they
@@ -68,13 +68,13 @@ struct metadata {
     struct event_base *base;
     struct hosts *hosts;
     struct fetcher *fetcher;
-    LIST_HEAD(, inquiry) all;
+    LIST_HEAD(, metadata_query) all;
     unsigned ninquiries;
 };
 
 /* the end ------------------------------------------------------------------ */
 
-static void release_inquiry(struct inquiry *inquiry)
+static void release_metadata_query(struct metadata_query *inquiry)
 {
     size_t i;
 
@@ -96,7 +96,7 @@ static void release_inquiry(struct inquiry *inquiry)
     free(inquiry);
 }
 
-static void one_ended(struct inquiry *inquiry)
+static void one_ended(struct metadata_query *inquiry)
 {
     cJSON *answer;
 
@@ -109,7 +109,7 @@ static void one_ended(struct inquiry *inquiry)
                           inquiry->is_complete && !inquiry->results.is_cut);
     inquiry->results.list = NULL;
     inquiry->fn(inquiry->arg, answer);
-    release_inquiry(inquiry);
+    release_metadata_query(inquiry);
 }
 
 /* the downloads ------------------------------------------------------------ */
@@ -133,7 +133,7 @@ static void local_run(void *arg)
 static void local_done(void *arg, bool late)
 {
     struct local *local = arg;
-    struct inquiry *inquiry = local->inquiry;
+    struct metadata_query *inquiry = local->inquiry;
     const cJSON *entry;
 
     inquiry->task = NULL;
@@ -167,7 +167,7 @@ static void local_drop(void *arg)
 static const struct task_calls local_calls = {local_run, local_done,
                                               local_drop};
 
-static bool start_local(struct inquiry *inquiry, enum metadata_key key,
+static bool start_local(struct metadata_query *inquiry, enum metadata_key key,
                         const char *value)
 {
     struct local *local = NULL;
@@ -198,9 +198,9 @@ static bool start_local(struct inquiry *inquiry, enum metadata_key key,
 
 /* the sources -------------------------------------------------------------- */
 
-static void take_answer(struct question *question)
+static void take_answer(struct source_request *question)
 {
-    struct inquiry *inquiry = question->inquiry;
+    struct metadata_query *inquiry = question->inquiry;
     struct stat st;
     void *text;
 
@@ -222,7 +222,7 @@ static void take_answer(struct question *question)
 /* A server without this page says that it has none (404): it is older. */
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
-    struct question *question = arg;
+    struct source_request *question = arg;
 
     question->fetch = NULL;
     if (result->outcome == SOURCE_FOUND) {
@@ -241,10 +241,10 @@ static bool is_asked(const struct source_config *source)
            source->type != NULL && strcmp(source->type->name, "http") == 0;
 }
 
-static bool start_question(struct question *question, enum metadata_key key,
-                           const char *value)
+static bool start_question(struct source_request *question,
+                           enum metadata_key key, const char *value)
 {
-    struct inquiry *inquiry = question->inquiry;
+    struct metadata_query *inquiry = question->inquiry;
     const struct source_config *source = question->source;
     struct fetch_request request = {0};
     char encoded[3 * METADATA_VALUE_MAX + 1];
@@ -272,13 +272,13 @@ static bool start_question(struct question *question, enum metadata_key key,
     return question->fetch != NULL;
 }
 
-static void ask_sources(struct inquiry *inquiry, enum metadata_key key,
+static void ask_sources(struct metadata_query *inquiry, enum metadata_key key,
                         const char *value)
 {
     size_t i;
 
     for (i = 0; i < inquiry->config->nsources; i++) {
-        struct question *question = &inquiry->questions[inquiry->n];
+        struct source_request *question = &inquiry->questions[inquiry->n];
 
         if (!is_asked(&inquiry->config->sources[i])) {
             continue;
@@ -301,7 +301,7 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
                   enum metadata_key key, const char *value, metadata_fn fn,
                   void *arg)
 {
-    struct inquiry *inquiry;
+    struct metadata_query *inquiry;
 
     if (metadata->ninquiries == INQUIRIES_MAX ||
         strlen(value) > METADATA_VALUE_MAX) {
@@ -322,7 +322,7 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
     LIST_INSERT_HEAD(&metadata->all, inquiry, next);
     metadata->ninquiries++;
     if (inquiry->results.list == NULL || !start_local(inquiry, key, value)) {
-        release_inquiry(inquiry);
+        release_metadata_query(inquiry);
         return false;
     }
     ask_sources(inquiry, key, value);
@@ -355,11 +355,11 @@ struct metadata *metadata_new(struct event_base *base)
 
 void metadata_stop(struct metadata *metadata)
 {
-    struct inquiry *inquiry;
+    struct metadata_query *inquiry;
 
     while ((inquiry = LIST_FIRST(&metadata->all)) != NULL) {
         inquiry->fn(inquiry->arg, NULL);
-        release_inquiry(inquiry);
+        release_metadata_query(inquiry);
     }
 }
 

@@ -40,10 +40,10 @@ static struct {
     bool started;
     bool works;
     atomic_bool stops;
-} later = {.mutex = PTHREAD_MUTEX_INITIALIZER,
-           .more = PTHREAD_COND_INITIALIZER,
-           .idle = PTHREAD_COND_INITIALIZER,
-           .queue = STAILQ_HEAD_INITIALIZER(later.queue)};
+} digest_queue = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                  .more = PTHREAD_COND_INITIALIZER,
+                  .idle = PTHREAD_COND_INITIALIZER,
+                  .queue = STAILQ_HEAD_INITIALIZER(digest_queue.queue)};
 
 /* The file is read and not mapped: the process that made it may still have it
  * open, and could cut it short. */
@@ -86,7 +86,7 @@ static bool take_slot(int fd)
     if (lseek(fd, 0, SEEK_SET) != 0 || fstat(fd, &before) != 0) {
         return false;
     }
-    digest = read_digest(fd, &later.stops);
+    digest = read_digest(fd, &digest_queue.stops);
     if (digest == NULL || fstat(fd, &after) != 0 ||
         !is_same(&before, &after)) {
         digest_free(digest);
@@ -104,7 +104,8 @@ static void take_path(const char *path)
     if (fd == -1) {
         return;
     }
-    for (tries = 0; tries < TRIES && !later.stops && !take_slot(fd); tries++) {
+    for (tries = 0; tries < TRIES && !digest_queue.stops && !take_slot(fd);
+         tries++) {
         continue;
     }
     close(fd);
@@ -117,20 +118,20 @@ static void *run_digest(void *arg)
 
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-    pthread_mutex_lock(&later.mutex);
+    pthread_mutex_lock(&digest_queue.mutex);
     for (;;) {
-        while ((wanted = STAILQ_FIRST(&later.queue)) == NULL) {
-            later.works = false;
-            pthread_cond_signal(&later.idle);
-            pthread_cond_wait(&later.more, &later.mutex);
+        while ((wanted = STAILQ_FIRST(&digest_queue.queue)) == NULL) {
+            digest_queue.works = false;
+            pthread_cond_signal(&digest_queue.idle);
+            pthread_cond_wait(&digest_queue.more, &digest_queue.mutex);
         }
-        STAILQ_REMOVE_HEAD(&later.queue, next);
-        later.n--;
-        later.works = true;
-        pthread_mutex_unlock(&later.mutex);
+        STAILQ_REMOVE_HEAD(&digest_queue.queue, next);
+        digest_queue.n--;
+        digest_queue.works = true;
+        pthread_mutex_unlock(&digest_queue.mutex);
         take_path(wanted->path);
         free(wanted);
-        pthread_mutex_lock(&later.mutex);
+        pthread_mutex_lock(&digest_queue.mutex);
     }
     return NULL;
 }
@@ -139,9 +140,9 @@ bool file_digest_may_wait(void)
 {
     bool may;
 
-    pthread_mutex_lock(&later.mutex);
-    may = later.n < QUEUE_MAX;
-    pthread_mutex_unlock(&later.mutex);
+    pthread_mutex_lock(&digest_queue.mutex);
+    may = digest_queue.n < QUEUE_MAX;
+    pthread_mutex_unlock(&digest_queue.mutex);
     return may;
 }
 
@@ -154,17 +155,17 @@ void file_digest_later(const char *path)
         return;
     }
     memcpy(wanted->path, path, size);
-    pthread_mutex_lock(&later.mutex);
-    if (!later.started) {
-        later.started = thread_start(run_digest, NULL) == 0;
+    pthread_mutex_lock(&digest_queue.mutex);
+    if (!digest_queue.started) {
+        digest_queue.started = thread_start(run_digest, NULL) == 0;
     }
-    if (later.started) {
-        STAILQ_INSERT_TAIL(&later.queue, wanted, next);
-        later.n++;
+    if (digest_queue.started) {
+        STAILQ_INSERT_TAIL(&digest_queue.queue, wanted, next);
+        digest_queue.n++;
         wanted = NULL;
-        pthread_cond_signal(&later.more);
+        pthread_cond_signal(&digest_queue.more);
     }
-    pthread_mutex_unlock(&later.mutex);
+    pthread_mutex_unlock(&digest_queue.mutex);
     free(wanted);
 }
 
@@ -175,17 +176,18 @@ static void await_slot(unsigned ms)
 
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += (time_t)(ms / 1000 + 1);
-    while ((later.works || later.n > 0) &&
-           pthread_cond_timedwait(&later.idle, &later.mutex, &end) == 0) {
+    while ((digest_queue.works || digest_queue.n > 0) &&
+           pthread_cond_timedwait(&digest_queue.idle, &digest_queue.mutex,
+                                  &end) == 0) {
         continue;
     }
 }
 
 void file_digest_settle(unsigned ms)
 {
-    pthread_mutex_lock(&later.mutex);
+    pthread_mutex_lock(&digest_queue.mutex);
     await_slot(ms);
-    later.stops = true;
+    digest_queue.stops = true;
     await_slot(ms);
-    pthread_mutex_unlock(&later.mutex);
+    pthread_mutex_unlock(&digest_queue.mutex);
 }

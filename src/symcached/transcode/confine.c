@@ -96,52 +96,54 @@ void confine_take(const struct confine *confine, const char *path)
 
 /* the command ----------------------------------------------------------- */
 
-struct words {
+struct confine_arguments {
     char **list; /* NULL-terminated */
     size_t n;
     bool failed; /* out of memory */
 };
 
-static void add_word(struct words *words, const char *text)
+static void add_argument(struct confine_arguments *arguments, const char *text)
 {
-    char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
+    char **list = realloc(arguments->list, (arguments->n + 2) * sizeof(*list));
 
     if (list != NULL) {
-        words->list = list;
-        list[words->n] = strdup(text);
-        list[words->n + 1] = NULL;
+        arguments->list = list;
+        list[arguments->n] = strdup(text);
+        list[arguments->n + 1] = NULL;
     }
-    if (list == NULL || list[words->n++] == NULL) {
-        words->failed = true;
+    if (list == NULL || list[arguments->n++] == NULL) {
+        arguments->failed = true;
     }
 }
 
-/* Adds words up to a NULL. */
-static void add_all(struct words *words, ...)
+/* Adds arguments up to a NULL. */
+static void add_arguments(struct confine_arguments *arguments, ...)
 {
     const char *text;
     va_list args;
 
-    va_start(args, words);
+    va_start(args, arguments);
     while ((text = va_arg(args, const char *)) != NULL) {
-        add_word(words, text);
+        add_argument(arguments, text);
     }
     va_end(args);
 }
 
-static void add_number(struct words *words, const char *option, unsigned n)
+static void add_number(struct confine_arguments *arguments, const char *option,
+                       unsigned n)
 {
     char text[64];
 
     snprintf(text, sizeof(text), "%s%u", option, n);
-    add_word(words, text);
+    add_argument(arguments, text);
 }
 
 /* Shows each path where it is there, for reading. */
-static void add_paths(struct words *words, const char *const *paths)
+static void add_paths(struct confine_arguments *arguments,
+                      const char *const *paths)
 {
     for (; *paths != NULL; paths++) {
-        add_all(words, "--ro-bind-try", *paths, *paths, NULL);
+        add_arguments(arguments, "--ro-bind-try", *paths, *paths, NULL);
     }
 }
 
@@ -158,52 +160,56 @@ static bool is_of_system(const char *path)
     return false;
 }
 
-static void add_namespaces(struct words *words,
+static void add_namespaces(struct confine_arguments *arguments,
                            const struct transcoder_config *transcoder)
 {
-    add_all(words, "--unshare-user", "--unshare-pid", "--unshare-ipc",
-            "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
-            "--new-session", NULL);
+    add_arguments(arguments, "--unshare-user", "--unshare-pid",
+                  "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+                  "--die-with-parent", "--new-session", NULL);
     if (!transcoder->network) {
-        add_word(words, "--unshare-net");
+        add_argument(arguments, "--unshare-net");
     }
 }
 
 /* Only the work folder is writable, because its disk is watched: the file
  * systems that bwrap makes in memory become read-only. */
-static void add_files(struct words *words, const struct command *command,
+static void add_files(struct confine_arguments *arguments,
+                      const struct command *command,
                       const struct transcoder_config *transcoder,
                       const struct command_paths *paths)
 {
     char *const *path;
 
-    add_all(words, "--proc", "/proc", NULL);
+    add_arguments(arguments, "--proc", "/proc", NULL);
     if (transcoder->profile == PROFILE_STRICT) {
         /* bwrap's own process has no filter, and its memory could be written
          * to.  Not so for wine: with a part hidden there can be no other /proc
          * inside. */
-        add_all(words, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", NULL);
+        add_arguments(arguments, "--tmpfs", "/proc/1", "--remount-ro",
+                      "/proc/1", NULL);
     }
-    add_all(words, "--dev", "/dev", "--bind", paths->tmp, "/dev/shm", "--bind",
-            paths->tmp, "/tmp", NULL);
-    add_paths(words, system_paths);
+    add_arguments(arguments, "--dev", "/dev", "--bind", paths->tmp, "/dev/shm",
+                  "--bind", paths->tmp, "/tmp", NULL);
+    add_paths(arguments, system_paths);
     if (transcoder->network) {
-        add_paths(words, network_paths);
+        add_paths(arguments, network_paths);
     }
     if (!is_of_system(command->program)) {
-        add_all(words, "--ro-bind", command->program, command->program, NULL);
+        add_arguments(arguments, "--ro-bind", command->program,
+                      command->program, NULL);
     }
     for (path = transcoder->read; path != NULL && *path != NULL; path++) {
-        add_all(words, "--ro-bind", *path, *path, NULL);
+        add_arguments(arguments, "--ro-bind", *path, *path, NULL);
     }
     if (paths->seconds[SECOND_FILE] != NULL) {
-        add_all(words, "--ro-bind", paths->seconds[SECOND_FILE],
-                paths->seconds[SECOND_FILE], NULL);
+        add_arguments(arguments, "--ro-bind", paths->seconds[SECOND_FILE],
+                      paths->seconds[SECOND_FILE], NULL);
     }
-    add_all(words, "--ro-bind", paths->pdb, paths->pdb, "--bind", paths->out,
-            paths->out, "--ro-bind", paths->symbols, paths->symbols, "--bind",
-            paths->cwd, paths->cwd, "--chdir", paths->cwd, "--remount-ro",
-            "/dev", "--remount-ro", "/", NULL);
+    add_arguments(arguments, "--ro-bind", paths->pdb, paths->pdb, "--bind",
+                  paths->out, paths->out, "--ro-bind", paths->symbols,
+                  paths->symbols, "--bind", paths->cwd, paths->cwd, "--chdir",
+                  paths->cwd, "--remount-ro", "/dev", "--remount-ro", "/",
+                  NULL);
 }
 
 int confine_command(const struct confine *confine, struct command *command,
@@ -212,7 +218,7 @@ int confine_command(const struct confine *confine, struct command *command,
                     size_t size)
 {
     char bwrap[PATH_MAX], prlimit[PATH_MAX], first[PATH_MAX];
-    struct words words = {0};
+    struct confine_arguments arguments = {0};
     size_t i;
 
     if (confine->nfds == 0) {
@@ -226,31 +232,31 @@ int confine_command(const struct confine *confine, struct command *command,
     }
 
     if (confine->is_other) {
-        add_word(&words, first);
-        add_number(&words, "--reuid=", confine->uid);
-        add_number(&words, "--regid=", confine->gid);
-        add_word(&words, "--clear-groups");
+        add_argument(&arguments, first);
+        add_number(&arguments, "--reuid=", confine->uid);
+        add_number(&arguments, "--regid=", confine->gid);
+        add_argument(&arguments, "--clear-groups");
     } else {
         memcpy(first, bwrap, sizeof(first));
     }
-    add_word(&words, bwrap);
-    add_namespaces(&words, transcoder);
-    add_files(&words, command, transcoder, paths);
-    add_word(&words, "--json-status-fd");
-    add_number(&words, "", CHILD_FD);
+    add_argument(&arguments, bwrap);
+    add_namespaces(&arguments, transcoder);
+    add_files(&arguments, command, transcoder, paths);
+    add_argument(&arguments, "--json-status-fd");
+    add_number(&arguments, "", CHILD_FD);
     if (confine->nfds > 1) {
-        add_word(&words, "--seccomp");
-        add_number(&words, "", CHILD_FD + 1);
+        add_argument(&arguments, "--seccomp");
+        add_number(&arguments, "", CHILD_FD + 1);
     }
-    add_all(&words, "--", prlimit, NULL);
-    add_number(&words, "--nproc=", CONFINE_TASKS);
-    add_all(&words, "--", command->program, NULL);
+    add_arguments(&arguments, "--", prlimit, NULL);
+    add_number(&arguments, "--nproc=", CONFINE_TASKS);
+    add_arguments(&arguments, "--", command->program, NULL);
     for (i = 1; command->argv[i] != NULL; i++) {
-        add_word(&words, command->argv[i]);
+        add_argument(&arguments, command->argv[i]);
     }
 
-    command_replace(command, first, words.list);
-    if (words.failed) {
+    command_replace(command, first, arguments.list);
+    if (arguments.failed) {
         snprintf(error, size, "out of memory");
         return -1;
     }

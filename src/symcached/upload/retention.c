@@ -89,17 +89,23 @@ static uint64_t since(time_t then, time_t now)
 }
 
 /* The names that lead to a file. */
-struct parts {
+struct tree_path {
     const char *name;
-    const struct parts *above; /* NULL: name is the root */
+    const struct tree_path *above; /* NULL: name is the root */
 };
 
-/* YOUNG: its builds go, and it may have come for one that the pass does not
- * know. */
-enum keeping { KEPT, YOUNG, UNUSED, OVER, OF_BUILDS };
+/* RETENTION_YOUNG: its builds go, and it may have come for one that the pass
+ * does not know. */
+enum retention_state {
+    RETENTION_KEPT,
+    RETENTION_YOUNG,
+    RETENTION_UNUSED,
+    RETENTION_OVER,
+    RETENTION_OF_BUILDS
+};
 
 /* What the builds that a file belongs to say about it. */
-static enum builds_fate judge_builds(const struct parts *parts, int fd,
+static enum builds_fate judge_builds(const struct tree_path *parts, int fd,
                                      const struct retention_rules *rules)
 {
     enum builds_fate fate;
@@ -119,9 +125,9 @@ static enum builds_fate judge_builds(const struct parts *parts, int fd,
 }
 
 /* An attribute that cannot be read keeps the file. */
-static enum keeping judge_retention(const struct parts *parts, int fd,
-                                    const struct stat *st,
-                                    const struct retention_rules *rules)
+static enum retention_state judge_file(const struct tree_path *parts, int fd,
+                                       const struct stat *st,
+                                       const struct retention_rules *rules)
 {
     time_t now = time(NULL);
     enum builds_fate fate;
@@ -130,50 +136,51 @@ static enum keeping judge_retention(const struct parts *parts, int fd,
 
     if (fgetxattr(fd, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ||
         (errno != ENODATA && errno != ENOTSUP)) {
-        return KEPT;
+        return RETENTION_KEPT;
     }
     fate = judge_builds(parts, fd, rules);
     if (fate == BUILDS_DROPPED) {
-        return st->st_ctime >= rules->begun ? YOUNG : OF_BUILDS;
+        return st->st_ctime >= rules->begun ? RETENTION_YOUNG
+                                            : RETENTION_OF_BUILDS;
     }
     if (fate == BUILDS_KEPT) {
-        return KEPT;
+        return RETENTION_KEPT;
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
     if ((n > 0 && strtoll(text, NULL, 10) <= (long long)now) ||
         (rules->max_age > 0 && since(st->st_mtime, now) > rules->max_age)) {
-        return OVER;
+        return RETENTION_OVER;
     }
     return rules->max_unused_for > 0 &&
                    since(st->st_atime, now) > rules->max_unused_for &&
                    since(st->st_ctime, now) > rules->max_unused_for
-               ? UNUSED
-               : KEPT;
+               ? RETENTION_UNUSED
+               : RETENTION_KEPT;
 }
 
-static void list_kept(const struct parts *parts, const struct stat *st,
-                      enum keeping why, struct retention_sum *sum)
+static void list_kept(const struct tree_path *parts, const struct stat *st,
+                      enum retention_state why, struct retention_sum *sum)
 {
     struct retention_found *found = &sum->found[sum->nfound];
 
     if (sum->nfound == RETENTION_FOUND_MAX ||
         asprintf(&found->path, "%s/%s/%s", parts->above->above->name,
                  parts->above->name, parts->name) < 0) {
-        sum->left += why == OF_BUILDS;
+        sum->left += why == RETENTION_OF_BUILDS;
         return;
     }
     found->bytes = (uint64_t)st->st_size;
-    found->is_unused = why == UNUSED;
-    found->is_of_builds = why == OF_BUILDS;
+    found->is_unused = why == RETENTION_UNUSED;
+    found->is_of_builds = why == RETENTION_OF_BUILDS;
     sum->nfound++;
 }
 
 /* Adds files to the index that are older than the index or that it has lost;
  * removed files have no entry. */
-static void index_file(const struct parts *parts, int fd,
+static void index_file(const struct tree_path *parts, int fd,
                        const struct stat *st, bool is_kept)
 {
-    const struct parts *id = parts->above, *name = id->above;
+    const struct tree_path *id = parts->above, *name = id->above;
     struct symstore_path place;
 
     if (!upload_report_place(&place, name->name, id->name)) {
@@ -191,34 +198,34 @@ static void index_file(const struct parts *parts, int fd,
     }
 }
 
-static void look_at(int dir, const struct parts *parts,
+static void look_at(int dir, const struct tree_path *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
     int fd = openat(dir, parts->name,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME |
                         O_CLOEXEC);
-    enum keeping why = KEPT;
+    enum retention_state why = RETENTION_KEPT;
     struct stat st;
 
     if (fd < 0) {
         return;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        why = judge_retention(parts, fd, &st, rules);
-        sum->left += why == YOUNG;
-        why = why == YOUNG ? KEPT : why;
-        if (why == KEPT && rules->indexes) {
+        why = judge_file(parts, fd, &st, rules);
+        sum->left += why == RETENTION_YOUNG;
+        why = why == RETENTION_YOUNG ? RETENTION_KEPT : why;
+        if (why == RETENTION_KEPT && rules->indexes) {
             index_file(parts, fd, &st, true);
         }
     }
-    if (why != KEPT && sum->found != NULL) {
+    if (why != RETENTION_KEPT && sum->found != NULL) {
         list_kept(parts, &st, why, sum);
-    } else if (why != KEPT && unlinkat(dir, parts->name, 0) == 0) {
+    } else if (why != RETENTION_KEPT && unlinkat(dir, parts->name, 0) == 0) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
         index_file(parts, fd, &st, false);
-    } else if (why == OF_BUILDS) {
+    } else if (why == RETENTION_OF_BUILDS) {
         sum->left++;
     }
     close(fd);
@@ -226,14 +233,14 @@ static void look_at(int dir, const struct parts *parts,
 
 /* The levels are: folders of names, folders of ids, files.  A folder that has
  * become empty goes. */
-static void descend_kept(int at, const struct parts *parts, int depth,
+static void descend_kept(int at, const struct tree_path *parts, int depth,
                          const struct retention_rules *rules,
                          struct retention_sum *sum)
 {
     int fd = openat(at, parts->name,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    struct parts below = {.above = parts};
+    struct tree_path below = {.above = parts};
     const struct dirent *entry;
 
     if (dir == NULL) {
@@ -260,7 +267,7 @@ static void descend_kept(int at, const struct parts *parts, int depth,
 void retention_pass(const char *root, const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
-    struct parts parts = {.name = root};
+    struct tree_path parts = {.name = root};
 
     descend_kept(AT_FDCWD, &parts, 0, rules, sum);
 }

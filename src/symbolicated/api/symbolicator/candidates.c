@@ -196,8 +196,8 @@ static struct candidate *add_candidate(struct candidates *all, char *source,
     struct candidate *c;
 
     if (source == NULL || location == NULL ||
-        symc_array_need(&all->list, &all->room, all->count + 1,
-                        sizeof(all->list[0])) != 0) {
+        array_need(&all->list, &all->room, all->count + 1,
+                   sizeof(all->list[0])) != 0) {
         all->has_failed = true;
         free(source);
         free(location);

@@ -59,8 +59,8 @@ static int join_file(struct answer *a, const struct jvm_mapped *mapped,
     if (mapped->extension.size == 0) {
         return 0;
     }
-    if (symc_array_need(&a->file, &a->file_room,
-                        size + mapped->extension.size, 1) != 0) {
+    if (array_need(&a->file, &a->file_room, size + mapped->extension.size,
+                   1) != 0) {
         return -1;
     }
     memcpy(a->file, mapped->file.data, size);
@@ -180,8 +180,8 @@ static int make_url(struct answer *a, const struct code_line *at,
                                       : package.size;
         stem.size = 0;
     }
-    if (symc_array_need(&a->url, &a->url_room, package.size + stem.size + 8,
-                        1) != 0) {
+    if (array_need(&a->url, &a->url_room, package.size + stem.size + 8, 1) !=
+        0) {
         return -1;
     }
     p = mempcpy(a->url, "~/", 2);

@@ -264,9 +264,8 @@ static int add_frames(struct symbolicator_request *request,
     if (count == 0) {
         return 0; /* there may be no array yet */
     }
-    if (symc_array_need(&request->frames, &request->room,
-                        request->nframes + count,
-                        sizeof(request->frames[0])) != 0) {
+    if (array_need(&request->frames, &request->room, request->nframes + count,
+                   sizeof(request->frames[0])) != 0) {
         return 500;
     }
     memset(request->frames + request->nframes, 0,

@@ -59,8 +59,8 @@ static const char *read_question(struct symbolize_call *call, char *line,
         return "\"addrs\" must be a list of numbers";
     }
     question->file_size = json->values[file].size;
-    if (symc_array_need(&call->texts, &call->texts_room,
-                        call->texts_size + question->file_size + 1, 1) != 0) {
+    if (array_need(&call->texts, &call->texts_room,
+                   call->texts_size + question->file_size + 1, 1) != 0) {
         call->input.error = "out of memory";
         return call->input.error;
     }

@@ -76,8 +76,8 @@ static bool write_file(struct symbolize_call *call, pb_istream_t *s,
     pb_byte_t byte;
     char *p;
 
-    if (symc_array_need(&call->texts, &call->texts_room,
-                        call->texts_size + 2 * size + 5, 1) != 0) {
+    if (array_need(&call->texts, &call->texts_room,
+                   call->texts_size + 2 * size + 5, 1) != 0) {
         return false;
     }
     question->file = (uint32_t)call->texts_size;

@@ -52,9 +52,9 @@ void symbolize_put(struct json_writer *w, const void *data, size_t size)
 
 uint64_t *symbolize_need_addresses(struct symbolize_call *call, size_t n)
 {
-    return symc_array_need(&call->addresses, &call->addresses_room,
-                              call->naddresses + n + 1,
-                              sizeof(call->addresses[0])) == 0
+    return array_need(&call->addresses, &call->addresses_room,
+                      call->naddresses + n + 1,
+                      sizeof(call->addresses[0])) == 0
                ? call->addresses + call->naddresses
                : NULL;
 }

@@ -204,8 +204,8 @@ static enum source_outcome judge_http(struct lookup *lookup,
  * Is the body all of the original?  A PDB says by itself where it ends; for
  * text, the headers of the answer have to say so.
  */
-static bool is_whole(const struct lookup *lookup,
-                     const struct fetch_response *answer)
+static bool http_body_is_complete(const struct lookup *lookup,
+                                  const struct fetch_response *answer)
 {
     uint8_t head[BODY_HEAD];
     const char *what;
@@ -256,7 +256,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
 
     if (http != NULL && http->form == FORM_POINTER) {
         received_pointer(lookup, result->answer);
-    } else if (!is_whole(lookup, result->answer)) {
+    } else if (!http_body_is_complete(lookup, result->answer)) {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "200 without a length, or with a part: the text "
                             "may be cut");
