@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include "config/config.h"
 #include "symcached/source/source.h"
-#include "symcached/guest/settings.h"
+#include "symcached/guest/guest_config.h"
 
 #define SECRET "$PATH$$ @/etc/passwd \\\"${HOME}"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "codes_arm64.h"
+#include "unwind_codes_arm64.h"
 #include "pdata.h"
 
 #define FUNCTION 8 /* bytes: start, and where the codes are */

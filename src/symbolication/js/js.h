@@ -8,7 +8,7 @@
 #define SYMBOLICATION_JS_JS_H
 
 #include "function.h"
-#include "module.h"
+#include "file_name.h"
 #include "reference.h"
 #include "url.h"
 

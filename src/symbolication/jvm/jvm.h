@@ -10,6 +10,6 @@
 #include "frames.h"
 #include "trace_text.h"
 #include "signature.h"
-#include "stacktrace.h"
+#include "traces.h"
 
 #endif

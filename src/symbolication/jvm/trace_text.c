@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stacktrace.h"
+#include "traces.h"
 
 #define SNIFFED 200 /* lines, of which one must be a frame */
 

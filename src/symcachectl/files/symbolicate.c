@@ -31,7 +31,7 @@
 #include "profile.h"
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/store/store_reader.h"
-#include "trace.h"
+#include "dotnet_trace.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 #define SECONDS 900             /* that a request may take there */

@@ -21,7 +21,7 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "guests_report.h"
-#include "settings.h"
+#include "guest_config.h"
 
 #define RESTART_SECONDS 1
 

@@ -8,7 +8,7 @@
 #define SYMCACHED_GUEST_STORE_H
 
 #include <cjson/cJSON.h>
-#include "settings.h"
+#include "guest_config.h"
 #include "symcached/job/job.h"
 
 struct event_base;

@@ -3,7 +3,7 @@
  */
 #include "kinds.h"
 
-#include "symcachectl/files/frames.h"
+#include "symcachectl/files/print_frames.h"
 
 /* The most frames that are printed for one range.  A hostile file could
  * have as many chains as bytes, each as long as the file. */

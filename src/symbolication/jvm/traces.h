@@ -4,14 +4,14 @@
  * Stack traces and exceptions of shrunk programs, by one mapping or several.
  * Answers are those of Symbolicator 26.8.0.
  */
-#ifndef SYMBOLICATION_JVM_STACKTRACE_H
-#define SYMBOLICATION_JVM_STACKTRACE_H
+#ifndef SYMBOLICATION_JVM_TRACES_H
+#define SYMBOLICATION_JVM_TRACES_H
 
 #include "base/arena.h"
 #include "frames.h"
 #include "signature.h"
 
-#define JVM_OUTPUTS_MAX 100000          /* frames of all traces */
+#define JVM_OUTPUTS_MAX 100000            /* frames of all traces */
 #define JVM_WORK_MAX ((uint64_t)20000000) /* members that are looked at */
 
 /* A frame as it was sent; data of what is absent is NULL. */
@@ -25,8 +25,8 @@ struct jvm_input {
 
 /* A frame of the answer. */
 struct jvm_output {
-    uint32_t input;  /* which frame of the trace it is of */
-    bool is_mapped;  /* if not, it is as it was sent */
+    uint32_t input; /* which frame of the trace it is of */
+    bool is_mapped; /* if not, it is as it was sent */
     struct jvm_mapped frame;
     struct symc_string signature; /* data is NULL: it is as it was sent */
 };

@@ -5,8 +5,8 @@
  * which the runtime prints for methods without a PDB, become lines with file
  * and line, as it prints them for those with one.
  */
-#ifndef SYMCACHECTL_FILES_TRACE_H
-#define SYMCACHECTL_FILES_TRACE_H
+#ifndef SYMCACHECTL_FILES_DOTNET_TRACE_H
+#define SYMCACHECTL_FILES_DOTNET_TRACE_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>

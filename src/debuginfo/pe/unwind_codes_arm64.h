@@ -4,8 +4,8 @@
  * Unwind codes of Windows on ARM64, and those that an entry of .pdata stands
  * for, into which they are packed.
  */
-#ifndef DEBUGINFO_PE_CODES_ARM64_H
-#define DEBUGINFO_PE_CODES_ARM64_H
+#ifndef DEBUGINFO_PE_UNWIND_CODES_ARM64_H
+#define DEBUGINFO_PE_UNWIND_CODES_ARM64_H
 
 #include <stdbool.h>
 #include <stdint.h>

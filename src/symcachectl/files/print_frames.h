@@ -3,8 +3,8 @@
  *
  * Prints the frames of one address as text or JSON.
  */
-#ifndef SYMCACHECTL_FILES_FRAMES_H
-#define SYMCACHECTL_FILES_FRAMES_H
+#ifndef SYMCACHECTL_FILES_PRINT_FRAMES_H
+#define SYMCACHECTL_FILES_PRINT_FRAMES_H
 
 #include "symcachectl/terminal/output.h"
 #include "symbolication/symbolication.h"

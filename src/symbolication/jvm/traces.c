@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "stacktrace.h"
+#include "traces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * How files of scripts are called in frames.
  */
-#ifndef SYMBOLICATION_JS_MODULE_H
-#define SYMBOLICATION_JS_MODULE_H
+#ifndef SYMBOLICATION_JS_FILE_NAME_H
+#define SYMBOLICATION_JS_FILE_NAME_H
 
 #include "derived/symcache/symcache.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "codes_arm64.h"
+#include "unwind_codes_arm64.h"
 
 #include <string.h>
 

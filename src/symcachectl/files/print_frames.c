@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "frames.h"
+#include "print_frames.h"
 
 static const struct symc_string unknown = {"?", 1};
 

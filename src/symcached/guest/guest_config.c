@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "settings.h"
+#include "guest_config.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "module.h"
+#include "file_name.h"
 
 #include <string.h>
 #include <strings.h>

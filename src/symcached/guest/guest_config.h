@@ -4,8 +4,8 @@
  * The configuration of a guest store, which is made of what clients say of its
  * sources, and that of the helper that has these stores.
  */
-#ifndef SYMCACHED_GUEST_SETTINGS_H
-#define SYMCACHED_GUEST_SETTINGS_H
+#ifndef SYMCACHED_GUEST_GUEST_CONFIG_H
+#define SYMCACHED_GUEST_GUEST_CONFIG_H
 
 #include <cjson/cJSON.h>
 #include "config/config.h"

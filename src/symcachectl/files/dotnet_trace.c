@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "trace.h"
+#include "dotnet_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -241,9 +241,9 @@ char *trace_request(const struct trace *trace, const char *images)
 /* Does a text begin with a character that may go to a terminal as it is? */
 static size_t plain_control(const char *text)
 {
-    return *text == '\n' || *text == '\t' ? 1
+    return *text == '\n' || *text == '\t'  ? 1
            : strncmp(text, "\r\n", 2) == 0 ? 2
-                                             : 0;
+                                           : 0;
 }
 
 /* Prints a part of the text, in which control characters are escaped. */
@@ -271,8 +271,8 @@ static void print_text(const struct trace *trace, size_t begin, size_t end)
 void trace_print(const struct trace *trace, const cJSON *answer)
 {
     size_t i = 0, at = 0;
-    const cJSON *frame, *stacks =
-        cJSON_GetObjectItemCaseSensitive(answer, "stacktraces");
+    const cJSON *frame,
+        *stacks = cJSON_GetObjectItemCaseSensitive(answer, "stacktraces");
 
     cJSON_ArrayForEach(frame, cJSON_GetObjectItemCaseSensitive(
                                   cJSON_GetArrayItem(stacks, 0), "frames"))
