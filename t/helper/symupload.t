@@ -112,6 +112,8 @@ is $u->request('POST', '/upload/', form_of('other_file', $v1), @form, @Test::Upl
 # --- who begins many uploads takes no place of others
 
 my ($other) = send_file($text); # with the other token's user, it stays
+is $u->request('POST', "$base/uploads/$other:complete?key=try0123456789abcdef", '')->{status},
+    404, 'an upload that another user has begun is not completed';
 my @begun = map { member(create('key=try0123456789abcdef'), 'uploadKey') } 0 .. 101;
 is scalar(grep { /^[0-9a-f]{32}$/ } @begun), 102, 'each upload can be begun';
 is_deeply [map { $u->request('POST', "$base/uploads/$_:complete?key=try0123456789abcdef", '')

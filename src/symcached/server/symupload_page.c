@@ -260,8 +260,14 @@ static void take_symupload(struct symuploads *symuploads,
     }
 }
 
-static void complete_symupload(struct entry *entry, struct evhttp_request *req)
+/* Only who has begun an upload completes it. */
+static void complete_symupload(struct entry *entry, const char *user,
+                               struct evhttp_request *req)
 {
+    if (strcmp(entry->user, user) != 0) {
+        answer_error(req, 404, "no such page");
+        return;
+    }
     if (entry->state != ENTRY_STORED && entry->state != ENTRY_SAME) {
         answer_error(req, 409, "the file has not come");
         return;
@@ -357,7 +363,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
     } else if (is_create) {
         create_symupload(symuploads, user, only_try, req);
     } else {
-        complete_symupload(entry, req);
+        complete_symupload(entry, user, req);
     }
 }
 
