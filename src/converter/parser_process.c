@@ -40,6 +40,9 @@
  * what is made of them. */
 #define TEXT_FACTOR 8
 
+/* Bytes of stack, as threads have them (base/thread.c). */
+#define STACK_SIZE (8 * MIB)
+
 /* Files of this size get room for data in between, this many times theirs. */
 #define SCRATCH_LEAST (2 * MIB)
 #define SCRATCH_FACTOR 8
@@ -399,6 +402,18 @@ static void map_supplement(const struct parser_process_job *job,
     }
 }
 
+/* Calls may be inlined so deep that a small stack does not do.  Where that
+ * cannot be changed, a file whose are crashes the parser. */
+static void want_stack(void)
+{
+    struct rlimit now;
+
+    if (getrlimit(RLIMIT_STACK, &now) == 0 && now.rlim_cur < STACK_SIZE) {
+        now.rlim_cur = now.rlim_max < STACK_SIZE ? now.rlim_max : STACK_SIZE;
+        (void)setrlimit(RLIMIT_STACK, &now);
+    }
+}
+
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
 static enum failure_code child_main(const struct parser_process_job *job,
                                     int pipe_fd)
@@ -420,6 +435,7 @@ static enum failure_code child_main(const struct parser_process_job *job,
     memset(&result, 0, sizeof(result));
     result.has_file_addresses = c->has_file_addresses;
     catch_sigbus(c);
+    want_stack();
     failed = map_input(job, &input, &failure) != 0 ||
              map_expanded(&input, &failure) != 0;
     output.left = c->has_sandbox ? output_limit(&input) : UINT64_MAX;

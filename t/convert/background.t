@@ -185,4 +185,12 @@ is(ours('bad'), 'exit code 9', 'calls are nested too deep before damage');
 run('truncate -s 3M bad');
 is(ours('bad'), 'exit code 9', '... which another thread finds out');
 
+# As deep as is allowed, on a stack that was meant to be small.
+
+spew("$work/info", unit("\2$range" . "\3$range" x 1990 . "\0" x 1991));
+run('objcopy --add-section .debug_info=info --add-section '
+    . '.debug_abbrev=abbrev v deep');
+is(system("cd '$work' && ulimit -S -s 256 && '$program' deep -o stack"), 0,
+   'calls that are nested so deep need more stack than 256 KB');
+
 done_testing;
