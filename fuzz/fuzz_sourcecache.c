@@ -38,6 +38,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)sourcecache_find_url(&reader, "~/a", 3, &entry);
     (void)sourcecache_find_id(&reader, guid, 0, SOURCECACHE_MAP, &entry);
     (void)sourcecache_link(&reader, "/a\\b", 4, url, sizeof(url));
-    (void)sourcecache_attribute(&reader, "release");
     return 0;
 }

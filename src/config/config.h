@@ -534,6 +534,9 @@ const char *config_form_name(enum layout_form form);
 /* Of one that has been read, so that it is not PROFILE_DEFAULT. */
 const char *config_profile_name(enum transcoder_profile profile);
 
+/* Frees a list of strings that ends with NULL; or NULL. */
+void config_free_list(char **list);
+
 /* Returns the set of formats that the originals at the places of a layout may
  * have. */
 unsigned config_layout_formats(enum source_layout layout);

@@ -311,7 +311,7 @@ static int check_unique(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static void free_list(char **list)
+void config_free_list(char **list)
 {
     size_t i;
 
@@ -342,7 +342,7 @@ static char **command_for(char *const *argv, symcache_kind_e kind)
                          : i == n + 2 ? "{map}"
                                       : argv[i - 2]);
         if (copy[i] == NULL) {
-            free_list(copy);
+            config_free_list(copy);
             return NULL;
         }
     }
@@ -449,8 +449,8 @@ void config_transcoder_clear(struct transcoder_config *transcoder)
 {
     size_t i;
 
-    free_list(transcoder->command);
-    free_list(transcoder->read);
+    config_free_list(transcoder->command);
+    config_free_list(transcoder->read);
     free(transcoder->user);
 
     for (i = 0; i < transcoder->nenv; i++) {

@@ -40,8 +40,9 @@ bool operands_is_mapping(const char *name, size_t size)
            strncasecmp(name, mapping, size) == 0;
 }
 
-int operands_identity(const char *command, int count, char **operands,
-                      struct identity *identity)
+/* The ids of PDBs and mappings, of operands_original(). */
+static int read_pdb_identity(const char *command, int count, char **operands,
+                             struct identity *identity)
 {
     const char *wrong, *name, *id, *age;
     symcache_key_t key;
@@ -149,7 +150,7 @@ int operands_original(const char *command, int count, char **operands,
         if (rc != 0) {
             return rc > 0 ? 0 : -1;
         }
-        return operands_identity(command, count, operands, identity);
+        return read_pdb_identity(command, count, operands, identity);
     }
     wrong = identity_set(identity, operands[0], size, none, 0);
     if (wrong != NULL) {

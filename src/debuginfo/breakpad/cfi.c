@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
 #include "identity.h"
 #include "lexer.h"
 
@@ -31,24 +30,13 @@ static int wrong_cfi_record(struct cfi_reader *r, const char *record,
                        (unsigned long long)r->lines.number, record, what);
 }
 
-/* Begins to read the fields of a record.  Returns false if it is not UTF-8. */
-static bool begin_cfi_record(struct fields *f, struct span *line, size_t skip)
-{
-    if (utf8_valid(line->data, line->size) != line->size) {
-        return false;
-    }
-    span_trim(line);
-    fields_begin(f, line, skip);
-    return true;
-}
-
 static int take_init(struct cfi_reader *r, struct span *line)
 {
     uint64_t start, size;
     struct fields f;
     struct span rules;
 
-    if (!begin_cfi_record(&f, line, sizeof(INIT) - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof(INIT) - 1)) {
         return wrong_cfi_record(r, "CFI INIT", "not UTF-8");
     }
     start = fields_hex(&f, "address");
@@ -70,7 +58,7 @@ static int take_row(struct cfi_reader *r, struct span *line)
     struct fields f;
     struct span rules;
 
-    if (!begin_cfi_record(&f, line, sizeof(CFI) - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof(CFI) - 1)) {
         return 0;
     }
     address = fields_hex(&f, "address");
@@ -93,7 +81,7 @@ static int take_win(struct cfi_reader *r, struct span *line)
     struct fields f;
     struct span rest;
 
-    if (!begin_cfi_record(&f, line, sizeof(WIN) - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof(WIN) - 1)) {
         return wrong_cfi_record(r, "WIN", "not UTF-8");
     }
     type = fields_hex(&f, "type");

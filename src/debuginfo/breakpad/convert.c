@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/hash_table.h"
-#include "base/utf8.h"
 #include "cfi.h"
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
@@ -60,18 +59,6 @@ static int wrong_record(struct convert *c, const char *record,
 static int no_memory(struct convert *c)
 {
     return failure_memory(c->failure);
-}
-
-/* Begins to read the fields of a record.  Returns false if the record is not
- * UTF-8 as a whole. */
-static bool begin_record(struct fields *f, struct span *line, size_t skip)
-{
-    if (utf8_valid(line->data, line->size) != line->size) {
-        return false;
-    }
-    span_trim(line);
-    fields_begin(f, line, skip);
-    return true;
 }
 
 /* Skips the optional flag "m", which says that the same code has other names,
@@ -146,7 +133,7 @@ static int take_file(struct convert *c, struct span *line)
     struct fields f;
     struct span path;
 
-    if (!begin_record(&f, line, sizeof("FILE") - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof("FILE") - 1)) {
         return 0;
     }
     number = fields_decimal(&f, "number");
@@ -183,7 +170,7 @@ static int take_origin(struct convert *c, struct span *line)
     struct fields f;
     struct span name;
 
-    if (!begin_record(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
         return wrong_record(c, "INLINE_ORIGIN", "not UTF-8");
     }
     number = fields_decimal(&f, "number");
@@ -216,7 +203,7 @@ static int take_function(struct convert *c, struct span *line)
     struct fields f;
     struct symc_name name;
 
-    if (!begin_record(&f, line, sizeof("FUNC") - 1)) {
+    if (!fields_begin_trimmed(&f, line, sizeof("FUNC") - 1)) {
         return wrong_record(c, "FUNC", "not UTF-8");
     }
     take_multiple(&f);
@@ -316,7 +303,7 @@ static int take_publics(struct convert *c)
     for (i = 0; i < c->num_publics; i++) {
         c->lines.at = c->publics[i];
         if (!lines_next(&c->lines, &line) ||
-            !begin_record(&f, &line, sizeof("PUBLIC") - 1)) {
+            !fields_begin_trimmed(&f, &line, sizeof("PUBLIC") - 1)) {
             continue;
         }
         take_multiple(&f);

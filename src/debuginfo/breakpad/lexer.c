@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 bool lines_next(struct lines *lines, struct span *line)
 {
     size_t left = (size_t)(lines->end - lines->at);
@@ -107,6 +109,16 @@ void fields_begin(struct fields *f, const struct span *record, size_t skip)
     f->end = record->data + record->size;
     f->wrong = NULL;
     take_blanks(f);
+}
+
+bool fields_begin_trimmed(struct fields *f, struct span *record, size_t skip)
+{
+    if (utf8_valid(record->data, record->size) != record->size) {
+        return false;
+    }
+    span_trim(record);
+    fields_begin(f, record, skip);
+    return true;
 }
 
 /* The value of each character as a digit, plus 1; 0 if it is not a digit. */

@@ -52,6 +52,11 @@ struct fields {
 void fields_begin(struct fields *fields, const struct span *record,
                   size_t skip);
 
+/* The same of a record that is not trimmed.  Returns false if it is not UTF-8
+ * as a whole. */
+bool fields_begin_trimmed(struct fields *fields, struct span *record,
+                          size_t skip);
+
 /* Read a number below 2^64, with any number of leading zeros. */
 uint64_t fields_hex(struct fields *fields, const char *name);
 uint64_t fields_decimal(struct fields *fields, const char *name);

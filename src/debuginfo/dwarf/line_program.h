@@ -8,11 +8,6 @@
 
 #include "lines.h"
 
-/* Reads a file of versions 2 to 4.  Returns false at the end of the list, or
- * if the cursor failed. */
-bool dwarf_lines_read_file(struct cursor *c, struct dwarf_value *name,
-                           uint64_t *directory);
-
 /* Adds it.  Returns 0, or -1 if memory runs out. */
 int dwarf_lines_add_file(struct dwarf_lines *lines,
                          const struct dwarf_value *name, uint64_t directory);

@@ -68,8 +68,10 @@ static bool read_text(struct cursor *c, struct dwarf_value *v)
     return size > 0;
 }
 
-bool dwarf_lines_read_file(struct cursor *c, struct dwarf_value *name,
-                           uint64_t *directory)
+/* Reads a file of versions 2 to 4.  Returns false at the end of the list, or
+ * if the cursor failed. */
+static bool read_file_entry(struct cursor *c, struct dwarf_value *name,
+                            uint64_t *directory)
 {
     if (!read_text(c, name)) {
         return false;
@@ -91,7 +93,7 @@ static int read_lists(struct dwarf_lines *l, struct cursor *c)
             return -1;
         }
     }
-    while (dwarf_lines_read_file(c, &name, &directory)) {
+    while (read_file_entry(c, &name, &directory)) {
         if (dwarf_lines_add_file(l, &name, directory) != 0) {
             return -1;
         }

@@ -34,7 +34,7 @@ bool parser_note_pattern(struct parser *p, uint32_t start)
            parser_fail(p, JSSCOPES_NO_MEMORY, "out of memory");
 }
 
-bool jsparse_arguments(struct parser *p)
+static bool parse_call_arguments(struct parser *p)
 {
     bool is_spread;
 
@@ -154,7 +154,7 @@ static bool parse_optional(struct parser *p)
         return false;
     }
     if (is_sign(&p->t, '(')) {
-        return jsparse_arguments(p);
+        return parse_call_arguments(p);
     }
     if (is_sign(&p->t, '[')) {
         return parse_index(p, &ref);
@@ -176,7 +176,7 @@ static bool parse_members(struct parser *p, bool has_calls)
             ok = parse_index(p, &ref);
         } else if (is_sign(&p->t, '(') && has_calls) {
             ref = REF_NONE;
-            ok = jsparse_arguments(p);
+            ok = parse_call_arguments(p);
         } else if (is_sign(&p->t, SIGN_OPTIONAL) && has_calls) {
             ref = REF_NONE;
             ok = parse_optional(p);
@@ -212,7 +212,7 @@ static bool parse_new(struct parser *p)
         return false;
     }
     p->ref = REF_NONE;
-    return !is_sign(&p->t, '(') || jsparse_arguments(p);
+    return !is_sign(&p->t, '(') || parse_call_arguments(p);
 }
 
 bool jsparse_operand(struct parser *p)

@@ -188,7 +188,9 @@ static bool parse_parts(struct parser *p, const struct node *node,
     return ok;
 }
 
-bool jsparse_rest(struct parser *p, bool is_async, bool is_generator)
+/* Reads parameters and body of a function. */
+static bool parse_function_rest(struct parser *p, bool is_async,
+                                bool is_generator)
 {
     const struct node node = {.up = p->node, .kind = NODE_FUNCTION};
 
@@ -212,7 +214,7 @@ bool jsparse_function(struct parser *p, uint32_t start, bool is_async)
     }
     scope = scope_function(p, start, own.size > 0 ? &own : NULL);
     return scope >= 0 &&
-           end_scope(p, scope, jsparse_rest(p, is_async, is_generator));
+           end_scope(p, scope, parse_function_rest(p, is_async, is_generator));
 }
 
 /* Reads "=>" and the body, below node. */
@@ -320,7 +322,7 @@ static bool parse_method(struct parser *p, uint32_t start,
     if (has_scope) {
         scope = scope_function(p, start, NULL);
     }
-    ok = scope >= 0 && jsparse_rest(p, m->is_async, m->is_generator);
+    ok = scope >= 0 && parse_function_rest(p, m->is_async, m->is_generator);
     p->node = node.up;
     return has_scope ? end_scope(p, scope, ok) : ok;
 }
@@ -440,7 +442,8 @@ static bool parse_property_value(struct parser *p, uint32_t start,
     if (is_sign(&p->t, '(')) {
         p->node = &node;
         scope = scope_function(p, start, NULL);
-        ok = scope >= 0 && jsparse_rest(p, m->is_async, m->is_generator);
+        ok =
+            scope >= 0 && parse_function_rest(p, m->is_async, m->is_generator);
         p->node = node.up;
         return end_scope(p, scope, ok);
     }

@@ -139,7 +139,6 @@ bool jsparse_expression(struct parser *p);
 bool jsparse_assignment(struct parser *p);
 bool jsparse_operand(struct parser *p);
 bool jsparse_pattern(struct parser *p);
-bool jsparse_arguments(struct parser *p);
 bool jsparse_template(struct parser *p);
 bool parser_refer(struct parser *p, const struct jsscopes_part *part);
 bool parser_is_pattern(const struct parser *p, uint32_t start);
@@ -151,8 +150,6 @@ bool jsparse_primary(struct parser *p);
 /* functions.c */
 /* Reads a function after "function", which began at start. */
 bool jsparse_function(struct parser *p, uint32_t start, bool is_async);
-/* Reads parameters and body of a function. */
-bool jsparse_rest(struct parser *p, bool is_async, bool is_generator);
 /* Reads a class from "class" on. */
 bool jsparse_class(struct parser *p, bool is_declaration);
 bool jsparse_object(struct parser *p);

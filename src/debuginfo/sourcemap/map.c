@@ -204,8 +204,8 @@ static int read_names(struct sourcemap *map, uint32_t object,
     return 0;
 }
 
-int sourcemap_read_plain(struct sourcemap *map, uint32_t object,
-                         struct failure *failure)
+static int read_plain_map(struct sourcemap *map, uint32_t object,
+                          struct failure *failure)
 {
     uint32_t mappings, facebook;
     const struct json *json = &map->json;
@@ -290,7 +290,7 @@ int sourcemap_read_object(struct sourcemap *map, uint32_t object,
     }
     return sections != 0
                ? sourcemap_read_sections(map, sections, depth, failure)
-               : sourcemap_read_plain(map, object, failure);
+               : read_plain_map(map, object, failure);
 }
 
 /*

@@ -20,8 +20,6 @@ uint32_t sourcemap_member(const struct json *json, uint32_t object,
 /* Reads a map, with or without sections, into an empty one. */
 int sourcemap_read_object(struct sourcemap *map, uint32_t object,
                           unsigned depth, struct failure *failure);
-int sourcemap_read_plain(struct sourcemap *map, uint32_t object,
-                         struct failure *failure);
 
 /* Reads the maps of sections, and joins them into one. */
 int sourcemap_read_sections(struct sourcemap *map, uint32_t list,

@@ -82,16 +82,6 @@ const uint8_t *cficache_reader_guid(const struct cficache_reader *r,
     return r->data + CFICACHE_AT_GUID;
 }
 
-struct symc_string cficache_reader_file(const struct cficache_reader *r)
-{
-    struct symc_string file = {NULL, r->file_bytes};
-
-    if (r->file_bytes > 0) {
-        file.data = (const char *)r->data + r->file;
-    }
-    return file;
-}
-
 unsigned cficache_reader_names(const struct cficache_reader *r,
                                struct symc_string names[CFICACHE_NAMES])
 {
@@ -137,8 +127,8 @@ static uint32_t look_up(const struct cficache_reader *r, enum cficache_map map,
     return cficache_reader_point(r, map, base, &value) <= address ? value : 0;
 }
 
-bool cficache_reader_set(const struct cficache_reader *r, uint32_t set,
-                         struct cficache_row *row)
+static bool find_rule_set(const struct cficache_reader *r, uint32_t set,
+                          struct cficache_row *row)
 {
     uint32_t first, end;
 
@@ -166,7 +156,7 @@ bool cficache_reader_lookup(const struct cficache_reader *r, uint32_t address,
     if (set == CFICACHE_NOTHING) {
         set = look_up(r, CFICACHE_RULES, address);
     }
-    return cficache_reader_set(r, set, row) && set > CFICACHE_UNCOVERED;
+    return find_rule_set(r, set, row) && set > CFICACHE_UNCOVERED;
 }
 
 struct cficache_rule cficache_reader_rule(const struct cficache_reader *r,

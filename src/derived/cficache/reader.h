@@ -92,10 +92,6 @@ enum symc_open_status cficache_reader_open(struct cficache_reader *reader,
 const uint8_t *cficache_reader_guid(const struct cficache_reader *reader,
                                     uint32_t *age);
 
-/* Returns the name of the debug file that a PE image has in its CodeView entry
- * (the MODULE record of Breakpad's text), or an absent string. */
-struct symc_string cficache_reader_file(const struct cficache_reader *reader);
-
 /* Writes the names of registers and variables, and returns how many there are.
  * Registers have no "$" in front, variables of STACK WIN programs keep it. */
 unsigned cficache_reader_names(const struct cficache_reader *reader,
@@ -126,10 +122,8 @@ uint32_t cficache_reader_point(const struct cficache_reader *reader,
                                enum cficache_map map, uint32_t index,
                                uint32_t *value);
 
-/* Finds the set with a number, and the STACK WIN record with a number from 1
- * on.  Returns false if there is none. */
-bool cficache_reader_set(const struct cficache_reader *reader, uint32_t set,
-                         struct cficache_row *row);
+/* Finds the STACK WIN record with a number from 1 on.  Returns false if there
+ * is none. */
 bool cficache_reader_record(const struct cficache_reader *reader,
                             uint32_t number, struct cficache_win *win);
 

@@ -6,24 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put32(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)value;
-    p[1] = (uint8_t)(value >> 8);
-    p[2] = (uint8_t)(value >> 16);
-    p[3] = (uint8_t)(value >> 24);
-}
-
 static void put_header(uint8_t *p, const struct codecache_content *content)
 {
     memcpy(p, CODECACHE_MAGIC, 4);
-    put32(p + CODECACHE_AT_VERSION, CODECACHE_VERSION);
+    symc_store(p + CODECACHE_AT_VERSION, CODECACHE_VERSION);
     memcpy(p + CODECACHE_AT_GUID, content->guid, sizeof(content->guid));
-    put32(p + CODECACHE_AT_AGE, content->age);
-    put32(p + CODECACHE_AT_ARCH, content->arch);
-    put32(p + CODECACHE_AT_PARTS, content->num_parts);
-    put32(p + CODECACHE_AT_MARKS, content->num_marks);
-    put32(p + CODECACHE_AT_BIG, content->is_big);
+    symc_store(p + CODECACHE_AT_AGE, content->age);
+    symc_store(p + CODECACHE_AT_ARCH, content->arch);
+    symc_store(p + CODECACHE_AT_PARTS, content->num_parts);
+    symc_store(p + CODECACHE_AT_MARKS, content->num_marks);
+    symc_store(p + CODECACHE_AT_BIG, content->is_big);
 }
 
 /* Returns the size of header and lists; *total is that of the file. */
@@ -57,14 +49,14 @@ enum symc_status codecache_write(const struct codecache_content *content,
     put_header(head, content);
     p = head + CODECACHE_HEADER;
     for (i = 0; i < content->num_parts; i++, p += CODECACHE_PART_SIZE) {
-        put32(p, content->parts[i].address);
-        put32(p + 4, content->parts[i].size);
-        put32(p + 8, offset);
+        symc_store(p, content->parts[i].address);
+        symc_store(p + 4, content->parts[i].size);
+        symc_store(p + 8, offset);
         offset += content->parts[i].size;
     }
     for (i = 0; i < content->num_marks; i++, p += CODECACHE_MARK_SIZE) {
-        put32(p, content->marks[i].address);
-        put32(p + 4, content->marks[i].mode);
+        symc_store(p, content->marks[i].address);
+        symc_store(p + 4, content->marks[i].mode);
     }
     rc = sink->write(sink->context, head, (size_t)lists);
     free(head);

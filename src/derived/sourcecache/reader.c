@@ -236,22 +236,6 @@ bool sourcecache_find_id(const struct sourcecache_reader *r,
     return false;
 }
 
-struct symc_string sourcecache_attribute(const struct sourcecache_reader *r,
-                                            const char *name)
-{
-    struct symc_string none = {NULL, 0};
-    const uint8_t *p;
-    uint32_t i;
-
-    for (i = 0; i < r->count[SOURCECACHE_ATTRIBUTES]; i++) {
-        p = sourcecache_record(r, SOURCECACHE_ATTRIBUTES, i);
-        if (compare(name, strlen(name), sourcecache_string(r, p), 0) == 0) {
-            return sourcecache_string(r, p + 8);
-        }
-    }
-    return none;
-}
-
 /* links ------------------------------------------------------------------ */
 
 /* Does a path fit a pattern, which is in lower case? */

@@ -118,12 +118,6 @@ bool sourcecache_find_id(const struct sourcecache_reader *reader,
 size_t sourcecache_link(const struct sourcecache_reader *reader,
                         const char *path, size_t size, char *url, size_t room);
 
-/* An attribute of the whole bundle, such as "release"; absent: there is none.
- */
-struct symc_string
-sourcecache_attribute(const struct sourcecache_reader *reader,
-                      const char *name);
-
 /*
  * Finds up to count lines of a text, the first of which has the number first,
  * from 1, and returns how many there are.  They end in front of LF or CR LF.

@@ -60,9 +60,11 @@ static const struct layout *find_context(uint16_t arch)
     return NULL;
 }
 
-bool minidump_context(const struct minidump *dump,
-                      const struct minidump_bytes *context,
-                      struct stackwalk_registers *registers)
+/* Reads the registers of a context.  Returns false if it is of another
+ * processor, or too short. */
+static bool read_context(const struct minidump *dump,
+                         const struct minidump_bytes *context,
+                         struct stackwalk_registers *registers)
 {
     const struct layout *layout = find_context(dump->arch);
     const struct run *run;
@@ -111,8 +113,8 @@ bool minidump_thread(const struct minidump *dump, size_t thread,
         return false;
     }
     if (!(thread == dump->requesting && dump->has_exception &&
-          minidump_context(dump, &dump->exception.context, registers)) &&
-        !minidump_context(dump, &t->context, registers)) {
+          read_context(dump, &dump->exception.context, registers)) &&
+        !read_context(dump, &t->context, registers)) {
         return false;
     }
     stack->data = NULL;

@@ -167,12 +167,6 @@ struct minidump_own_frame
 minidump_own_frame(const struct minidump *dump,
                    const struct minidump_thread *thread, uint32_t frame);
 
-/* Reads the registers of a context.  Returns false if it is of another
- * processor, or too short. */
-bool minidump_context(const struct minidump *dump,
-                      const struct minidump_bytes *context,
-                      struct stackwalk_registers *registers);
-
 /* A walk of this dump; the stack is the caller's to set. */
 struct stackwalk minidump_walk(const struct minidump *dump,
                                const struct stackwalk_symbols *symbols);

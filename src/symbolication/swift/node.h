@@ -166,9 +166,6 @@ swift_ref swift_pop_arguments(struct swift *s);
 swift_ref swift_lowered_type(struct swift *s);          /* I */
 swift_ref swift_conformance_reference(struct swift *s); /* H */
 swift_ref swift_retroactive(struct swift *s);           /* g */
-
-swift_ref swift_identifier(struct swift *s);
-swift_ref swift_standard(struct swift *s);   /* S */
 swift_ref swift_function_type(struct swift *s, const char *text);
 swift_ref swift_tuple(struct swift *s);      /* t */
 swift_ref swift_bound(struct swift *s);      /* G */

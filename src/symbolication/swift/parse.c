@@ -86,7 +86,7 @@ static void read_parts(struct swift *s, bool has_words)
     } while (has_words && !s->has_failed);
 }
 
-swift_ref swift_identifier(struct swift *s)
+static swift_ref read_swift_identifier(struct swift *s)
 {
     size_t from = s->text_size;
     bool has_words = false;
@@ -250,7 +250,7 @@ static swift_ref optional(struct swift *s)
                                     list)));
 }
 
-swift_ref swift_standard(struct swift *s)
+static swift_ref read_standard_type(struct swift *s)
 {
     uint32_t count = 0;
     const char *name;
@@ -321,7 +321,8 @@ static swift_ref read_type(struct swift *s, char c)
         return swift_lowered_type(s);
     case 'Q': return swift_associated(s);
     case 'R': return swift_requirement(s);
-    case 'S': return swift_standard(s);
+    case 'S':
+        return read_standard_type(s);
     case 'X': return swift_special(s);
     case 'Y': return swift_annotation(s);
     case 'c': return swift_function_type(s, "");
@@ -338,7 +339,7 @@ static swift_ref read_type(struct swift *s, char c)
     case 'z': return prefixed(s, "inout ");
     default:
         s->p--;
-        return swift_identifier(s);
+        return read_swift_identifier(s);
     }
 }
 

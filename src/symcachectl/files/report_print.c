@@ -11,7 +11,7 @@
 #include "symcachectl/cjson.h"
 #include "symcachectl/terminal/printable.h"
 
-static const char *last_part(const char *path)
+const char *report_last_part(const char *path)
 {
     const char *p, *name = path;
 
@@ -23,7 +23,8 @@ static const char *last_part(const char *path)
 
 static void print_frame(const cJSON *frame, unsigned number, bool is_inlined)
 {
-    const char *package = last_part(printable_field(frame, "package")), *file;
+    const char *package = report_last_part(printable_field(frame, "package")),
+               *file;
     const char *trust = printable_field(frame, "trust");
 
     printf("#%-3u ", number);

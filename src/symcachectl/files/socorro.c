@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_print.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
@@ -46,16 +47,6 @@ static void add_address(const struct report *r, cJSON *object,
     snprintf(text, sizeof(text), "0x%0*llx", r->digits,
              (unsigned long long)value);
     add_text(object, key, text);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *p, *name = path;
-
-    for (p = path; *p != '\0'; p++) {
-        name = *p == '/' || *p == '\\' ? p + 1 : name;
-    }
-    return name;
 }
 
 /* Members that minidump-stackwalk has, and we do not know. */
@@ -115,7 +106,8 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
     }
     has_name = printable_field(named, "function")[0] != '\0';
     cjson_add_number(object, "frame", index);
-    add_text(object, "module", last_part(printable_field(module, "code_file")));
+    add_text(object, "module",
+             report_last_part(printable_field(module, "code_file")));
     add_place(object, named);
     add_address(r, object, "offset", lookup);
     cjson_add(object, "inlines",
@@ -193,12 +185,12 @@ static cJSON *describe_module(const struct report *r, const cJSON *module,
     add_address(r, object, "base_addr", base);
     add_address(r, object, "end_addr",
                 base + (uint64_t)printable_number(module, "image_size"));
-    cjson_add(
-        object, "filename",
-        cJSON_CreateString(last_part(printable_field(module, "code_file"))));
-    cjson_add(
-        object, "debug_file",
-        cJSON_CreateString(last_part(printable_field(module, "debug_file"))));
+    cjson_add(object, "filename",
+              cJSON_CreateString(
+                  report_last_part(printable_field(module, "code_file"))));
+    cjson_add(object, "debug_file",
+              cJSON_CreateString(
+                  report_last_part(printable_field(module, "debug_file"))));
     add_debug_id(object, printable_field(module, "debug_id"));
     cjson_add_text(object, "code_id", printable_field(module, "code_id"));
     add_copy(object, "version", cjson_get(module, "version"));

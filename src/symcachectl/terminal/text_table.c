@@ -38,7 +38,7 @@ void text_table_text(struct text_table *table, const char *text)
     table->cells[table->count++] = printable(text, strlen(text));
 }
 
-void text_table_number(struct text_table *table, double number)
+static void add_number_cell(struct text_table *table, double number)
 {
     char text[64];
 
@@ -49,7 +49,7 @@ void text_table_number(struct text_table *table, double number)
 void text_table_item(struct text_table *table, const cJSON *item)
 {
     if (cJSON_IsNumber(item)) {
-        text_table_number(table, item->valuedouble);
+        add_number_cell(table, item->valuedouble);
     } else if (cJSON_IsBool(item)) {
         text_table_text(table, cJSON_IsTrue(item) ? "yes" : "no");
     } else {

@@ -23,7 +23,6 @@ void text_table_init(struct text_table *table, size_t columns,
 
 /* Adds the next cell; NULL is "". */
 void text_table_text(struct text_table *table, const char *text);
-void text_table_number(struct text_table *table, double number);
 
 /* Adds a text, a number or a boolean; anything else is "". */
 void text_table_item(struct text_table *table, const cJSON *item);

@@ -72,7 +72,8 @@ static int make_outdated(const char *tmp)
                                                        : -1;
 }
 
-int outdated_object_note(const char *root, const symcache_key_t *key,
+/* Returns 0, or -1 with errno. */
+static int note_outdated(const char *root, const symcache_key_t *key,
                          const symcache_version_t *version)
 {
     char path[PATH_MAX], text[SYMCACHE_PATH_MAX + 2], tmp[PATH_MAX];
@@ -184,7 +185,7 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
     if (store->tier == NULL) {
         return;
     }
-    if (outdated_object_note(store->root, key, version) != 0) {
+    if (note_outdated(store->root, key, version) != 0) {
         symcache_key_print(text, key);
         log_crit(errno,
                  "tier %s: store=%s key=%s: it cannot be noted that the tier "

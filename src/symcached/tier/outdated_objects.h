@@ -15,10 +15,6 @@
 #include "proto/key.h"
 #include "proto/version.h"
 
-/* Returns 0, or -1 with errno. */
-int outdated_object_note(const char *root, const symcache_key_t *key,
-                         const symcache_version_t *version);
-
 bool outdated_object_is_noted(const char *root, const symcache_key_t *key,
                               const symcache_version_t *version);
 

@@ -28,7 +28,8 @@ static const struct vendor *vendor_of(const struct tier_call *call)
     return call->config->kind == TIER_GCS ? &google : &amazon;
 }
 
-void s3_headers_add(struct s3_headers *headers, char *name, char *value)
+/* name and value must outlive the headers. */
+static void add_s3_header(struct s3_headers *headers, char *name, char *value)
 {
     if (headers->n < S3_HEADERS_MAX) {
         headers->list[headers->n].name = name;
@@ -40,7 +41,7 @@ void s3_headers_add_body(struct s3_headers *headers,
                          const struct tier_call *call, const char *sha256)
 {
     if (call->config->transport.sigv4 != NULL) {
-        s3_headers_add(headers, BUCKET_BODY_HEADER, (char *)sha256);
+        add_s3_header(headers, BUCKET_BODY_HEADER, (char *)sha256);
     }
 }
 
@@ -62,7 +63,7 @@ void s3_headers_add_absent(struct s3_headers *headers,
 {
     const struct vendor *vendor = vendor_of(call);
 
-    s3_headers_add(headers, vendor->absent, vendor->absent_value);
+    add_s3_header(headers, vendor->absent, vendor->absent_value);
 }
 
 void s3_headers_add_copy(struct s3_headers *headers,
@@ -70,8 +71,8 @@ void s3_headers_add_copy(struct s3_headers *headers,
 {
     const struct vendor *vendor = vendor_of(call);
 
-    s3_headers_add(headers, vendor->copy_source, from);
-    s3_headers_add(headers, vendor->copy_directive, "REPLACE");
+    add_s3_header(headers, vendor->copy_source, from);
+    add_s3_header(headers, vendor->copy_directive, "REPLACE");
 }
 
 void s3_headers_add_type(struct s3_headers *headers,
@@ -84,7 +85,7 @@ void s3_headers_add_type(struct s3_headers *headers,
              call->is_original ? "application/octet-stream"
                                : "application/vnd.ms-symcache; version=%s",
              version);
-    s3_headers_add(headers, "Content-Type", headers->type);
+    add_s3_header(headers, "Content-Type", headers->type);
 }
 
 void s3_headers_add_meta(struct s3_headers *headers,
@@ -102,8 +103,8 @@ void s3_headers_add_meta(struct s3_headers *headers,
             return;
         }
         name = add_text(headers, &used, meta, lines, (size_t)(colon - lines));
-        s3_headers_add(headers, name,
-                       add_text(headers, &used, "", colon + 2,
-                                (size_t)(end - colon - 2)));
+        add_s3_header(headers, name,
+                      add_text(headers, &used, "", colon + 2,
+                               (size_t)(end - colon - 2)));
     }
 }

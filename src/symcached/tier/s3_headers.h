@@ -19,9 +19,6 @@ struct s3_headers {
     char text[TIER_META_MAX + 512]; /* names and values of the metadata */
 };
 
-/* name and value must outlive the headers. */
-void s3_headers_add(struct s3_headers *headers, char *name, char *value);
-
 /* The digest of the body, which must outlive the headers, where the request is
  * signed. */
 void s3_headers_add_body(struct s3_headers *headers,

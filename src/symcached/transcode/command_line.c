@@ -202,25 +202,15 @@ int command_fill(struct command *command,
     return 0;
 }
 
-static void free_list(char **list)
-{
-    size_t i;
-
-    for (i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 void command_replace(struct command *command, const char *program, char **argv)
 {
     snprintf(command->program, PATH_MAX, "%s", program);
-    free_list(command->argv);
+    config_free_list(command->argv);
     command->argv = argv;
 }
 
 void command_clear(struct command *command)
 {
-    free_list(command->argv);
-    free_list(command->env);
+    config_free_list(command->argv);
+    config_free_list(command->env);
 }

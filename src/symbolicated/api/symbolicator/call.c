@@ -12,17 +12,6 @@
 #include "short_answer.h"
 #include "request_sources.h"
 
-/* Some module did not come within the time of the call. */
-static void answer_late(const struct symbolicator_call *call,
-                        struct api_reply *reply)
-{
-    if (call->api.is_stopped) {
-        answer_later(reply, "the server is stopping");
-    } else {
-        answer_status(reply, "timeout", NULL);
-    }
-}
-
 static enum symbolicator_status status_of(const struct api_module *module)
 {
     switch (module->state) {
@@ -280,7 +269,7 @@ static enum api_next call_step(struct api_call *api, struct api_reply *reply)
     if (symbolicator_round_is_late(&api->first) ||
         symbolicator_round_is_late(&call->images)) {
         api_reply_header(reply, "Cache-Control", "no-store");
-        answer_late(call, reply);
+        answer_late(&call->api, reply);
         return API_FINISHED;
     }
     if (api->round == &api->first) {

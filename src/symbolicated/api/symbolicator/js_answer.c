@@ -251,14 +251,6 @@ struct error {
     const struct js_place *place;
 };
 
-static int compare_texts(struct symc_string a, struct symc_string b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
-
-    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
-}
-
 /* Without a column, an error has null, or 0 if there is a map. */
 static uint64_t column_of(const struct error *e)
 {
@@ -271,13 +263,13 @@ static uint64_t column_of(const struct error *e)
 static int compare_errors(const void *a, const void *b)
 {
     const struct error *x = a, *y = b;
-    int n = compare_texts(x->frame->abs_path, y->frame->abs_path);
+    int n = js_compare(x->frame->abs_path, y->frame->abs_path);
 
     if (n == 0) {
         n = (int)x->place->error - (int)y->place->error;
     }
     if (n == 0 && x->place->error == JS_ERROR_CONTENT) {
-        n = compare_texts(x->place->abs_path, y->place->abs_path);
+        n = js_compare(x->place->abs_path, y->place->abs_path);
     }
     if (n == 0 && x->place->error == JS_ERROR_LOCATION) {
         n = (x->frame->line > y->frame->line) -
@@ -358,8 +350,8 @@ static int write_errors(struct json_writer *w, const struct js_files *files,
 
 static int by_url(const void *a, const void *b)
 {
-    return compare_texts((*(const struct js_attempt *const *)a)->url,
-                         (*(const struct js_attempt *const *)b)->url);
+    return js_compare((*(const struct js_attempt *const *)a)->url,
+                      (*(const struct js_attempt *const *)b)->url);
 }
 
 static void write_attempt(struct json_writer *w, const struct js_attempt *a)

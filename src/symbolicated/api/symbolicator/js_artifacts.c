@@ -36,14 +36,6 @@ struct js_bundle {
     bool is_pending;
 };
 
-static int compare_values(struct symc_string a, struct symc_string b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
-
-    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
-}
-
 /* How a file may be found; NULL: another word spoils the list. */
 static const char *resolved_with(const struct json *json, uint32_t value)
 {
@@ -154,7 +146,7 @@ static struct js_bundle **place_of(struct js_files *files,
     int n;
 
     while (*at != NULL) {
-        n = compare_values((*at)->uri, uri);
+        n = js_compare((*at)->uri, uri);
         if (n == 0 || (files->has_source && n < 0)) {
             break;
         }

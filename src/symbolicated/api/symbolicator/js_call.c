@@ -65,15 +65,6 @@ static bool is_large(const struct api_call *api)
     return size > LARGE_SIZE;
 }
 
-static void answer_late(const struct js_call *call, struct api_reply *reply)
-{
-    if (call->api.is_stopped) {
-        answer_later(reply, "the server is stopping");
-    } else {
-        answer_status(reply, "timeout", NULL);
-    }
-}
-
 /* What became of a frame.  Where fetching is off, what is missing is so all
  * the same. */
 static enum api_script outcome_of(const struct js_place *place)
@@ -123,7 +114,7 @@ static enum api_next js_step(struct api_call *api, struct api_reply *reply)
     }
     api_reply_header(reply, "Cache-Control", "no-store");
     if (is_late(call)) {
-        answer_late(call, reply);
+        answer_late(&call->api, reply);
         return API_FINISHED;
     }
     if (api->lacks_tenant) {

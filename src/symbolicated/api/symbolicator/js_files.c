@@ -37,6 +37,14 @@ bool js_is_equal(struct symc_string a, struct symc_string b)
            (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+int js_compare(struct symc_string a, struct symc_string b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int n = size > 0 ? memcmp(a.data, b.data, size) : 0;
+
+    return n != 0 ? n : (a.size > b.size) - (a.size < b.size);
+}
+
 uint64_t js_hash(const struct js_files *files, struct symc_string text)
 {
     return table_hash((uintptr_t)files, text.size > 0 ? text.data : "",

@@ -109,6 +109,7 @@ void js_files_note(struct js_files *files, struct js_file *file,
  * or NULL; clients choose texts, so the seed of js_hash() is an address. */
 void *js_take(struct js_files *files, size_t size);
 bool js_is_equal(struct symc_string a, struct symc_string b);
+int js_compare(struct symc_string a, struct symc_string b);
 uint64_t js_hash(const struct js_files *files, struct symc_string text);
 void js_table_add(struct js_files *files, struct table *table, uint64_t hash,
                   const void *value);

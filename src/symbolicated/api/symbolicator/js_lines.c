@@ -25,8 +25,9 @@ static bool next_line(struct symc_string *text, struct symc_string *line)
     return true;
 }
 
-void js_lines_of_text(struct js_lines *lines, struct symc_string text,
-                      uint32_t line)
+/* Those around a line of a text, from 1. */
+static void find_text_lines(struct js_lines *lines, struct symc_string text,
+                            uint32_t line)
 {
     struct symc_string each;
     uint64_t i;
@@ -78,7 +79,7 @@ const struct js_lines *js_lines_cached(struct js_lines_cache *cache,
         item->line != line) {
         item->text = text;
         item->line = line;
-        js_lines_of_text(&item->lines, text, line);
+        find_text_lines(&item->lines, text, line);
     }
     return &item->lines;
 }

@@ -16,11 +16,8 @@ struct js_lines {
     unsigned count; /* of all */
 };
 
-/* Those around a line of a text, from 1. */
-void js_lines_of_text(struct js_lines *lines, struct symc_string text,
-                      uint32_t line);
-
-/* The same of a file of a map, whose text the map has; line from 0. */
+/* Those around a line of a file of a map, whose text the map has; line from
+ * 0. */
 void js_lines_of_map(struct js_lines *lines,
                      const struct jscache_reader *reader, uint32_t file,
                      uint32_t line);
@@ -38,7 +35,7 @@ struct js_lines_cache {
     } items[8];
 };
 
-/* The same as js_lines_of_text().  The texts must not change as long as the
+/* The same of a text, line from 1.  The texts must not change as long as the
  * cache is used, and have data; it is all zero at first. */
 const struct js_lines *js_lines_cached(struct js_lines_cache *cache,
                                        struct symc_string text, uint32_t line);

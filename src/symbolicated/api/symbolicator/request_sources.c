@@ -26,7 +26,8 @@ static bool is_source(const struct symbolication_config *config,
     return false;
 }
 
-uint32_t symbolicator_source_id(const struct json *json, uint32_t source)
+/* The id of a source of the request; 0: it has none that is text. */
+static uint32_t source_id(const struct json *json, uint32_t source)
 {
     uint32_t id;
 
@@ -73,7 +74,7 @@ int symbolicator_sources_check(const struct symbolication_config *config,
     }
     for (i = list + 1, n = 0; i < json->values[list].end;
          i = json->values[i].end, n++) {
-        id = symbolicator_source_id(json, i);
+        id = source_id(json, i);
         if (id == 0) {
             snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
             return 422;
@@ -102,7 +103,7 @@ bool symbolicator_source_counts(const struct symbolication_config *config,
         return true;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        id = symbolicator_source_id(json, i);
+        id = source_id(json, i);
         size = json->values[id].size;
         if (strncmp(source, json_text(json, id), size) == 0 &&
             (source[size] == '\0' || source[size] == '.')) {

@@ -25,9 +25,6 @@ uint32_t symbolicator_source_list(const struct symbolication_config *config,
 bool symbolicator_has_own(const struct symbolication_config *config,
                           const struct symbolicator_request *request);
 
-/* The id of a source of the request; 0: it has none that is text. */
-uint32_t symbolicator_source_id(const struct json *json, uint32_t source);
-
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */
 bool symbolicator_source_counts(const struct symbolication_config *config,

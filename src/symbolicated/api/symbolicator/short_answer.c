@@ -81,3 +81,12 @@ void answer_pending(struct api_reply *reply, const char *id)
         answer_busy(reply);
     }
 }
+
+void answer_late(const struct api_call *call, struct api_reply *reply)
+{
+    if (call->is_stopped) {
+        answer_later(reply, "the server is stopping");
+    } else {
+        answer_status(reply, "timeout", NULL);
+    }
+}

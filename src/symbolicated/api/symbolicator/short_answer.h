@@ -31,6 +31,9 @@ void answer_busy(struct api_reply *reply);
 void answer_status(struct api_reply *reply, const char *status,
                    const char *id);
 
+/* Some module did not come within the time of the call. */
+void answer_late(const struct api_call *call, struct api_reply *reply);
+
 /* The request of this id is pending; NULL: there is no room for that. */
 void answer_pending(struct api_reply *reply, const char *id);
 
