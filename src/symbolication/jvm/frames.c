@@ -10,6 +10,11 @@
  */
 #define SPAN_MAX 65535
 
+/* A member that is sorted among more than a few takes as long as so many that
+ * are looked at. */
+#define SORT_WORK 8
+#define SORT_FEW 64
+
 #define SYNTHETIC_CLASS "R8$$SyntheticClass"
 
 /* A frame that is being remapped. */
@@ -23,6 +28,7 @@ struct remap {
     uint64_t skip; /* frames that rules still remove */
     bool is_retrace;
     bool has_dropped; /* frames that the compiler made */
+    uint64_t *work;   /* members that may still be looked at */
     struct jvm_mapped_frames *out;
 };
 
@@ -337,6 +343,9 @@ static void map_sorted(struct remap *r, const struct base_members *base)
         list[n++] = (struct jvm_base_member){m.name, i};
     }
     qsort(list, n, sizeof(*list), compare_members);
+    if (n > SORT_FEW) {
+        *r->work -= *r->work < n * SORT_WORK ? *r->work : n * SORT_WORK;
+    }
     for (k = 0; k < n && member_at(r, list[k].place, &m) &&
                 add_without_line(r, base, &m);
          k++) {
@@ -572,6 +581,7 @@ enum jvm_outcome jvm_remap_frame(struct jvm_mapping *mapping,
                       .frame = frame,
                       .line = frame->line,
                       .is_retrace = mapping->is_retrace,
+                      .work = work,
                       .out = frames};
     const bool had_outline = mapping->has_outline;
     bool is_known, fits;

@@ -81,8 +81,9 @@ bool jvm_remap_class(const struct proguardcache_reader *reader,
 /*
  * Finds the frames that one came of, the innermost first.  descriptor is that
  * of the exception if the frame has thrown it, such as "Ljava/lang/Error;",
- * and NULL otherwise.  *work is how many members may still be looked at; when
- * it is used up, frames are unknown.
+ * and NULL otherwise.  *work is how many members may still be looked at, one
+ * that is sorted among many counting several times; when it is used up, frames
+ * are unknown.
  */
 enum jvm_outcome jvm_remap_frame(struct jvm_mapping *mapping,
                                  const struct jvm_frame *frame,
