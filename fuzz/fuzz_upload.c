@@ -76,7 +76,7 @@ static void identify(const uint8_t *data, size_t size)
 
 static void report(const uint8_t *data, size_t size)
 {
-    static struct report result;
+    static struct upload_report result;
     char *text = malloc(size + 1);
     size_t i;
 
