@@ -278,12 +278,6 @@ struct api_call *js_begin(const struct api_request *request, const char *scope,
 {
     struct js_call *call;
 
-    if (request->size > request->config->limits.body_size) {
-        answer_text(
-            reply, 413,
-            "Failed to buffer the request body: length limit exceeded");
-        return NULL;
-    }
     call = calloc(1, sizeof(*call));
     if (call == NULL) {
         answer_text(reply, 503, "out of memory");

@@ -270,12 +270,6 @@ struct api_call *jvm_begin(const struct api_request *request,
 {
     struct jvm_call *call;
 
-    if (request->size > request->config->limits.body_size) {
-        answer_text(
-            reply, 413,
-            "Failed to buffer the request body: length limit exceeded");
-        return NULL;
-    }
     call = call_new(request, scope);
     if (call == NULL) {
         answer_text(reply, 503, "out of memory");

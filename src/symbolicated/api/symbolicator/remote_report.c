@@ -200,12 +200,6 @@ struct api_call *remote_report_begin(const struct api_request *request,
     struct json_error wrong;
     int status;
 
-    if (request->size > request->config->limits.body_size) {
-        answer_text(
-            reply, 413,
-            "Failed to buffer the request body: length limit exceeded");
-        return NULL;
-    }
     if (json_read(request->json, request->body, request->size, VALUES_MAX,
                   &wrong) == 0) {
         answer_text(reply, 400,

@@ -127,8 +127,9 @@ static bool is_json_type(const char *type)
             strncasecmp(type + n - 5, "+json", 5) == 0);
 }
 
-/* Is the body JSON that is not packed?  If not, says so. */
-static bool is_json(const struct api_request *request, struct api_reply *reply)
+/* Is the body JSON that is not packed, and not too large?  If not, says so. */
+static bool takes_json(const struct api_request *request,
+                       struct api_reply *reply)
 {
     if (!is_json_type(request->header(request, "Content-Type"))) {
         answer_text(reply, 415,
@@ -137,6 +138,12 @@ static bool is_json(const struct api_request *request, struct api_reply *reply)
     }
     if (api_is_encoded(request)) {
         answer_text(reply, 415, "Content-Encoding is not supported");
+        return false;
+    }
+    if (request->size > request->config->limits.body_size) {
+        answer_text(
+            reply, 413,
+            "Failed to buffer the request body: length limit exceeded");
         return false;
     }
     return true;
@@ -166,13 +173,7 @@ static struct api_call *post_symbolicate(const struct api_request *request,
         .modules = request->config->limits.modules,
     };
 
-    if (!is_json(request, reply)) {
-        return NULL;
-    }
-    if (request->size > request->config->limits.body_size) {
-        answer_text(
-            reply, 413,
-            "Failed to buffer the request body: length limit exceeded");
+    if (!takes_json(request, reply)) {
         return NULL;
     }
     call = symbolicator_call_new(request->config);
@@ -240,39 +241,39 @@ static struct api_call *post_form(const struct api_request *request,
                : NULL;
 }
 
-/* A report that is somewhere else. */
-static struct api_call *post_any(const struct api_request *request,
-                                 struct api_reply *reply)
-{
-    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+/* Paths of other requests in JSON. */
+static const struct {
+    const char *path;
+    enum api_protocol protocol;
+    struct api_call *(*begin)(const struct api_request *request,
+                              const char *scope, struct api_reply *reply);
+} events[] = {{ANY, API_MINIDUMP, remote_report_begin},
+              {JVM, API_JVM, jvm_begin},
+              {JS, API_JS, js_begin}};
 
-    reply->protocol = API_MINIDUMP;
-    return is_json(request, reply) && read_scope(request, scope, reply)
-               ? remote_report_begin(request, scope, reply)
-               : NULL;
+#define EVENTS (sizeof(events) / sizeof(events[0]))
+
+/* Which of them a path is, or EVENTS. */
+static size_t event_of(const char *path)
+{
+    size_t i;
+
+    for (i = 0; i < EVENTS && strcmp(path, events[i].path) != 0; i++) {
+    }
+    return i;
 }
 
-/* An event of a program for the JVM. */
-static struct api_call *post_jvm(const struct api_request *request,
-                                 struct api_reply *reply)
+/* A report that is somewhere else, or an event of a program for the JVM or of
+ * a script. */
+static struct api_call *post_event(const struct api_request *request,
+                                   struct api_reply *reply)
 {
     char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
+    size_t event = event_of(request->path);
 
-    reply->protocol = API_JVM;
-    return is_json(request, reply) && read_scope(request, scope, reply)
-               ? jvm_begin(request, scope, reply)
-               : NULL;
-}
-
-/* An event of a script. */
-static struct api_call *post_js(const struct api_request *request,
-                                struct api_reply *reply)
-{
-    char scope[SYMBOLICATOR_SCOPE_MAX + 1] = "";
-
-    reply->protocol = API_JS;
-    return is_json(request, reply) && read_scope(request, scope, reply)
-               ? js_begin(request, scope, reply)
+    reply->protocol = events[event].protocol;
+    return takes_json(request, reply) && read_scope(request, scope, reply)
+               ? events[event].begin(request, scope, reply)
                : NULL;
 }
 
@@ -292,9 +293,7 @@ static begin_fn *begin_of(const struct symbolication_config *config,
 {
     return strcmp(path, PLAIN) == 0        ? post_symbolicate
            : form_of(config, path) < FORMS ? post_form
-           : strcmp(path, ANY) == 0        ? post_any
-           : strcmp(path, JVM) == 0        ? post_jvm
-           : strcmp(path, JS) == 0         ? post_js
+           : event_of(path) < EVENTS       ? post_event
                                            : NULL;
 }
 
