@@ -169,6 +169,7 @@ flock $lock, LOCK_EX or die "$originals: $!";
 is symcache('b.pdb'), 200, 'a SymCache';
 $t->stop_symcached('KILL');
 flock $lock, LOCK_UN or die "$originals: $!";
+my @left = glob $t->path('{store,downloads}/.tmp/run-*');
 start();
 is symcache('b.pdb'), 200, 'is there after a kill';
 is requests('b.pdb'), 1, 'its original is not: nothing needs it';
@@ -179,6 +180,9 @@ $t->write_file('gate.originals', "fails\n");
 is symcache('c.pdb'), 200, 'a SymCache';
 $t->wait_until('the job ends', sub { states() eq '' });
 ok !-e download('c.pdb'), 'no original: the disk has failed';
+$t->wait_until('the first pass removes what the killed one left', sub {
+    !grep { -e } @left;
+});
 like $t->helper_log,
     qr/job \S*c\.pdb\S*: the original cannot be kept \(5: Input/, 'which is told';
 
