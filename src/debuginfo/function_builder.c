@@ -12,13 +12,13 @@
 /* nesting of inlined ranges --------------------------------------------------
  */
 
-static bool is_before(const struct inlinee *a, const struct inlinee *b)
+static bool is_before(const struct inlined_range *a, const struct inlined_range *b)
 {
     return a->address < b->address ||
            (a->address == b->address && a->depth < b->depth);
 }
 
-static int append_inlinee(struct inlinees *to, const struct inlinee *item)
+static int append_inlinee(struct inlined_ranges *to, const struct inlined_range *item)
 {
     if (array_need(&to->list, &to->room, to->count + 1, sizeof(*to->list)) !=
         0) {
@@ -29,10 +29,10 @@ static int append_inlinee(struct inlinees *to, const struct inlinee *item)
 }
 
 /* Moves an item of the heap up to its place. */
-static void sift_up(struct inlinee *heap, size_t at)
+static void sift_up(struct inlined_range *heap, size_t at)
 {
     size_t parent;
-    struct inlinee item = heap[at];
+    struct inlined_range item = heap[at];
 
     for (; at > 0; at = parent) {
         parent = (at - 1) / 2;
@@ -71,10 +71,10 @@ static int make_heap(struct function_builder *b)
  * library: the last item moves down to the bottom, always to the lesser child
  * or, if both are equal, to the right one, and then up to its place.
  */
-static struct inlinee pop_inlinee(struct inlinees *heap)
+static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
 {
     size_t at = 0, child = 1, n = --heap->count;
-    struct inlinee *list = heap->list, least = list[0], last = list[n];
+    struct inlined_range *list = heap->list, least = list[0], last = list[n];
 
     if (n == 0) {
         return least;
@@ -95,10 +95,10 @@ static struct inlinee pop_inlinee(struct inlinees *heap)
 
 /* Puts the part of an item from an address on back into the heap, which will
  * return it in order.  Returns 1 if there is none. */
-static int push_rest(struct function_builder *b, const struct inlinee *item,
+static int push_rest(struct function_builder *b, const struct inlined_range *item,
                      uint64_t address)
 {
-    struct inlinee rest = *item;
+    struct inlined_range rest = *item;
 
     if (!b->is_heap) {
         return 1;
@@ -118,7 +118,7 @@ static int push_rest(struct function_builder *b, const struct inlinee *item,
  * the end of its parent is looked at again, since it may be in the next one.
  * Returns 0, 1 if that needs the heap, or -1 if memory runs out.
  */
-static int nest_inlinee(struct function_builder *b, struct inlinee *item)
+static int nest_inlinee(struct function_builder *b, struct inlined_range *item)
 {
     int rc;
     uint64_t end = item->address + item->size, parent_end;
@@ -166,7 +166,7 @@ static int sort_items(struct function_builder *b)
 {
     size_t i, n = b->num_inlinees;
     uint64_t distance;
-    const struct inlinee *list = b->inlinees;
+    const struct inlined_range *list = b->inlinees;
 
     if (array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) != 0) {
         return -1;
@@ -194,7 +194,7 @@ static int nest_sorted(struct function_builder *b)
 {
     int rc;
     size_t i;
-    struct inlinee item;
+    struct inlined_range item;
 
     rc = sort_items(b);
     if (rc <= 0) {
@@ -212,7 +212,7 @@ static int nest_sorted(struct function_builder *b)
 static int nest_all(struct function_builder *b, struct failure *failure)
 {
     int rc;
-    struct inlinee item;
+    struct inlined_range item;
 
     if (b->num_inlinees == 0) {
         return 0;
@@ -340,7 +340,7 @@ static void close_nodes(struct function_builder *b, uint64_t address,
 
 /* Opens an inlined function.  Its code is also a line of its caller: the one
  * of the call. */
-static int open_inlinee(struct function_builder *b, const struct inlinee *item,
+static int open_inlinee(struct function_builder *b, const struct inlined_range *item,
                         struct inlinee_name *names)
 {
     struct symc_function f = {.address = item->address,
@@ -367,7 +367,7 @@ static int open_inlinee(struct function_builder *b, const struct inlinee *item,
  * which *line then becomes, 0 if not, or -1 if memory runs out.
  */
 static int cut_line(struct function_builder *b, struct symc_line *line,
-                    const struct inlinee *next)
+                    const struct inlined_range *next)
 {
     const struct open_function *open = &b->open[b->num_open - 1];
     struct symc_line piece = *line;
@@ -396,7 +396,7 @@ static int build_function(struct function_builder *b,
     int rc;
     size_t i = 0, l = 0;
     uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
-    const struct inlinee *next;
+    const struct inlined_range *next;
     struct symc_line *line;
 
     b->num_open = b->num_nodes = 0;
@@ -503,8 +503,8 @@ void function_builder_begin(struct function_builder *b, uint64_t address,
     b->added.count = b->pieces.count = 0;
 }
 
-int function_builder_inlinee(struct function_builder *b,
-                             const struct inlinee *inlinee)
+int function_builder_inlined_range(struct function_builder *b,
+                             const struct inlined_range *inlinee)
 {
     return inlinee->address < b->root.address
                ? 0
@@ -527,7 +527,7 @@ int function_builder_line(struct function_builder *b,
 }
 
 void function_builder_take(struct function_builder *b,
-                           const struct inlinee *inlinees, size_t num_inlinees,
+                           const struct inlined_range *inlinees, size_t num_inlinees,
                            struct symc_line *lines, size_t num_lines)
 {
     b->has_taken = true;

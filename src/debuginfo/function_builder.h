@@ -25,7 +25,7 @@ struct inlinee_name {
 };
 
 /* A range of code into which a function is inlined. */
-struct inlinee {
+struct inlined_range {
     uint64_t address;
     uint64_t size;
     uint32_t depth;  /* 0 if inlined directly into the function */
@@ -34,8 +34,8 @@ struct inlinee {
     uint32_t line;   /* and line */
 };
 
-struct inlinees {
-    struct inlinee *list;
+struct inlined_ranges {
+    struct inlined_range *list;
     size_t count;
     size_t room;
 };
@@ -67,17 +67,17 @@ struct open_function {
 struct function_builder {
     uint64_t work; /* ranges that may still be looked at, in all functions */
     struct symc_function root;
-    const struct inlinee *inlinees; /* of the function, and its lines: what */
+    const struct inlined_range *inlinees; /* of the function, and its lines: what */
     size_t num_inlinees;            /* was taken, or added to these two: */
     struct symc_line *lines;
     size_t num_lines;
     bool has_taken;
-    struct inlinees heap;
+    struct inlined_ranges heap;
     struct line_records added;
     bool is_heap;           /* all inlined ranges are in the heap */
     uint64_t *keys;         /* work space: their order */
     size_t key_room;
-    struct inlinees nested; /* each within its parent, parents first */
+    struct inlined_ranges nested; /* each within its parent, parents first */
     struct line_pieces pieces;  /* the lines, split among the nodes */
     struct open_function *open; /* a stack by depth */
     size_t open_room;
@@ -95,8 +95,8 @@ void function_builder_begin(struct function_builder *builder, uint64_t address,
                             uint64_t size, const struct symc_name *name);
 
 /* Add an inlined range or a line.  Return 0, or -1 if memory runs out. */
-int function_builder_inlinee(struct function_builder *builder,
-                             const struct inlinee *inlinee);
+int function_builder_inlined_range(struct function_builder *builder,
+                             const struct inlined_range *inlinee);
 int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line);
 
@@ -106,7 +106,7 @@ int function_builder_line(struct function_builder *builder,
  * function ends.
  */
 void function_builder_take(struct function_builder *builder,
-                           const struct inlinee *inlinees, size_t num_inlinees,
+                           const struct inlined_range *inlinees, size_t num_inlinees,
                            struct symc_line *lines, size_t num_lines);
 
 /*

@@ -222,7 +222,7 @@ static int take_function(struct convert *c, struct span *line)
 static int take_inline(struct convert *c, struct span *line)
 {
     struct fields f;
-    struct inlinee inlinee;
+    struct inlined_range inlinee;
 
     span_trim(line);
     fields_begin(&f, line, sizeof("INLINE") - 1);
@@ -238,7 +238,7 @@ static int take_inline(struct convert *c, struct span *line)
         if (f.wrong != NULL) {
             return wrong_record(c, "INLINE", f.wrong);
         }
-        if (function_builder_inlinee(&c->builder, &inlinee) != 0) {
+        if (function_builder_inlined_range(&c->builder, &inlinee) != 0) {
             return no_memory(c);
         }
     } while (!fields_are_done(&f));

@@ -31,7 +31,7 @@ struct dwarf_batch {
     struct dwarf_function *functions;
     size_t num_functions;
     size_t function_room;
-    struct inlinees inlinees;
+    struct inlined_ranges inlinees;
     struct line_records lines;
     struct dwarf_batches *batches;
 };
@@ -79,7 +79,7 @@ struct dwarf_function *dwarf_batch_function(struct dwarf_batch *batch,
 
 /* Add to the function that was begun.  Return 0, or -1 if memory runs out. */
 int dwarf_batch_inlinee(struct dwarf_batch *batch,
-                        const struct inlinee *inlinee);
+                        const struct inlined_range *inlinee);
 int dwarf_batch_line(struct dwarf_batch *batch, const struct symc_line *line);
 
 /* Ends the function that was begun.  Returns 0, or -1 with failure set. */

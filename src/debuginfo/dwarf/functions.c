@@ -325,7 +325,7 @@ static int open_function(struct dwarf_walk *w, int64_t depth,
  * of all of them it is dropped. */
 static int add_inlinee(struct dwarf_walk *w, size_t function,
                        const struct dwarf_range *range,
-                       const struct inlinee *call)
+                       const struct inlined_range *call)
 {
     size_t i, n = w->open[function].num_ranges;
     struct dwarf_inlinee *added;
@@ -368,7 +368,7 @@ static int open_inlinee(struct dwarf_walk *w, int64_t depth,
                         const struct dwarf_entry *e)
 {
     size_t i;
-    struct inlinee call = {
+    struct inlined_range call = {
         .source = (uint32_t)dwarf_batch(&w->batches)->files.first};
     struct dwarf_open_entry *o;
     const struct dwarf_open_entry *parent;

@@ -24,7 +24,7 @@ struct dwarf_open_entry {
 };
 
 struct dwarf_inlinee {
-    struct inlinee inlinee;
+    struct inlined_range inlinee;
     size_t range; /* of the function: its number */
 };
 

@@ -115,7 +115,7 @@ static struct symc_name name_of(const struct symc_string *text)
 }
 
 static int add_inlinee(struct convert *c, const struct symc_string *func,
-                       struct inlinee *inlinee)
+                       struct inlined_range *inlinee)
 {
     struct inlinee_name *name;
 
@@ -128,7 +128,7 @@ static int add_inlinee(struct convert *c, const struct symc_string *func,
     name = &c->names[c->num_names++];
     memset(name, 0, sizeof(*name));
     name->name = name_of(func);
-    return function_builder_inlinee(&c->builder, inlinee) == 0 ? 0
+    return function_builder_inlined_range(&c->builder, inlinee) == 0 ? 0
                                                                : no_memory(c);
 }
 
@@ -242,7 +242,7 @@ static int add_range(struct convert *c, const struct symbfile_entry *entry,
 {
     struct open_range *o = NULL;
     const struct symbfile_record *r = &entry->record;
-    struct inlinee inlinee = {.address = r->address, .line = r->call_line};
+    struct inlined_range inlinee = {.address = r->address, .line = r->call_line};
 
     if (advance_ranges(c, r->address) != 0 ||
         open_range(c, r, entry->end < end ? entry->end : end, &o) != 0) {
@@ -308,7 +308,7 @@ static int add_pad(struct convert *c, const struct symbfile_record *r)
     size_t i;
     uint32_t source;
     const struct symbfile_frame *frame;
-    struct inlinee inlinee = {.address = r->address, .size = 1};
+    struct inlined_range inlinee = {.address = r->address, .size = 1};
 
     if (r->num_frames == 0) {
         return 0;

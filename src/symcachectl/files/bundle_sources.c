@@ -36,7 +36,7 @@
 #define SHOWN 5 /* files that are not there, which are named */
 
 /* A child's report on a debug file: texts, each with a NUL after it. */
-struct list {
+struct source_paths {
     char *data; /* the processor, the debug id, then paths */
     size_t size;
     const char **paths; /* in byte order, each once */
@@ -116,7 +116,7 @@ static void say_ppdbcache(struct output *out,
     }
 }
 
-static _Noreturn void list_files(const char *cache, int fd)
+static _Noreturn void write_source_paths(const char *cache, int fd)
 {
     static struct output out;
     struct input input;
@@ -141,7 +141,7 @@ static int compare_paths(const void *a, const void *b)
 }
 
 /* Splits what the child said.  Returns false if that is too little. */
-static bool split_list(struct list *list)
+static bool split_source_paths(struct source_paths *list)
 {
     size_t at, i, n = 0;
 
@@ -173,7 +173,7 @@ static bool split_list(struct list *list)
     return true;
 }
 
-static void read_all(int fd, struct list *list)
+static void read_all(int fd, struct source_paths *list)
 {
     size_t room = 0;
     ssize_t n = 1;
@@ -193,7 +193,7 @@ static void read_all(int fd, struct list *list)
 
 /* Reads the files of a cache in a child.  Returns COMMAND_OK, or an exit code
  * after the error was printed. */
-static int read_list(const char *file, const char *cache, struct list *list)
+static int read_source_paths(const char *file, const char *cache, struct source_paths *list)
 {
     int fds[2], status;
     pid_t pid;
@@ -203,7 +203,7 @@ static int read_list(const char *file, const char *cache, struct list *list)
     }
     if (pid == 0) {
         close(fds[0]);
-        list_files(cache, fds[1]);
+        write_source_paths(cache, fds[1]);
     }
     close(fds[1]);
     read_all(fds[0], list);
@@ -216,7 +216,7 @@ static int read_list(const char *file, const char *cache, struct list *list)
     if (WEXITSTATUS(status) != COMMAND_OK) {
         return WEXITSTATUS(status);
     }
-    return split_list(list) ? COMMAND_OK
+    return split_source_paths(list) ? COMMAND_OK
                             : command_fail(COMMAND_FOREIGN, file, "has no id");
 }
 
@@ -282,7 +282,7 @@ static const char *base_name(const char *path)
 }
 
 /* Adds what is there.  Returns how many files that were, or -1 with errno. */
-static ssize_t add_sources(struct bundle_writer *w, const struct list *list)
+static ssize_t add_sources(struct bundle_writer *w, const struct source_paths *list)
 {
     struct text text = {0};
     const char *why;
@@ -303,7 +303,7 @@ static ssize_t add_sources(struct bundle_writer *w, const struct list *list)
 
 /* Writes the bundle as tmp, and renames it.  Returns an exit code. */
 static int write_bundle(const char *file, const char *name,
-                        const struct list *list, const char *tmp,
+                        const struct source_paths *list, const char *tmp,
                         const char *to)
 {
     struct bundle_writer *w = bundle_writer_new(tmp);
@@ -344,7 +344,7 @@ int bundle_sources(const char *file, const char *name, const char *folder,
     const struct conversion c = {
         .program = "symcachectl", .input = file, .output = cache,
         .folder = folder, .has_sandbox = true};
-    struct list list = {0};
+    struct source_paths list = {0};
     int rc;
 
     if ((size_t)snprintf(cache, sizeof(cache), "%s/cache", folder) >=
@@ -355,7 +355,7 @@ int bundle_sources(const char *file, const char *name, const char *folder,
     }
     rc = conversion_command(&c);
     if (rc == COMMAND_OK) {
-        rc = read_list(file, cache, &list);
+        rc = read_source_paths(file, cache, &list);
     }
     (void)unlink(cache);
     if (rc == COMMAND_OK) {

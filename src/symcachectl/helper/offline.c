@@ -54,15 +54,15 @@ struct offline {
 /* Signals end the command, but not before what it has made is removed. */
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t stopped;
-static volatile sig_atomic_t reader; /* the process that goes on, or 0 */
+static volatile sig_atomic_t command_pid; /* the process that goes on, or 0 */
 
 static void on_signal(int signo)
 {
     int saved = errno;
 
     stopped = 1;
-    if (reader > 0) {
-        (void)kill((pid_t)reader, SIGTERM);
+    if (command_pid > 0) {
+        (void)kill((pid_t)command_pid, SIGTERM);
     }
     errno = saved;
 }
@@ -342,7 +342,7 @@ int offline_start(const char *symbols, struct settings *settings)
         settings->socket = address;
         return COMMAND_OK;
     }
-    reader = pid;
+    command_pid = pid;
     if (stopped) {
         on_signal(SIGTERM);
     }

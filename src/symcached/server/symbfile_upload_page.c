@@ -29,7 +29,7 @@
 #define KEY_MAX 1024 /* "id:secret", encoded or not */
 
 /* A request that is worked on. */
-struct symbfile {
+struct symbfile_upload {
     struct evhttp_request *req;
     char user[USER_SIZE];
     char file[64]; /* of the log: the id, and which part */
@@ -43,7 +43,7 @@ static const char *header_of(struct evhttp_request *req, const char *name)
 /* answers ----------------------------------------------------------------- */
 
 /* list: a member of that name, or NULL. */
-static void answer_done(const struct symbfile *s, const char *name,
+static void answer_done(const struct symbfile_upload *upload, const char *name,
                         cJSON *list)
 {
     cJSON *object = cJSON_CreateObject();
@@ -53,7 +53,7 @@ static void answer_done(const struct symbfile *s, const char *name,
     if (list != NULL) {
         cJSON_AddItemToObject(object, name, list);
     }
-    reply_object(s->req, 200, object);
+    reply_object(upload->req, 200, object);
 }
 
 /* A random one (RFC 9562), by which a line of the log is found. */
@@ -71,7 +71,7 @@ static void make_uuid(char text[37])
              b[11], b[12], b[13], b[14], b[15]);
 }
 
-static void answer_refused(const struct symbfile *s, int status,
+static void answer_refused(const struct symbfile_upload *upload, int status,
                            const char *text)
 {
     cJSON *object = cJSON_CreateObject(), *error;
@@ -79,8 +79,8 @@ static void answer_refused(const struct symbfile *s, int status,
 
     make_uuid(uuid);
     snprintf(code, sizeof(code), "%d", status);
-    log_info(0, "upload user=%s status=%d uuid=%s %s%s", s->user, status, uuid,
-             s->file, text);
+    log_info(0, "upload user=%s status=%d uuid=%s %s%s", upload->user, status, uuid,
+             upload->file, text);
     cJSON_AddBoolToObject(object, "success", false);
     cJSON_AddStringToObject(object, "uuid", uuid);
     error = cJSON_AddObjectToObject(object, "error");
@@ -88,23 +88,23 @@ static void answer_refused(const struct symbfile *s, int status,
     cJSON_AddStringToObject(error, "Text", text);
     cJSON_AddNumberToObject(object, "status", status);
     if (status == 503 || status == 507) {
-        reply_header(s->req, "Retry-After", RETRY_SECONDS);
+        reply_header(upload->req, "Retry-After", RETRY_SECONDS);
     } else if (status == 401) {
-        reply_header(s->req, "WWW-Authenticate", "APIKey");
+        reply_header(upload->req, "WWW-Authenticate", "APIKey");
     }
-    reply_object(s->req, status, object);
+    reply_object(upload->req, status, object);
 }
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct symbfile *s = arg;
+    struct symbfile_upload *upload = arg;
 
     if (result->status < 300) {
-        answer_done(s, NULL, NULL);
+        answer_done(upload, NULL, NULL);
     } else {
-        answer_refused(s, result->status, result->text);
+        answer_refused(upload, result->status, result->text);
     }
-    free(s);
+    free(upload);
 }
 
 /* permissions
@@ -158,24 +158,24 @@ static const char *after_scheme(const char *value, const char *scheme)
 }
 
 /* The label of a key goes into the log. */
-static void note_label(struct symbfile *s, const char *user, const char *label)
+static void note_label(struct symbfile_upload *upload, const char *user, const char *label)
 {
     char *p;
 
-    snprintf(s->user, sizeof(s->user), "%.100s%s%.40s", user,
+    snprintf(upload->user, sizeof(upload->user), "%.100s%s%.40s", user,
              label[0] != '\0' ? "/" : "", label);
-    for (p = s->user; *p != '\0'; p++) {
+    for (p = upload->user; *p != '\0'; p++) {
         *p = control_is(*p) || *p == ' ' ? '_' : *p;
     }
 }
 
 /* Returns 0, or the status of a refusal with a sentence. */
-static int check_key(struct symbfile *s, const struct config *config,
+static int check_key(struct symbfile_upload *upload, const struct config *config,
                      bool *only_try, const char **wrong)
 {
     const char *encoded =
-        after_scheme(header_of(s->req, "Authorization"), "APIKey");
-    const char *token = header_of(s->req, UPLOAD_HEADER_TOKEN);
+        after_scheme(header_of(upload->req, "Authorization"), "APIKey");
+    const char *token = header_of(upload->req, UPLOAD_HEADER_TOKEN);
     const struct upload_token *found;
     char key[KEY_MAX] = "", *secret = NULL;
 
@@ -185,7 +185,7 @@ static int check_key(struct symbfile *s, const struct config *config,
         *secret++ = '\0';
     }
     if (!config->uploads.needs_token) {
-        note_label(s, "-", secret != NULL ? key : "");
+        note_label(upload, "-", secret != NULL ? key : "");
         return 0; /* nginx has asked already */
     }
     if (encoded == NULL && token == NULL) {
@@ -198,7 +198,7 @@ static int check_key(struct symbfile *s, const struct config *config,
     if (found == NULL) {
         return 403;
     }
-    note_label(s, found->user, secret != NULL ? key : "");
+    note_label(upload, found->user, secret != NULL ? key : "");
     *only_try = found->only_try;
     return 0;
 }
@@ -224,17 +224,17 @@ static bool read_number(struct evhttp_request *req, const char *name,
 }
 
 /* Returns what is wrong with the headers, or NULL. */
-static const char *read_headers(struct symbfile *s, symcache_key_t *key,
+static const char *read_headers(struct symbfile_upload *upload, symcache_key_t *key,
                                 struct upload_request *request)
 {
-    const char *id = header_of(s->req, "FileID");
+    const char *id = header_of(upload->req, "FileID");
 
     if (id == NULL || !symcache_file_id_parse(id, strlen(id), key)) {
         return "FileID must have the 22 characters of base64url of a file's "
                "id";
     }
-    if (!read_number(s->req, "FilePart", 0, &request->part) ||
-        !read_number(s->req, "FileParts", 1, &request->parts)) {
+    if (!read_number(upload->req, "FilePart", 0, &request->part) ||
+        !read_number(upload->req, "FileParts", 1, &request->parts)) {
         return "FilePart and FileParts must be numbers";
     }
     if (request->parts == 0 || request->parts > UPLOAD_PARTS_MAX) {
@@ -243,12 +243,12 @@ static const char *read_headers(struct symbfile *s, symcache_key_t *key,
     if (request->part >= request->parts) {
         return "FilePart must be below FileParts";
     }
-    snprintf(s->file, sizeof(s->file), "file=%.22s/%u-%u ", id, request->parts,
+    snprintf(upload->file, sizeof(upload->file), "file=%.22s/%u-%u ", id, request->parts,
              request->part);
-    request->body = header_of(s->req, UPLOAD_HEADER_BODY);
+    request->body = header_of(upload->req, UPLOAD_HEADER_BODY);
     return request->body == NULL
                ? "the body is empty"
-               : upload_labels_read(s->req, &request->labels);
+               : upload_labels_read(upload->req, &request->labels);
 }
 
 void symbfile_upload_page(struct uploads *uploads, const struct config *config,
@@ -256,29 +256,29 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
                           struct evhttp_request *req)
 {
     struct upload_request request = {.is_symbfile = true, .replace = true};
-    struct symbfile *s = calloc(1, sizeof(*s));
+    struct symbfile_upload *upload = calloc(1, sizeof(*upload));
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *wrong = "the configuration has no \"uploads\"";
     symcache_key_t key;
     int status = 404;
 
     reply_header(req, "Connection", "close");
-    if (s == NULL) {
+    if (upload == NULL) {
         reply_error(req, 503, "out-of-memory", "out of memory");
         return;
     }
-    s->req = req;
-    snprintf(s->user, sizeof(s->user), "-");
+    upload->req = req;
+    snprintf(upload->user, sizeof(upload->user), "-");
     if (config->uploads.root != NULL) {
-        status = check_key(s, config, &request.only_try, &wrong);
+        status = check_key(upload, config, &request.only_try, &wrong);
     }
     if (status == 0) {
-        wrong = read_headers(s, &key, &request);
+        wrong = read_headers(upload, &key, &request);
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        answer_refused(s, status, wrong);
-        free(s);
+        answer_refused(upload, status, wrong);
+        free(upload);
         return;
     }
     symcache_id_print(id, &key);
@@ -287,7 +287,7 @@ void symbfile_upload_page(struct uploads *uploads, const struct config *config,
     request.file = strcmp(target->segments[1], "symbols-ranges") == 0
                        ? SYMCACHE_NAME_NONE ".symbfile"
                        : SYMCACHE_NAME_NONE ".returnpads";
-    uploads_take(uploads, &request, on_done, s);
+    uploads_take(uploads, &request, on_done, upload);
 }
 
 /* Returns what is wrong with the query, or NULL. */
@@ -309,19 +309,19 @@ void missing_page(const struct scheduler *scheduler, const char *query,
                   struct evhttp_request *req)
 {
     const struct config *config = scheduler_config(scheduler);
-    struct symbfile s = {.req = req, .user = "-"};
+    struct symbfile_upload upload = {.req = req, .user = "-"};
     const char *wrong;
     bool only_try;
     time_t since;
-    int status = check_key(&s, config, &only_try, &wrong);
+    int status = check_key(&upload, config, &only_try, &wrong);
 
     if (status == 0) {
         wrong = read_since(query, &since);
         status = wrong != NULL ? 400 : 0;
     }
     if (status != 0) {
-        answer_refused(&s, status, wrong);
+        answer_refused(&upload, status, wrong);
         return;
     }
-    answer_done(&s, "missing", scheduler_missing(scheduler, since));
+    answer_done(&upload, "missing", scheduler_missing(scheduler, since));
 }

@@ -23,7 +23,7 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
 
 /* The first step of a lookup of a list of uploaded bundles of scripts, see
  * base/artifact_list.h: makes it, and ends the lookup. */
-void uploads_list_begin(struct lookup *lookup);
+void bundle_list_begin(struct lookup *lookup);
 
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */

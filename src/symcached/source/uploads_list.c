@@ -20,7 +20,7 @@
 #include "lookup_steps.h"
 
 /* The thread's own. */
-struct uploads_list {
+struct bundle_list {
     struct lookup *lookup;
     char root[PATH_MAX];
     char name[SYMCACHE_HINT_MAX + 1];
@@ -29,7 +29,7 @@ struct uploads_list {
 
 static void run_list(void *arg)
 {
-    struct uploads_list *list = arg;
+    struct bundle_list *list = arg;
 
     artifacts_find(list->root, list->name, &list->found);
 }
@@ -121,7 +121,7 @@ static void ask_tier(struct lookup *lookup)
 
 static void list_done(void *arg, bool late)
 {
-    const struct uploads_list *list = arg;
+    const struct bundle_list *list = arg;
     struct lookup *lookup = list->lookup;
     struct artifacts_found *found;
 
@@ -143,10 +143,10 @@ static void list_done(void *arg, bool late)
     }
 }
 
-void uploads_list_begin(struct lookup *lookup)
+void bundle_list_begin(struct lookup *lookup)
 {
     static const struct task_calls calls = {run_list, list_done, free};
-    struct uploads_list *list;
+    struct bundle_list *list;
     struct task *task;
 
     snprintf(lookup->place, sizeof(lookup->place),

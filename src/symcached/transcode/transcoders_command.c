@@ -52,7 +52,7 @@ static void print_name(const struct trial *trial)
            config_profile_name(trial->transcoder->profile));
 }
 
-static int fail_trial(const char *what, const char *reason)
+static int print_trial_failure(const char *what, const char *reason)
 {
     printf("failed: %s: %s\n", what, reason);
     return 1;
@@ -67,14 +67,14 @@ static int drop_root(const struct trial *trial)
         return 0;
     }
     if (stat(trial->store->root, &st) != 0) {
-        return fail_trial(trial->store->root, strerror(errno));
+        return print_trial_failure(trial->store->root, strerror(errno));
     }
     if (st.st_uid == 0) {
         return 0;
     }
     if (setgroups(0, NULL) != 0 || setgid(st.st_gid) != 0 ||
         setuid(st.st_uid) != 0) {
-        return fail_trial("the owner of the store", strerror(errno));
+        return print_trial_failure("the owner of the store", strerror(errno));
     }
     return 0;
 }
@@ -110,21 +110,21 @@ static int convert_trial(struct trial *trial)
 
     if (!good_pdb_find(trial->transcoder->makes, &key, pdb)) {
         return pdb[0] != '\0'
-                   ? fail_trial(pdb, "not found")
-                   : fail_trial(trial_name(trial->transcoder),
+                   ? print_trial_failure(pdb, "not found")
+                   : print_trial_failure(trial_name(trial->transcoder),
                                 "no good file of this kind comes with "
                                 "symcached, so it cannot be tried");
     }
     workdir = workdir_open(trial->store->root);
     if (workdir == NULL || workdir_make(workdir, work) != 0) {
-        return fail_trial(trial->store->root, strerror(errno));
+        return print_trial_failure(trial->store->root, strerror(errno));
     }
     trial->base = event_base_new();
     if (trial->base == NULL ||
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
                         pdb, none, work, on_done, trial) == NULL) {
         workdir_close(workdir);
-        return fail_trial(trial_name(trial->transcoder), "out of memory");
+        return print_trial_failure(trial_name(trial->transcoder), "out of memory");
     }
     event_base_dispatch(trial->base);
     workdir_close(workdir);
@@ -140,11 +140,11 @@ static int init_trial(const struct trial *trial)
 
     if (command_fill(&command, trial->transcoder, &paths, error,
                      sizeof(error)) != 0) {
-        return fail_trial(trial_name(trial->transcoder), error);
+        return print_trial_failure(trial_name(trial->transcoder), error);
     }
     argv[0] = command.program;
     execve(command.program, argv, command.env);
-    return fail_trial(command.program, strerror(errno));
+    return print_trial_failure(command.program, strerror(errno));
 }
 
 /* Returns 0, or 1 if it failed. */
@@ -165,7 +165,7 @@ static int try_one(struct trial *trial, bool is_init)
         _exit(status);
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-        return fail_trial("fork", strerror(errno));
+        return print_trial_failure("fork", strerror(errno));
     }
     return status == 0 ? 0 : 1;
 }

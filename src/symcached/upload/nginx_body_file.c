@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* The folders that client_body_temp_path may have, and the file. */
-#define DEPTH_MAX 4
-#define PART_MAX 32
+#define BODY_PATH_DEPTH_MAX 4
+#define BODY_PATH_NAME_MAX 32
 
 /* Returns what follows the folder in the path, or NULL. */
 static const char *path_below(const char *spool, const char *path)
@@ -28,20 +28,20 @@ static const char *path_below(const char *spool, const char *path)
  * Opens "12/3/0000000123", one part after the other: the kernel refuses
  * symbolic links, and parts of the path that are not folders.
  */
-static int open_below(int dir, const char *rest)
+static int open_below(int dir, const char *body_path)
 {
     int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, depth, fd;
-    char part[PART_MAX];
+    char part[BODY_PATH_NAME_MAX];
     bool last = false;
     size_t n;
 
-    for (depth = 0; depth < DEPTH_MAX && !last; depth++) {
-        n = strspn(rest, "0123456789");
-        last = rest[n] == '\0';
-        if (n == 0 || n >= sizeof(part) || (!last && rest[n] != '/')) {
+    for (depth = 0; depth < BODY_PATH_DEPTH_MAX && !last; depth++) {
+        n = strspn(body_path, "0123456789");
+        last = body_path[n] == '\0';
+        if (n == 0 || n >= sizeof(part) || (!last && body_path[n] != '/')) {
             break;
         }
-        memcpy(part, rest, n);
+        memcpy(part, body_path, n);
         part[n] = '\0';
         fd = openat(dir, part, last ? flags : flags | O_DIRECTORY);
         close(dir);
@@ -49,7 +49,7 @@ static int open_below(int dir, const char *rest)
             return -1;
         }
         dir = fd;
-        rest += n + 1;
+        body_path += n + 1;
     }
     if (last) {
         return dir;
@@ -69,12 +69,12 @@ static bool is_wrong_path(int errnum)
 int nginx_body_file_open(const char *spool, const char *path, int *status,
                          char *error, size_t size)
 {
-    const char *rest = path_below(spool, path);
+    const char *body_path = path_below(spool, path);
     struct stat st;
     int fd = -1;
 
     *status = 400;
-    if (rest == NULL) {
+    if (body_path == NULL) {
         snprintf(error, size, "the body is not a file in \"uploads.spool\"");
         return -1;
     }
@@ -85,7 +85,7 @@ int nginx_body_file_open(const char *spool, const char *path, int *status,
                  strerror(errno));
         return -1;
     }
-    fd = open_below(fd, rest);
+    fd = open_below(fd, body_path);
     if (fd < 0) {
         *status = is_wrong_path(errno) ? 400 : 500;
         snprintf(error, size, "the body cannot be opened: %s",

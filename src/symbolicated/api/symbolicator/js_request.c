@@ -15,29 +15,29 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum body_member {
-    BODY_PLATFORM,
-    BODY_SOURCE,
-    BODY_STACKTRACES,
-    BODY_MODULES,
-    BODY_RELEASE,
-    BODY_DIST,
-    BODY_ALLOW_SCRAPING,
-    BODY_SCRAPING,
-    BODY_OPTIONS,
-    BODY_MEMBERS
+    JS_BODY_PLATFORM,
+    JS_BODY_SOURCE,
+    JS_BODY_STACKTRACES,
+    JS_BODY_MODULES,
+    JS_BODY_RELEASE,
+    JS_BODY_DIST,
+    JS_BODY_ALLOW_SCRAPING,
+    JS_BODY_SCRAPING,
+    JS_BODY_OPTIONS,
+    JS_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[BODY_MEMBERS] = {
-    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_SOURCE] = {"source", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
-    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_RELEASE] = {"release", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_DIST] = {"dist", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_ALLOW_SCRAPING] = {"allow_scraping", SCHEMA_BOOL, SCHEMA_OPTIONAL,
+static const struct schema_member body_members[JS_BODY_MEMBERS] = {
+    [JS_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_BODY_SOURCE] = {"source", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
+    [JS_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JS_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JS_BODY_RELEASE] = {"release", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_BODY_DIST] = {"dist", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JS_BODY_ALLOW_SCRAPING] = {"allow_scraping", SCHEMA_BOOL, SCHEMA_OPTIONAL,
                              NULL},
-    [BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
-    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [JS_BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [JS_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
 enum { SOURCE_ID, SOURCE_URL, SOURCE_TOKEN, SOURCE_COOKIES, SOURCE_MEMBERS };
@@ -336,14 +336,14 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
     uint32_t scraping[COUNT(scraping_members)];
     uint32_t found[COUNT(option_members)];
 
-    if (!schema_part(walk, "scraping", body[BODY_SCRAPING], scraping_members,
+    if (!schema_part(walk, "scraping", body[JS_BODY_SCRAPING], scraping_members,
                      COUNT(scraping_members), scraping) ||
-        !schema_part(walk, "options", body[BODY_OPTIONS], option_members,
+        !schema_part(walk, "options", body[JS_BODY_OPTIONS], option_members,
                      COUNT(option_members), found)) {
         return false;
     }
     request->has_scraping =
-        is_true(json, body[BODY_ALLOW_SCRAPING], true) &&
+        is_true(json, body[JS_BODY_ALLOW_SCRAPING], true) &&
         is_true(json, scraping[0], true);
     request->origins = scraping[1];
     request->headers = scraping[2];
@@ -361,7 +361,7 @@ int js_request_read(struct js_request *request, char *body, size_t size,
                                .error = error,
                                .error_size = error_size};
     struct json_error wrong = {"trailing characters", 0, 1, 1};
-    uint32_t found[BODY_MEMBERS];
+    uint32_t found[JS_BODY_MEMBERS];
     int status;
 
     if (size == 0 || json_read(&request->json, body, size, VALUES_MAX,
@@ -370,21 +370,21 @@ int js_request_read(struct js_request *request, char *body, size_t size,
                  wrong.line, wrong.column);
         return 400;
     }
-    if (!schema_object(&walk, 0, body_members, BODY_MEMBERS, found) ||
-        !read_source(request, &walk, found[BODY_SOURCE])) {
+    if (!schema_object(&walk, 0, body_members, JS_BODY_MEMBERS, found) ||
+        !read_source(request, &walk, found[JS_BODY_SOURCE])) {
         return 422;
     }
-    status = read_stacks(request, &walk, found[BODY_STACKTRACES], most_frames,
+    status = read_stacks(request, &walk, found[JS_BODY_STACKTRACES], most_frames,
                          most_scripts);
     if (status != 0) {
         return status;
     }
-    if (!read_modules(request, &walk, found[BODY_MODULES]) ||
+    if (!read_modules(request, &walk, found[JS_BODY_MODULES]) ||
         !read_options(request, &walk, found)) {
         return 422;
     }
-    request->release = schema_text(&request->json, found[BODY_RELEASE]);
-    request->dist = schema_text(&request->json, found[BODY_DIST]);
+    request->release = schema_text(&request->json, found[JS_BODY_RELEASE]);
+    request->dist = schema_text(&request->json, found[JS_BODY_DIST]);
     return 0;
 }
 

@@ -15,26 +15,26 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum body_member {
-    BODY_SOURCES,
-    BODY_PLATFORM,
-    BODY_EXCEPTIONS,
-    BODY_STACKTRACES,
-    BODY_MODULES,
-    BODY_PACKAGE,
-    BODY_CLASSES,
-    BODY_OPTIONS,
-    BODY_MEMBERS
+    JVM_BODY_SOURCES,
+    JVM_BODY_PLATFORM,
+    JVM_BODY_EXCEPTIONS,
+    JVM_BODY_STACKTRACES,
+    JVM_BODY_MODULES,
+    JVM_BODY_PACKAGE,
+    JVM_BODY_CLASSES,
+    JVM_BODY_OPTIONS,
+    JVM_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[BODY_MEMBERS] = {
-    [BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
-    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_EXCEPTIONS] = {"exceptions", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_PACKAGE] = {"release_package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_CLASSES] = {"classes", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
-    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+static const struct schema_member body_members[JVM_BODY_MEMBERS] = {
+    [JVM_BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
+    [JVM_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_BODY_EXCEPTIONS] = {"exceptions", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JVM_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JVM_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JVM_BODY_PACKAGE] = {"release_package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_BODY_CLASSES] = {"classes", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
+    [JVM_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
 static const struct schema_member exception_members[] = {
@@ -312,7 +312,7 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
                                .error = error,
                                .error_size = error_size};
     struct json_error wrong = {"trailing characters", 0, 1, 1};
-    uint32_t found[BODY_MEMBERS];
+    uint32_t found[JVM_BODY_MEMBERS];
     int status;
 
     memset(request, 0, sizeof(*request));
@@ -323,21 +323,21 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
                  wrong.line, wrong.column);
         return 400;
     }
-    if (!schema_object(&walk, 0, body_members, BODY_MEMBERS, found) ||
-        !read_options(request, &walk, found[BODY_OPTIONS])) {
+    if (!schema_object(&walk, 0, body_members, JVM_BODY_MEMBERS, found) ||
+        !read_options(request, &walk, found[JVM_BODY_OPTIONS])) {
         return 422;
     }
-    request->sources = found[BODY_SOURCES];
-    request->classes = found[BODY_CLASSES];
+    request->sources = found[JVM_BODY_SOURCES];
+    request->classes = found[JVM_BODY_CLASSES];
     request->release_package =
-        schema_text(&request->json, found[BODY_PACKAGE]);
-    status = read_exceptions(request, &walk, found[BODY_EXCEPTIONS]);
+        schema_text(&request->json, found[JVM_BODY_PACKAGE]);
+    status = read_exceptions(request, &walk, found[JVM_BODY_EXCEPTIONS]);
     if (status == 0) {
-        status = read_stacks(request, &walk, found[BODY_STACKTRACES],
+        status = read_stacks(request, &walk, found[JVM_BODY_STACKTRACES],
                              most_frames);
     }
     if (status == 0) {
-        status = read_modules(request, &walk, found[BODY_MODULES],
+        status = read_modules(request, &walk, found[JVM_BODY_MODULES],
                               most_modules);
     }
     return status;

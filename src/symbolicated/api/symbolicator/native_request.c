@@ -18,24 +18,24 @@
 #define VALUES_FRAME 10 /* where more frames than usual are allowed */
 
 enum body_member {
-    BODY_PLATFORM,
-    BODY_SIGNAL,
-    BODY_SOURCES,
-    BODY_STACKTRACES,
-    BODY_MODULES,
-    BODY_OPTIONS,
-    BODY_SCRAPING,
-    BODY_MEMBERS
+    NATIVE_BODY_PLATFORM,
+    NATIVE_BODY_SIGNAL,
+    NATIVE_BODY_SOURCES,
+    NATIVE_BODY_STACKTRACES,
+    NATIVE_BODY_MODULES,
+    NATIVE_BODY_OPTIONS,
+    NATIVE_BODY_SCRAPING,
+    NATIVE_BODY_MEMBERS
 };
 
-static const struct schema_member body_members[BODY_MEMBERS] = {
-    [BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
-    [BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
-    [BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_NULLABLE, NULL},
-    [BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
-    [BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+static const struct schema_member body_members[NATIVE_BODY_MEMBERS] = {
+    [NATIVE_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [NATIVE_BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
+    [NATIVE_BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_NULLABLE, NULL},
+    [NATIVE_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [NATIVE_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [NATIVE_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [NATIVE_BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
 
 enum option_member {
@@ -575,25 +575,25 @@ static int parse_body(struct symbolicator_request *request,
 {
     int status;
     uint64_t signal;
-    uint32_t found[BODY_MEMBERS];
+    uint32_t found[NATIVE_BODY_MEMBERS];
 
-    if (!schema_object(walk, 0, body_members, BODY_MEMBERS, found) ||
-        !parse_options(request, walk, found[BODY_OPTIONS]) ||
-        !check_scraping(walk, found[BODY_SCRAPING])) {
+    if (!schema_object(walk, 0, body_members, NATIVE_BODY_MEMBERS, found) ||
+        !parse_options(request, walk, found[NATIVE_BODY_OPTIONS]) ||
+        !check_scraping(walk, found[NATIVE_BODY_SCRAPING])) {
         return 422;
     }
     request->is_caller_first =
         request->is_caller_first && !limits->takes_report;
-    request->sources = found[BODY_SOURCES];
-    if (found[BODY_SIGNAL] != 0) {
-        json_integer(&request->json, found[BODY_SIGNAL], &signal);
+    request->sources = found[NATIVE_BODY_SOURCES];
+    if (found[NATIVE_BODY_SIGNAL] != 0) {
+        json_integer(&request->json, found[NATIVE_BODY_SIGNAL], &signal);
         request->signal = (uint32_t)signal;
         request->has_signal = true;
     }
     status =
-        parse_stacks(request, walk, found[BODY_STACKTRACES], limits->frames);
+        parse_stacks(request, walk, found[NATIVE_BODY_STACKTRACES], limits->frames);
     if (status == 0) {
-        status = parse_modules(request, walk, found[BODY_MODULES]);
+        status = parse_modules(request, walk, found[NATIVE_BODY_MODULES]);
     }
     if (status == 0 && limits->takes_report) {
         take_report(request);

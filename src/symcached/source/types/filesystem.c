@@ -25,7 +25,7 @@ static void begin_filesystem(struct lookup *lookup)
     size_t i, n;
 
     if (symcache_key_is_url(&lookup->key)) {
-        uploads_list_begin(lookup);
+        bundle_list_begin(lookup);
         return;
     }
     n = layout_places(places, source, &lookup->at, lookup->name, &dir.index2);
