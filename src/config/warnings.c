@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/origin.h"
 #include "base/stat_timeout.h"
-#include "base/program.h"
+#include "base/program_path.h"
 #include "base/task.h"
 #include "systemd_unit.h"
 #include "uploads.h"
@@ -50,7 +50,7 @@ static int look_for_program(const char *name, char *error, size_t size)
     int rc;
 
     if (strchr(name, '/') == NULL) {
-        return program_find(name, path, error, size);
+        return program_path_find(name, path, error, size);
     }
 
     rc = stat_with_timeout(name, X_OK, &mode);
@@ -74,7 +74,7 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
     char error[256], path[PATH_MAX];
 
     if (transcoder->profile != PROFILE_NONE &&
-        program_find("bwrap", path, error, sizeof(error)) != 0) {
+        program_path_find("bwrap", path, error, sizeof(error)) != 0) {
         warn_of(t,
                 "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
                 "%s; it is not run",

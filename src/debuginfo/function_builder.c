@@ -12,13 +12,15 @@
 /* nesting of inlined ranges --------------------------------------------------
  */
 
-static bool is_before(const struct inlined_range *a, const struct inlined_range *b)
+static bool is_before(const struct inlined_range *a,
+                      const struct inlined_range *b)
 {
     return a->address < b->address ||
            (a->address == b->address && a->depth < b->depth);
 }
 
-static int append_inlinee(struct inlined_ranges *to, const struct inlined_range *item)
+static int append_inlinee(struct inlined_ranges *to,
+                          const struct inlined_range *item)
 {
     if (array_need(&to->list, &to->room, to->count + 1, sizeof(*to->list)) !=
         0) {
@@ -95,8 +97,8 @@ static struct inlined_range pop_inlinee(struct inlined_ranges *heap)
 
 /* Puts the part of an item from an address on back into the heap, which will
  * return it in order.  Returns 1 if there is none. */
-static int push_rest(struct function_builder *b, const struct inlined_range *item,
-                     uint64_t address)
+static int push_rest(struct function_builder *b,
+                     const struct inlined_range *item, uint64_t address)
 {
     struct inlined_range rest = *item;
 
@@ -340,7 +342,8 @@ static void close_nodes(struct function_builder *b, uint64_t address,
 
 /* Opens an inlined function.  Its code is also a line of its caller: the one
  * of the call. */
-static int open_inlinee(struct function_builder *b, const struct inlined_range *item,
+static int open_inlinee(struct function_builder *b,
+                        const struct inlined_range *item,
                         struct inlinee_name *names)
 {
     struct symc_function f = {.address = item->address,
@@ -504,7 +507,7 @@ void function_builder_begin(struct function_builder *b, uint64_t address,
 }
 
 int function_builder_inlined_range(struct function_builder *b,
-                             const struct inlined_range *inlinee)
+                                   const struct inlined_range *inlinee)
 {
     return inlinee->address < b->root.address
                ? 0
@@ -527,8 +530,9 @@ int function_builder_line(struct function_builder *b,
 }
 
 void function_builder_take(struct function_builder *b,
-                           const struct inlined_range *inlinees, size_t num_inlinees,
-                           struct symc_line *lines, size_t num_lines)
+                           const struct inlined_range *inlinees,
+                           size_t num_inlinees, struct symc_line *lines,
+                           size_t num_lines)
 {
     b->has_taken = true;
     b->inlinees = inlinees;

@@ -67,7 +67,8 @@ struct open_function {
 struct function_builder {
     uint64_t work; /* ranges that may still be looked at, in all functions */
     struct symc_function root;
-    const struct inlined_range *inlinees; /* of the function, and its lines: what */
+    const struct inlined_range
+        *inlinees;                  /* of the function, and its lines: what */
     size_t num_inlinees;            /* was taken, or added to these two: */
     struct symc_line *lines;
     size_t num_lines;
@@ -96,7 +97,7 @@ void function_builder_begin(struct function_builder *builder, uint64_t address,
 
 /* Add an inlined range or a line.  Return 0, or -1 if memory runs out. */
 int function_builder_inlined_range(struct function_builder *builder,
-                             const struct inlined_range *inlinee);
+                                   const struct inlined_range *inlinee);
 int function_builder_line(struct function_builder *builder,
                           const struct symc_line *line);
 
@@ -106,8 +107,9 @@ int function_builder_line(struct function_builder *builder,
  * function ends.
  */
 void function_builder_take(struct function_builder *builder,
-                           const struct inlined_range *inlinees, size_t num_inlinees,
-                           struct symc_line *lines, size_t num_lines);
+                           const struct inlined_range *inlinees,
+                           size_t num_inlinees, struct symc_line *lines,
+                           size_t num_lines);
 
 /*
  * Ends the function and passes it to the writer.  Returns 0, or -1 with

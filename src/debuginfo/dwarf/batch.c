@@ -113,7 +113,8 @@ struct dwarf_function *dwarf_batch_function(struct dwarf_batch *b,
     return f;
 }
 
-int dwarf_batch_inlinee(struct dwarf_batch *b, const struct inlined_range *inlinee)
+int dwarf_batch_inlinee(struct dwarf_batch *b,
+                        const struct inlined_range *inlinee)
 {
     struct dwarf_function *f = &b->functions[b->num_functions];
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "parts.h"
+#include "internal.h"
 #include "vlq.h"
 
 /*

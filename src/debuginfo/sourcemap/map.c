@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "json/json.h"
-#include "parts.h"
+#include "internal.h"
 
 #define VALUES_MAX ((size_t)1 << 24) /* of JSON: names, sources, sections */
 

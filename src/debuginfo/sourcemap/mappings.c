@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debuginfo/scratch.h"
-#include "parts.h"
+#include "internal.h"
 #include "vlq.h"
 
 #define TOKENS_MAX ((size_t)1 << 31)

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/hash_table.h"
-#include "parts.h"
+#include "internal.h"
 
 struct section {
     uint32_t line;

@@ -128,8 +128,9 @@ static int add_inlinee(struct convert *c, const struct symc_string *func,
     name = &c->names[c->num_names++];
     memset(name, 0, sizeof(*name));
     name->name = name_of(func);
-    return function_builder_inlined_range(&c->builder, inlinee) == 0 ? 0
-                                                               : no_memory(c);
+    return function_builder_inlined_range(&c->builder, inlinee) == 0
+               ? 0
+               : no_memory(c);
 }
 
 static void begin_function(struct convert *c, uint64_t begin, uint64_t end,
@@ -242,7 +243,8 @@ static int add_range(struct convert *c, const struct symbfile_entry *entry,
 {
     struct open_range *o = NULL;
     const struct symbfile_record *r = &entry->record;
-    struct inlined_range inlinee = {.address = r->address, .line = r->call_line};
+    struct inlined_range inlinee = {.address = r->address,
+                                    .line = r->call_line};
 
     if (advance_ranges(c, r->address) != 0 ||
         open_range(c, r, entry->end < end ? entry->end : end, &o) != 0) {

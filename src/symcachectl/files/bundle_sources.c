@@ -193,7 +193,8 @@ static void read_all(int fd, struct source_paths *list)
 
 /* Reads the files of a cache in a child.  Returns COMMAND_OK, or an exit code
  * after the error was printed. */
-static int read_source_paths(const char *file, const char *cache, struct source_paths *list)
+static int read_source_paths(const char *file, const char *cache,
+                             struct source_paths *list)
 {
     int fds[2], status;
     pid_t pid;
@@ -216,8 +217,9 @@ static int read_source_paths(const char *file, const char *cache, struct source_
     if (WEXITSTATUS(status) != COMMAND_OK) {
         return WEXITSTATUS(status);
     }
-    return split_source_paths(list) ? COMMAND_OK
-                            : command_fail(COMMAND_FOREIGN, file, "has no id");
+    return split_source_paths(list)
+               ? COMMAND_OK
+               : command_fail(COMMAND_FOREIGN, file, "has no id");
 }
 
 /* source files ----------------------------------------------------------- */
@@ -282,7 +284,8 @@ static const char *base_name(const char *path)
 }
 
 /* Adds what is there.  Returns how many files that were, or -1 with errno. */
-static ssize_t add_sources(struct bundle_writer *w, const struct source_paths *list)
+static ssize_t add_sources(struct bundle_writer *w,
+                           const struct source_paths *list)
 {
     struct text text = {0};
     const char *why;

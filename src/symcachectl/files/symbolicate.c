@@ -25,7 +25,7 @@
 #include "sentry_event.h"
 #include "symcachectl/cjson.h"
 #include "symcachectl/helper/client.h"
-#include "symcachectl/helper/offline.h"
+#include "symcachectl/helper/temporary_daemons.h"
 #include "symcachectl/command.h"
 #include "symcachectl/operands.h"
 #include "profile.h"
@@ -439,7 +439,8 @@ static int choose_place(struct settings *settings, const char *url,
             "more than one of --root, --socket, --symbols and --url", NULL);
     }
     settings->socket = url != NULL ? url : settings->socket;
-    return symbols != NULL ? offline_start(symbols, settings) : COMMAND_OK;
+    return symbols != NULL ? temporary_daemons_start(symbols, settings)
+                           : COMMAND_OK;
 }
 
 /* Prints what the operands come to. */

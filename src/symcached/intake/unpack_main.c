@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "open_cabinet_parts.h"
+#include "find_cabinet_files.h"
 #include "checksum.h"
 #include "child/child.h"
 #include "config/config.h"
@@ -673,7 +673,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
             search.is_flat ? UNPACK_FLAT_SOCKET_FD : UNPACK_SOCKET_FD;
     }
     dir_places_open(&job->places, &search);
-    open_cabinet_parts(job->parts, &job->places, &search);
+    find_cabinet_files(job->parts, &job->places, &search);
     if (search.socket >= 0) {
         close(search.socket); /* nothing is said there from the sandbox */
     }

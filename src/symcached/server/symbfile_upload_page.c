@@ -79,8 +79,8 @@ static void answer_refused(const struct symbfile_upload *upload, int status,
 
     make_uuid(uuid);
     snprintf(code, sizeof(code), "%d", status);
-    log_info(0, "upload user=%s status=%d uuid=%s %s%s", upload->user, status, uuid,
-             upload->file, text);
+    log_info(0, "upload user=%s status=%d uuid=%s %s%s", upload->user, status,
+             uuid, upload->file, text);
     cJSON_AddBoolToObject(object, "success", false);
     cJSON_AddStringToObject(object, "uuid", uuid);
     error = cJSON_AddObjectToObject(object, "error");
@@ -158,7 +158,8 @@ static const char *after_scheme(const char *value, const char *scheme)
 }
 
 /* The label of a key goes into the log. */
-static void note_label(struct symbfile_upload *upload, const char *user, const char *label)
+static void note_label(struct symbfile_upload *upload, const char *user,
+                       const char *label)
 {
     char *p;
 
@@ -170,8 +171,9 @@ static void note_label(struct symbfile_upload *upload, const char *user, const c
 }
 
 /* Returns 0, or the status of a refusal with a sentence. */
-static int check_key(struct symbfile_upload *upload, const struct config *config,
-                     bool *only_try, const char **wrong)
+static int check_key(struct symbfile_upload *upload,
+                     const struct config *config, bool *only_try,
+                     const char **wrong)
 {
     const char *encoded =
         after_scheme(header_of(upload->req, "Authorization"), "APIKey");
@@ -224,7 +226,8 @@ static bool read_number(struct evhttp_request *req, const char *name,
 }
 
 /* Returns what is wrong with the headers, or NULL. */
-static const char *read_headers(struct symbfile_upload *upload, symcache_key_t *key,
+static const char *read_headers(struct symbfile_upload *upload,
+                                symcache_key_t *key,
                                 struct upload_request *request)
 {
     const char *id = header_of(upload->req, "FileID");
@@ -243,8 +246,8 @@ static const char *read_headers(struct symbfile_upload *upload, symcache_key_t *
     if (request->part >= request->parts) {
         return "FilePart must be below FileParts";
     }
-    snprintf(upload->file, sizeof(upload->file), "file=%.22s/%u-%u ", id, request->parts,
-             request->part);
+    snprintf(upload->file, sizeof(upload->file), "file=%.22s/%u-%u ", id,
+             request->parts, request->part);
     request->body = header_of(upload->req, UPLOAD_HEADER_BODY);
     return request->body == NULL
                ? "the body is empty"

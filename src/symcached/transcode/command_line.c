@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/program.h"
+#include "base/program_path.h"
 
 bool command_begins_ours(char *const *command)
 {
@@ -189,7 +189,8 @@ int command_fill(struct command *command,
         return -1;
     }
     if (strchr(command->argv[0], '/') == NULL) {
-        return program_find(command->argv[0], command->program, error, size);
+        return program_path_find(command->argv[0], command->program, error,
+                                 size);
     }
 
     /* not looked for here, as its disk may hang: the new process finds out */

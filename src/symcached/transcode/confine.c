@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/program.h"
+#include "base/program_path.h"
 #include "child/child.h"
 #include "sandbox/sandbox.h"
 
@@ -224,10 +224,10 @@ int confine_command(const struct confine *confine, struct command *command,
     if (confine->nfds == 0) {
         return 0;
     }
-    if (program_find("bwrap", bwrap, error, size) != 0 ||
-        program_find("prlimit", prlimit, error, size) != 0 ||
+    if (program_path_find("bwrap", bwrap, error, size) != 0 ||
+        program_path_find("prlimit", prlimit, error, size) != 0 ||
         (confine->is_other &&
-         program_find("setpriv", first, error, size) != 0)) {
+         program_path_find("setpriv", first, error, size) != 0)) {
         return -1;
     }
 

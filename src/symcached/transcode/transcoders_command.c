@@ -109,11 +109,11 @@ static int convert_trial(struct trial *trial)
     symcache_key_t key;
 
     if (!good_pdb_find(trial->transcoder->makes, &key, pdb)) {
-        return pdb[0] != '\0'
-                   ? print_trial_failure(pdb, "not found")
-                   : print_trial_failure(trial_name(trial->transcoder),
-                                "no good file of this kind comes with "
-                                "symcached, so it cannot be tried");
+        return pdb[0] != '\0' ? print_trial_failure(pdb, "not found")
+                              : print_trial_failure(
+                                    trial_name(trial->transcoder),
+                                    "no good file of this kind comes with "
+                                    "symcached, so it cannot be tried");
     }
     workdir = workdir_open(trial->store->root);
     if (workdir == NULL || workdir_make(workdir, work) != 0) {
@@ -124,7 +124,8 @@ static int convert_trial(struct trial *trial)
         transcode_start(trial->base, trial->config, trial->transcoder, &key,
                         pdb, none, work, on_done, trial) == NULL) {
         workdir_close(workdir);
-        return print_trial_failure(trial_name(trial->transcoder), "out of memory");
+        return print_trial_failure(trial_name(trial->transcoder),
+                                   "out of memory");
     }
     event_base_dispatch(trial->base);
     workdir_close(workdir);

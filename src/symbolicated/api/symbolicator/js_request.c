@@ -30,12 +30,13 @@ enum body_member {
 static const struct schema_member body_members[JS_BODY_MEMBERS] = {
     [JS_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_BODY_SOURCE] = {"source", SCHEMA_OBJECT, SCHEMA_REQUIRED, NULL},
-    [JS_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JS_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL,
+                             NULL},
     [JS_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
     [JS_BODY_RELEASE] = {"release", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_BODY_DIST] = {"dist", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JS_BODY_ALLOW_SCRAPING] = {"allow_scraping", SCHEMA_BOOL, SCHEMA_OPTIONAL,
-                             NULL},
+                                NULL},
     [JS_BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
     [JS_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };
@@ -336,8 +337,8 @@ static bool read_options(struct js_request *request, struct schema_walk *walk,
     uint32_t scraping[COUNT(scraping_members)];
     uint32_t found[COUNT(option_members)];
 
-    if (!schema_part(walk, "scraping", body[JS_BODY_SCRAPING], scraping_members,
-                     COUNT(scraping_members), scraping) ||
+    if (!schema_part(walk, "scraping", body[JS_BODY_SCRAPING],
+                     scraping_members, COUNT(scraping_members), scraping) ||
         !schema_part(walk, "options", body[JS_BODY_OPTIONS], option_members,
                      COUNT(option_members), found)) {
         return false;
@@ -374,8 +375,8 @@ int js_request_read(struct js_request *request, char *body, size_t size,
         !read_source(request, &walk, found[JS_BODY_SOURCE])) {
         return 422;
     }
-    status = read_stacks(request, &walk, found[JS_BODY_STACKTRACES], most_frames,
-                         most_scripts);
+    status = read_stacks(request, &walk, found[JS_BODY_STACKTRACES],
+                         most_frames, most_scripts);
     if (status != 0) {
         return status;
     }

@@ -30,9 +30,11 @@ static const struct schema_member body_members[JVM_BODY_MEMBERS] = {
     [JVM_BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_REQUIRED, NULL},
     [JVM_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
     [JVM_BODY_EXCEPTIONS] = {"exceptions", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [JVM_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [JVM_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL,
+                              NULL},
     [JVM_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
-    [JVM_BODY_PACKAGE] = {"release_package", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [JVM_BODY_PACKAGE] = {"release_package", SCHEMA_STRING, SCHEMA_NULLABLE,
+                          NULL},
     [JVM_BODY_CLASSES] = {"classes", SCHEMA_STRINGS, SCHEMA_OPTIONAL, NULL},
     [JVM_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
 };

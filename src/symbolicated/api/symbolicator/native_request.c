@@ -29,13 +29,16 @@ enum body_member {
 };
 
 static const struct schema_member body_members[NATIVE_BODY_MEMBERS] = {
-    [NATIVE_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE, NULL},
+    [NATIVE_BODY_PLATFORM] = {"platform", SCHEMA_STRING, SCHEMA_NULLABLE,
+                              NULL},
     [NATIVE_BODY_SIGNAL] = {"signal", SCHEMA_U32, SCHEMA_NULLABLE, NULL},
     [NATIVE_BODY_SOURCES] = {"sources", SCHEMA_LIST, SCHEMA_NULLABLE, NULL},
-    [NATIVE_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
+    [NATIVE_BODY_STACKTRACES] = {"stacktraces", SCHEMA_LIST, SCHEMA_OPTIONAL,
+                                 NULL},
     [NATIVE_BODY_MODULES] = {"modules", SCHEMA_LIST, SCHEMA_OPTIONAL, NULL},
     [NATIVE_BODY_OPTIONS] = {"options", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
-    [NATIVE_BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL, NULL},
+    [NATIVE_BODY_SCRAPING] = {"scraping", SCHEMA_OBJECT, SCHEMA_OPTIONAL,
+                              NULL},
 };
 
 enum option_member {
@@ -590,8 +593,8 @@ static int parse_body(struct symbolicator_request *request,
         request->signal = (uint32_t)signal;
         request->has_signal = true;
     }
-    status =
-        parse_stacks(request, walk, found[NATIVE_BODY_STACKTRACES], limits->frames);
+    status = parse_stacks(request, walk, found[NATIVE_BODY_STACKTRACES],
+                          limits->frames);
     if (status == 0) {
         status = parse_modules(request, walk, found[NATIVE_BODY_MODULES]);
     }

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "program.h"
+#include "program_path.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,8 +49,8 @@ static bool in_path(const char *name, char path[PATH_MAX])
     return false;
 }
 
-int program_find(const char *name, char path[PATH_MAX], char *error,
-                 size_t size)
+int program_path_find(const char *name, char path[PATH_MAX], char *error,
+                      size_t size)
 {
     if (in_path(name, path) || program_beside(name, path)) {
         return 0;

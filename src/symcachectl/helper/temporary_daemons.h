@@ -5,8 +5,8 @@
  * command, with this folder as their only source and a store that is removed
  * afterwards.
  */
-#ifndef SYMCACHECTL_HELPER_OFFLINE_H
-#define SYMCACHECTL_HELPER_OFFLINE_H
+#ifndef SYMCACHECTL_HELPER_TEMPORARY_DAEMONS_H
+#define SYMCACHECTL_HELPER_TEMPORARY_DAEMONS_H
 
 #include "symcachectl/settings.h"
 
@@ -17,6 +17,6 @@
  * the child's exit code.  Returns COMMAND_OK in the child, or an exit code
  * after printing what is wrong.
  */
-int offline_start(const char *symbols, struct settings *settings);
+int temporary_daemons_start(const char *symbols, struct settings *settings);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Finds the program of a transcoder.
  */
-#ifndef BASE_PROGRAM_H
-#define BASE_PROGRAM_H
+#ifndef BASE_PROGRAM_PATH_H
+#define BASE_PROGRAM_PATH_H
 
 #include <limits.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
  * It is looked for in the folders of PATH, and then beside symcached.  Returns
  * 0, or -1 with one line in error: "no transcoder: ...".
  */
-int program_find(const char *name, char path[PATH_MAX], char *error,
-                 size_t size);
+int program_path_find(const char *name, char path[PATH_MAX], char *error,
+                      size_t size);
 
 #endif

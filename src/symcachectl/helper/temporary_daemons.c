@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "offline.h"
+#include "temporary_daemons.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static const char *const formats[] = {"pdb", "breakpad", "pe",
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-struct offline {
+struct temporary_daemons {
     char dir[DIR_MAX];
     char folder[PATH_MAX];
     const char *layout;
@@ -103,7 +103,7 @@ static pid_t fork_plain(void)
 }
 
 /* Splits "LAYOUT:FOLDER"; an unknown word belongs to the path. */
-static int read_symbols(struct offline *o, const char *symbols)
+static int read_symbols(struct temporary_daemons *o, const char *symbols)
 {
     const char *colon = strchr(symbols, ':');
     struct stat st;
@@ -127,7 +127,7 @@ static int read_symbols(struct offline *o, const char *symbols)
 }
 
 static void add_path(cJSON *object, const char *key, const char *before,
-                     const struct offline *o, const char *below)
+                     const struct temporary_daemons *o, const char *below)
 {
     char text[DIR_MAX + 32];
 
@@ -136,7 +136,7 @@ static void add_path(cJSON *object, const char *key, const char *before,
 }
 
 /* The configuration of both. */
-static char *print_config(const struct offline *o)
+static char *print_config(const struct temporary_daemons *o)
 {
     static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
     static const char *const sources[] = {"symbols"};
@@ -173,7 +173,7 @@ static char *print_config(const struct offline *o)
     return text;
 }
 
-static int write_config(const struct offline *o, char path[PATH_MAX])
+static int write_config(const struct temporary_daemons *o, char path[PATH_MAX])
 {
     char *text = print_config(o);
     FILE *file;
@@ -189,8 +189,8 @@ static int write_config(const struct offline *o, char path[PATH_MAX])
     return rc;
 }
 
-static pid_t start_daemon(const struct offline *o, const char *daemon,
-                          const char *config)
+static pid_t start_daemon(const struct temporary_daemons *o,
+                          const char *daemon, const char *config)
 {
     const char *const args[] = {daemon, "-c", config, NULL};
     char log[PATH_MAX];
@@ -209,7 +209,8 @@ static pid_t start_daemon(const struct offline *o, const char *daemon,
     _exit(daemon_run(args));
 }
 
-static bool accepts_connection(const struct offline *o, const char *name)
+static bool accepts_connection(const struct temporary_daemons *o,
+                               const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -226,7 +227,7 @@ static bool accepts_connection(const struct offline *o, const char *name)
 }
 
 /* Prints the last line of a log that ended early. */
-static int fail_start(const struct offline *o, const char *daemon)
+static int fail_start(const struct temporary_daemons *o, const char *daemon)
 {
     char path[PATH_MAX], line[1024], last[1024] = "does not start";
     FILE *log;
@@ -243,8 +244,8 @@ static int fail_start(const struct offline *o, const char *daemon)
     return command_fail(COMMAND_IO, daemon, last);
 }
 
-static int await_daemon(struct offline *o, size_t which, const char *daemon,
-                        const char *name)
+static int await_daemon(struct temporary_daemons *o, size_t which,
+                        const char *daemon, const char *name)
 {
     static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     int i, status;
@@ -283,7 +284,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-static void stop_daemons(const struct offline *o)
+static void stop_daemons(const struct temporary_daemons *o)
 {
     size_t i;
 
@@ -296,7 +297,7 @@ static void stop_daemons(const struct offline *o)
     (void)nftw(o->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int start_all(struct offline *o)
+static int start_all(struct temporary_daemons *o)
 {
     static const char *const daemons[] = {"symcached", "symbolicated"};
     static const char *const sockets[] = {"h", "s"};
@@ -314,9 +315,9 @@ static int start_all(struct offline *o)
     return code;
 }
 
-int offline_start(const char *symbols, struct settings *settings)
+int temporary_daemons_start(const char *symbols, struct settings *settings)
 {
-    static struct offline o;
+    static struct temporary_daemons o;
     static char address[DIR_MAX + 16];
     const char *tmp = getenv("TMPDIR");
     int code = read_symbols(&o, symbols), status = 0;

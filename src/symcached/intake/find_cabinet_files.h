@@ -3,8 +3,8 @@
  *
  * The files of a folder in which cabinets go on.
  */
-#ifndef SYMCACHED_INTAKE_OPEN_CABINET_PARTS_H
-#define SYMCACHED_INTAKE_OPEN_CABINET_PARTS_H
+#ifndef SYMCACHED_INTAKE_FIND_CABINET_FILES_H
+#define SYMCACHED_INTAKE_FIND_CABINET_FILES_H
 
 #include "cabinet.h"
 #include "dir_places.h"
@@ -13,7 +13,7 @@
  * Opens them for each of the open places that is the first of a set, by the
  * names in the headers of cabinets.  parts is all zeroes.
  */
-void open_cabinet_parts(struct cabinet_parts parts[UNPACK_PLACES],
+void find_cabinet_files(struct cabinet_parts parts[UNPACK_PLACES],
                         const struct dir_places *places,
                         const struct dir_search *search);
 

@@ -4,8 +4,8 @@
  * The parts of a source map, for map.c and for each other.  All functions
  * return 0, or -1 with failure set.
  */
-#ifndef DEBUGINFO_SOURCEMAP_PARTS_H
-#define DEBUGINFO_SOURCEMAP_PARTS_H
+#ifndef DEBUGINFO_SOURCEMAP_INTERNAL_H
+#define DEBUGINFO_SOURCEMAP_INTERNAL_H
 
 #include "map.h"
 

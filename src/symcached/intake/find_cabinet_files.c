@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "open_cabinet_parts.h"
+#include "find_cabinet_files.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static void open_after(struct cabinet_parts *parts, int fd, const char *name,
     }
 }
 
-void open_cabinet_parts(struct cabinet_parts parts[UNPACK_PLACES],
+void find_cabinet_files(struct cabinet_parts parts[UNPACK_PLACES],
                         const struct dir_places *places,
                         const struct dir_search *search)
 {
