@@ -132,6 +132,12 @@ int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
     e.addresses = offset_of(&e, le32(p + 28));
     e.names = offset_of(&e, le32(p + 32));
     e.ordinals = offset_of(&e, le32(p + 36));
+    /* linkers put the names behind each other, at the directory's end */
+    p = table_entry(&e, e.names, 0, 4);
+    if (p != NULL) {
+        symbol_list_look(symbols, image->data, image->size,
+                         offset_of(&e, le32(p)), size);
+    }
     for (i = 0; i < e.num_names && rc == 0 && symbols->work > 0; i++) {
         rc = take_export(&e, i, failure);
     }
