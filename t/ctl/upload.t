@@ -22,16 +22,9 @@ my $dir = $t->dir;
 my $ctl = Test::Ctl->new($t);
 my $key = $Test::Symcache::key{'crash.pdb'};
 
-# curl and its kin speak TCP: nginx, once more
-my $port = Test::Symcache::free_port();
-$t->stop_nginx;
-Test::Example::start($t, 'uploads.conf', address => "127.0.0.1:$port", put => {
-    'listen 80;' => "listen 127.0.0.1:$port;",
-    '/run/symcached/uploads.sock' => "$dir/u.sock",
-    '/srv/uploads' => "$dir/uploads" });
-
 $t->write_file('token', "0123456789abcdef0123456789abcdef\n");
-my @upload = ('upload', '--url', "http://127.0.0.1:$port/symbols",
+my $nginx = $u->start_nginx_on_port;
+my @upload = ('upload', '--url', "$nginx/symbols",
               '--token', "\@$dir/token");
 
 make_path("$dir/build/deep");
@@ -53,7 +46,7 @@ $r = $ctl->run(@upload, "$dir/build");
 is $r->{code}, 0, 'again';
 is $r->{out}, "0 stored, 3 skipped, 0 refused, 0 failed, 2 left out\n",
     'skipped';
-$r = $ctl->run('upload', '--url', "http://127.0.0.1:$port/elsewhere",
+$r = $ctl->run('upload', '--url', "$nginx/elsewhere",
                "$dir/build/any.sym");
 is $r->{code}, 1, 'an address that takes no uploads: 1';
 like $r->{err}, qr{nothing at this address takes uploads: --url ends as .* such as /symbols \(HTTP 40[45]\)}, 'why';

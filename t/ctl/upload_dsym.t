@@ -23,15 +23,9 @@ my $t = $u->t;
 my $dir = $t->dir;
 my $ctl = Test::Ctl->new($t);
 
-# curl speaks TCP: nginx, once more
-my $port = Test::Symcache::free_port();
-$t->stop_nginx;
-Test::Example::start($t, 'uploads.conf', address => "127.0.0.1:$port", put => {
-    'listen 80;' => "listen 127.0.0.1:$port;",
-    '/run/symcached/uploads.sock' => "$dir/u.sock",
-    '/srv/uploads' => "$dir/uploads" });
 $t->write_file('token', "0123456789abcdef0123456789abcdef\n");
-my @upload = ('upload', '--url', "http://127.0.0.1:$port/symbols",
+my $nginx = $u->start_nginx_on_port;
+my @upload = ('upload', '--url', "$nginx/symbols",
               '--token', "\@$dir/token");
 
 my $fat = slurp($t->data('convert/macho/fat.dwarf'));

@@ -36,16 +36,8 @@ my %tiers = (
 
 sub start {
     my ($m, $tier) = @_;
-    my $c = $u->config;
+    my $c = $u->config_of($m);
     $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines];
-    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
-    $c->{uploads}{spool} = $m1->path('uploads/.spool');
-    $c->{uploads}{root} = $m->path('uploads');
-    $c->{sources}{empty}{path} = $m->path('empty');
-    $c->{stores}{default}{root} = $m->path('store');
-    $c->{downloads} = $m->path('downloads');
-    $c->{listen} = 'unix:' . $m->path('h.sock');
-    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
     $c->{tiers}{fleet} = $tiers{$tier} // $tier;
     $c->{stores}{default}{tier} = 'fleet';
     $m->start_symcached($c);

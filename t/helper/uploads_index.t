@@ -41,18 +41,11 @@ sub other { substr($pdb, 0, -1) . chr $_[0] }
 # which its folder of uploads is.
 sub start {
     my ($m, $tier, $has_peers, $root) = @_;
-    my $c = $u->config;
+    my $c = $u->config_of($m);
     delete $c->{uploads}{tokens};
     $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines]
         if $has_peers;
-    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
-    $c->{uploads}{root} = ($root // $m)->path('uploads');
-    $c->{uploads}{spool} = $m1->path('uploads/.spool');
-    $c->{sources}{empty}{path} = $m->path('empty');
-    $c->{stores}{default}{root} = $m->path('store');
-    $c->{downloads} = $m->path('downloads');
-    $c->{listen} = 'unix:' . $m->path('h.sock');
-    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
+    $c->{uploads}{root} = $root->path('uploads') if $root;
     $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf breakpad)];
     if ($tier) {
         $c->{tiers}{fleet} = $tiers{$tier};

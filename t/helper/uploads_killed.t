@@ -29,16 +29,8 @@ mkdir $_ or die "$_: $!"
 
 sub start {
     my ($m) = @_;
-    my $c = $u->config;
+    my $c = $u->config_of($m);
     $c->{uploads}{peers} = [map { 'unix:' . $_->path('a.sock') } @machines];
-    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
-    $c->{uploads}{root} = $m->path('uploads');
-    $c->{uploads}{spool} = $m1->path('uploads/.spool');
-    $c->{sources}{empty}{path} = $m->path('empty');
-    $c->{stores}{default}{root} = $m->path('store');
-    $c->{downloads} = $m->path('downloads');
-    $c->{listen} = 'unix:' . $m->path('h.sock');
-    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
     $c->{stores}{default}{transcoders}[0]{inputs} = [qw(breakpad)];
     $c->{cache}{clean_every} = '1s';
     $c->{tiers}{fleet} = { type => 'filesystem', path => $m1->path('tier') };

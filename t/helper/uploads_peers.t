@@ -32,17 +32,9 @@ sub other { substr($pdb, 0, -1) . chr $_[0] }
 
 sub start {
     my ($m, $has_tier, @more) = @_;
-    my $c = $u->config;
+    my $c = $u->config_of($m);
     delete $c->{uploads}{tokens};
     $c->{uploads}{peers} = [@$peers, @more];
-    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
-    $c->{uploads}{spool} = $m1->path('uploads/.spool');
-    $c->{uploads}{root} = $m->path('uploads');
-    $c->{sources}{empty}{path} = $m->path('empty');
-    $c->{stores}{default}{root} = $m->path('store');
-    $c->{downloads} = $m->path('downloads');
-    $c->{listen} = 'unix:' . $m->path('h.sock');
-    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
     $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf)];
     if ($has_tier) {
         $c->{tiers}{fleet} = { type => 'filesystem', path => $tier };

@@ -19,16 +19,12 @@ use constant BIG => 8 << 20;
 
 my $seconds = $ENV{SYMCACHE_SOAK} // 20;
 
-my $up = Test::Symcache->new;
-$up->symbol_store('html');
-my $up_port = $up->free_port;
-$up->start_nginx('', load => 0, listen => "listen 127.0.0.1:$up_port;",
-                 address => "127.0.0.1:$up_port");
+my ($up, $symbols) = Test::Symcache->symbol_nginx;
 
 my $t = Test::Symcache->new;
 my $port = $t->free_port;
 my $nginx = "127.0.0.1:$port";
-$t->start_symcached($t->default_config("http://127.0.0.1:$up_port"));
+$t->start_symcached($t->default_config($symbols));
 
 my %env = $t->sanitizer_env(1);
 

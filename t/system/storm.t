@@ -11,14 +11,10 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Test::Symcache;
 
-my $up = Test::Symcache->new;
-$up->symbol_store('html');
-my $port = $up->free_port;
-$up->start_nginx('', load => 0, listen => "listen 127.0.0.1:$port;",
-                 address => "127.0.0.1:$port");
+my ($up, $symbols) = Test::Symcache->symbol_nginx;
 
 my $t = Test::Symcache->new;
-$t->start_symcached($t->default_config("http://127.0.0.1:$port",
+$t->start_symcached($t->default_config($symbols,
                                        gated => 1));
 $t->start_nginx($t->default_locations, workers => 2);
 

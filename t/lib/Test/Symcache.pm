@@ -630,6 +630,16 @@ sub symbol_store {
     return $self->path($dir);
 }
 
+# An nginx that has it on a port: returns it, and its address.
+sub symbol_nginx {
+    my ($class) = @_;
+    my $up = $class->new;
+    $up->symbol_store('html');
+    my $address = '127.0.0.1:' . $up->free_port;
+    $up->start_nginx('', load => 0, listen => "listen $address;", address => $address);
+    return ($up, "http://$address");
+}
+
 # A configuration with one HTTP source and the built-in converter, whose runs
 # are counted in the file "runs" and wait for the file "gate" if $o{gated}.
 sub default_config {

@@ -70,6 +70,36 @@ sub config {
     return $config;
 }
 
+# The same of another machine, with folders of its own and the spool of the
+# first one.
+sub config_of {
+    my ($self, $m) = @_;
+    my $config = $self->config;
+    $config->{listen} = 'unix:' . $m->path('h.sock');
+    $config->{admin_listen} = 'unix:' . $m->path('a.sock');
+    $config->{downloads} = $m->path('downloads');
+    $config->{uploads}{listen} = 'unix:' . $m->path('u.sock');
+    $config->{uploads}{root} = $m->path('uploads');
+    $config->{uploads}{spool} = "$self->{dir}/uploads/.spool";
+    $config->{sources}{empty}{path} = $m->path('empty');
+    $config->{stores}{default}{root} = $m->path('store');
+    return $config;
+}
+
+# Starts nginx once more, with a port, as curl and its kin speak TCP.  Returns
+# its URL.
+sub start_nginx_on_port {
+    my ($self) = @_;
+    my $port = Test::Symcache::free_port();
+    $self->{t}->stop_nginx;
+    Test::Example::start($self->{t}, 'uploads.conf',
+        address => "127.0.0.1:$port", put => {
+            'listen 80;' => "listen 127.0.0.1:$port;",
+            '/run/symcached/uploads.sock' => "$self->{dir}/u.sock",
+            '/srv/uploads' => "$self->{dir}/uploads" });
+    return "http://127.0.0.1:$port";
+}
+
 # Sends a bundle of scripts in one chunk as sentry-cli does, and waits for the
 # end of its assembly, whose answer is returned.  %o: version, dist
 sub send_bundle {
