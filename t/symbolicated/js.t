@@ -21,26 +21,11 @@ my $t = Test::Symcache->new;
 my $json = JSON::PP->new->canonical->utf8;
 my $data = $t->data('javascript');
 my $s = Test::Sentry->new($t, token => 's3cret');
-my $config = {
-    stores => { default => { root => $t->path('store') } },
-    limits => { attempts => 1 },
-    symbolication => {
-        symbolicator => { sources => 'allow', tenants => {
-            root => $t->path('tenants'), count => 40, hosts => [$s->host] } },
-    },
-};
+my $config = $s->config;
 $t->start_symcached($config);
 $t->start_symbolicated;
 
-sub request {
-    my ($body, %o) = @_;
-    my $r = $t->post($t->symbolicated_socket, '/symbolicate-js?scope='
-            . ($o{scope} // 'a') . ($o{query} // ''),
-        $json->encode({ source => { id => 'x', token => 's3cret',
-            url => $s->artifact_lookup }, %$body }),
-        'Content-Type: application/json');
-    return $r->{status} == 200 ? $json->decode($r->{body}) : $r;
-}
+sub request { $s->symbolicate_js(@_) }
 
 plan skip_all => 'no extended attributes here, so files have no digest'
     if !$t->has_attributes;

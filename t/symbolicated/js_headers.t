@@ -18,7 +18,6 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 plan skip_all => 'no extended attributes here, so files have no digest'
     if !$t->has_attributes;
-my $json = JSON::PP->new->canonical->utf8;
 my $data = $t->data('javascript/shop');
 my $s = Test::Sentry->new($t, token => 's3cret');
 
@@ -45,31 +44,17 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     $c->reply(404);
 });
 
-my $config = {
-    stores => { default => { root => $t->path('store') } },
-    limits => { attempts => 1 },
-    symbolication => {
-        javascript => { scraping => JSON::PP::true() },
-        symbolicator => { sources => 'allow', tenants => {
-            root => $t->path('tenants'), count => 40, hosts => [$s->host,
-                map { '127.0.0.1:' . $_->port } $web, $other] } },
-    },
-};
+my $config = $s->config(javascript => { scraping => JSON::PP::true() },
+    hosts => [map { '127.0.0.1:' . $_->port } $web, $other]);
 $t->start_symcached($config);
 $t->start_symbolicated;
 
 sub request {
     my ($url, $headers, %o) = @_;
-    my $r = $t->post($t->symbolicated_socket, '/symbolicate-js?scope=a',
-        $json->encode({ stacktraces => [{ frames => [{ abs_path => $url,
+    return $s->symbolicate_js({ stacktraces => [{ frames => [{ abs_path => $url,
                 lineno => 1, colno => 224 }] }],
-            source => { id => 'x', token => 's3cret',
-                url => $s->artifact_lookup },
             scraping => { enabled => JSON::PP::true(),
-                allowed_origins => $o{origins} // ['*'],
-                headers => $headers } }),
-        'Content-Type: application/json');
-    return $r->{status} == 200 ? $json->decode($r->{body}) : $r;
+                allowed_origins => $o{origins} // ['*'], headers => $headers } });
 }
 
 # What a request learns of the script: its line, or why there is none.

@@ -29,16 +29,8 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     return $c->reply(404, {}, '') if !-e "$shop/$name";
     $c->reply(200, {}, slurp("$shop/$name"));
 });
-$t->start_symcached({
-    stores => { default => { root => $t->path('store') } },
-    limits => { attempts => 1 },
-    symbolication => {
-        javascript => { scraping => JSON::PP::true() },
-        symbolicator => { sources => 'allow', tenants => {
-            root => $t->path('tenants'), count => 40,
-            hosts => [$s->host, '127.0.0.1:' . $web->port] } },
-    },
-});
+$t->start_symcached($s->config(javascript => { scraping => JSON::PP::true() },
+    hosts => ['127.0.0.1:' . $web->port]));
 $t->start_symbolicated;
 
 sub frames_of {

@@ -57,6 +57,36 @@ sub debug_files { $_[0]->project . '/files/dsyms/' }
 sub artifact_lookup { $_[0]->project . '/artifact-lookup/' }
 sub host { '127.0.0.1:' . $_[0]{server}->port }
 
+# A configuration whose clients bring this project as a source.  %o: hosts (that
+# they may name, too), javascript (of that section)
+sub config {
+    my ($self, %o) = @_;
+    my $t = $self->{t};
+    return {
+        stores => { default => { root => $t->path('store') } },
+        limits => { attempts => 1 },
+        symbolication => {
+            $o{javascript} ? (javascript => $o{javascript}) : (),
+            symbolicator => { sources => 'allow', tenants => {
+                root => $t->path('tenants'), count => 40,
+                hosts => [$self->host, @{ $o{hosts} // [] }] } },
+        },
+    };
+}
+
+# POST /symbolicate-js with the artifacts of this project.  %o: scope, query.
+# Returns the answer, or what else came.
+sub symbolicate_js {
+    my ($self, $body, %o) = @_;
+    my $t = $self->{t};
+    my $r = $t->post($t->symbolicated_socket,
+        '/symbolicate-js?scope=' . ($o{scope} // 'a') . ($o{query} // ''),
+        $json->encode({ source => { id => 'x', token => 's3cret',
+            url => $self->artifact_lookup }, %$body }),
+        'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body}) : $r;
+}
+
 # Of each request that had come: "list QUERY", "file ID", "lookup QUERY", ...
 sub requests {
     my ($self) = @_;
