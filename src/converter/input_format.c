@@ -4,8 +4,6 @@
 #include "input_format.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/elf/elf.h"
@@ -17,8 +15,6 @@
 #include "debuginfo/sourcebundle/sourcebundle.h"
 #include "debuginfo/symbfile/symbfile.h"
 #include "debuginfo/wasm/wasm.h"
-#include "proto/key.h"
-#include "derived/symcache/symcache.h"
 
 /* To add a format, add its folder to debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {
@@ -58,86 +54,4 @@ const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
         }
     }
     return is_known ? maker : find_maker(formats[0], wanted);
-}
-
-static bool is_meant(const struct input_choice *choice,
-                     const struct macho_slice *slice)
-{
-    uint8_t id[16];
-
-    return (choice->arch == NULL ||
-            strcmp(choice->arch, symc_arch_name(slice->arch)) == 0) &&
-           (choice->id == NULL ||
-            (symcache_guid_parse(choice->id, strlen(choice->id), id) ==
-                 SYMCACHE_OK &&
-             slice->has_uuid && memcmp(id, slice->uuid, sizeof(id)) == 0));
-}
-
-/* Prints architectures and ids of all images, as many as there is room for. */
-static void list_images(const struct macho_identity *identity, char *text,
-                        size_t size)
-{
-    unsigned i, k;
-    const struct macho_slice *slice;
-    char id[33];
-
-    for (i = 0; i < identity->num_slices; i++) {
-        slice = &identity->slices[i];
-        for (k = 0; k < 16 && slice->has_uuid; k++) {
-            snprintf(id + 2 * k, 3, "%02X", slice->uuid[k]);
-        }
-        k = (unsigned)snprintf(text, size, "%s%s %s", i == 0 ? "" : ", ",
-                               symc_arch_name(slice->arch),
-                               slice->has_uuid ? id : "(no id)");
-        if (k >= size) {
-            return;
-        }
-        text += k;
-        size -= k;
-    }
-}
-
-int input_choose(const struct input_choice *choice, const uint8_t **data,
-                 size_t *size, struct failure *failure)
-{
-    bool has_choice = choice->arch != NULL || choice->id != NULL;
-    char text[400];
-    unsigned i, count = 0;
-    const struct macho_slice *found = NULL;
-    struct macho_identity identity;
-
-    if (!macho_sniff(*data, *size)) {
-        return has_choice
-                   ? failure_set(failure, FAILURE_USAGE,
-                                 "is not a Mach-O file, of which an image "
-                                 "could be chosen")
-                   : 0;
-    }
-    if (macho_identity_read(*data, *size, &identity, text, sizeof(text)) !=
-        0) {
-        return failure_set(failure, FAILURE_DAMAGED, "%s", text);
-    }
-    for (i = 0; i < identity.num_slices; i++) {
-        if (is_meant(choice, &identity.slices[i])) {
-            found = &identity.slices[i];
-            count++;
-        }
-    }
-    if (count != 1) {
-        list_images(&identity, text, sizeof(text));
-        return failure_set(failure, FAILURE_USAGE, "%s: %s",
-                           count == 0 ? "has no such image, but"
-                                      : "has several images, choose one by "
-                                        "--arch or --id",
-                           text);
-    }
-    if (!found->is_sound && identity.is_fat) {
-        return failure_set(failure, FAILURE_DAMAGED,
-                           "has a library of objects instead of an image for "
-                           "%s, or a damaged one",
-                           symc_arch_name(found->arch));
-    }
-    *data += found->offset;
-    *size = (size_t)found->size;
-    return 0;
 }

@@ -9,20 +9,6 @@
 
 #include "debuginfo/format.h"
 
-/* Which of several images in a file is meant; absent ones are NULL. */
-struct input_choice {
-    const char *arch; /* as SymCaches name it, for example "arm64" */
-    const char *id;   /* a GUID, in any form */
-};
-
-/*
- * Narrows a file in memory to the image that is meant: fat Mach-O files have
- * one for each architecture.  Returns 0, or -1 with failure set if none or
- * several are meant, with a list of what there is.
- */
-int input_choose(const struct input_choice *choice, const uint8_t **data,
-                 size_t *size, struct failure *failure);
-
 /*
  * Returns how a file in memory becomes the output that is wanted, or the one
  * that its format prefers if wanted is NULL; or NULL if its formats do not

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "symcached/store/provenance.h"
 #include "symcached/store/store.h"
 

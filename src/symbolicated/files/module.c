@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/log.h"
 #include "proto/properties.h"
 #include "sigbus.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/durable.h"
 #include "base/fd_write.h"
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/fd_write.h"
 #include "base/js_id.h"
 #include "base/task.h"

@@ -19,6 +19,7 @@
  *   convert_unverified.c  has a PDB converted that nobody has read yet
  *   conversion.c          runs its transcoder, and publishes what that made
  *   second_original.c     gets the second original of ELF files and PDBs
+ *   job_original.c        has its original, or leaves it at its source
  *   inputs.c              takes what is in the store instead of an original
  *   section_search.c      cuts a section out of an ELF file
  *   source_member.c       copies a source file out of a SourceCache
@@ -513,9 +514,13 @@ char *job_make_work(struct workdir *workdir);
 /* The path of one that is not made yet, or NULL with errno. */
 char *job_name_work(struct workdir *workdir);
 
-/* Both vanish at once, but their space is freed without blocking the loop. */
+/* It vanishes at once, but its space is freed without blocking the loop. */
 void job_remove_work(struct job *job);
-void job_discard_pdb(struct job *job); /* not if it was left at its source */
+
+/* job_original.c ---------------------------------------------------------- */
+
+/* As job_remove_work(); not if the original was left at its source. */
+void job_discard_pdb(struct job *job);
 void job_leave_original(struct job *job); /* if it was: removes the folder */
 
 /* The key of the original: the job's, with the kind of the format. */

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/thread.h"
 
 #define READ_SIZE 65536

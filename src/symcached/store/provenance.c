@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/xattr.h>
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "proto/provenance.h"
 
 static const char *const words[] = {"full", "publics", "program"};

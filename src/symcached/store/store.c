@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/durable.h"
 #include "metrics/metrics.h"
 #include "base/workdir.h"

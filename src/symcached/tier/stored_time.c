@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/xattr.h>
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 
 #define ATTRIBUTE "user.symcached.tier"
 #define NOTE_MAX 32

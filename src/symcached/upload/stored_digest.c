@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/digest.h"
+#include "base/digest_attribute.h"
 #include "base/task.h"
 
 #define LOOKS_MAX 4
