@@ -136,7 +136,7 @@ static void list_done(void *arg, bool late)
         end_list(lookup, &list->found);
         return;
     }
-    found = lookup_state(lookup, sizeof(*found));
+    found = lookup_type_state(lookup, sizeof(*found));
     if (found != NULL) {
         *found = list->found;
         ask_tier(lookup);

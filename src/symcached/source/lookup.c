@@ -89,7 +89,7 @@ static void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
-void *lookup_state(struct lookup *lookup, size_t size)
+void *lookup_type_state(struct lookup *lookup, size_t size)
 {
     lookup->state = calloc(1, size);
     if (lookup->state == NULL) {

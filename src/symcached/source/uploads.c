@@ -306,7 +306,7 @@ static void ask_tier(struct lookup *lookup)
 static bool begin_uploads(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    struct walk *walk = lookup_state(lookup, sizeof(*walk));
+    struct walk *walk = lookup_type_state(lookup, sizeof(*walk));
 
     if (walk == NULL) {
         return false;

@@ -139,7 +139,7 @@ static void set_transport(const struct lookup *lookup,
 static void fetch_file(struct lookup *lookup)
 {
     const struct config *config = lookup->config;
-    struct url_file *state = lookup_state(lookup, sizeof(*state));
+    struct url_file *state = lookup_type_state(lookup, sizeof(*state));
     struct fetch_request request = {.url = lookup->url};
     struct fetch *fetch;
 

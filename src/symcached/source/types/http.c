@@ -360,7 +360,7 @@ static void http_found(struct lookup *lookup)
 
 void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
 {
-    struct http *http = lookup_state(lookup, sizeof(*http));
+    struct http *http = lookup_type_state(lookup, sizeof(*http));
 
     if (http == NULL) {
         return;

@@ -312,7 +312,7 @@ static void begin_sentry(struct lookup *lookup)
         source_url_begin(lookup);
         return;
     }
-    project = lookup_state(lookup, sizeof(*project));
+    project = lookup_type_state(lookup, sizeof(*project));
     if (project == NULL) {
         return;
     }

@@ -316,7 +316,7 @@ static void write_headers(struct question *question, struct lookup *lookup)
 static void begin_symcache(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    struct question *question = lookup_state(lookup, sizeof(*question));
+    struct question *question = lookup_type_state(lookup, sizeof(*question));
     struct fetch_request request = {0};
     struct fetch *fetch;
     char *url;
