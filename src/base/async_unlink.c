@@ -17,8 +17,8 @@
 /* How long the removal of one path may take before the disk counts as stuck. */
 #define ASYNC_UNLINK_PATIENCE_MS 60000
 
-struct removal {
-    STAILQ_ENTRY(removal) next;
+struct async_unlink_removal {
+    STAILQ_ENTRY(async_unlink_removal) next;
     char path[];
 };
 
@@ -28,7 +28,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t more;
     pthread_cond_t idle;
-    STAILQ_HEAD(, removal) queue;
+    STAILQ_HEAD(, async_unlink_removal) queue;
     bool started;
     uint64_t began; /* clock_ms() when the first path's turn came */
 } async_unlink = {.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -38,7 +38,7 @@ static struct {
 
 static void *async_unlink_run(void *arg)
 {
-    struct removal *removal;
+    struct async_unlink_removal *removal;
 
     pthread_mutex_lock(&async_unlink.mutex);
     for (;;) {
@@ -69,7 +69,7 @@ static bool async_unlink_runs(void)
 void async_unlink_add(const char *path)
 {
     size_t size = strlen(path) + 1;
-    struct removal *removal;
+    struct async_unlink_removal *removal;
     bool taken = false;
     struct stat st;
 

@@ -26,7 +26,7 @@ struct config_watch {
     char told[WHY_SIZE];
 };
 
-struct look {
+struct watch_look {
     struct config_watch *watch;
     struct config *config;
     char why[WHY_SIZE];
@@ -46,7 +46,7 @@ static void tell_change(struct config_watch *watch)
 
 static void look_run(void *arg)
 {
-    struct look *look = arg;
+    struct watch_look *look = arg;
     const struct config *config = look->config;
     struct config *other;
 
@@ -61,7 +61,7 @@ static void look_run(void *arg)
 
 static void look_done(void *arg, bool late)
 {
-    struct look *look = arg;
+    struct watch_look *look = arg;
     struct config_watch *watch = look->watch;
 
     watch->task = NULL;
@@ -73,7 +73,7 @@ static void look_done(void *arg, bool late)
 
 static void look_drop(void *arg)
 {
-    struct look *look = arg;
+    struct watch_look *look = arg;
 
     config_unref(look->config);
     free(look);
@@ -84,7 +84,7 @@ static const struct task_calls look_calls = {look_run, look_done, look_drop};
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct config_watch *watch = arg;
-    struct look *look =
+    struct watch_look *look =
         watch->task == NULL ? calloc(1, sizeof(*look)) : NULL;
 
     if (look != NULL) {

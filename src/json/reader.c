@@ -10,7 +10,7 @@
 #include "escape_scan.h"
 
 /* The open containers at a place: an index for each level. */
-struct reader {
+struct json_reader {
     struct json *json;
     char *p;
     char *end;
@@ -23,13 +23,13 @@ struct reader {
     uint32_t open[JSON_DEPTH_MAX];
 };
 
-static bool fail_json(struct reader *r, const char *reason)
+static bool fail_json(struct json_reader *r, const char *reason)
 {
     r->reason = reason;
     return false;
 }
 
-static void skip_some(struct reader *r)
+static void skip_some(struct json_reader *r)
 {
     for (; r->p < r->end; r->p++) {
         if (*r->p == '\n') {
@@ -42,7 +42,7 @@ static void skip_some(struct reader *r)
 }
 
 /* Most values have one blank before them, or none. */
-static inline void skip_blanks(struct reader *r)
+static inline void skip_blanks(struct json_reader *r)
 {
     if (r->p < r->end && *r->p == ' ') {
         r->p++;
@@ -52,13 +52,13 @@ static inline void skip_blanks(struct reader *r)
     }
 }
 
-static int peek_character(const struct reader *r)
+static int peek_character(const struct json_reader *r)
 {
     return r->p < r->end ? (unsigned char)*r->p : -1;
 }
 
 /* Room for one more value at least. */
-static __attribute__((noinline, cold)) bool grow(struct reader *r)
+static __attribute__((noinline, cold)) bool grow(struct json_reader *r)
 {
     size_t room;
     struct json *json;
@@ -80,8 +80,9 @@ static __attribute__((noinline, cold)) bool grow(struct reader *r)
     return true;
 }
 
-static inline struct json_value *
-add_value(struct reader *r, enum json_type type, const char *at, size_t size)
+static inline struct json_value *add_value(struct json_reader *r,
+                                           enum json_type type, const char *at,
+                                           size_t size)
 {
     struct json *json;
     struct json_value *value;
@@ -120,7 +121,7 @@ static int hex4(const char *p, const char *end)
 }
 
 /* The escape at r->p, which is a backslash; NULL when it is none. */
-static char *escape(struct reader *r, char *out)
+static char *escape(struct json_reader *r, char *out)
 {
     int c, low;
     const char *found;
@@ -153,7 +154,7 @@ static char *escape(struct reader *r, char *out)
 }
 
 /* The length of the character at r->p; 0: there is none. */
-static size_t character(struct reader *r)
+static size_t character(struct json_reader *r)
 {
     int n;
     uint32_t c;
@@ -172,7 +173,7 @@ static size_t character(struct reader *r)
     return n < 0 ? 0 : (size_t)n;
 }
 
-static bool string(struct reader *r)
+static bool string(struct json_reader *r)
 {
     size_t n;
     char *begin, *out;
@@ -206,12 +207,12 @@ static bool string(struct reader *r)
     return add_value(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
 }
 
-static bool is_digit(const struct reader *r)
+static bool is_digit(const struct json_reader *r)
 {
     return r->p < r->end && *r->p >= '0' && *r->p <= '9';
 }
 
-static bool digits(struct reader *r)
+static bool digits(struct json_reader *r)
 {
     char *p;
 
@@ -224,7 +225,7 @@ static bool digits(struct reader *r)
     return true;
 }
 
-static bool number(struct reader *r)
+static bool number(struct json_reader *r)
 {
     const char *begin;
 
@@ -254,7 +255,7 @@ static bool number(struct reader *r)
     return add_value(r, JSON_NUMBER, begin, (size_t)(r->p - begin)) != NULL;
 }
 
-static bool word(struct reader *r, const char *text, enum json_type type)
+static bool word(struct json_reader *r, const char *text, enum json_type type)
 {
     size_t n;
 
@@ -267,7 +268,7 @@ static bool word(struct reader *r, const char *text, enum json_type type)
 }
 
 /* The size of a number of Python that is none of JSON's, or 0. */
-static size_t nan_size(const struct reader *r)
+static size_t nan_size(const struct json_reader *r)
 {
     static const char *const texts[] = {"NaN", "Infinity", "-Infinity"};
     size_t i, n;
@@ -281,7 +282,7 @@ static size_t nan_size(const struct reader *r)
     return 0;
 }
 
-static bool nan_or_number(struct reader *r)
+static bool nan_or_number(struct json_reader *r)
 {
     size_t n = nan_size(r);
 
@@ -292,7 +293,7 @@ static bool nan_or_number(struct reader *r)
     return add_value(r, JSON_NUMBER, r->p - n, n) != NULL;
 }
 
-static bool opened(struct reader *r, enum json_type type)
+static bool opened(struct json_reader *r, enum json_type type)
 {
     if (r->depth == JSON_DEPTH_MAX) {
         return fail_json(r, "recursion limit exceeded");
@@ -302,7 +303,7 @@ static bool opened(struct reader *r, enum json_type type)
 }
 
 /* The value at r->p; of an array or object only its beginning. */
-static bool value(struct reader *r)
+static bool value(struct json_reader *r)
 {
     switch (peek_character(r)) {
     case '"':
@@ -331,7 +332,7 @@ static bool value(struct reader *r)
 }
 
 /* The name of a member, and the colon after it. */
-static bool member(struct reader *r)
+static bool member(struct json_reader *r)
 {
     if (peek_character(r) != '"') {
         return fail_json(r, "key must be a string");
@@ -350,7 +351,7 @@ static bool member(struct reader *r)
 
 /* Reads the part after a value or an opening bracket, up to the next value, or
  * to the end of the text, where the depth is 0. */
-static bool proceed(struct reader *r, bool is_first)
+static bool proceed(struct json_reader *r, bool is_first)
 {
     bool is_object;
     struct json_value *open;
@@ -384,7 +385,7 @@ static bool proceed(struct reader *r, bool is_first)
     return true;
 }
 
-static bool read_all(struct reader *r)
+static bool read_all(struct json_reader *r)
 {
     unsigned depth;
 
@@ -402,7 +403,7 @@ static bool read_all(struct reader *r)
 size_t json_read(struct json *json, char *text, size_t size, size_t most,
                  struct json_error *error)
 {
-    struct reader r;
+    struct json_reader r;
 
     json->text = r.begin = r.p = r.line_begin = text;
     json->count = 0;

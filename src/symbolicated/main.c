@@ -38,7 +38,7 @@
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
-struct daemon {
+struct symbolicated_daemon {
     struct daemon_options options;
     struct event_base *base;
     struct settings *settings;
@@ -67,7 +67,7 @@ static const char usage[] =
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 71 cannot start, or not go on\n";
 
-static void stop_daemon(struct daemon *d, int signo)
+static void stop_daemon(struct symbolicated_daemon *d, int signo)
 {
     if (!d->stopping) {
         d->stopping = true;
@@ -77,7 +77,7 @@ static void stop_daemon(struct daemon *d, int signo)
     }
 }
 
-static void set_limits(struct daemon *d)
+static void set_limits(struct symbolicated_daemon *d)
 {
     const struct symbolication_limits_config *limits =
         &d->settings->symbolication->limits;
@@ -102,7 +102,8 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Returns NULL, or why the old configuration stays. */
-static const char *reload_settings(struct daemon *d, char *error, size_t size)
+static const char *reload_settings(struct symbolicated_daemon *d, char *error,
+                                   size_t size)
 {
     struct settings *settings;
     struct config *config;
@@ -149,7 +150,7 @@ static const char *reload_settings(struct daemon *d, char *error, size_t size)
  * configuration, or none. */
 static void on_stale(void *arg, const char *why)
 {
-    struct daemon *d = arg;
+    struct symbolicated_daemon *d = arg;
 
     atomic_store(&d->workers.config_stale, why[0] != '\0');
     reporter_configure(d->reporter, d->settings);
@@ -158,7 +159,7 @@ static void on_stale(void *arg, const char *why)
 
 static void on_signal(void *arg, int signo)
 {
-    struct daemon *d = arg;
+    struct symbolicated_daemon *d = arg;
     char buf[1024];
     const char *error;
 
@@ -201,7 +202,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
 
 /* Without its folder, a body has its place in memory, as where none is
  * configured. */
-static void check_spool(struct daemon *d)
+static void check_spool(struct symbolicated_daemon *d)
 {
     if (d->spool == -1 ||
         !settings_folder_is_replaced(d->spool, d->spool_path)) {
@@ -220,7 +221,7 @@ static void check_spool(struct daemon *d)
 /* The next process can open what this one cannot. */
 static void on_roots(evutil_socket_t fd, short what, void *arg)
 {
-    struct daemon *d = arg;
+    struct symbolicated_daemon *d = arg;
 
     check_spool(d);
     if (settings_root_is_lost() && !d->stopping) {
@@ -232,8 +233,8 @@ static void on_roots(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static struct event *start_timer(struct daemon *d, unsigned seconds,
-                                 event_callback_fn call)
+static struct event *start_timer(struct symbolicated_daemon *d,
+                                 unsigned seconds, event_callback_fn call)
 {
     struct timeval often = {.tv_sec = (time_t)seconds};
     struct event *timer = event_new(d->base, -1, EV_PERSIST, call, d);
@@ -245,7 +246,7 @@ static struct event *start_timer(struct daemon *d, unsigned seconds,
     return timer;
 }
 
-static bool start_timers(struct daemon *d)
+static bool start_timers(struct symbolicated_daemon *d)
 {
     d->trim = start_timer(d, TRIM_SECONDS, on_trim);
     d->roots = start_timer(d, ROOTS_SECONDS, on_roots);
@@ -326,7 +327,7 @@ static int test_settings(const struct config *config)
     return rc == 0 ? 0 : EXIT_CONFIG;
 }
 
-static int lock_spool(struct daemon *d, char *error, size_t size)
+static int lock_spool(struct symbolicated_daemon *d, char *error, size_t size)
 {
     struct daemon_sandbox allowed = {
         .spool = d->spool,
@@ -351,7 +352,8 @@ static bool needs_workers(const struct symbolication_config *config)
 
 /* Makes the process that starts others.  Returns 0, or -1 with a sentence in
  * error. */
-static int start_spawner(struct daemon *d, char *error, size_t size)
+static int start_spawner(struct symbolicated_daemon *d, char *error,
+                         size_t size)
 {
     static char *const argv[] = {"symbolicated-worker", "--serve", NULL};
     unsigned n = needs_workers(d->settings->symbolication)
@@ -371,7 +373,8 @@ static int start_spawner(struct daemon *d, char *error, size_t size)
     return 0;
 }
 
-static int start_workers(struct daemon *d, char *error, size_t size)
+static int start_workers(struct symbolicated_daemon *d, char *error,
+                         size_t size)
 {
     unsigned i, n = count_threads(d->settings);
     int rc = 0;
@@ -411,7 +414,7 @@ static bool are_alive(void *arg, unsigned ms)
     return true;
 }
 
-static int start_daemon(struct daemon *d, struct config *config)
+static int start_daemon(struct symbolicated_daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
@@ -471,7 +474,7 @@ failed:
     return -1;
 }
 
-static void finish_daemon(struct daemon *d)
+static void finish_daemon(struct symbolicated_daemon *d)
 {
     unsigned i;
 
@@ -506,7 +509,8 @@ static void finish_daemon(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-    static struct daemon d = {.listener = {.fd = -1}, .spool = -1};
+    static struct symbolicated_daemon d = {.listener = {.fd = -1},
+                                           .spool = -1};
     struct config *config;
     char error[1024];
     int rc;

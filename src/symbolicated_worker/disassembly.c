@@ -10,7 +10,7 @@
 #include "disassembly/disassembly.h"
 #include "symbolication/symbolication.h"
 
-struct files {
+struct disassembly_files {
     struct codecache_reader code;
     struct symc_reader names;
     bool has_code;
@@ -20,7 +20,7 @@ struct files {
 static void have_file(void *arg, const struct work_file *file,
                       const uint8_t *data, size_t size)
 {
-    struct files *files = arg;
+    struct disassembly_files *files = arg;
     char error[200];
 
     if (data == NULL) {
@@ -38,7 +38,7 @@ static void have_file(void *arg, const struct work_file *file,
 
 void disassembly_work(const struct work_body *body)
 {
-    struct files files = {.has_code = false};
+    struct disassembly_files files = {.has_code = false};
     struct disassembly d = {.code = &files.code};
     struct json_writer w = {0};
     char error[DISASSEMBLY_ERROR] = "the module's machine code is not to be "

@@ -31,7 +31,7 @@
 #define COST_MAX 500000000
 #define ITEM_COST 64
 
-struct rule {
+struct rewrite_module_rule {
     pcre2_code *code;
     uint32_t to; /* value */
 };
@@ -41,7 +41,7 @@ struct rewrite {
     char *text;
     size_t patterns; /* bytes */
     size_t count;
-    struct rule rules[RULES_MAX];
+    struct rewrite_module_rule rules[RULES_MAX];
 };
 
 static int fail_rewrite(char error[REWRITE_ERROR], const char *reason)
@@ -85,7 +85,7 @@ static int read_rule(struct rewrite *rewrite, uint32_t value,
 {
     const struct json *json = &rewrite->json;
     uint32_t from = json_member(json, value, "from");
-    struct rule *rule = &rewrite->rules[rewrite->count];
+    struct rewrite_module_rule *rule = &rewrite->rules[rewrite->count];
     PCRE2_SIZE offset;
     char pattern[PATTERNS_MAX];
     int code;
@@ -181,14 +181,15 @@ static void append_text(struct text *text, const char *data, size_t size)
 }
 
 /* A match of a rule in a name. */
-struct match {
-    const struct rule *rule;
+struct rewrite_module_match {
+    const struct rewrite_module_rule *rule;
     const char *name;
     pcre2_match_data *data;
 };
 
 /* Appends a group, by its number or name; one that is not there is empty. */
-static void append_group(struct text *text, const struct match *match,
+static void append_group(struct text *text,
+                         const struct rewrite_module_match *match,
                          const char *group, size_t size)
 {
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match->data);
@@ -235,7 +236,8 @@ static size_t group_at(const char *p, const char *end, const char **name)
 }
 
 /* A replacement has $name, $1, ${name}, and $$ for a dollar. */
-static void expand_match(struct text *text, const struct match *match,
+static void expand_match(struct text *text,
+                         const struct rewrite_module_match *match,
                          const char *to, size_t size)
 {
     const char *p = to, *end = to + size, *name;
@@ -254,7 +256,7 @@ static void expand_match(struct text *text, const struct match *match,
 }
 
 static char *replace_match(const struct rewrite *rewrite,
-                           const struct match *match)
+                           const struct rewrite_module_match *match)
 {
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(match->data);
     uint32_t to = match->rule->to;
@@ -287,7 +289,7 @@ static int pay_for_match(pcre2_callout_block *item, void *arg)
 char *rewrite_name(const struct rewrite *rewrite, const char *name)
 {
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
-    struct match match = {.name = name};
+    struct rewrite_module_match match = {.name = name};
     uint64_t left = COST_MAX;
     char *rewritten = NULL;
     size_t i;

@@ -42,7 +42,7 @@
 /* How long the helper waits at its end for the processes that it killed. */
 #define KILL_MS 1000
 
-struct daemon {
+struct symcached_daemon {
     struct daemon_options options;
     struct event_base *base;
     struct tiers *tiers;
@@ -133,14 +133,14 @@ static void print_test(const struct config *config)
 
 static void on_drained(void *arg)
 {
-    struct daemon *d = arg;
+    struct symcached_daemon *d = arg;
 
     if (--d->open == 0) {
         event_base_loopbreak(d->base);
     }
 }
 
-static void stop(struct daemon *d, int signo)
+static void stop(struct symcached_daemon *d, int signo)
 {
     if (d->stopping) {
         return;
@@ -170,14 +170,14 @@ static void show_stale(bool stale)
  * configuration, or none. */
 static void on_stale(void *arg, const char *why)
 {
-    struct daemon *d = arg;
+    struct symcached_daemon *d = arg;
 
     show_stale(why[0] != '\0');
     server_config_stale(d->server, why);
     service_config_stale(why);
 }
 
-static void keep_old(struct daemon *d, const char *error)
+static void keep_old(struct symcached_daemon *d, const char *error)
 {
     metrics_add(METRIC_RELOADS_FAILED, 1);
     log_emerg(0, "%s; the old configuration stays", error);
@@ -191,7 +191,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Uses a new configuration, but keeps the sockets of the old one. */
-static void configure(struct daemon *d, struct config *config)
+static void configure(struct symcached_daemon *d, struct config *config)
 {
     const struct config *old = scheduler_config(d->scheduler);
     char error[1024];
@@ -220,11 +220,11 @@ static void configure(struct daemon *d, struct config *config)
     log_info(0, "configuration \"%s\" reloaded", d->options.config);
 }
 
-static void reload(struct daemon *d);
+static void reload(struct symcached_daemon *d);
 
 static void on_read(void *arg, struct config *config, const char *error)
 {
-    struct daemon *d = arg;
+    struct symcached_daemon *d = arg;
     bool again = d->reload_again;
 
     d->reload = NULL;
@@ -246,7 +246,7 @@ static void on_read(void *arg, struct config *config, const char *error)
  * A signal that comes while the file is being read may be for a change that
  * this reading has missed, so the file is then read once more.
  */
-static void reload(struct daemon *d)
+static void reload(struct symcached_daemon *d)
 {
     if (d->reload != NULL) {
         d->reload_again = true;
@@ -262,7 +262,7 @@ static void reload(struct daemon *d)
 
 static void on_signal(void *arg, int signo)
 {
-    struct daemon *d = arg;
+    struct symcached_daemon *d = arg;
 
     switch (signo) {
     case SIGHUP:
@@ -282,7 +282,7 @@ static void on_signal(void *arg, int signo)
 
 static void on_cleaned(void *arg)
 {
-    struct daemon *d = arg;
+    struct symcached_daemon *d = arg;
 
     scheduler_keep_stores(d->scheduler);
 }
@@ -298,8 +298,8 @@ static bool has_guests(const struct config *config)
 }
 
 /* Starts this process's part in sources of clients. */
-static int start_guests(struct daemon *d, struct config *config, char *error,
-                        size_t size)
+static int start_guests(struct symcached_daemon *d, struct config *config,
+                        char *error, size_t size)
 {
     struct tenants_config *tenants = &d->guest.tenants;
 
@@ -341,14 +341,14 @@ static void show_info(void)
 }
 
 /* The configuration of a guest helper was written by no operator. */
-static void warn_operator(struct daemon *d, struct config *config)
+static void warn_operator(struct symcached_daemon *d, struct config *config)
 {
     if (!d->is_guest) {
         warnings_look(d->base, config, log_warning);
     }
 }
 
-static int start(struct daemon *d, struct config *config)
+static int start(struct symcached_daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
@@ -412,7 +412,7 @@ failed:
     return -1;
 }
 
-static void finish(struct daemon *d)
+static void finish(struct symcached_daemon *d)
 {
     guest_process_free(d->helper);
     guests_free(d->guests);
@@ -437,7 +437,7 @@ static void finish(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-    struct daemon d = {0};
+    struct symcached_daemon d = {0};
     struct config *config;
     char error[1024];
     int rc;

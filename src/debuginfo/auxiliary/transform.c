@@ -18,7 +18,7 @@
  * one with that in its name. */
 #define IL2CPP "il2cpp"
 
-struct files {
+struct auxiliary_files {
     struct symbol_map symbols;
     struct line_mapping *lines;
     char *path; /* room for that of a source */
@@ -29,7 +29,7 @@ struct files {
 
 static void replace_text(void *arg, const char **text, uint32_t *size)
 {
-    struct files *files = arg;
+    struct auxiliary_files *files = arg;
 
     if (!symbol_map_resolve(&files->symbols, text, size) &&
         symbol_map_hides(*text, *size)) {
@@ -39,7 +39,7 @@ static void replace_text(void *arg, const char **text, uint32_t *size)
 
 static void see_path(void *arg, const char *text, uint32_t size)
 {
-    struct files *files = arg;
+    struct auxiliary_files *files = arg;
     size_t i;
 
     for (i = 0; !files->has_il2cpp && i + sizeof(IL2CPP) - 1 <= size; i++) {
@@ -48,7 +48,7 @@ static void see_path(void *arg, const char *text, uint32_t size)
     }
 }
 
-static struct symc_string part(struct files *files,
+static struct symc_string part(struct auxiliary_files *files,
                                const struct symc_text *text)
 {
     struct symc_text t = *text;
@@ -63,7 +63,7 @@ static struct symc_string part(struct files *files,
 static struct symc_source *
 replace_line(void *arg, const struct symc_source *source, uint32_t *line)
 {
-    struct files *files = arg;
+    struct auxiliary_files *files = arg;
     struct symc_string comp = part(files, &source->comp_dir);
     struct symc_string directory = part(files, &source->directory);
     struct symc_string name = part(files, &source->name);
@@ -77,7 +77,7 @@ replace_line(void *arg, const struct symc_source *source, uint32_t *line)
                : NULL;
 }
 
-static struct files files; /* of the one conversion */
+static struct auxiliary_files files; /* of the one conversion */
 
 /* Appends a sentence to a note: what a file is, and what is said of it. */
 static void add(char *note, size_t size, const char *what, const char *said)

@@ -11,7 +11,7 @@
 #define KEY "DBGOriginalUUID"
 
 /* A position in the text.  An element has its name in front of its text. */
-struct scan {
+struct uuid_map_scan {
     const char *at;
     const char *end;
     const char *name; /* of the tag that was read last */
@@ -30,7 +30,7 @@ static int fail_uuid_map(char *error, size_t size, const char *what)
     return -1;
 }
 
-static bool begins_tag(const struct scan *s, const char *text)
+static bool begins_tag(const struct uuid_map_scan *s, const char *text)
 {
     size_t size = strlen(text);
 
@@ -38,7 +38,7 @@ static bool begins_tag(const struct scan *s, const char *text)
 }
 
 /* Goes past a text.  Returns false if it does not come. */
-static bool pass_tag(struct scan *s, const char *text)
+static bool pass_tag(struct uuid_map_scan *s, const char *text)
 {
     const char *found =
         memmem(s->at, (size_t)(s->end - s->at), text, strlen(text));
@@ -57,7 +57,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void read_tag(struct scan *s, const char *tag, size_t size)
+static void read_tag(struct uuid_map_scan *s, const char *tag, size_t size)
 {
     s->is_end = size > 0 && tag[0] == '/';
     s->is_empty = size > 0 && tag[size - 1] == '/';
@@ -74,7 +74,7 @@ static void read_tag(struct scan *s, const char *tag, size_t size)
 
 /* Reads the next tag, after comments, the declaration and the like.  Returns
  * false at the end, or where the text is no XML. */
-static bool next_tag(struct scan *s)
+static bool next_tag(struct uuid_map_scan *s)
 {
     const char *begin;
 
@@ -146,7 +146,7 @@ bool uuid_map_sniff(const uint8_t *data, size_t size)
 }
 
 /* The text of the element after the key, whatever its type. */
-static int find_value(struct scan *s, uint8_t uuid[16], char *error,
+static int find_value(struct uuid_map_scan *s, uint8_t uuid[16], char *error,
                       size_t size)
 {
     unsigned depth = 1;
@@ -179,8 +179,8 @@ static int find_value(struct scan *s, uint8_t uuid[16], char *error,
 int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
                   char *error, size_t error_size)
 {
-    struct scan s = {.at = (const char *)data,
-                     .end = (const char *)data + size};
+    struct uuid_map_scan s = {.at = (const char *)data,
+                              .end = (const char *)data + size};
 
     if (size > SIZE_MAX_PLIST) {
         return fail_uuid_map(error, error_size, "has more than 1 MiB");

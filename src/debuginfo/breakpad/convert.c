@@ -28,7 +28,7 @@
  * files need less than one such step for every 10 bytes. */
 #define WORK_BASE 1000000
 
-struct convert {
+struct breakpad_convert {
     struct lines lines;
     bool is_in_function;
     bool files_are_over; /* FILE records count only in a block at the top */
@@ -48,7 +48,7 @@ struct convert {
     struct failure *failure;
 };
 
-static int wrong_record(struct convert *c, const char *record,
+static int wrong_record(struct breakpad_convert *c, const char *record,
                         const char *what)
 {
     return failure_set(c->failure, FAILURE_DAMAGED,
@@ -56,7 +56,7 @@ static int wrong_record(struct convert *c, const char *record,
                        (unsigned long long)c->lines.number, record, what);
 }
 
-static int no_memory(struct convert *c)
+static int no_memory(struct breakpad_convert *c)
 {
     return failure_memory(c->failure);
 }
@@ -81,7 +81,7 @@ static uint32_t lookup_number(const struct table *table, uint64_t number)
 
 /* Defines what a number stands for.  A later record for the same number
  * replaces this one. */
-static int define_number(struct convert *c, struct table *table,
+static int define_number(struct breakpad_convert *c, struct table *table,
                          uint64_t number, size_t index)
 {
     uint64_t hash = table_hash_number(table, number);
@@ -108,7 +108,7 @@ static struct symc_name name_of(const struct fields *f)
 /* files and origins ----------------------------------------------------------
  */
 
-static int add_source(struct convert *c, const struct span *path)
+static int add_source(struct breakpad_convert *c, const struct span *path)
 {
     struct symc_source *s;
 
@@ -127,7 +127,7 @@ static int add_source(struct convert *c, const struct span *path)
 }
 
 /* Reads a FILE record.  A bad one is skipped. */
-static int take_file(struct convert *c, struct span *line)
+static int take_file(struct breakpad_convert *c, struct span *line)
 {
     uint64_t number;
     struct fields f;
@@ -146,7 +146,7 @@ static int take_file(struct convert *c, struct span *line)
                : add_source(c, &path);
 }
 
-static int add_name(struct convert *c, const struct span *span)
+static int add_name(struct breakpad_convert *c, const struct span *span)
 {
     struct inlinee_name *name;
 
@@ -164,7 +164,7 @@ static int add_name(struct convert *c, const struct span *span)
 
 /* Reads an INLINE_ORIGIN record.  A number may be defined again; calls read
  * before that keep the old name. */
-static int take_origin(struct convert *c, struct span *line)
+static int take_origin(struct breakpad_convert *c, struct span *line)
 {
     uint64_t number;
     struct fields f;
@@ -187,7 +187,7 @@ static int take_origin(struct convert *c, struct span *line)
 /* functions ------------------------------------------------------------------
  */
 
-static int end_function(struct convert *c)
+static int end_function(struct breakpad_convert *c)
 {
     if (!c->is_in_function) {
         return 0;
@@ -197,7 +197,7 @@ static int end_function(struct convert *c)
                                 c->failure);
 }
 
-static int take_function(struct convert *c, struct span *line)
+static int take_function(struct breakpad_convert *c, struct span *line)
 {
     uint64_t address, size;
     struct fields f;
@@ -219,7 +219,7 @@ static int take_function(struct convert *c, struct span *line)
     return 0;
 }
 
-static int take_inline(struct convert *c, struct span *line)
+static int take_inline(struct breakpad_convert *c, struct span *line)
 {
     struct fields f;
     struct inlined_range inlinee;
@@ -245,7 +245,7 @@ static int take_inline(struct convert *c, struct span *line)
     return 0;
 }
 
-static int take_line(struct convert *c, struct span *span)
+static int take_line(struct breakpad_convert *c, struct span *span)
 {
     bool is_negative;
     uint64_t number, file;
@@ -279,7 +279,7 @@ static int take_line(struct convert *c, struct span *span)
 /* publics --------------------------------------------------------------------
  */
 
-static int note_public(struct convert *c, const struct span *line)
+static int note_public(struct breakpad_convert *c, const struct span *line)
 {
     if (array_need(&c->publics, &c->public_room, c->num_publics + 1,
                    sizeof(*c->publics)) != 0) {
@@ -291,7 +291,7 @@ static int note_public(struct convert *c, const struct span *line)
 
 /* Adds the public symbols, which the writer takes after all functions.  A bad
  * record is skipped. */
-static int take_publics(struct convert *c)
+static int take_publics(struct breakpad_convert *c)
 {
     size_t i;
     uint64_t address;
@@ -325,7 +325,7 @@ static int take_publics(struct convert *c)
  */
 
 /* Reads a record outside of functions.  Unknown ones are skipped. */
-static int take_outside(struct convert *c, struct span *line)
+static int take_outside(struct breakpad_convert *c, struct span *line)
 {
     if (span_begins(line, "FILE ")) {
         return c->files_are_over ? 0 : take_file(c, line);
@@ -335,7 +335,7 @@ static int take_outside(struct convert *c, struct span *line)
     return span_begins(line, "INLINE_ORIGIN ") ? take_origin(c, line) : 0;
 }
 
-static int take_inside(struct convert *c, struct span *line)
+static int take_inside(struct breakpad_convert *c, struct span *line)
 {
     if (span_begins(line, "INLINE ")) {
         return take_inline(c, line);
@@ -344,7 +344,7 @@ static int take_inside(struct convert *c, struct span *line)
                                                : take_line(c, line);
 }
 
-static int take_records(struct convert *c)
+static int take_records(struct breakpad_convert *c)
 {
     int rc = 0;
     struct span line;
@@ -368,7 +368,8 @@ static int take_records(struct convert *c)
     return rc != 0 ? -1 : end_function(c);
 }
 
-static int read_all(struct convert *c, const uint8_t *data, size_t size)
+static int read_all(struct breakpad_convert *c, const uint8_t *data,
+                    size_t size)
 {
     static const struct span none = {"", 0};
 
@@ -383,7 +384,7 @@ static int read_all(struct convert *c, const uint8_t *data, size_t size)
 }
 
 /* Frees what only reading needs, before the writer needs memory to sort. */
-static void free_readers(struct convert *c)
+static void free_readers(struct breakpad_convert *c)
 {
     table_free(&c->files);
     table_free(&c->origins);
@@ -399,7 +400,7 @@ static int convert(const uint8_t *data, size_t size,
 {
     int rc;
     char text[256];
-    struct convert *c;
+    struct breakpad_convert *c;
     struct breakpad_identity module;
     struct symc_identity identity;
 

@@ -127,7 +127,7 @@ static bool read_address(const void *context, const struct frame_cie *cie,
 /* entries --------------------------------------------------------------------
  */
 
-struct entry {
+struct dwarf_frames_entry {
     uint64_t offset;
     uint64_t next;
     bool is_cie;
@@ -139,7 +139,8 @@ enum entry_status { ENTRY, ENTRY_EMPTY, ENTRY_BROKEN };
 
 /* Reads the header of the entry at an offset. */
 static enum entry_status read_entry(const struct dwarf_frames *f,
-                                    uint64_t offset, struct entry *entry)
+                                    uint64_t offset,
+                                    struct dwarf_frames_entry *entry)
 {
     bool is_wide;
     uint64_t length, id, here;
@@ -227,7 +228,8 @@ static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
 }
 
 static bool read_cie(const struct dwarf_frames_reader *r,
-                     const struct entry *entry, struct frame_cie *cie)
+                     const struct dwarf_frames_entry *entry,
+                     struct frame_cie *cie)
 {
     size_t count;
     uint8_t version;
@@ -450,7 +452,7 @@ static int failed(struct dwarf_frames_reader *r, uint64_t offset,
 /* Reads and runs the CIE of an FDE.  Returns 1 if it cannot be read. */
 static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
 {
-    struct entry entry;
+    struct dwarf_frames_entry entry;
     struct frame_cie cie;
     enum frame_status status;
 
@@ -499,8 +501,9 @@ static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
     return !c->failed;
 }
 
-static int take_rows(struct dwarf_frames_reader *r, const struct entry *entry,
-                     uint64_t start, uint64_t size)
+static int take_rows(struct dwarf_frames_reader *r,
+                     const struct dwarf_frames_entry *entry, uint64_t start,
+                     uint64_t size)
 {
     int rc = 0;
     bool is_first = true;
@@ -525,7 +528,8 @@ static int take_rows(struct dwarf_frames_reader *r, const struct entry *entry,
 }
 
 /* Adds the function of an FDE.  One that cannot be read is skipped. */
-static int take_fde(struct dwarf_frames_reader *r, const struct entry *entry)
+static int take_fde(struct dwarf_frames_reader *r,
+                    const struct dwarf_frames_entry *entry)
 {
     int rc;
     uint64_t start = 0, size = 0;
@@ -576,7 +580,7 @@ void dwarf_frames_close(struct dwarf_frames_reader *r)
 
 int dwarf_frames_read_at(struct dwarf_frames_reader *r, uint64_t offset)
 {
-    struct entry entry;
+    struct dwarf_frames_entry entry;
 
     return offset < r->frames.section.size &&
                    read_entry(&r->frames, offset, &entry) == ENTRY &&
@@ -589,7 +593,7 @@ int dwarf_frames_read(const struct dwarf_frames *frames, struct cfi *cfi)
 {
     int rc = 0;
     uint64_t offset = 0;
-    struct entry entry;
+    struct dwarf_frames_entry entry;
     struct frame_cie cie;
     enum entry_status status;
     struct dwarf_frames_reader *r = dwarf_frames_open(frames, cfi);

@@ -36,7 +36,7 @@ enum {
 /* Bytes of the longest instruction that run_usual() takes. */
 #define USUAL_MOST 4
 
-struct machine {
+struct line_program_machine {
     struct dwarf_lines *lines;
     struct cursor c;
     uint64_t mask; /* the highest address */
@@ -56,7 +56,7 @@ struct machine {
     int16_t by_lines[256];
 };
 
-static void reset(struct machine *m)
+static void reset(struct line_program_machine *m)
 {
     m->address = m->operation = 0;
     m->file = m->line = 1;
@@ -66,7 +66,7 @@ static void reset(struct machine *m)
 /* collecting rows ------------------------------------------------------------
  */
 
-static int end_sequence(struct machine *m, uint64_t end)
+static int end_sequence(struct line_program_machine *m, uint64_t end)
 {
     struct dwarf_lines *l = m->lines;
     struct dwarf_sequence *s;
@@ -91,7 +91,7 @@ static int end_sequence(struct machine *m, uint64_t end)
 
 /* Takes the row that the registers hold.  Rows at address 0, and those that go
  * back, are ignored. */
-static int take_row(struct machine *m, bool is_end)
+static int take_row(struct line_program_machine *m, bool is_end)
 {
     int rc;
     struct dwarf_lines *l = m->lines;
@@ -158,13 +158,13 @@ static void sort_sequences(struct dwarf_lines *l)
  * -1 if memory runs out ------------------------------------------------------
  */
 
-static int advance_address(struct machine *m, uint64_t by)
+static int advance_address(struct line_program_machine *m, uint64_t by)
 {
     m->address += by;
     return m->address >= by && m->address <= m->mask;
 }
 
-static int advance(struct machine *m, uint64_t operations)
+static int advance(struct line_program_machine *m, uint64_t operations)
 {
     uint64_t n;
 
@@ -191,12 +191,12 @@ static inline uint64_t advance_line(uint64_t line, int64_t by)
     return back <= line ? line - back : 0;
 }
 
-static int append_row(struct machine *m)
+static int append_row(struct line_program_machine *m)
 {
     return m->is_removed || take_row(m, false) == 0 ? 1 : -1;
 }
 
-static int set_address(struct machine *m, uint64_t address)
+static int set_address(struct line_program_machine *m, uint64_t address)
 {
     m->is_removed = address < m->address || address >= m->mask - 1;
     if (!m->is_removed) {
@@ -206,7 +206,7 @@ static int set_address(struct machine *m, uint64_t address)
     return 1;
 }
 
-static int define_file(struct machine *m, struct cursor *c)
+static int define_file(struct line_program_machine *m, struct cursor *c)
 {
     uint64_t directory = 0;
     struct dwarf_value name = {DWARF_TEXT, 0, ""};
@@ -234,7 +234,7 @@ static int define_file(struct machine *m, struct cursor *c)
  * and then functions between both have no lines. gcc sets the address
  * repeatedly in a sequence, also for functions that the linker has removed.
  */
-static int end_removed(struct machine *m)
+static int end_removed(struct line_program_machine *m)
 {
     int rc;
 
@@ -246,7 +246,7 @@ static int end_removed(struct machine *m)
     return rc;
 }
 
-static int run_extended(struct machine *m)
+static int run_extended(struct line_program_machine *m)
 {
     int rc = 1;
     uint64_t length = cursor_uleb(&m->c), address;
@@ -279,7 +279,7 @@ static int run_extended(struct machine *m)
     return c.failed && rc > 0 ? 0 : rc;
 }
 
-static void skip_unknown(struct machine *m, unsigned opcode)
+static void skip_unknown(struct line_program_machine *m, unsigned opcode)
 {
     unsigned n;
 
@@ -288,7 +288,7 @@ static void skip_unknown(struct machine *m, unsigned opcode)
     }
 }
 
-static int run_standard(struct machine *m, unsigned opcode)
+static int run_standard(struct line_program_machine *m, unsigned opcode)
 {
     uint64_t by;
 
@@ -366,8 +366,8 @@ static inline bool append_usual(struct usual *u, uint64_t address)
 }
 
 /* Runs a special opcode.  Returns false if it is for advance(). */
-static inline bool run_special(const struct machine *m, struct usual *u,
-                               unsigned opcode)
+static inline bool run_special(const struct line_program_machine *m,
+                               struct usual *u, unsigned opcode)
 {
     uint64_t line = u->line;
     uint64_t by = (uint64_t)m->operations[opcode] * m->lines->min_length;
@@ -442,7 +442,7 @@ static inline bool run_short(struct usual *u, unsigned opcode)
 }
 
 /* Runs instructions up to one that is not usual.  There must be a row. */
-static void run_usual(struct machine *m)
+static void run_usual(struct line_program_machine *m)
 {
     struct dwarf_lines *l = m->lines;
     unsigned base = l->opcode_base;
@@ -466,7 +466,7 @@ static void run_usual(struct machine *m)
     l->num_rows = (size_t)(u.row - l->rows) + 1;
 }
 
-static int run(struct machine *m)
+static int run(struct line_program_machine *m)
 {
     int rc = 1;
     unsigned opcode;
@@ -495,8 +495,8 @@ static int run(struct machine *m)
 int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
 {
     unsigned i;
-    struct machine m = {.lines = l,
-                        .is_like_symbolic = d->object->is_like_symbolic};
+    struct line_program_machine m = {
+        .lines = l, .is_like_symbolic = d->object->is_like_symbolic};
 
     if (l->has_rows) {
         return 0;

@@ -26,19 +26,19 @@ struct code {
 };
 
 /* The sum of a register and a number. */
-struct slot {
+struct ehabi_slot {
     uint8_t base;
     uint32_t offset;
 };
 
 /* The effect of the instructions so far. */
 struct state {
-    struct slot sp;
-    struct slot saved[REGISTERS];
+    struct ehabi_slot sp;
+    struct ehabi_slot saved[REGISTERS];
     uint16_t is_saved; /* a bit each */
 };
 
-struct reader {
+struct ehabi_reader {
     const struct elf_file *file;
     struct cfi *cfi;
     uint32_t table_address; /* of .ARM.extab */
@@ -212,7 +212,7 @@ static bool run_code(struct state *s, struct code *code)
 
 /* Finds the instructions at an address of .ARM.extab.  After a personality
  * routine they are as compilers of C++ place them. */
-static bool find_in_table(const struct reader *r, uint32_t address,
+static bool find_in_table(const struct ehabi_reader *r, uint32_t address,
                           struct code *code)
 {
     uint32_t word, more, size, at = address - r->table_address;
@@ -244,7 +244,7 @@ static bool find_in_table(const struct reader *r, uint32_t address,
 }
 
 /* Finds the instructions of an entry of .ARM.exidx. */
-static bool find_code(const struct reader *r, const uint8_t *entry,
+static bool find_code(const struct ehabi_reader *r, const uint8_t *entry,
                       uint32_t address, struct code *code)
 {
     uint32_t word = read_word(r->file, entry + 4);
@@ -265,18 +265,19 @@ static bool find_code(const struct reader *r, const uint8_t *entry,
 /* records --------------------------------------------------------------------
  */
 
-static int write_slot(const struct reader *r, const struct cfi_register *reg,
-                      struct slot slot, bool is_at)
+static int write_slot(const struct ehabi_reader *r,
+                      const struct cfi_register *reg, struct ehabi_slot slot,
+                      bool is_at)
 {
     return cfi_rule(r->cfi, reg, &r->registers[slot.base],
                     (int32_t)slot.offset, CFI_PLUS, is_at);
 }
 
-static int write_state(const struct reader *r, const struct state *s)
+static int write_state(const struct ehabi_reader *r, const struct state *s)
 {
     unsigned i;
     unsigned link = (s->is_saved >> PC & 1) != 0 ? PC : LR;
-    struct slot lr = {LR, 0};
+    struct ehabi_slot lr = {LR, 0};
     bool is_at = (s->is_saved >> link & 1) != 0;
 
     if (write_slot(r, &r->cfa, s->sp, false) != 0 ||
@@ -292,7 +293,7 @@ static int write_state(const struct reader *r, const struct state *s)
     return 0;
 }
 
-static int open_registers(struct reader *r)
+static int open_registers(struct ehabi_reader *r)
 {
     unsigned i;
     char text[16];
@@ -332,7 +333,7 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
     uint64_t address, table_address = 0, load = elf_file_load_address(file);
     uint32_t start, end;
     struct elf_bytes index;
-    struct reader r = {.file = file, .cfi = cfi};
+    struct ehabi_reader r = {.file = file, .cfi = cfi};
     struct state state;
     struct code code;
 

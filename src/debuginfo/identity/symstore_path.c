@@ -9,7 +9,7 @@
 #include "base/profiler_id.h"
 
 /* A file, and what is found out about it. */
-struct candidate {
+struct symstore_path_candidate {
     const struct file_identity *id;
     const char *const *parts;
     bool packed;
@@ -26,7 +26,7 @@ struct candidate {
     (snprintf((c)->error, (c)->error_size, __VA_ARGS__), false)
 
 /* Is the second part this debug id? */
-static bool has_debug_id(struct candidate *c)
+static bool has_debug_id(struct symstore_path_candidate *c)
 {
     const uint8_t *guid = c->id->guid;
     uint32_t age = c->id->age;
@@ -52,7 +52,7 @@ static bool has_debug_id(struct candidate *c)
 
 /* Is the third part this name, or for a packed file that of a packed one?  This
  * is the last letter replaced by "_", or ".gz" after it. */
-static bool has_file(struct candidate *c, const char *name)
+static bool has_file(struct symstore_path_candidate *c, const char *name)
 {
     const char *file = c->parts[2] != NULL ? c->parts[2] : name;
     size_t len = strlen(name);
@@ -72,7 +72,7 @@ static bool has_file(struct candidate *c, const char *name)
 }
 
 /* The text of the file names the module, whatever its own name on the disk. */
-static bool take_name(struct candidate *c)
+static bool take_name(struct symstore_path_candidate *c)
 {
     const struct file_identity *id = c->id;
     symcache_key_t key;
@@ -88,13 +88,13 @@ static bool take_name(struct candidate *c)
     return true;
 }
 
-static bool fits_pdb(struct candidate *c)
+static bool fits_pdb(struct symstore_path_candidate *c)
 {
     return has_debug_id(c) && has_file(c, c->place->name);
 }
 
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
-static bool fits_text(struct candidate *c)
+static bool fits_text(struct symstore_path_candidate *c)
 {
     const struct file_identity *id = c->id;
     const char *name = c->place->name;
@@ -124,7 +124,7 @@ static bool fits_text(struct candidate *c)
 }
 
 /* crash.src.zip of crash.pdb, ring.src.zip of ring */
-static bool fits_bundle(struct candidate *c)
+static bool fits_bundle(struct symstore_path_candidate *c)
 {
     static const uint8_t none[16];
     const char *own = c->id->own_name;
@@ -152,7 +152,7 @@ static bool fits_bundle(struct candidate *c)
                : FAIL(c, "has a name that is too long");
 }
 
-static bool fits_image(struct candidate *c)
+static bool fits_image(struct symstore_path_candidate *c)
 {
     symcache_key_t *key = &c->place->ids[0], path = {0};
 
@@ -188,7 +188,7 @@ static const struct ssqp ssqp_macho = {"mach-uuid-", "mach-uuid-sym-",
                                        "_.dwarf", 32};
 
 /* Notes the build id, and the debug id that is made of it. */
-static void note_build_id(struct candidate *c)
+static void note_build_id(struct symstore_path_candidate *c)
 {
     symcache_key_t *keys = c->place->ids;
 
@@ -200,8 +200,8 @@ static void note_build_id(struct candidate *c)
     c->place->nids = 2;
 }
 
-static void print_ssqp(struct candidate *c, const struct ssqp *ssqp,
-                       bool is_debug)
+static void print_ssqp(struct symstore_path_candidate *c,
+                       const struct ssqp *ssqp, bool is_debug)
 {
     const symcache_key_t *key = &c->place->ids[0];
     char *at = c->place->id;
@@ -219,7 +219,8 @@ static void print_ssqp(struct candidate *c, const struct ssqp *ssqp,
  * module, and _.debug/elf-buildid-sym-<id>/_.debug its debug file.  Breakpad's
  * tools know the latter as <name>/<debug id>/<name>.dbg.
  */
-static bool has_build_id(struct candidate *c, const struct ssqp *ssqp)
+static bool has_build_id(struct symstore_path_candidate *c,
+                         const struct ssqp *ssqp)
 {
     unsigned features = c->id->features;
     bool has_code = (features & SYMCACHE_HAS_CODE) != 0;
@@ -264,7 +265,7 @@ static bool has_build_id(struct candidate *c, const struct ssqp *ssqp)
     return true;
 }
 
-static bool fits_elf(struct candidate *c)
+static bool fits_elf(struct symstore_path_candidate *c)
 {
     if (c->id->build_len == 0) {
         return FAIL(c, "is an ELF file without a build id");
@@ -273,7 +274,7 @@ static bool fits_elf(struct candidate *c)
     return has_build_id(c, &ssqp_elf);
 }
 
-static bool fits_macho(struct candidate *c)
+static bool fits_macho(struct symstore_path_candidate *c)
 {
     if (c->id->is_cut || c->id->build_len == 0) {
         return c->error[0] == '\0'
@@ -287,7 +288,7 @@ static bool fits_macho(struct candidate *c)
 /* A mapping does not contain its id.  Its path does:
  * mapping.txt/<UUID>0/mapping.txt, or a name such as <UUID>.txt, which
  * Sentry's clients send. */
-static bool fits_mapping(struct candidate *c)
+static bool fits_mapping(struct symstore_path_candidate *c)
 {
     static const char name[] = "mapping.txt", end[] = ".txt";
     const char *id = c->parts[1] != NULL ? c->parts[1] : c->parts[0];
@@ -320,7 +321,7 @@ static bool fits_mapping(struct candidate *c)
  * package of split DWARF is <debug id>.dwp.  A line
  * mapping has its ids in it.
  */
-static bool fits_auxiliary(struct candidate *c)
+static bool fits_auxiliary(struct symstore_path_candidate *c)
 {
     static const uint8_t none[16];
     const char *name = symcache_kind_text(
@@ -354,7 +355,7 @@ static bool fits_auxiliary(struct candidate *c)
 
 /* How the formats that symbol stores have are compared with a path. */
 static const struct {
-    bool (*fits)(struct candidate *c);
+    bool (*fits)(struct symstore_path_candidate *c);
     bool needs_id; /* in the path */
     bool by_build_id;
 } rules[FORMATS] = {
@@ -379,11 +380,11 @@ bool symstore_path_find(const struct file_identity *list, size_t n,
                         size_t error_size)
 {
     enum original_format format = list->format;
-    struct candidate c = {.parts = parts,
-                          .packed = packed,
-                          .place = place,
-                          .error = error,
-                          .error_size = error_size};
+    struct symstore_path_candidate c = {.parts = parts,
+                                        .packed = packed,
+                                        .place = place,
+                                        .error = error,
+                                        .error_size = error_size};
     symcache_key_t key;
     bool fits = false;
 

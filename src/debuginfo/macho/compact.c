@@ -22,12 +22,12 @@
 
 enum family { FAMILY_X86 = 1, FAMILY_AMD64 = 2, FAMILY_ARM64 = 4 };
 
-struct entry {
+struct compact_unwind_entry {
     uint32_t address;
     uint32_t encoding;
 };
 
-struct reader {
+struct compact_unwind_reader {
     const struct compact *compact;
     struct cfi *cfi;
     unsigned family;
@@ -43,16 +43,16 @@ struct reader {
                                       ARM64 x19 to x28 and d8 to d15 */
 };
 
-static int damaged_unwind_info(struct reader *r, uint64_t offset,
-                               const char *what)
+static int damaged_unwind_info(struct compact_unwind_reader *r,
+                               uint64_t offset, const char *what)
 {
     return failure_set(r->cfi->failure, FAILURE_DAMAGED,
                        "is damaged: %s (__unwind_info, offset %llu)", what,
                        (unsigned long long)offset);
 }
 
-static const uint8_t *bytes_at(const struct reader *r, uint64_t offset,
-                               uint64_t size)
+static const uint8_t *bytes_at(const struct compact_unwind_reader *r,
+                               uint64_t offset, uint64_t size)
 {
     const struct dwarf_section *s = &r->compact->section;
 
@@ -60,12 +60,12 @@ static const uint8_t *bytes_at(const struct reader *r, uint64_t offset,
                                                        : s->data + offset;
 }
 
-static uint32_t u16(const struct reader *r, const uint8_t *p)
+static uint32_t u16(const struct compact_unwind_reader *r, const uint8_t *p)
 {
     return byte_order_16(p, r->compact->is_big);
 }
 
-static uint32_t u32(const struct reader *r, const uint8_t *p)
+static uint32_t u32(const struct compact_unwind_reader *r, const uint8_t *p)
 {
     return byte_order_32(p, r->compact->is_big);
 }
@@ -74,15 +74,15 @@ static uint32_t u32(const struct reader *r, const uint8_t *p)
  */
 
 /* Says that a register is saved so many words from the CFA. */
-static int rule_saved(struct reader *r, const struct cfi_register *reg,
-                      int64_t words)
+static int rule_saved(struct compact_unwind_reader *r,
+                      const struct cfi_register *reg, int64_t words)
 {
     return cfi_rule(r->cfi, reg, &r->cfa, words * (int)r->word, CFI_PLUS,
                     true);
 }
 
 /* x86 with a frame pointer: which registers lie below it. */
-static int write_frame(struct reader *r, uint32_t encoding)
+static int write_frame(struct compact_unwind_reader *r, uint32_t encoding)
 {
     unsigned i, reg, offset = encoding >> 16 & 0xff;
 
@@ -140,7 +140,7 @@ static bool unpack_registers(unsigned count, uint32_t permutation,
 }
 
 /* x86 without a frame pointer. */
-static int write_frameless(struct reader *r, uint32_t encoding)
+static int write_frameless(struct compact_unwind_reader *r, uint32_t encoding)
 {
     unsigned i, count = encoding >> 10 & 7, registers[SAVED];
 
@@ -163,7 +163,8 @@ static int write_frameless(struct reader *r, uint32_t encoding)
     return 0;
 }
 
-static int write_arm64_frame(struct reader *r, uint32_t encoding)
+static int write_arm64_frame(struct compact_unwind_reader *r,
+                             uint32_t encoding)
 {
     unsigned i;
     int64_t at_word = -3;
@@ -186,7 +187,7 @@ static int write_arm64_frame(struct reader *r, uint32_t encoding)
 }
 
 /* Writes the rules of functions without an encoding: nothing is saved. */
-static int write_leaf(struct reader *r)
+static int write_leaf(struct compact_unwind_reader *r)
 {
     if (r->family == FAMILY_ARM64) {
         return cfi_rule(r->cfi, &r->cfa, &r->sp, 0, CFI_BARE, false) != 0
@@ -198,7 +199,7 @@ static int write_leaf(struct reader *r)
                : rule_saved(r, &r->ra, -1);
 }
 
-static int write_rules(struct reader *r, uint32_t encoding)
+static int write_rules(struct compact_unwind_reader *r, uint32_t encoding)
 {
     unsigned mode = encoding >> 24 & 15;
 
@@ -222,7 +223,7 @@ static int write_rules(struct reader *r, uint32_t encoding)
 
 /* Signal handlers return to _sigtramp, which has the registers of the
  * interrupted function in a structure that rbx leads to. */
-static int write_trampoline(struct reader *r)
+static int write_trampoline(struct compact_unwind_reader *r)
 {
     static const char rules[] =
         "$rbx: $rbx 48 + ^ 24 + ^ $rbp: $rbx 48 + ^ 64 + ^ "
@@ -233,8 +234,8 @@ static int write_trampoline(struct reader *r)
     return cfi_rules(r->cfi, rules, sizeof(rules) - 1);
 }
 
-static int write_entry(struct reader *r, const struct entry *entry,
-                       uint64_t size)
+static int write_entry(struct compact_unwind_reader *r,
+                       const struct compact_unwind_entry *entry, uint64_t size)
 {
     unsigned mode = entry->encoding >> 24 & 15;
     bool is_arm64 = r->family == FAMILY_ARM64;
@@ -280,7 +281,7 @@ struct pages {
     bool is_at_end; /* the mark after the last page was read */
 };
 
-static int open_page(struct reader *r, struct pages *pages)
+static int open_page(struct compact_unwind_reader *r, struct pages *pages)
 {
     uint64_t offset;
     const uint8_t *p = bytes_at(r, pages->next, PAGE);
@@ -316,8 +317,9 @@ static int open_page(struct reader *r, struct pages *pages)
     return 0;
 }
 
-static int read_compressed(struct reader *r, const struct pages *pages,
-                           uint32_t word, struct entry *entry)
+static int read_compressed(struct compact_unwind_reader *r,
+                           const struct pages *pages, uint32_t word,
+                           struct compact_unwind_entry *entry)
 {
     uint32_t index = word >> 24;
     uint64_t offset;
@@ -340,8 +342,8 @@ static int read_compressed(struct reader *r, const struct pages *pages,
 }
 
 /* Reads the next entry.  Returns 1, 0 at the end, or -1. */
-static int next_entry(struct reader *r, struct pages *pages,
-                      struct entry *entry)
+static int next_entry(struct compact_unwind_reader *r, struct pages *pages,
+                      struct compact_unwind_entry *entry)
 {
     uint32_t size;
     const uint8_t *p;
@@ -373,11 +375,11 @@ static int next_entry(struct reader *r, struct pages *pages,
     return 1;
 }
 
-static int read_pages(struct reader *r)
+static int read_pages(struct compact_unwind_reader *r)
 {
     int rc;
     struct pages pages = {0};
-    struct entry entry, next;
+    struct compact_unwind_entry entry, next;
     const uint8_t *p = bytes_at(r, 0, HEADER);
 
     if (p == NULL || u32(r, p) != 1) {
@@ -405,7 +407,7 @@ static int read_pages(struct reader *r)
     return rc;
 }
 
-static int open_registers(struct reader *r)
+static int open_registers(struct compact_unwind_reader *r)
 {
     unsigned i;
     const char *const *names;
@@ -437,7 +439,7 @@ static int open_registers(struct reader *r)
 int compact_read(const struct compact *compact, struct cfi *cfi)
 {
     int rc;
-    struct reader *r = calloc(1, sizeof(*r));
+    struct compact_unwind_reader *r = calloc(1, sizeof(*r));
 
     if (r == NULL) {
         return failure_memory(cfi->failure);

@@ -21,7 +21,7 @@
 static const char magic[32] = "Microsoft C/C++ MSF 7.00\r\n\x1a"
                               "DS\0\0";
 
-struct layout {
+struct msfz_layout {
     uint32_t block_size;
     uint64_t *first; /* of each stream: the ordinal number of its first block */
     uint64_t directory, map, end; /* ordinal numbers, too */
@@ -29,10 +29,10 @@ struct layout {
     uint32_t num_blocks;
 };
 
-struct expansion {
+struct msfz_expansion {
     const struct msfz_io *io;
     struct msfz_container container;
-    struct layout layout;
+    struct msfz_layout layout;
     char *error;
     size_t error_size;
 };
@@ -46,7 +46,7 @@ static void put32(uint8_t *p, uint32_t n)
 }
 
 /* The number of a block by its ordinal number, which free page maps lack. */
-static uint64_t block_of(const struct layout *l, uint64_t ordinal)
+static uint64_t block_of(const struct msfz_layout *l, uint64_t ordinal)
 {
     uint64_t interval = ordinal / (l->block_size - 2);
     uint64_t rest = ordinal % (l->block_size - 2);
@@ -54,13 +54,13 @@ static uint64_t block_of(const struct layout *l, uint64_t ordinal)
     return interval * l->block_size + (rest == 0 ? 0 : rest + 2);
 }
 
-static uint64_t blocks_for(const struct layout *l, uint64_t bytes)
+static uint64_t blocks_for(const struct msfz_layout *l, uint64_t bytes)
 {
     return (bytes + l->block_size - 1) / l->block_size;
 }
 
 /* Lays everything out in blocks of this size. */
-static void lay_out(const struct msfz_container *c, struct layout *l,
+static void lay_out(const struct msfz_container *c, struct msfz_layout *l,
                     uint32_t block_size)
 {
     uint64_t numbers = 0, at = 1;
@@ -83,10 +83,10 @@ static void lay_out(const struct msfz_container *c, struct layout *l,
     l->end = at;
 }
 
-static enum msfz_status plan_expansion(struct expansion *e)
+static enum msfz_status plan_expansion(struct msfz_expansion *e)
 {
     const struct msfz_container *c = &e->container;
-    struct layout *l = &e->layout;
+    struct msfz_layout *l = &e->layout;
     uint32_t block_size = BLOCK_SIZE, i;
     uint64_t total = 0, size;
 
@@ -122,8 +122,8 @@ static enum msfz_status plan_expansion(struct expansion *e)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_at(const struct expansion *e, uint64_t offset,
-                                 const void *data, size_t len)
+static enum msfz_status write_at(const struct msfz_expansion *e,
+                                 uint64_t offset, const void *data, size_t len)
 {
     return e->io->write(e->io->context, offset, data, len) == 0
                ? MSFZ_OK
@@ -133,11 +133,11 @@ static enum msfz_status write_at(const struct expansion *e, uint64_t offset,
 
 /* Writes what begins at a block with this ordinal number, at an offset from
  * there.  Free page maps between are left out. */
-static enum msfz_status write_from(const struct expansion *e, uint64_t first,
-                                   uint64_t offset, const uint8_t *data,
-                                   uint64_t len)
+static enum msfz_status write_from(const struct msfz_expansion *e,
+                                   uint64_t first, uint64_t offset,
+                                   const uint8_t *data, uint64_t len)
 {
-    const struct layout *l = &e->layout;
+    const struct msfz_layout *l = &e->layout;
     enum msfz_status status = MSFZ_OK;
     uint64_t ordinal, in_block, run, straight;
 
@@ -158,7 +158,7 @@ static enum msfz_status write_from(const struct expansion *e, uint64_t first,
     return status;
 }
 
-static enum msfz_status write_part(const struct expansion *e,
+static enum msfz_status write_part(const struct msfz_expansion *e,
                                    const struct msfz_fragment *f,
                                    uint64_t offset, const uint8_t *data,
                                    size_t len)
@@ -167,7 +167,7 @@ static enum msfz_status write_part(const struct expansion *e,
                       data, len);
 }
 
-static uint8_t *unpack_chunk(const struct expansion *e,
+static uint8_t *unpack_chunk(const struct msfz_expansion *e,
                              const struct msfz_chunk *chunk,
                              enum msfz_status *status)
 {
@@ -193,7 +193,7 @@ static uint8_t *unpack_chunk(const struct expansion *e,
 }
 
 /* Unpacks each chunk that is used once, and writes its part of fragments. */
-static enum msfz_status write_packed(const struct expansion *e)
+static enum msfz_status write_packed(const struct msfz_expansion *e)
 {
     const struct msfz_container *c = &e->container;
     const struct msfz_chunk *chunk;
@@ -230,7 +230,7 @@ static enum msfz_status write_packed(const struct expansion *e)
     return MSFZ_OK;
 }
 
-static enum msfz_status write_plain(const struct expansion *e)
+static enum msfz_status write_plain(const struct msfz_expansion *e)
 {
     const struct msfz_container *c = &e->container;
     const struct msfz_fragment *f;
@@ -255,8 +255,8 @@ static enum msfz_status write_plain(const struct expansion *e)
 }
 
 /* A list of block numbers, one after the other. */
-static uint8_t *put_blocks(const struct layout *l, uint8_t *p, uint64_t first,
-                           uint64_t n)
+static uint8_t *put_blocks(const struct msfz_layout *l, uint8_t *p,
+                           uint64_t first, uint64_t n)
 {
     for (; n > 0; n--, p += 4) {
         put32(p, (uint32_t)block_of(l, first++));
@@ -264,10 +264,10 @@ static uint8_t *put_blocks(const struct layout *l, uint8_t *p, uint64_t first,
     return p;
 }
 
-static enum msfz_status write_directory(const struct expansion *e)
+static enum msfz_status write_directory(const struct msfz_expansion *e)
 {
     const struct msfz_container *c = &e->container;
-    const struct layout *l = &e->layout;
+    const struct msfz_layout *l = &e->layout;
     uint64_t blocks = l->map - l->directory;
     size_t room = (size_t)l->directory_size > 4 * (size_t)blocks
                       ? (size_t)l->directory_size
@@ -301,9 +301,9 @@ static enum msfz_status write_directory(const struct expansion *e)
 
 /* The map in use has a bit for each block, which is set for a free one, as
  * all are after the end; the other map is all free. */
-static enum msfz_status write_maps(const struct expansion *e)
+static enum msfz_status write_maps(const struct msfz_expansion *e)
 {
-    const struct layout *l = &e->layout;
+    const struct msfz_layout *l = &e->layout;
     uint64_t at, first, bit;
     enum msfz_status status = MSFZ_OK;
     uint8_t *map = malloc(l->block_size);
@@ -334,9 +334,9 @@ static enum msfz_status write_maps(const struct expansion *e)
     return status;
 }
 
-static enum msfz_status write_superblock(const struct expansion *e)
+static enum msfz_status write_superblock(const struct msfz_expansion *e)
 {
-    const struct layout *l = &e->layout;
+    const struct msfz_layout *l = &e->layout;
     uint8_t block[BLOCK_SIZE_MAX] = {0};
 
     memcpy(block, magic, sizeof(magic));
@@ -352,12 +352,13 @@ static enum msfz_status write_superblock(const struct expansion *e)
 enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
                              char *error, size_t error_size)
 {
-    static enum msfz_status (*const steps[])(const struct expansion *e) = {
-        write_superblock, write_maps, write_plain, write_packed,
-        write_directory};
-    struct expansion e = {
+    static enum msfz_status (*const steps[])(
+        const struct msfz_expansion *e) = {write_superblock, write_maps,
+                                           write_plain, write_packed,
+                                           write_directory};
+    struct msfz_expansion e = {
         .io = io, .error = error, .error_size = error_size};
-    const struct layout *l = &e.layout;
+    const struct msfz_layout *l = &e.layout;
     static const uint8_t zero[1];
     enum msfz_status status;
     size_t i;

@@ -36,13 +36,13 @@ struct frame {
 };
 
 /* The parts of a range in the image, in ascending order. */
-struct parts {
+struct pdb_cfi_parts {
     struct address_range *data;
     size_t count;
     size_t room;
 };
 
-struct reader {
+struct pdb_cfi_reader {
     struct cfi *cfi;
     struct failure *failure;
     struct msf msf;
@@ -50,8 +50,8 @@ struct reader {
     struct dbi dbi;
     struct address_map addresses;
     struct msf_buffer buffers[2];
-    struct parts prolog; /* of the last record */
-    struct parts code;
+    struct pdb_cfi_parts prolog; /* of the last record */
+    struct pdb_cfi_parts code;
     uint64_t work; /* steps that are left */
     bool has_last; /* a record was written */
     struct frame last;
@@ -93,8 +93,9 @@ struct records {
     const uint8_t *end;
 };
 
-static int open_records(struct reader *r, unsigned slot, uint32_t record_size,
-                        struct msf_buffer *buffer, struct records *records)
+static int open_records(struct pdb_cfi_reader *r, unsigned slot,
+                        uint32_t record_size, struct msf_buffer *buffer,
+                        struct records *records)
 {
     uint32_t size, stream = r->dbi.slots[slot];
 
@@ -134,7 +135,7 @@ static bool next_frame(struct records *old, struct records *new,
 }
 
 /* Gets the program of a record, without blanks around it. */
-static int find_program(struct reader *r, const struct frame *f,
+static int find_program(struct pdb_cfi_reader *r, const struct frame *f,
                         const char **text, uint32_t *size)
 {
     *text = "";
@@ -158,8 +159,8 @@ static int find_program(struct reader *r, const struct frame *f,
     return 0;
 }
 
-static int write_frame(struct reader *r, const struct frame *f, uint32_t start,
-                       uint32_t size, uint32_t prolog)
+static int write_frame(struct pdb_cfi_reader *r, const struct frame *f,
+                       uint32_t start, uint32_t size, uint32_t prolog)
 {
     uint32_t program_size;
     const char *program;
@@ -186,8 +187,8 @@ static int compare_frames(const void *a, const void *b)
 }
 
 /* Finds the parts of a range.  Those that touch are one. */
-static int find_parts(struct reader *r, uint32_t start, uint32_t end,
-                      struct parts *parts)
+static int find_parts(struct pdb_cfi_reader *r, uint32_t start, uint32_t end,
+                      struct pdb_cfi_parts *parts)
 {
     struct address_range part;
 
@@ -213,8 +214,8 @@ static int find_parts(struct reader *r, uint32_t start, uint32_t end,
     return 0;
 }
 
-static int write_parts(struct reader *r, const struct frame *f,
-                       const struct parts *parts, bool is_prolog)
+static int write_parts(struct pdb_cfi_reader *r, const struct frame *f,
+                       const struct pdb_cfi_parts *parts, bool is_prolog)
 {
     size_t i;
     int rc = 0;
@@ -228,11 +229,11 @@ static int write_parts(struct reader *r, const struct frame *f,
     return rc;
 }
 
-static int take_frame(struct reader *r, const struct frame *f)
+static int take_frame(struct pdb_cfi_reader *r, const struct frame *f)
 {
     uint32_t start = f->start, middle = start + f->prolog;
     uint32_t end = start + f->size;
-    struct parts *prolog = &r->prolog, *code = &r->code;
+    struct pdb_cfi_parts *prolog = &r->prolog, *code = &r->code;
 
     if (f->size > SIZE_MAX_USED || (r->has_last && is_like(f, &r->last))) {
         return 0;
@@ -256,7 +257,7 @@ static int take_frame(struct reader *r, const struct frame *f)
                : write_parts(r, f, code, false);
 }
 
-static int read_frames(struct reader *r)
+static int read_frames(struct pdb_cfi_reader *r)
 {
     int rc = 0;
     struct frame f;
@@ -285,7 +286,7 @@ int pdb_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     int rc;
     char text[256];
     enum msf_status status;
-    struct reader *r = calloc(1, sizeof(*r));
+    struct pdb_cfi_reader *r = calloc(1, sizeof(*r));
 
     if (r == NULL) {
         return failure_memory(failure);

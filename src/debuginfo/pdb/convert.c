@@ -40,7 +40,7 @@
 
 #define SMALL_FILE ((size_t)16 << 20)
 
-struct convert {
+struct pdb_convert {
     struct msf msf;
     struct info_stream info;
     struct dbi dbi;
@@ -55,7 +55,7 @@ struct convert {
     uint64_t module_bytes; /* read so far */
 };
 
-static int prepare_streams(struct convert *c, struct failure *failure)
+static int prepare_streams(struct pdb_convert *c, struct failure *failure)
 {
     struct type_names *s;
 
@@ -98,7 +98,7 @@ static int prepare_streams(struct convert *c, struct failure *failure)
 
 /* Allocates the table of inlined functions by id.  A record has at least four
  * bytes, so the size of the stream limits their number. */
-static int prepare_id_functions(struct convert *c, struct failure *failure)
+static int prepare_id_functions(struct pdb_convert *c, struct failure *failure)
 {
     size_t n;
     const struct types *ids;
@@ -114,7 +114,7 @@ static int prepare_id_functions(struct convert *c, struct failure *failure)
     return 0;
 }
 
-static int read_module(struct convert *c, const struct dbi_module *module,
+static int read_module(struct pdb_convert *c, const struct dbi_module *module,
                        struct failure *failure)
 {
     uint64_t size;
@@ -154,7 +154,7 @@ static int read_module(struct convert *c, const struct dbi_module *module,
     return symbols_read(&c->symbols, data, module->symbol_bytes, failure);
 }
 
-static int read_modules(struct convert *c, struct failure *failure)
+static int read_modules(struct pdb_convert *c, struct failure *failure)
 {
     size_t i;
 
@@ -167,7 +167,7 @@ static int read_modules(struct convert *c, struct failure *failure)
 }
 
 /* Writes what was read.  If that fails, it would have before reading did. */
-static int settle(struct convert *c, int rc, struct failure *failure)
+static int settle(struct pdb_convert *c, int rc, struct failure *failure)
 {
     struct failure written = {FAILURE_NONE, ""};
 
@@ -178,7 +178,7 @@ static int settle(struct convert *c, int rc, struct failure *failure)
     return rc;
 }
 
-static int read_all(struct convert *c, struct failure *failure)
+static int read_all(struct pdb_convert *c, struct failure *failure)
 {
     if (prepare_streams(c, failure) != 0 ||
         prepare_id_functions(c, failure) != 0) {
@@ -194,7 +194,7 @@ static int read_all(struct convert *c, struct failure *failure)
 }
 
 /* Frees what only reading needs, before the writer needs memory to sort. */
-static void free_readers(struct convert *c)
+static void free_readers(struct pdb_convert *c)
 {
     symbols_free(&c->symbols);
     function_name_free(&c->names);
@@ -205,7 +205,7 @@ static void free_readers(struct convert *c)
     msf_buffer_free(&c->module);
 }
 
-static int write_all(struct convert *c, const struct symc_sink *sink,
+static int write_all(struct pdb_convert *c, const struct symc_sink *sink,
                      struct debuginfo_result *result, struct failure *failure)
 {
     struct symc_identity identity;
@@ -241,7 +241,7 @@ static int convert(const uint8_t *data, size_t size,
 {
     int rc;
     char text[256];
-    struct convert *c;
+    struct pdb_convert *c;
     enum msf_status status;
 
     if (size <= SMALL_FILE) {

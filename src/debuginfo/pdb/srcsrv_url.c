@@ -16,7 +16,7 @@
 #define WORK_BASE 1000000
 #define WORK_PER_BYTE 100
 
-struct target {
+struct srcsrv_url_target {
     struct srcsrv_urls *urls;
     size_t entry;
 };
@@ -26,8 +26,9 @@ struct out {
     uint32_t size;
 };
 
-static bool expand_variables(struct target *t, struct symc_text text,
-                             unsigned depth, struct out *out);
+static bool expand_variables(struct srcsrv_url_target *t,
+                             struct symc_text text, unsigned depth,
+                             struct out *out);
 
 void srcsrv_urls_begin(struct srcsrv_urls *u, const struct srcsrv *srcsrv)
 {
@@ -54,8 +55,8 @@ static bool spend_work(struct srcsrv_urls *u, uint64_t work)
     return true;
 }
 
-static bool put_data(struct target *t, struct out *out, const char *data,
-                     uint32_t size)
+static bool put_data(struct srcsrv_url_target *t, struct out *out,
+                     const char *data, uint32_t size)
 {
     if (size > SRCSRV_URL_MAX - out->size || !spend_work(t->urls, size + 1)) {
         return false;
@@ -91,7 +92,7 @@ static unsigned part_number(struct symc_text name)
 }
 
 /* Gets the value of a variable.  Returns false if it is unknown. */
-static bool find_variable(struct target *t, struct symc_text name,
+static bool find_variable(struct srcsrv_url_target *t, struct symc_text name,
                           struct symc_text *value)
 {
     const struct srcsrv_urls *u = t->urls;
@@ -135,9 +136,9 @@ static bool function_argument(struct symc_text text, struct symc_text *inside)
     return false;
 }
 
-static bool call_function(struct target *t, struct symc_text function,
-                          struct symc_text text, unsigned depth,
-                          struct out *out)
+static bool call_function(struct srcsrv_url_target *t,
+                          struct symc_text function, struct symc_text text,
+                          unsigned depth, struct out *out)
 {
     char data[SRCSRV_URL_MAX];
     struct out made = {data, 0};
@@ -177,7 +178,7 @@ static bool is_hex(char c)
 /* Writes the value of the name after a "%", up to the end of the name or its
  * argument, and moves the text past it.  A "%" of an escape in a URL, such as
  * "%20", stays. */
-static bool expand_name(struct target *t, struct symc_text *text,
+static bool expand_name(struct srcsrv_url_target *t, struct symc_text *text,
                         unsigned depth, struct out *out)
 {
     struct symc_text name = {text->data, 0}, value, inside;
@@ -202,8 +203,9 @@ static bool expand_name(struct target *t, struct symc_text *text,
 }
 
 /* Writes a text with the values of its variables. */
-static bool expand_variables(struct target *t, struct symc_text text,
-                             unsigned depth, struct out *out)
+static bool expand_variables(struct srcsrv_url_target *t,
+                             struct symc_text text, unsigned depth,
+                             struct out *out)
 {
     const char *percent;
     uint32_t n;
@@ -234,7 +236,7 @@ bool srcsrv_url(struct srcsrv_urls *u, size_t entry, char url[SRCSRV_URL_MAX],
                 uint32_t *size)
 {
     static const struct symc_text name = {"SRCSRVTRG", 9};
-    struct target t = {u, entry};
+    struct srcsrv_url_target t = {u, entry};
     struct out out = {url, 0};
     struct symc_text value;
     uint32_t i;

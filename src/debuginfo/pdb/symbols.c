@@ -45,7 +45,7 @@ struct symbols_base {
     uint32_t offset;
 };
 
-struct record {
+struct pdb_symbol_record {
     uint32_t kind;
     const uint8_t *data; /* what follows the kind */
     uint32_t size;
@@ -61,7 +61,7 @@ struct procedure {
 };
 
 /* Progress through one module. */
-struct walk {
+struct pdb_symbol_walk {
     long depth;
     int opens; /* the record before this one opened a scope */
     int is_skipping;
@@ -258,7 +258,8 @@ static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
     return 0;
 }
 
-static int parse_procedure(const struct record *r, struct procedure *procedure)
+static int parse_procedure(const struct pdb_symbol_record *r,
+                           struct procedure *procedure)
 {
     if (r->size < 35 ||
         read_name(r->kind, r->data + 35, r->size - 35, procedure) != 0) {
@@ -377,8 +378,8 @@ static int name_inlinee(struct symbols *s, uint32_t id,
 
 /* As add_procedure(), for an inlined call.  Returns 0 also if the call is
  * damaged or has no code. */
-static int add_inlinee(struct symbols *s, const struct record *r, long depth,
-                       struct failure *failure)
+static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
+                       long depth, struct failure *failure)
 {
     size_t first;
     uint32_t id, skip;
@@ -422,8 +423,9 @@ static int add_inlinee(struct symbols *s, const struct record *r, long depth,
 
 /* Reads one record.  Returns 1 if it opened a function or is not one, 0 if
  * what is nested in it must be skipped, or -1 on failure. */
-static int take_record(struct symbols *s, struct walk *w,
-                       const struct record *r, struct failure *failure)
+static int take_record(struct symbols *s, struct pdb_symbol_walk *w,
+                       const struct pdb_symbol_record *r,
+                       struct failure *failure)
 {
     const uint8_t *p;
     struct procedure procedure;
@@ -457,8 +459,9 @@ static int take_record(struct symbols *s, struct walk *w,
     return 1;
 }
 
-static int walk_record(struct symbols *s, struct walk *w,
-                       const struct record *r, struct failure *failure)
+static int walk_record(struct symbols *s, struct pdb_symbol_walk *w,
+                       const struct pdb_symbol_record *r,
+                       struct failure *failure)
 {
     int rc, closes;
     unsigned does;
@@ -492,8 +495,8 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
                         struct failure *failure)
 {
     uint32_t at, length;
-    struct walk w;
-    struct record r;
+    struct pdb_symbol_walk w;
+    struct pdb_symbol_record r;
 
     memset(&w, 0, sizeof(w));
     for (at = 4; at < size; at += 2 + length) {

@@ -33,7 +33,7 @@ enum {
     MACHINE_FRAME
 };
 
-struct function {
+struct unwind_amd64_function {
     uint32_t start;
     uint32_t end;
     uint32_t info; /* address */
@@ -47,10 +47,10 @@ struct info {
     unsigned frame; /* its register; 0: none */
     uint32_t frame_offset;
     bool has_next;
-    struct function next;
+    struct unwind_amd64_function next;
 };
 
-struct rule {
+struct unwind_amd64_rule {
     const struct cfi_register *target;
     const struct cfi_register *base;
     int64_t number;
@@ -58,7 +58,7 @@ struct rule {
     bool is_at;
 };
 
-struct reader {
+struct unwind_amd64_reader {
     const struct pe_image *image;
     struct cfi *cfi;
     struct failure *failure;
@@ -66,7 +66,7 @@ struct reader {
     struct cfi_register ra;
     struct cfi_register registers[REGISTERS];
     /* of the function */
-    struct rule *rules;
+    struct unwind_amd64_rule *rules;
     size_t num_rules;
     size_t rule_room;
     int64_t stack; /* its size: from the CFA down to the stack pointer */
@@ -74,18 +74,20 @@ struct reader {
     bool has_machine_frame;
 };
 
-static int damaged(struct reader *r, uint32_t start, const char *what)
+static int damaged(struct unwind_amd64_reader *r, uint32_t start,
+                   const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: %s (function at 0x%lx)", what,
                        (unsigned long)start);
 }
 
-static int add(struct reader *r, const struct cfi_register *target,
+static int add(struct unwind_amd64_reader *r,
+               const struct cfi_register *target,
                const struct cfi_register *base, int64_t number,
                enum cfi_form form, bool is_at)
 {
-    struct rule *rule;
+    struct unwind_amd64_rule *rule;
 
     if (array_need(&r->rules, &r->rule_room, r->num_rules + 1,
                    sizeof(*r->rules)) != 0) {
@@ -126,8 +128,8 @@ static int operands(unsigned operation, unsigned info)
     }
 }
 
-static int save(struct reader *r, const struct info *info, unsigned reg,
-                uint32_t offset)
+static int save(struct unwind_amd64_reader *r, const struct info *info,
+                unsigned reg, uint32_t offset)
 {
     if (info->frame != 0) {
         return add(r, &r->registers[reg], &r->registers[info->frame],
@@ -138,7 +140,7 @@ static int save(struct reader *r, const struct info *info, unsigned reg,
                CFI_MINUS, true);
 }
 
-static int machine_frame(struct reader *r, bool has_code)
+static int machine_frame(struct unwind_amd64_reader *r, bool has_code)
 {
     struct cfi_register *rsp = &r->registers[4];
 
@@ -151,7 +153,8 @@ static int machine_frame(struct reader *r, bool has_code)
     return 0;
 }
 
-static int operate(struct reader *r, const struct info *info, const uint8_t *p)
+static int operate(struct unwind_amd64_reader *r, const struct info *info,
+                   const uint8_t *p)
 {
     unsigned operation = p[1] & 15, operand = p[1] >> 4;
 
@@ -183,7 +186,7 @@ static int operate(struct reader *r, const struct info *info, const uint8_t *p)
 
 /* Runs the codes of a part, the last of which the processor executes first.
  * Returns 1 if one of them is none. */
-static int run(struct reader *r, const struct info *info)
+static int run(struct unwind_amd64_reader *r, const struct info *info)
 {
     int n, rc = 0;
     unsigned i, count = 0;
@@ -202,7 +205,8 @@ static int run(struct reader *r, const struct info *info)
     return rc;
 }
 
-static void read_function(const uint8_t *p, struct function *function)
+static void read_function(const uint8_t *p,
+                          struct unwind_amd64_function *function)
 {
     function->start = le32(p);
     function->end = le32(p + 4);
@@ -211,8 +215,9 @@ static void read_function(const uint8_t *p, struct function *function)
 
 /* Reads the part that an entry leads to; *left bounds how many others are
  * followed on the way. */
-static bool read_info(const struct reader *r, struct function function,
-                      unsigned *left, struct info *info)
+static bool read_info(const struct unwind_amd64_reader *r,
+                      struct unwind_amd64_function function, unsigned *left,
+                      struct info *info)
 {
     uint32_t size;
     const uint8_t *p;
@@ -253,10 +258,10 @@ static bool read_info(const struct reader *r, struct function function,
 
 /* Writes the rules of one kind of target: the CFA's, which is first, or the
  * others. */
-static int write_rules(struct reader *r, bool is_cfa)
+static int write_rules(struct unwind_amd64_reader *r, bool is_cfa)
 {
     size_t i;
-    const struct rule *rule;
+    const struct unwind_amd64_rule *rule;
 
     for (i = 0; i < r->num_rules; i++) {
         rule = &r->rules[i];
@@ -269,7 +274,8 @@ static int write_rules(struct reader *r, bool is_cfa)
     return 0;
 }
 
-static int write_function(struct reader *r, const struct function *f)
+static int write_function(struct unwind_amd64_reader *r,
+                          const struct unwind_amd64_function *f)
 {
     if (cfi_range(r->cfi, f->start, f->end - f->start) != 0 ||
         (!r->has_cfa &&
@@ -283,7 +289,8 @@ static int write_function(struct reader *r, const struct function *f)
                : cfi_rule(r->cfi, &r->ra, &r->cfa, 8, CFI_MINUS, true);
 }
 
-static int take_function(struct reader *r, const struct function *function)
+static int take_function(struct unwind_amd64_reader *r,
+                         const struct unwind_amd64_function *function)
 {
     int rc;
     unsigned parts = 0, left = CHAIN_MAX;
@@ -310,7 +317,7 @@ static int take_function(struct reader *r, const struct function *function)
     return write_function(r, function);
 }
 
-static int open_registers(struct reader *r)
+static int open_registers(struct unwind_amd64_reader *r)
 {
     unsigned i;
     static const char *const names[REGISTERS] = {
@@ -333,8 +340,8 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
     int rc;
     uint32_t size, i;
     const uint8_t *p;
-    struct function function;
-    struct reader *r;
+    struct unwind_amd64_function function;
+    struct unwind_amd64_reader *r;
 
     rc = pe_pdata(image, &p, &size, failure);
     if (rc <= 0) {

@@ -20,7 +20,7 @@
 #define CODES 1024 /* bytes of codes at most: 255 words */
 #define EPILOG_ROWS (1u << 22) /* more are left out */
 
-struct reader {
+struct unwind_arm64_reader {
     const struct pe_image *image;
     struct cfi *cfi;
     struct failure *failure;
@@ -33,7 +33,7 @@ struct reader {
     struct cfi_register floats[2][FLOATS];
 };
 
-struct function {
+struct unwind_arm64_function {
     uint32_t start;
     uint32_t info;
     uint32_t length;
@@ -53,8 +53,9 @@ struct frame {
 };
 
 /* Says where a register is saved, so far from the CFA. */
-static int write_saved(struct reader *r, unsigned set, const struct code *code,
-                       unsigned number, int64_t offset)
+static int write_saved(struct unwind_arm64_reader *r, unsigned set,
+                       const struct code *code, unsigned number,
+                       int64_t offset)
 {
     const struct cfi_register *reg;
 
@@ -72,8 +73,8 @@ static bool saves_return_address(const struct code *code, unsigned set)
            (code->second == LR || (set == 1 && code->first == LR));
 }
 
-static int write_saves(struct reader *r, unsigned set, const struct code *code,
-                       int64_t stack)
+static int write_saves(struct unwind_arm64_reader *r, unsigned set,
+                       const struct code *code, int64_t stack)
 {
     int64_t offset = (int64_t)code->offset - stack;
 
@@ -93,7 +94,8 @@ static int write_saves(struct reader *r, unsigned set, const struct code *code,
 }
 
 /* Reads all codes up to the end, in the order in which they are executed. */
-static unsigned read_codes(const struct function *f, struct code *codes)
+static unsigned read_codes(const struct unwind_arm64_function *f,
+                           struct code *codes)
 {
     unsigned at, i, count = 0;
     struct code swapped;
@@ -114,7 +116,8 @@ static unsigned read_codes(const struct function *f, struct code *codes)
 
 /* Writes the library's records: a code at a time, as if its instruction had
  * been executed before. */
-static int write_function(struct reader *r, const struct function *f,
+static int write_function(struct unwind_arm64_reader *r,
+                          const struct unwind_arm64_function *f,
                           const struct code *codes, unsigned count)
 {
     int rc = 0;
@@ -177,7 +180,7 @@ static void apply(struct frame *frame, const struct code *code)
     }
 }
 
-static int write_cfa(struct reader *r, const struct frame *frame)
+static int write_cfa(struct unwind_arm64_reader *r, const struct frame *frame)
 {
     return cfi_rule(
         r->cfi, &r->cfa, frame->is_set ? &r->general[1][FP] : &r->sp[1],
@@ -186,7 +189,8 @@ static int write_cfa(struct reader *r, const struct frame *frame)
 
 /* Adds what is right of a part without a prolog: that of the function has been
  * executed. */
-static int correct_fragment(struct reader *r, const struct function *f,
+static int correct_fragment(struct unwind_arm64_reader *r,
+                            const struct unwind_arm64_function *f,
                             const struct code *codes, unsigned count)
 {
     unsigned i;
@@ -213,7 +217,8 @@ static int correct_fragment(struct reader *r, const struct function *f,
 }
 
 /* Says that a code is undone: its registers are what they were. */
-static int write_restored(struct reader *r, const struct code *code)
+static int write_restored(struct unwind_arm64_reader *r,
+                          const struct code *code)
 {
     const struct cfi_register *reg;
     unsigned i, numbers[2] = {code->first, code->second};
@@ -234,7 +239,7 @@ static int write_restored(struct reader *r, const struct code *code)
 }
 
 /* Writes what so many codes have done, and where they have saved registers. */
-static int write_frame(struct reader *r, const struct code *codes,
+static int write_frame(struct unwind_arm64_reader *r, const struct code *codes,
                        unsigned count, bool has_saves)
 {
     struct frame frame = {0}, last = {0};
@@ -260,7 +265,8 @@ static int write_frame(struct reader *r, const struct code *codes,
  * one after its "ret", where the function goes on.  Returns the address
  * there, 0 if it does not fit, or -1.
  */
-static int64_t correct_epilog(struct reader *r, const struct function *f,
+static int64_t correct_epilog(struct unwind_arm64_reader *r,
+                              const struct unwind_arm64_function *f,
                               const struct code *codes, unsigned count,
                               uint64_t start, const struct code *undone,
                               unsigned n)
@@ -289,12 +295,13 @@ static int64_t correct_epilog(struct reader *r, const struct function *f,
 
 /* Epilogs are sorted by where they begin; one that is not, or whose codes are
  * not there, ends it. */
-static int correct_epilogs(struct reader *r, const struct function *f,
+static int correct_epilogs(struct unwind_arm64_reader *r,
+                           const struct unwind_arm64_function *f,
                            const struct code *codes, unsigned count)
 {
     uint64_t start, from = f->start + 4 * (uint64_t)count;
     struct code undone[CODES];
-    struct function rest;
+    struct unwind_arm64_function rest;
     uint32_t word;
     unsigned i, at, n;
     int64_t end = 1;
@@ -323,7 +330,8 @@ static int correct_epilogs(struct reader *r, const struct function *f,
 
 /* Adds what is right: a row after each instruction of the prolog.  Those of
  * epilogs come after it. */
-static int correct_function(struct reader *r, const struct function *f,
+static int correct_function(struct unwind_arm64_reader *r,
+                            const struct unwind_arm64_function *f,
                             const struct code *codes, unsigned count)
 {
     unsigned i;
@@ -354,7 +362,8 @@ static int correct_function(struct reader *r, const struct function *f,
 }
 
 /* Finds the codes of a function. */
-static bool read_info(const struct reader *r, struct function *f)
+static bool read_info(const struct unwind_arm64_reader *r,
+                      struct unwind_arm64_function *f)
 {
     uint32_t word, epilogs, words;
     uint64_t address = f->info;
@@ -393,7 +402,8 @@ static bool read_info(const struct reader *r, struct function *f)
     return f->codes != NULL && (word >> 18 & 3) == 0; /* the version */
 }
 
-static int take_function(struct reader *r, struct function *f)
+static int take_function(struct unwind_arm64_reader *r,
+                         struct unwind_arm64_function *f)
 {
     unsigned count;
     struct code codes[CODES];
@@ -416,7 +426,8 @@ static int take_function(struct reader *r, struct function *f)
 }
 
 /* The epilog of a packed entry is at the end of the function. */
-static int correct_packed_epilog(struct reader *r, const struct function *f,
+static int correct_packed_epilog(struct unwind_arm64_reader *r,
+                                 const struct unwind_arm64_function *f,
                                  const struct code *codes, unsigned count)
 {
     struct code undone[CODES_ARM64_PACKED];
@@ -434,7 +445,8 @@ static int correct_packed_epilog(struct reader *r, const struct function *f,
 }
 
 /* The library leaves them out. */
-static int take_packed(struct reader *r, struct function *f)
+static int take_packed(struct unwind_arm64_reader *r,
+                       struct unwind_arm64_function *f)
 {
     struct code codes[CODES_ARM64_PACKED] = {0};
     int count = codes_arm64_unpack(f->info, codes);
@@ -452,7 +464,7 @@ static int take_packed(struct reader *r, struct function *f)
                : correct_packed_epilog(r, f, codes, (unsigned)count);
 }
 
-static int open_registers(struct reader *r)
+static int open_registers(struct unwind_arm64_reader *r)
 {
     unsigned set, i;
     char text[16];
@@ -488,8 +500,8 @@ int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
     int rc;
     uint32_t size, i;
     const uint8_t *p;
-    struct function f;
-    struct reader *r;
+    struct unwind_arm64_function f;
+    struct unwind_arm64_reader *r;
 
     rc = pe_pdata(image, &p, &size, failure);
     if (rc <= 0) {

@@ -28,7 +28,7 @@
 
 #define NO_FILE UINT32_MAX
 
-struct convert {
+struct portablepdb_convert {
     struct metadata_root root;
     struct metadata_tables tables;
     struct ppdbcache_writer writer;
@@ -39,7 +39,8 @@ struct convert {
     struct failure *failure;
 };
 
-static int damaged_method(struct convert *c, uint32_t method, const char *what)
+static int damaged_method(struct portablepdb_convert *c, uint32_t method,
+                          const char *what)
 {
     return failure_set(c->failure, FAILURE_DAMAGED,
                        "is damaged: method 0x%08x: %s",
@@ -47,7 +48,8 @@ static int damaged_method(struct convert *c, uint32_t method, const char *what)
 }
 
 /* Reads a document, and gives it to the writer. */
-static int add_document(struct convert *c, uint32_t method, uint32_t row)
+static int add_document(struct portablepdb_convert *c, uint32_t method,
+                        uint32_t row)
 {
     uint32_t language;
     const char *wrong = document_name_read(&c->root, &c->tables, row,
@@ -69,7 +71,7 @@ static int add_document(struct convert *c, uint32_t method, uint32_t row)
                               &c->files[row - 1]));
 }
 
-static int add_point(struct convert *c, uint32_t method,
+static int add_point(struct portablepdb_convert *c, uint32_t method,
                      const struct sequence_point *from)
 {
     uint32_t row = from->document;
@@ -86,7 +88,7 @@ static int add_point(struct convert *c, uint32_t method,
                           ppdbcache_writer_point(&c->writer, &point));
 }
 
-static int add_method(struct convert *c, uint32_t method)
+static int add_method(struct portablepdb_convert *c, uint32_t method)
 {
     int rc;
     struct sequence_points points;
@@ -104,7 +106,7 @@ static int add_method(struct convert *c, uint32_t method)
     return rc == 0 ? 0 : damaged_method(c, method, points.wrong);
 }
 
-static int check_source_links(struct convert *c)
+static int check_source_links(struct portablepdb_convert *c)
 {
     int rc;
     struct source_links links = {0};
@@ -114,7 +116,7 @@ static int check_source_links(struct convert *c)
     return rc;
 }
 
-static int read_file(struct convert *c, size_t size)
+static int read_file(struct portablepdb_convert *c, size_t size)
 {
     uint32_t row, documents;
 
@@ -139,7 +141,8 @@ static int read_file(struct convert *c, size_t size)
     return 0;
 }
 
-static int finish_ppdbcache(struct convert *c, const struct symc_sink *sink,
+static int finish_ppdbcache(struct portablepdb_convert *c,
+                            const struct symc_sink *sink,
                             struct debuginfo_result *result)
 {
     struct ppdbcache_identity identity;
@@ -161,7 +164,8 @@ static int convert(const uint8_t *data, size_t size, bool is_strict,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
-    struct convert c = {.is_strict = is_strict, .failure = failure};
+    struct portablepdb_convert c = {.is_strict = is_strict,
+                                    .failure = failure};
 
     rc = metadata_root_open(&c.root, data, size, failure) == 0 &&
                  read_file(&c, size) == 0

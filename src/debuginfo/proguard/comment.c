@@ -195,14 +195,15 @@ static bool read_call(struct proguard_text text, const char *word,
 
 /* A rule for rewriting frames: the class of the exception to which it applies,
  * and how many frames to remove. */
-struct rule {
+struct proguard_rule {
     struct proguard_text descriptor;
     bool is_met; /* by something */
     uint64_t removed; /* at most UINT32_MAX */
 };
 
 /* Unknown conditions are never met. */
-static bool read_condition(struct rule *rule, struct proguard_text text)
+static bool read_condition(struct proguard_rule *rule,
+                           struct proguard_text text)
 {
     struct proguard_text inner;
 
@@ -224,7 +225,7 @@ static bool read_condition(struct rule *rule, struct proguard_text text)
 }
 
 /* Unknown actions do nothing. */
-static bool read_action(struct rule *rule, struct proguard_text text)
+static bool read_action(struct proguard_rule *rule, struct proguard_text text)
 {
     struct proguard_text inner;
     uint64_t n;
@@ -242,8 +243,9 @@ static bool read_action(struct rule *rule, struct proguard_text text)
 }
 
 static bool read_list(const struct json *json, const char *name,
-                      struct rule *rule,
-                      bool (*read)(struct rule *, struct proguard_text))
+                      struct proguard_rule *rule,
+                      bool (*read)(struct proguard_rule *,
+                                   struct proguard_text))
 {
     uint32_t list = json_member(json, 0, name), value, i;
 
@@ -265,7 +267,7 @@ static bool read_list(const struct json *json, const char *name,
 /* A rule that is malformed, or never met, or does nothing is left out. */
 static void read_rule(struct proguard_comment *c)
 {
-    struct rule rule = {{NULL, 0}, true, 0};
+    struct proguard_rule rule = {{NULL, 0}, true, 0};
 
     if (read_list(&c->json, "conditions", &rule, read_condition) &&
         read_list(&c->json, "actions", &rule, read_action) && rule.is_met &&

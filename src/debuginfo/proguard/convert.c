@@ -11,7 +11,7 @@
 #include "derived/proguardcache/proguardcache.h"
 #include "record.h"
 
-struct convert {
+struct proguard_convert {
     struct proguardcache_writer writer;
     struct proguard_comment comment;
     struct proguard_record last; /* what comments belong to, or of kind BAD */
@@ -38,8 +38,8 @@ static struct symc_text text_of(const struct proguard_text *text)
     return out;
 }
 
-static enum symc_status add_method(struct convert *c,
-                                      const struct proguard_record *r)
+static enum symc_status add_method(struct proguard_convert *c,
+                                   const struct proguard_record *r)
 {
     struct proguardcache_method method = {
         .name = text_of(&r->original),
@@ -76,7 +76,7 @@ static bool is_inlined(const struct proguard_record *method,
            method->start == next->start && method->end == next->end;
 }
 
-static enum symc_status comment_class(struct convert *c)
+static enum symc_status comment_class(struct proguard_convert *c)
 {
     switch (c->comment.id) {
     case PROGUARD_SOURCE_FILE:
@@ -90,7 +90,7 @@ static enum symc_status comment_class(struct convert *c)
     }
 }
 
-static enum symc_status comment_method(struct convert *c)
+static enum symc_status comment_method(struct proguard_convert *c)
 {
     struct proguard_comment *comment = &c->comment;
 
@@ -112,8 +112,8 @@ static enum symc_status comment_method(struct convert *c)
     }
 }
 
-static enum symc_status add_comment(struct convert *c,
-                                       const struct proguard_record *r)
+static enum symc_status add_comment(struct proguard_convert *c,
+                                    const struct proguard_record *r)
 {
     if (c->last.kind != PROGUARD_CLASS && c->last.kind != PROGUARD_METHOD) {
         return SYMC_OK;
@@ -125,8 +125,8 @@ static enum symc_status add_comment(struct convert *c,
                                           : comment_method(c);
 }
 
-static enum symc_status add_record(struct convert *c,
-                                      const struct proguard_record *r)
+static enum symc_status add_record(struct proguard_convert *c,
+                                   const struct proguard_record *r)
 {
     switch (r->kind) {
     case PROGUARD_BAD:
@@ -153,8 +153,8 @@ static enum symc_status add_record(struct convert *c,
     }
 }
 
-static enum symc_status read_records(struct convert *c, const uint8_t *data,
-                                        size_t size)
+static enum symc_status read_records(struct proguard_convert *c,
+                                     const uint8_t *data, size_t size)
 {
     struct proguard_records records = {(const char *)data,
                                        (const char *)data + size};
@@ -171,7 +171,7 @@ static enum symc_status read_records(struct convert *c, const uint8_t *data,
 int proguard_convert(const uint8_t *data, size_t size,
                      const struct symc_sink *sink, struct failure *failure)
 {
-    struct convert c = {.last = {.kind = PROGUARD_BAD}};
+    struct proguard_convert c = {.last = {.kind = PROGUARD_BAD}};
     enum symc_status status;
 
     if (size > UINT32_MAX) {

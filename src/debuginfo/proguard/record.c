@@ -14,7 +14,7 @@
 #define SNIFFED 50
 
 /* A line, or what is left of it. */
-struct line {
+struct mapping_line {
     const char *at;
     const char *end;
 };
@@ -52,7 +52,8 @@ static bool is_utf8(const struct proguard_text *text)
 }
 
 /* Takes what stands in front of a character, which is there. */
-static bool take_until(struct line *line, char c, struct proguard_text *text)
+static bool take_until(struct mapping_line *line, char c,
+                       struct proguard_text *text)
 {
     const char *p = memchr(line->at, c, (size_t)(line->end - line->at));
 
@@ -65,7 +66,7 @@ static bool take_until(struct line *line, char c, struct proguard_text *text)
     return is_utf8(text);
 }
 
-static bool take_mark(struct line *line, const char *mark, size_t size)
+static bool take_mark(struct mapping_line *line, const char *mark, size_t size)
 {
     if ((size_t)(line->end - line->at) < size ||
         memcmp(line->at, mark, size) != 0) {
@@ -75,7 +76,7 @@ static bool take_mark(struct line *line, const char *mark, size_t size)
     return true;
 }
 
-static void take_rest(struct line *line, struct proguard_text *text)
+static void take_rest(struct mapping_line *line, struct proguard_text *text)
 {
     text->data = line->at;
     text->size = (size_t)(line->end - line->at);
@@ -83,7 +84,7 @@ static void take_rest(struct line *line, struct proguard_text *text)
 }
 
 /* Takes digits of a number below 2^64.  Others are left where they are. */
-static bool take_number(struct line *line, uint64_t *number)
+static bool take_number(struct mapping_line *line, uint64_t *number)
 {
     const char *p = line->at;
     uint64_t n = 0;
@@ -104,7 +105,8 @@ static bool take_number(struct line *line, uint64_t *number)
     return true;
 }
 
-static bool read_class(struct line *line, struct proguard_record *record)
+static bool read_class(struct mapping_line *line,
+                       struct proguard_record *record)
 {
     record->kind = PROGUARD_CLASS;
     return take_until(line, ' ', &record->original) &&
@@ -114,7 +116,8 @@ static bool read_class(struct line *line, struct proguard_record *record)
 
 /* Reads an optional range of lines, "start:end:", before the type.  Digits
  * without a colon are an error, because they cannot be a type. */
-static bool read_range(struct line *line, struct proguard_record *record)
+static bool read_range(struct mapping_line *line,
+                       struct proguard_record *record)
 {
     if (!take_number(line, &record->start)) {
         return true;
@@ -124,7 +127,7 @@ static bool read_range(struct line *line, struct proguard_record *record)
            take_mark(line, ":", 1);
 }
 
-static bool read_original_lines(struct line *line,
+static bool read_original_lines(struct mapping_line *line,
                                 struct proguard_record *record)
 {
     if (!take_mark(line, ":", 1)) {
@@ -156,7 +159,7 @@ static void split_name(struct proguard_record *record)
 }
 
 /* A name ends at a blank or a parenthesis. */
-static bool take_name(struct line *line, struct proguard_text *name)
+static bool take_name(struct mapping_line *line, struct proguard_text *name)
 {
     const char *p = line->at;
 
@@ -169,7 +172,8 @@ static bool take_name(struct line *line, struct proguard_text *name)
     return is_utf8(name);
 }
 
-static bool read_member(struct line *line, struct proguard_record *record)
+static bool read_member(struct mapping_line *line,
+                        struct proguard_record *record)
 {
     struct proguard_text type;
 
@@ -193,7 +197,8 @@ static bool read_member(struct line *line, struct proguard_record *record)
     return is_utf8(&record->renamed);
 }
 
-static bool read_comment(struct line *line, struct proguard_record *record)
+static bool read_comment(struct mapping_line *line,
+                         struct proguard_record *record)
 {
     take_rest(line, &record->json);
     record->kind = record->json.size > 0 && record->json.data[0] == '{'
@@ -203,7 +208,8 @@ static bool read_comment(struct line *line, struct proguard_record *record)
 }
 
 /* Blanks at the beginning of a record may be line ends, too. */
-static bool read_record(const char *at, const char *end, struct line *line,
+static bool read_record(const char *at, const char *end,
+                        struct mapping_line *line,
                         struct proguard_record *record)
 {
     const char *p = is_blank(*at) ? skip_blanks(at, end) : at;
@@ -226,7 +232,7 @@ bool proguard_next(struct proguard_records *records,
                    struct proguard_record *record)
 {
     const char *at = records->at, *end = records->end;
-    struct line line;
+    struct mapping_line line;
 
     while (at < end && is_line_end(*at)) {
         at++;

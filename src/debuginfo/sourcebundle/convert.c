@@ -13,7 +13,7 @@
 #include "manifest.h"
 #include "member_text.h"
 
-struct convert {
+struct sourcebundle_convert {
     struct zip *zip;
     struct manifest manifest;
     struct sourcecache_writer writer;
@@ -23,12 +23,13 @@ struct convert {
     struct failure *failure;
 };
 
-static int check_status(struct convert *c, enum symc_status status)
+static int check_status(struct sourcebundle_convert *c,
+                        enum symc_status status)
 {
     return failure_writer(c->failure, status);
 }
 
-static int add_all(struct convert *c)
+static int add_all(struct sourcebundle_convert *c)
 {
     const struct manifest *m = &c->manifest;
     size_t i;
@@ -52,7 +53,7 @@ static int add_all(struct convert *c)
 }
 
 /* Of two members with one name the last in the directory counts. */
-static int find_members(struct convert *c)
+static int find_members(struct sourcebundle_convert *c)
 {
     struct zip_member member;
     uint64_t i, n = zip_count(c->zip);
@@ -72,7 +73,7 @@ static int find_members(struct convert *c)
     return 0;
 }
 
-static int add_text(struct convert *c, uint32_t file,
+static int add_text(struct sourcebundle_convert *c, uint32_t file,
                     const struct zip_member *member)
 {
     const struct sourcecache_file *f = &c->manifest.files[file];
@@ -101,7 +102,7 @@ static int add_text(struct convert *c, uint32_t file,
         c, sourcecache_writer_map(&c->writer, file, map.data, map.size));
 }
 
-static int add_texts(struct convert *c)
+static int add_texts(struct sourcebundle_convert *c)
 {
     struct zip_member member;
     uint64_t i, n = zip_count(c->zip);
@@ -121,7 +122,8 @@ static int convert(const uint8_t *data, size_t size,
                    const struct symc_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
-    struct convert c = {.left = SOURCEBUNDLE_TEXTS_MAX, .failure = failure};
+    struct sourcebundle_convert c = {.left = SOURCEBUNDLE_TEXTS_MAX,
+                                     .failure = failure};
     int rc = -1;
 
     c.zip = zip_open(data, size);

@@ -19,7 +19,7 @@
 
 #define MEMBERS_MAX 1000000
 
-struct reading {
+struct manifest_reader {
     struct manifest *manifest;
     struct json json;
     struct failure *failure;
@@ -34,7 +34,7 @@ void manifest_free(struct manifest *m)
     memset(m, 0, sizeof(*m));
 }
 
-static int wrong_manifest(struct reading *r, const char *what)
+static int wrong_manifest(struct manifest_reader *r, const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
                        "is damaged: manifest of the source bundle: %s", what);
@@ -204,7 +204,7 @@ static void sort_files(struct manifest *m)
     m->num_files = n;
 }
 
-static int read_files(struct reading *r, uint32_t object)
+static int read_files(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
     struct manifest *m = r->manifest;
@@ -245,7 +245,7 @@ static int compare_links(const void *a, const void *b)
     return order != 0 ? order : x->name.data < y->name.data ? -1 : 1;
 }
 
-static int read_links(struct reading *r, uint32_t object)
+static int read_links(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
     struct manifest *m = r->manifest;
@@ -274,7 +274,7 @@ static int read_links(struct reading *r, uint32_t object)
     return 0;
 }
 
-static int read_attribute(struct reading *r, uint32_t name)
+static int read_attribute(struct manifest_reader *r, uint32_t name)
 {
     struct manifest_pair *pair;
     struct manifest *m = r->manifest;
@@ -294,7 +294,7 @@ static int read_attribute(struct reading *r, uint32_t name)
     return 0;
 }
 
-static int read_top(struct reading *r)
+static int read_top(struct manifest_reader *r)
 {
     const struct json *json = &r->json;
     struct manifest *m = r->manifest;
@@ -357,7 +357,7 @@ static int go_to_manifest(struct zip *zip, struct zip_member *member,
 int manifest_read(struct manifest *m, struct zip *zip,
                   struct failure *failure)
 {
-    struct reading r = {m, {0}, failure};
+    struct manifest_reader r = {m, {0}, failure};
     struct json_error error = {"something after it", 0, 1, 1};
     struct zip_member member;
     struct member_text text = {0};

@@ -16,7 +16,7 @@
 /* All texts that are looked at. */
 #define TEXTS_MAX ((uint64_t)256 << 20)
 
-struct check {
+struct sourcebundle_check {
     const struct manifest *manifest;
     struct member_text text;
     uint64_t left; /* bytes of texts */
@@ -25,8 +25,8 @@ struct check {
     size_t wrong;
 };
 
-static void say_doubt(struct check *c, const struct sourcecache_file *file,
-                      const char *what)
+static void say_doubt(struct sourcebundle_check *c,
+                      const struct sourcecache_file *file, const char *what)
 {
     const struct symc_text *name =
         file->url.size > 0 ? &file->url : &file->name;
@@ -74,7 +74,7 @@ static unsigned types_of(const struct sourcecache_file *const *files, size_t n,
 }
 
 /* Files of pairs of which the other half is not there. */
-static void check_pairs(struct check *c)
+static void check_pairs(struct sourcebundle_check *c)
 {
     const unsigned pair = 1u << SOURCECACHE_MINIFIED | 1u << SOURCECACHE_MAP;
     const struct manifest *m = c->manifest;
@@ -103,7 +103,8 @@ static void check_pairs(struct check *c)
 }
 
 /* Does a file say in itself that it has another debug id? */
-static void check_id(struct check *c, const struct sourcecache_file *file,
+static void check_id(struct sourcebundle_check *c,
+                     const struct sourcecache_file *file,
                      struct symc_string id)
 {
     struct sourcecache_file own = {.has_id = false};
@@ -116,7 +117,8 @@ static void check_id(struct check *c, const struct sourcecache_file *file,
     }
 }
 
-static void check_map(struct check *c, const struct sourcecache_file *file)
+static void check_map(struct sourcebundle_check *c,
+                      const struct sourcecache_file *file)
 {
     struct failure failure = {FAILURE_NONE, ""};
     struct sourcemap map = {.num_tokens = 0};
@@ -129,7 +131,7 @@ static void check_map(struct check *c, const struct sourcecache_file *file)
     sourcemap_free(&map);
 }
 
-static void check_member(struct check *c, struct zip *zip,
+static void check_member(struct sourcebundle_check *c, struct zip *zip,
                          const struct zip_member *member)
 {
     ptrdiff_t at = manifest_find(c->manifest, member->name);
@@ -164,10 +166,10 @@ size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
 {
     struct manifest manifest = {0};
     struct failure failure = {FAILURE_NONE, ""};
-    struct check c = {.manifest = &manifest,
-                      .left = TEXTS_MAX,
-                      .out = text,
-                      .room = text_size};
+    struct sourcebundle_check c = {.manifest = &manifest,
+                                   .left = TEXTS_MAX,
+                                   .out = text,
+                                   .room = text_size};
     struct zip *zip = zip_open(data, size);
     struct zip_member member;
     uint64_t i, n;

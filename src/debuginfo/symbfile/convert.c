@@ -33,7 +33,7 @@ struct open_range {
     size_t next_line;
 };
 
-struct convert {
+struct symbfile_convert {
     struct symbfile_search search;
     struct table files;           /* by path: index of a source + 1 */
     struct symc_string *paths;    /* of the sources */
@@ -52,7 +52,7 @@ struct convert {
     struct failure *failure;
 };
 
-static int no_memory(struct convert *c)
+static int no_memory(struct symbfile_convert *c)
 {
     return failure_memory(c->failure);
 }
@@ -60,7 +60,8 @@ static int no_memory(struct convert *c)
 /* sources and names ---------------------------------------------------------
  */
 
-static int add_source(struct convert *c, const struct symc_string *path)
+static int add_source(struct symbfile_convert *c,
+                      const struct symc_string *path)
 {
     struct symc_source *s;
     size_t n = c->num_sources + 1;
@@ -82,7 +83,7 @@ static int add_source(struct convert *c, const struct symc_string *path)
 }
 
 /* Finds or adds the source of a path; an absent one is "". */
-static int find_source(struct convert *c, struct symc_string path,
+static int find_source(struct symbfile_convert *c, struct symc_string path,
                        uint32_t *index)
 {
     size_t at = 0;
@@ -114,7 +115,8 @@ static struct symc_name name_of(const struct symc_string *text)
     return name;
 }
 
-static int add_inlinee(struct convert *c, const struct symc_string *func,
+static int add_inlinee(struct symbfile_convert *c,
+                       const struct symc_string *func,
                        struct inlined_range *inlinee)
 {
     struct inlinee_name *name;
@@ -133,8 +135,8 @@ static int add_inlinee(struct convert *c, const struct symc_string *func,
                : no_memory(c);
 }
 
-static void begin_function(struct convert *c, uint64_t begin, uint64_t end,
-                           const struct symc_string *func)
+static void begin_function(struct symbfile_convert *c, uint64_t begin,
+                           uint64_t end, const struct symc_string *func)
 {
     struct symc_name name = name_of(func);
 
@@ -142,7 +144,7 @@ static void begin_function(struct convert *c, uint64_t begin, uint64_t end,
     function_builder_begin(&c->builder, begin, end - begin, &name);
 }
 
-static int end_function(struct convert *c)
+static int end_function(struct symbfile_convert *c)
 {
     return function_builder_end(&c->builder, &c->writer, c->names, c->sources,
                                 c->failure);
@@ -151,7 +153,7 @@ static int end_function(struct convert *c)
 /* lines ---------------------------------------------------------------------
  */
 
-static int add_line(struct convert *c, uint64_t from, uint64_t to,
+static int add_line(struct symbfile_convert *c, uint64_t from, uint64_t to,
                     uint32_t source, uint32_t number)
 {
     struct symc_line line = {
@@ -161,7 +163,8 @@ static int add_line(struct convert *c, uint64_t from, uint64_t to,
 }
 
 /* Adds the lines that a range has from c->at to an address. */
-static int add_lines(struct convert *c, struct open_range *o, uint64_t to)
+static int add_lines(struct symbfile_convert *c, struct open_range *o,
+                     uint64_t to)
 {
     uint64_t next;
     const struct symbfile_record *r = o->record;
@@ -187,7 +190,7 @@ static int add_lines(struct convert *c, struct open_range *o, uint64_t to)
 }
 
 /* Goes on to an address: adds the lines of the deepest ranges up to there. */
-static int advance_ranges(struct convert *c, uint64_t to)
+static int advance_ranges(struct symbfile_convert *c, uint64_t to)
 {
     struct open_range *o;
 
@@ -212,8 +215,9 @@ static int advance_ranges(struct convert *c, uint64_t to)
 
 /* Opens a range below those of its depth and deeper that are still open: the
  * one that began first counts, as for the function builder. */
-static int open_range(struct convert *c, const struct symbfile_record *r,
-                      uint64_t end, struct open_range **opened)
+static int open_range(struct symbfile_convert *c,
+                      const struct symbfile_record *r, uint64_t end,
+                      struct open_range **opened)
 {
     size_t at = c->num_open;
 
@@ -238,8 +242,9 @@ static int open_range(struct convert *c, const struct symbfile_record *r,
 
 /* Adds a range of a group that ends at end.  Without the file of its call that
  * is the file of its caller. */
-static int add_range(struct convert *c, const struct symbfile_entry *entry,
-                     uint32_t depth, uint64_t end)
+static int add_range(struct symbfile_convert *c,
+                     const struct symbfile_entry *entry, uint32_t depth,
+                     uint64_t end)
 {
     struct open_range *o = NULL;
     const struct symbfile_record *r = &entry->record;
@@ -272,7 +277,7 @@ static bool is_same(const struct symc_string *a, const struct symc_string *b)
 
 /* Adds the function that begins with an entry.  Returns the index of the first
  * entry that does not belong to it, or 0 with failure set. */
-static size_t add_group(struct convert *c, size_t first)
+static size_t add_group(struct symbfile_convert *c, size_t first)
 {
     size_t i, last;
     const struct symbfile_entry *entries = c->search.entries;
@@ -305,7 +310,7 @@ static size_t add_group(struct convert *c, size_t first)
     return advance_ranges(c, end) == 0 && end_function(c) == 0 ? last : 0;
 }
 
-static int add_pad(struct convert *c, const struct symbfile_record *r)
+static int add_pad(struct symbfile_convert *c, const struct symbfile_record *r)
 {
     size_t i;
     uint32_t source;
@@ -341,7 +346,7 @@ static int add_pad(struct convert *c, const struct symbfile_record *r)
  */
 
 /* Removes what says nothing: empty ranges, and pads next to ranges. */
-static int select_entries(struct convert *c)
+static int select_entries(struct symbfile_convert *c)
 {
     size_t i, n = 0;
     bool has_ranges = false;
@@ -366,7 +371,8 @@ static int select_entries(struct convert *c)
     return 0;
 }
 
-static int read_all(struct convert *c, const uint8_t *data, size_t size)
+static int read_all(struct symbfile_convert *c, const uint8_t *data,
+                    size_t size)
 {
     size_t i = 0;
     uint32_t unknown;
@@ -392,7 +398,7 @@ static int read_all(struct convert *c, const uint8_t *data, size_t size)
     return 0;
 }
 
-static void free_readers(struct convert *c)
+static void free_readers(struct symbfile_convert *c)
 {
     symbfile_search_free(&c->search);
     table_free(&c->files);
@@ -408,7 +414,7 @@ static int convert(const uint8_t *data, size_t size,
 {
     int rc;
     struct symc_identity identity;
-    struct convert *c = calloc(1, sizeof(*c));
+    struct symbfile_convert *c = calloc(1, sizeof(*c));
 
     memset(result, 0, sizeof(*result));
     memset(&identity, 0, sizeof(identity));

@@ -18,7 +18,7 @@
 /* Lines of one record: so its payload stays below 16 MiB. */
 #define LINES_MAX (1u << 19)
 
-struct piece {
+struct from_symcache_piece {
     uint64_t begin;
     uint64_t end;
     uint32_t depth;
@@ -37,7 +37,7 @@ struct make {
     const struct symc_reader *symcache;
     uint64_t base;
     struct chain chain;
-    struct piece
+    struct from_symcache_piece
         *pieces; /* of one function without gaps, by begin and depth */
     size_t num_pieces;
     size_t piece_room;
@@ -59,7 +59,7 @@ static void free_pieces(struct make *m)
     arena_reset(&m->arena);
 }
 
-static int put_piece(struct make *m, const struct piece *p)
+static int put_piece(struct make *m, const struct from_symcache_piece *p)
 {
     static const struct symc_string none = {"", 0};
     struct symbfile_record r = {.address = m->base + p->begin,
@@ -107,7 +107,7 @@ static int put_pieces(struct make *m)
 /* Does the piece that is open at a depth belong to the chain's link there? */
 static bool goes_on(const struct make *m, size_t depth)
 {
-    const struct piece *p = &m->pieces[m->open[depth]];
+    const struct from_symcache_piece *p = &m->pieces[m->open[depth]];
     const struct chain_link *link = &m->chain.links[depth];
 
     return p->function == link->function &&
@@ -116,7 +116,8 @@ static bool goes_on(const struct make *m, size_t depth)
 }
 
 /* May the innermost function get a line in its open piece? */
-static bool takes_line(const struct piece *p, const struct chain_link *link)
+static bool takes_line(const struct from_symcache_piece *p,
+                       const struct chain_link *link)
 {
     return p->num_lines < LINES_MAX && (p->file == link->file || !p->has_file);
 }
@@ -125,7 +126,7 @@ static int open_piece(struct make *m, uint64_t begin)
 {
     size_t depth = m->num_open;
     const struct chain_link *link = &m->chain.links[depth];
-    struct piece *p;
+    struct from_symcache_piece *p;
 
     if (array_need(&m->pieces, &m->piece_room, m->num_pieces + 1,
                    sizeof(*m->pieces)) != 0) {
@@ -144,7 +145,7 @@ static int open_piece(struct make *m, uint64_t begin)
     return 0;
 }
 
-static int add_line(struct make *m, struct piece *p,
+static int add_line(struct make *m, struct from_symcache_piece *p,
                     const struct chain_link *link, uint64_t begin)
 {
     uint32_t last = p->num_lines > 0 ? p->lines[p->num_lines - 1].line : 0;

@@ -11,7 +11,7 @@
 
 #define NAMES_OF_FUNCTIONS 1 /* the part of the section "name" */
 
-struct reader {
+struct wasm_module_reader {
     const uint8_t *data;
     struct wasm_module *module;
     struct symbol_list *symbols;
@@ -21,7 +21,7 @@ struct reader {
     bool has_code;
 };
 
-static int damaged_module(struct reader *r, const uint8_t *at,
+static int damaged_module(struct wasm_module_reader *r, const uint8_t *at,
                           const char *what)
 {
     return failure_set(r->failure, FAILURE_DAMAGED,
@@ -56,7 +56,7 @@ static void skip_type(struct wasm_bytes *b)
 
 /* Reads what is imported; only functions matter.  Returns false for a kind
  * that is unknown. */
-static bool skip_import(struct reader *r, struct wasm_bytes *b)
+static bool skip_import(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     switch (wasm_byte(b)) {
     case 0:
@@ -83,7 +83,7 @@ static bool skip_import(struct reader *r, struct wasm_bytes *b)
     }
 }
 
-static int read_imports(struct reader *r, struct wasm_bytes *b)
+static int read_imports(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     uint32_t i, n = wasm_u32(b);
 
@@ -97,7 +97,7 @@ static int read_imports(struct reader *r, struct wasm_bytes *b)
     return 0;
 }
 
-static int read_code(struct reader *r, struct wasm_bytes *b)
+static int read_code(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     uint32_t i, n;
     struct wasm_bytes body;
@@ -126,7 +126,7 @@ static int read_code(struct reader *r, struct wasm_bytes *b)
 }
 
 /* Gives the functions their names.  Those of imports are in the list, too. */
-static int name_functions(struct reader *r, struct wasm_bytes *b)
+static int name_functions(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     uint32_t i, n = wasm_u32(b), function;
     size_t size;
@@ -153,7 +153,7 @@ static int name_functions(struct reader *r, struct wasm_bytes *b)
                : 0;
 }
 
-static int read_names(struct reader *r, struct wasm_bytes *b)
+static int read_names(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     uint8_t kind;
     struct wasm_bytes part;
@@ -177,7 +177,7 @@ static bool is_section_name(const struct wasm_bytes *name, const char *text)
            memcmp(name->at, text, strlen(text)) == 0;
 }
 
-static int read_custom(struct reader *r, struct wasm_bytes *b)
+static int read_custom(struct wasm_module_reader *r, struct wasm_bytes *b)
 {
     struct wasm_module *m = r->module;
     struct wasm_bytes name = wasm_part(b);
@@ -205,7 +205,8 @@ static int read_custom(struct reader *r, struct wasm_bytes *b)
     return 0;
 }
 
-static int read_section(struct reader *r, uint8_t id, struct wasm_bytes *b)
+static int read_section(struct wasm_module_reader *r, uint8_t id,
+                        struct wasm_bytes *b)
 {
     int rc;
 
@@ -241,10 +242,10 @@ int wasm_module_read(const uint8_t *data, size_t size,
     uint8_t id;
     struct wasm_bytes section;
     struct wasm_bytes bytes = {data, data + size, false};
-    struct reader r = {.data = data,
-                       .module = module,
-                       .symbols = symbols,
-                       .failure = failure};
+    struct wasm_module_reader r = {.data = data,
+                                   .module = module,
+                                   .symbols = symbols,
+                                   .failure = failure};
 
     memset(module, 0, sizeof(*module));
     if (size < WASM_HEADER_SIZE ||

@@ -8,7 +8,7 @@
 
 enum slot { SLOT_VALUE, SLOT_NAME, SLOT_UNDEFINED };
 
-struct machine {
+struct cficache_machine {
     const struct cficache_registers *registers; /* of a value */
     struct cficache_variables *variables;       /* of assignments */
     const struct cficache_memory *memory;
@@ -17,7 +17,7 @@ struct machine {
     uint64_t stack[CFICACHE_STACK]; /* values, and the numbers of names */
 };
 
-static bool push(struct machine *m, enum slot slot, uint64_t value)
+static bool push(struct cficache_machine *m, enum slot slot, uint64_t value)
 {
     if (m->depth == CFICACHE_STACK) {
         return false;
@@ -28,13 +28,13 @@ static bool push(struct machine *m, enum slot slot, uint64_t value)
 }
 
 /* Variables have 32 bits, and so has what is computed from them. */
-static bool push_value(struct machine *m, uint64_t value)
+static bool push_value(struct cficache_machine *m, uint64_t value)
 {
     return push(m, SLOT_VALUE,
                 m->variables != NULL ? (uint32_t)value : value);
 }
 
-static bool pop(struct machine *m, uint64_t *value)
+static bool pop(struct cficache_machine *m, uint64_t *value)
 {
     if (m->depth == 0) {
         return false;
@@ -50,7 +50,7 @@ static bool pop(struct machine *m, uint64_t *value)
     return m->slots[m->depth] != SLOT_UNDEFINED;
 }
 
-static bool push_name(struct machine *m, uint8_t name)
+static bool push_name(struct cficache_machine *m, uint8_t name)
 {
     if (name >= CFICACHE_NAMES) {
         return false;
@@ -62,7 +62,7 @@ static bool push_name(struct machine *m, uint8_t name)
            push(m, SLOT_VALUE, m->registers->values[name]);
 }
 
-static bool assign(struct machine *m)
+static bool assign(struct cficache_machine *m)
 {
     uint64_t value, name;
 
@@ -84,7 +84,8 @@ static bool assign(struct machine *m)
     return true;
 }
 
-static bool operate(struct machine *m, enum cficache_operation operation)
+static bool operate(struct cficache_machine *m,
+                    enum cficache_operation operation)
 {
     uint64_t left, right;
 
@@ -107,7 +108,7 @@ static bool operate(struct machine *m, enum cficache_operation operation)
     }
 }
 
-static bool run(struct machine *m, const uint8_t *code, size_t size)
+static bool run(struct cficache_machine *m, const uint8_t *code, size_t size)
 {
     size_t at;
     bool is_good = code != NULL;
@@ -133,7 +134,7 @@ bool cficache_evaluate(const struct cficache_reader *reader,
 {
     size_t size = 0;
     const uint8_t *code;
-    struct machine m;
+    struct cficache_machine m;
 
     if (rule->kind == CFICACHE_PROGRAM) {
         m.registers = registers;
@@ -170,7 +171,7 @@ bool cficache_run(const struct cficache_reader *reader,
 {
     size_t size = 0;
     const uint8_t *code;
-    struct machine m;
+    struct cficache_machine m;
 
     if (win->program == 0) {
         return false;

@@ -6,14 +6,14 @@
 /* The contents of the stack during a check. */
 enum slot { SLOT_VALUE, SLOT_NAME, SLOT_UNDEFINED };
 
-struct check {
+struct cficache_check {
     enum cficache_program kind;
     unsigned num_names;
     unsigned depth;
     uint8_t slots[CFICACHE_STACK];
 };
 
-static const char *push(struct check *check, enum slot slot)
+static const char *push(struct cficache_check *check, enum slot slot)
 {
     if (check->depth == CFICACHE_STACK) {
         return "needs too large a stack";
@@ -23,7 +23,7 @@ static const char *push(struct check *check, enum slot slot)
 }
 
 /* Takes n values that are to be computed with. */
-static const char *pop(struct check *check, unsigned n)
+static const char *pop(struct cficache_check *check, unsigned n)
 {
     for (; n > 0; n--) {
         if (check->depth == 0) {
@@ -36,7 +36,7 @@ static const char *pop(struct check *check, unsigned n)
     return NULL;
 }
 
-static const char *check_assign(struct check *check)
+static const char *check_assign(struct cficache_check *check)
 {
     if (check->depth < 2) {
         return "takes more from the stack than there is";
@@ -47,7 +47,7 @@ static const char *check_assign(struct check *check)
                : "assigns to something that is not a variable";
 }
 
-static const char *check_operation(struct check *check,
+static const char *check_operation(struct cficache_check *check,
                                    enum cficache_operation operation)
 {
     const char *fault;
@@ -77,7 +77,7 @@ const char *cficache_program_check(enum cficache_program kind,
 {
     size_t at = 0, operand;
     const char *fault = NULL;
-    struct check check = {kind, num_names, 0, {0}};
+    struct cficache_check check = {kind, num_names, 0, {0}};
 
     while (at < size && fault == NULL) {
         if (code[at] >= CFICACHE_OPERATIONS) {

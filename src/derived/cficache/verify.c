@@ -10,14 +10,14 @@
 #include "base/le.h"
 #include "program.h"
 
-struct verify {
+struct cficache_verify {
     const struct cficache_reader *reader;
     struct verification file;
     unsigned num_names;
     uint8_t *starts; /* one bit per byte of programs: a program begins here */
 };
 
-static bool check_layout(const struct verify *v)
+static bool check_layout(const struct cficache_verify *v)
 {
     const struct cficache_reader *cficache = v->reader;
     size_t end = cficache->file + ((size_t)cficache->file_bytes + 3) / 4 * 4;
@@ -38,7 +38,7 @@ static bool check_layout(const struct verify *v)
                               end, "padding");
 }
 
-static bool check_names(struct verify *v)
+static bool check_names(struct cficache_verify *v)
 {
     size_t size = 0;
     unsigned i;
@@ -57,7 +57,7 @@ static bool check_names(struct verify *v)
     return true;
 }
 
-static bool check_programs(const struct verify *v)
+static bool check_programs(const struct cficache_verify *v)
 {
     uint32_t at = 0;
     size_t size = 0;
@@ -87,7 +87,8 @@ static bool check_programs(const struct verify *v)
     return true;
 }
 
-static bool is_program(const struct verify *v, uint32_t at, unsigned kind)
+static bool is_program(const struct cficache_verify *v, uint32_t at,
+                       unsigned kind)
 {
     const struct cficache_reader *cficache = v->reader;
 
@@ -97,8 +98,8 @@ static bool is_program(const struct verify *v, uint32_t at, unsigned kind)
 }
 
 /* Is a rule one that a set may have at this index? */
-static bool is_rule(const struct verify *v, const struct cficache_rule *rule,
-                    uint32_t index)
+static bool is_rule(const struct cficache_verify *v,
+                    const struct cficache_rule *rule, uint32_t index)
 {
     bool has_base;
 
@@ -125,8 +126,8 @@ static bool is_rule(const struct verify *v, const struct cficache_rule *rule,
     }
 }
 
-static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
-                      uint32_t end)
+static bool check_set(const struct cficache_verify *v, uint32_t set,
+                      uint32_t first, uint32_t end)
 {
     uint32_t i;
     const struct cficache_reader *cficache = v->reader;
@@ -158,7 +159,7 @@ static bool check_set(const struct verify *v, uint32_t set, uint32_t first,
     return true;
 }
 
-static bool check_sets(const struct verify *v)
+static bool check_sets(const struct cficache_verify *v)
 {
     uint32_t i, first = 0, end = 0;
     const struct cficache_reader *cficache = v->reader;
@@ -188,7 +189,7 @@ static bool check_sets(const struct verify *v)
     return true;
 }
 
-static bool check_wins(const struct verify *v)
+static bool check_wins(const struct cficache_verify *v)
 {
     uint32_t i;
     const uint8_t *p;
@@ -211,7 +212,7 @@ static bool check_wins(const struct verify *v)
     return true;
 }
 
-static bool check_map(const struct verify *v, enum cficache_map map)
+static bool check_map(const struct cficache_verify *v, enum cficache_map map)
 {
     uint32_t i, start, value, last = 0;
     const struct cficache_reader *cficache = v->reader;
@@ -242,7 +243,7 @@ enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
                                         char *error, size_t error_size)
 {
     bool is_sound;
-    struct verify v = {
+    struct cficache_verify v = {
         .reader = reader,
         .file = {.data = reader->data,
                  .error = error,

@@ -5,13 +5,13 @@
 
 #include "base/le.h"
 
-struct verify {
+struct jscache_verify {
     const struct jscache_reader *reader;
     struct verification file;
 };
 
 /* Parts begin at multiples of 8, with zeros before them. */
-static bool check_parts(const struct verify *v)
+static bool check_parts(const struct jscache_verify *v)
 {
     const struct jscache_reader *jscache = v->reader;
     size_t end = jscache->strings + jscache->string_bytes;
@@ -40,7 +40,7 @@ static bool check_parts(const struct verify *v)
                               end, jscache->size - end);
 }
 
-static bool check_lines(const struct verify *v, uint32_t index,
+static bool check_lines(const struct jscache_verify *v, uint32_t index,
                         const struct jscache_file *file)
 {
     uint32_t i, first, end;
@@ -69,7 +69,7 @@ static bool check_lines(const struct verify *v, uint32_t index,
     return true;
 }
 
-static bool check_files(const struct verify *v)
+static bool check_files(const struct jscache_verify *v)
 {
     size_t at;
     uint32_t i, text;
@@ -107,7 +107,7 @@ static bool check_files(const struct verify *v)
     return true;
 }
 
-static bool check_mappings(const struct verify *v)
+static bool check_mappings(const struct jscache_verify *v)
 {
     size_t at;
     uint32_t i, file, name, scope;
@@ -151,7 +151,7 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
                                        char *error, size_t error_size)
 {
     enum symc_verify_status status;
-    struct verify v = {
+    struct jscache_verify v = {
         .reader = reader,
         .file = VERIFICATION_OF(reader, error, error_size),
     };

@@ -8,12 +8,12 @@
 
 #include "format.h"
 
-struct verify {
+struct ppdbcache_verify {
     const struct ppdbcache_reader *reader;
     struct verification file;
 };
 
-static bool check_header(const struct verify *v)
+static bool check_header(const struct ppdbcache_verify *v)
 {
     const struct ppdbcache_reader *ppdbcache = v->reader;
 
@@ -29,7 +29,7 @@ static bool check_header(const struct verify *v)
                               PPDBCACHE_HEADER, "header");
 }
 
-static bool check_files(const struct verify *v)
+static bool check_files(const struct ppdbcache_verify *v)
 {
     size_t at;
     uint32_t i, name;
@@ -49,7 +49,7 @@ static bool check_files(const struct verify *v)
     return true;
 }
 
-static bool check_ranges(const struct verify *v)
+static bool check_ranges(const struct ppdbcache_verify *v)
 {
     uint32_t i, line, file;
     const struct ppdbcache_reader *ppdbcache = v->reader;
@@ -79,7 +79,7 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
                                          char *error, size_t error_size)
 {
     enum symc_verify_status status;
-    struct verify v = {
+    struct ppdbcache_verify v = {
         .reader = reader,
         .file = VERIFICATION_OF(reader, error, error_size),
     };

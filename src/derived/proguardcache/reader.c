@@ -228,7 +228,7 @@ bool proguardcache_reader_find(const struct proguardcache_reader *r,
 }
 
 /* A method that is looked for; its arguments are NULL if they do not count. */
-struct wanted {
+struct proguardcache_wanted {
     const char *name;
     size_t size;
     const char *arguments;
@@ -239,7 +239,7 @@ struct wanted {
  * wanted. */
 static int compare_member(const struct proguardcache_reader *r,
                           enum proguardcache_part part, uint32_t place,
-                          const struct wanted *wanted)
+                          const struct proguardcache_wanted *wanted)
 {
     uint32_t index = part == PROGUARDCACHE_PARAMETERS
                          ? proguardcache_reader_parameter(r, place)
@@ -264,7 +264,8 @@ static int compare_member(const struct proguardcache_reader *r,
  * that is above. */
 static uint32_t find_place(const struct proguardcache_reader *r,
                            enum proguardcache_part part, uint32_t low,
-                           uint32_t high, const struct wanted *wanted,
+                           uint32_t high,
+                           const struct proguardcache_wanted *wanted,
                            bool is_after)
 {
     uint32_t middle;
@@ -282,7 +283,8 @@ static uint32_t find_place(const struct proguardcache_reader *r,
 
 static void find_slice(const struct proguardcache_reader *r,
                        enum proguardcache_part part, uint32_t first,
-                       uint32_t count, const struct wanted *wanted,
+                       uint32_t count,
+                       const struct proguardcache_wanted *wanted,
                        struct proguardcache_slice *slice)
 {
     slice->first =
@@ -297,7 +299,7 @@ void proguardcache_reader_methods(const struct proguardcache_reader *r,
                                   const char *name, size_t size,
                                   struct proguardcache_slice *members)
 {
-    const struct wanted wanted = {name, size, NULL, 0};
+    const struct proguardcache_wanted wanted = {name, size, NULL, 0};
 
     find_slice(r, PROGUARDCACHE_MEMBERS, class->first, class->count, &wanted,
                members);
@@ -310,7 +312,8 @@ void proguardcache_reader_overloads(const struct proguardcache_reader *r,
                                     size_t arguments_size,
                                     struct proguardcache_slice *places)
 {
-    const struct wanted wanted = {name, size, arguments, arguments_size};
+    const struct proguardcache_wanted wanted = {name, size, arguments,
+                                                arguments_size};
 
     find_slice(r, PROGUARDCACHE_PARAMETERS, class->first_parameter,
                class->num_parameters, &wanted, places);

@@ -7,12 +7,12 @@
 
 #include "base/le.h"
 
-struct verify {
+struct proguardcache_verify {
     const struct proguardcache_reader *reader;
     struct verification file;
 };
 
-static bool check_layout(const struct verify *v)
+static bool check_layout(const struct proguardcache_verify *v)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
     size_t end = proguardcache->begins[PROGUARDCACHE_STRINGS] +
@@ -29,8 +29,8 @@ static bool check_layout(const struct verify *v)
 
 /* Checks n offsets of strings, from one in the file on.  Bit i of optional says
  * that number i may be absent. */
-static bool check_strings(const struct verify *v, const uint8_t *at, unsigned n,
-                          unsigned optional)
+static bool check_strings(const struct proguardcache_verify *v,
+                          const uint8_t *at, unsigned n, unsigned optional)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
     uint32_t offset;
@@ -72,7 +72,7 @@ struct before {
     uint32_t index;
 };
 
-static bool check_member(const struct verify *v, uint32_t index,
+static bool check_member(const struct proguardcache_verify *v, uint32_t index,
                          struct before *before)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
@@ -99,7 +99,7 @@ static bool check_member(const struct verify *v, uint32_t index,
     return true;
 }
 
-static bool check_parameter(const struct verify *v,
+static bool check_parameter(const struct proguardcache_verify *v,
                             const struct proguardcache_class *class,
                             uint32_t place, struct before *before)
 {
@@ -124,7 +124,7 @@ static bool check_parameter(const struct verify *v,
     return true;
 }
 
-static bool check_class(const struct verify *v, uint32_t index,
+static bool check_class(const struct proguardcache_verify *v, uint32_t index,
                         uint32_t *members, uint32_t *parameters,
                         struct before *before)
 {
@@ -166,7 +166,7 @@ static bool check_class(const struct verify *v, uint32_t index,
     return true;
 }
 
-static bool check_classes(const struct verify *v)
+static bool check_classes(const struct proguardcache_verify *v)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
     uint32_t i, members = 0, parameters = 0;
@@ -182,7 +182,7 @@ static bool check_classes(const struct verify *v)
            verification_fails(&v->file, "members or parameters of no class");
 }
 
-static bool check_extra(const struct verify *v, uint32_t index,
+static bool check_extra(const struct proguardcache_verify *v, uint32_t index,
                         struct proguardcache_slice *used)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
@@ -212,7 +212,7 @@ static bool check_extra(const struct verify *v, uint32_t index,
 
 /* Extras do not share pairs or rules, so this takes no longer than the file is
  * long. */
-static bool check_extras(const struct verify *v)
+static bool check_extras(const struct proguardcache_verify *v)
 {
     const struct proguardcache_reader *proguardcache = v->reader;
     struct proguardcache_slice used = {0, 0};
@@ -243,7 +243,7 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                      size_t error_size)
 {
     enum symc_verify_status status;
-    struct verify v = {
+    struct proguardcache_verify v = {
         .reader = reader,
         .file = {.data = reader->data,
                  .strings = reader->begins[PROGUARDCACHE_STRINGS],

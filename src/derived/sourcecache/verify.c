@@ -9,14 +9,15 @@
 #include "base/utf8.h"
 #include "format.h"
 
-struct verify {
+struct sourcecache_verify {
     const struct sourcecache_reader *sourcecache;
     struct verification file;
 };
 
 /* A string that is absent has no data, and is no error unless it must be
  * there. */
-static bool is_string(const struct verify *v, const uint8_t *p, bool must)
+static bool is_string(const struct sourcecache_verify *v, const uint8_t *p,
+                      bool must)
 {
     struct symc_string s = sourcecache_string(v->sourcecache, p);
 
@@ -27,7 +28,7 @@ static bool is_string(const struct verify *v, const uint8_t *p, bool must)
 }
 
 /* Walks the lines of a text, of which every 32nd has a mark. */
-static bool verify_text(const struct verify *v, uint32_t index,
+static bool verify_text(const struct sourcecache_verify *v, uint32_t index,
                         const struct sourcecache_entry *e)
 {
     const char *p = e->text.data, *end = p + e->text.size;
@@ -57,7 +58,7 @@ static bool verify_text(const struct verify *v, uint32_t index,
                               index, line, e->lines);
 }
 
-static bool verify_entry(struct verify *v, uint32_t index)
+static bool verify_entry(struct sourcecache_verify *v, uint32_t index)
 {
     const uint8_t *p =
         sourcecache_record(v->sourcecache, SOURCECACHE_ENTRIES, index);
@@ -82,7 +83,7 @@ static bool verify_entry(struct verify *v, uint32_t index)
     return true;
 }
 
-static bool verify_texts(const struct verify *v)
+static bool verify_texts(const struct sourcecache_verify *v)
 {
     struct sourcecache_entry e;
     uint64_t all = 0;
@@ -102,7 +103,8 @@ static bool verify_texts(const struct verify *v)
     return true;
 }
 
-static bool verify_keys(const struct verify *v, enum sourcecache_part part)
+static bool verify_keys(const struct sourcecache_verify *v,
+                        enum sourcecache_part part)
 {
     struct symc_string key, last = {"", 0};
     const uint8_t *p;
@@ -129,7 +131,7 @@ static bool verify_keys(const struct verify *v, enum sourcecache_part part)
     return true;
 }
 
-static bool verify_ids(const struct verify *v)
+static bool verify_ids(const struct sourcecache_verify *v)
 {
     const uint8_t *p, *last = NULL;
     uint32_t i, k;
@@ -155,7 +157,7 @@ static bool verify_ids(const struct verify *v)
     return true;
 }
 
-static bool verify_pairs(const struct verify *v)
+static bool verify_pairs(const struct sourcecache_verify *v)
 {
     const uint8_t *p;
     uint32_t i;
@@ -184,7 +186,7 @@ enum symc_verify_status
 sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
                    size_t error_size)
 {
-    struct verify v = {
+    struct sourcecache_verify v = {
         .sourcecache = sourcecache,
         .file = {.data = sourcecache->data,
                  .error = error,

@@ -18,20 +18,20 @@ enum color {
     COLOR_DONE  /* its chain ends */
 };
 
-struct verify {
+struct symcache_verify {
     const struct symc_reader *reader;
     struct verification file;
 };
 
-static int violation(const struct verify *v, size_t offset, const char *record,
-                     uint32_t index, const char *what)
+static int violation(const struct symcache_verify *v, size_t offset,
+                     const char *record, uint32_t index, const char *what)
 {
     (void)verification_fails(&v->file, "offset 0x%zx: %s %u: %s", offset,
                              record, index, what);
     return SYMC_VIOLATED;
 }
 
-static int wrong_value(const struct verify *v, size_t offset,
+static int wrong_value(const struct symcache_verify *v, size_t offset,
                        const char *record, uint32_t index, const char *field)
 {
     char what[64];
@@ -41,7 +41,7 @@ static int wrong_value(const struct verify *v, size_t offset,
     return violation(v, offset, record, index, what);
 }
 
-static int check_header(const struct verify *v)
+static int check_header(const struct symcache_verify *v)
 {
     const uint8_t *p;
 
@@ -68,7 +68,7 @@ static int check_header(const struct verify *v)
                : SYMC_VIOLATED;
 }
 
-static int check_padding(const struct verify *v)
+static int check_padding(const struct symcache_verify *v)
 {
     size_t i;
     const struct symc_reader *r = v->reader;
@@ -93,7 +93,7 @@ static int check_padding(const struct verify *v)
     return SYMC_SOUND;
 }
 
-static int check_reference(const struct verify *v, size_t offset,
+static int check_reference(const struct symcache_verify *v, size_t offset,
                            const char *record, uint32_t index,
                            const char *field)
 {
@@ -109,7 +109,7 @@ static int check_reference(const struct verify *v, size_t offset,
     return violation(v, offset, record, index, what);
 }
 
-static int check_files(const struct verify *v)
+static int check_files(const struct symcache_verify *v)
 {
     uint32_t i, k;
     size_t offset;
@@ -132,7 +132,7 @@ static int check_files(const struct verify *v)
     return SYMC_SOUND;
 }
 
-static int check_functions(const struct verify *v)
+static int check_functions(const struct symcache_verify *v)
 {
     uint32_t i;
     size_t offset;
@@ -148,7 +148,7 @@ static int check_functions(const struct verify *v)
 }
 
 /* Clears *ascends if the location is inlined into itself or a later one. */
-static int check_location(const struct verify *v, uint32_t index,
+static int check_location(const struct symcache_verify *v, uint32_t index,
                           bool *ascends)
 {
     size_t offset;
@@ -184,7 +184,7 @@ static int check_location(const struct verify *v, uint32_t index,
 
 /* Follows the chain of callers of each location, up to the first location that
  * was visited before.  If that is on the same chain, there is a loop. */
-static int check_loops(const struct verify *v, uint8_t *colors)
+static int check_loops(const struct symcache_verify *v, uint8_t *colors)
 {
     uint32_t i, at;
     const struct symc_reader *r = v->reader;
@@ -212,7 +212,7 @@ static int check_loops(const struct verify *v, uint8_t *colors)
 
 /* Callers usually precede what is inlined into them, and then there is no
  * loop. */
-static int check_locations(const struct verify *v)
+static int check_locations(const struct symcache_verify *v)
 {
     bool ascends = true;
     int status;
@@ -236,7 +236,7 @@ static int check_locations(const struct verify *v)
     return status;
 }
 
-static int check_ranges(const struct verify *v)
+static int check_ranges(const struct symcache_verify *v)
 {
     uint32_t i, before, start;
     char what[64];
@@ -277,11 +277,11 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
 {
     size_t i;
     int status;
-    struct verify v = {
+    struct symcache_verify v = {
         .reader = reader,
         .file = VERIFICATION_OF(reader, error, error_size),
     };
-    static int (*const checks[])(const struct verify *) = {
+    static int (*const checks[])(const struct symcache_verify *) = {
         check_header,    check_padding,   check_files,
         check_functions, check_locations, check_ranges};
 

@@ -18,7 +18,7 @@
 #define VALUES_MAX ((size_t)1 << 20)
 #define HEADER_VALUES_MAX 4096
 
-struct reader {
+struct ips_reader {
     struct apple_report *report;
     struct json json;
     bool has_memory;
@@ -165,7 +165,7 @@ enum apple_form apple_ips_begin(struct apple_report *report, const char *text,
 
 /* threads ------------------------------------------------------------------ */
 
-static void read_frame(struct reader *r, uint32_t value)
+static void read_frame(struct ips_reader *r, uint32_t value)
 {
     const struct json *json = &r->json;
     const struct apple_report *report = r->report;
@@ -185,7 +185,7 @@ static void read_frame(struct reader *r, uint32_t value)
     r->has_memory = r->has_memory && apple_add_frame(r->report, &frame);
 }
 
-static void read_frames(struct reader *r, uint32_t list)
+static void read_frames(struct ips_reader *r, uint32_t list)
 {
     uint32_t i;
 
@@ -198,7 +198,7 @@ static void read_frames(struct reader *r, uint32_t list)
 }
 
 /* Registers are objects with a value, those of ARM in part a list of them. */
-static void read_registers(struct reader *r, uint32_t state)
+static void read_registers(struct ips_reader *r, uint32_t state)
 {
     static const char *const names[] = {
         "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
@@ -238,7 +238,7 @@ static void read_registers(struct reader *r, uint32_t state)
     }
 }
 
-static void read_thread(struct reader *r, uint32_t value, size_t index,
+static void read_thread(struct ips_reader *r, uint32_t value, size_t index,
                         uint64_t faulting)
 {
     const struct json *json = &r->json;
@@ -263,7 +263,7 @@ static void read_thread(struct reader *r, uint32_t value, size_t index,
     }
 }
 
-static void read_threads(struct reader *r)
+static void read_threads(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     uint64_t faulting = number_at(json, 0, "faultingThread", UINT64_MAX);
@@ -289,7 +289,7 @@ static void read_threads(struct reader *r)
 
 /* images and the head ------------------------------------------------------ */
 
-static void read_images(struct reader *r)
+static void read_images(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     uint32_t i, list = ips_member(json, 0, "usedImages", JSON_ARRAY);
@@ -313,7 +313,7 @@ static void read_images(struct reader *r)
 }
 
 /* Messages of the libraries and the application. */
-static void read_information(struct reader *r)
+static void read_information(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     uint32_t i, k, asi = ips_member(json, 0, "asi", JSON_OBJECT);
@@ -334,7 +334,7 @@ static void read_information(struct reader *r)
 }
 
 /* "macOS 13.4" is a name and a version. */
-static void read_system(struct reader *r)
+static void read_system(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     uint32_t os = ips_member(json, 0, "osVersion", JSON_OBJECT);
@@ -358,7 +358,7 @@ static void read_system(struct reader *r)
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)". */
-static void read_exception(struct reader *r)
+static void read_exception(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     struct apple_report *report = r->report;
@@ -391,7 +391,7 @@ static void read_exception(struct reader *r)
         (struct apple_text){report->reason, (size_t)n};
 }
 
-static void read_all(struct reader *r)
+static void read_all(struct ips_reader *r)
 {
     const struct json *json = &r->json;
     struct apple_report *report = r->report;
@@ -412,7 +412,7 @@ static void read_all(struct reader *r)
 
 int apple_ips_read(struct apple_report *report)
 {
-    struct reader r = {.report = report, .has_memory = true};
+    struct ips_reader r = {.report = report, .has_memory = true};
     struct json_error error;
 
     if (json_read(&r.json, report->rest, report->rest_size, VALUES_MAX,

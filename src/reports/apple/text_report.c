@@ -26,7 +26,7 @@ struct thread_name {
     struct apple_text name;
 };
 
-struct reader {
+struct text_report_reader {
     struct apple_report *report;
     enum state state;
     struct thread_name *names; /* the newest last */
@@ -36,7 +36,7 @@ struct reader {
 };
 
 /* Notes that memory is lacking. */
-static void need_memory(struct reader *r, bool has_memory)
+static void need_memory(struct text_report_reader *r, bool has_memory)
 {
     if (!has_memory) {
         r->error = apple_no_memory;
@@ -82,7 +82,7 @@ static const char *check_header(struct apple_report *report,
     return NULL;
 }
 
-static void read_header(struct reader *r, struct apple_text line)
+static void read_header(struct text_report_reader *r, struct apple_text line)
 {
     struct apple_report *report = r->report;
     const char *colon = memchr(line.data, ':', line.size);
@@ -114,7 +114,8 @@ static void read_header(struct reader *r, struct apple_text line)
 /* threads ------------------------------------------------------------------
  */
 
-static void begin_thread(struct reader *r, const struct apple_thread *thread)
+static void begin_thread(struct text_report_reader *r,
+                         const struct apple_thread *thread)
 {
     size_t n = r->report->num_threads;
 
@@ -123,7 +124,7 @@ static void begin_thread(struct reader *r, const struct apple_thread *thread)
     r->state = r->report->num_threads > n ? STATE_THREAD : STATE_HEAD;
 }
 
-static void read_frame(struct reader *r, struct apple_text line)
+static void read_frame(struct text_report_reader *r, struct apple_text line)
 {
     struct apple_frame frame;
 
@@ -136,7 +137,8 @@ static void read_frame(struct reader *r, struct apple_text line)
     }
 }
 
-static void keep_name(struct reader *r, const struct thread_name *name)
+static void keep_name(struct text_report_reader *r,
+                      const struct thread_name *name)
 {
     r->state = STATE_HEAD;
     if (r->num_names == APPLE_THREADS) {
@@ -159,7 +161,7 @@ static int compare_names(const void *one, const void *other)
 }
 
 /* The last name of an id is that of the first thread that has it. */
-static void name_threads(struct reader *r)
+static void name_threads(struct text_report_reader *r)
 {
     struct apple_report *report = r->report;
     size_t i, low, high, middle;
@@ -185,7 +187,8 @@ static void name_threads(struct reader *r)
     }
 }
 
-static void read_registers(struct reader *r, struct apple_text line)
+static void read_registers(struct text_report_reader *r,
+                           struct apple_text line)
 {
     struct apple_register found;
 
@@ -196,7 +199,7 @@ static void read_registers(struct reader *r, struct apple_text line)
 
 /* images ----------------------------------------------------------------- */
 
-static void read_image(struct reader *r, struct apple_text line)
+static void read_image(struct text_report_reader *r, struct apple_text line)
 {
     struct apple_report *report = r->report;
     bool is_lenient = (report->corrections & APPLE_MAC) != 0;
@@ -220,7 +223,7 @@ static void read_image(struct reader *r, struct apple_text line)
  */
 
 /* Lines that begin a part, in whatever part they occur. */
-static bool begin_state(struct reader *r, struct apple_text line)
+static bool begin_state(struct text_report_reader *r, struct apple_text line)
 {
     bool is_lenient = (r->report->corrections & APPLE_STATES) != 0;
     struct apple_thread thread;
@@ -246,7 +249,7 @@ static bool begin_state(struct reader *r, struct apple_text line)
     return true;
 }
 
-static void read_line(struct reader *r, struct apple_text line)
+static void read_line(struct text_report_reader *r, struct apple_text line)
 {
     if (begin_state(r, line)) {
         return;
@@ -277,7 +280,8 @@ static void read_line(struct reader *r, struct apple_text line)
     }
 }
 
-static void read_lines(struct reader *r, const char *text, size_t size)
+static void read_lines(struct text_report_reader *r, const char *text,
+                       size_t size)
 {
     const char *p, *end = text + size, *next;
     struct apple_text line;
@@ -360,7 +364,7 @@ static struct apple_system read_system(const struct apple_report *report)
 
 int apple_text_read(struct apple_report *report, const char *text, size_t size)
 {
-    struct reader r = {.report = report, .state = STATE_HEAD};
+    struct text_report_reader r = {.report = report, .state = STATE_HEAD};
     size_t n;
 
     report->has_names = (report->corrections & APPLE_NAMES) != 0;

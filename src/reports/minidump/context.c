@@ -18,7 +18,7 @@ struct run {
     uint8_t size;
 };
 
-struct layout {
+struct context_layout {
     uint16_t arch;
     uint16_t size;
     uint16_t flags; /* offset */
@@ -27,25 +27,53 @@ struct layout {
     struct run runs[14]; /* up to one of none */
 };
 
-static const struct layout layouts[] = {
-    {0, 716, 0, 4, 0x10000,
-     {{0xb8, 0, 1, 4}, {0xc4, 1, 1, 4}, {0xb4, 2, 1, 4}, {0xa4, 3, 1, 4},
-      {0xa0, 4, 1, 4}, {0x9c, 5, 1, 4}, {0xb0, 6, 1, 4}, {0xac, 7, 1, 4},
-      {0xa8, 8, 1, 4}, {0xc0, 9, 1, 4}}},
-    {9, 1232, 0x30, 4, 0x100000,
-     {{0xf8, 0, 1, 8}, {0x98, 1, 1, 8}, {0xa0, 2, 1, 8}, {0x90, 3, 1, 8},
-      {0xd8, 4, 4, 8}, {0x78, 8, 3, 8}, {0xa8, 11, 2, 8}, {0xb8, 13, 4, 8}}},
+static const struct context_layout layouts[] = {
+    {0,
+     716,
+     0,
+     4,
+     0x10000,
+     {{0xb8, 0, 1, 4},
+      {0xc4, 1, 1, 4},
+      {0xb4, 2, 1, 4},
+      {0xa4, 3, 1, 4},
+      {0xa0, 4, 1, 4},
+      {0x9c, 5, 1, 4},
+      {0xb0, 6, 1, 4},
+      {0xac, 7, 1, 4},
+      {0xa8, 8, 1, 4},
+      {0xc0, 9, 1, 4}}},
+    {9,
+     1232,
+     0x30,
+     4,
+     0x100000,
+     {{0xf8, 0, 1, 8},
+      {0x98, 1, 1, 8},
+      {0xa0, 2, 1, 8},
+      {0x90, 3, 1, 8},
+      {0xd8, 4, 4, 8},
+      {0x78, 8, 3, 8},
+      {0xa8, 11, 2, 8},
+      {0xb8, 13, 4, 8}}},
     {5, 368, 0, 4, 0x40000000, {{4, 0, 16, 4}}},
     {12, 912, 0, 4, 0x400000, {{8, 0, 33, 8}}},
     {0x8003, 796, 0, 8, 0x80000000, {{8, 0, 33, 8}}},
-    {1, 600, 0, 4, 0x40000,
-     {{0x138, 0, 1, 8}, {8 + 29 * 8, 1, 1, 8}, {8 + 16 * 8, 2, 8, 8},
-      {8 + 28 * 8, 10, 1, 8}, {8 + 30 * 8, 11, 2, 8}}},
+    {1,
+     600,
+     0,
+     4,
+     0x40000,
+     {{0x138, 0, 1, 8},
+      {8 + 29 * 8, 1, 1, 8},
+      {8 + 16 * 8, 2, 8, 8},
+      {8 + 28 * 8, 10, 1, 8},
+      {8 + 30 * 8, 11, 2, 8}}},
     {3, 1004, 0, 4, 0x20000000, {{4, 0, 1, 4}, {16, 1, 1, 4}}},
     {0x8002, 1160, 0, 8, 0x01000000, {{8, 0, 1, 8}, {32, 1, 1, 8}}},
 };
 
-static const struct layout *find_context(uint16_t arch)
+static const struct context_layout *find_context(uint16_t arch)
 {
     size_t i;
 
@@ -66,7 +94,7 @@ static bool read_context(const struct minidump *dump,
                          const struct minidump_bytes *context,
                          struct stackwalk_registers *registers)
 {
-    const struct layout *layout = find_context(dump->arch);
+    const struct context_layout *layout = find_context(dump->arch);
     const struct run *run;
     const uint8_t *p;
     uint64_t flags;

@@ -48,7 +48,7 @@ struct tables {
 typedef void frame_fn(void *arg, const struct tables *tables, uint32_t library,
                       uint64_t address, uint32_t function, uint32_t frame);
 
-struct document {
+struct firefox_document {
     struct profile *profile; /* NULL: it is only written */
     struct json json;
     char *text;
@@ -56,7 +56,7 @@ struct document {
     bool has_tables;
 };
 
-static uint32_t size_of(const struct document *d, uint32_t array)
+static uint32_t size_of(const struct firefox_document *d, uint32_t array)
 {
     return d->json.values[array].type == JSON_ARRAY
                ? d->json.values[array].size
@@ -64,15 +64,15 @@ static uint32_t size_of(const struct document *d, uint32_t array)
 }
 
 /* An item of an array of numbers, strings and nulls, which have no items. */
-static uint32_t array_item(const struct document *d, uint32_t array,
+static uint32_t array_item(const struct firefox_document *d, uint32_t array,
                            uint32_t i)
 {
     return array != 0 && i < size_of(d, array) ? array + 1 + i : 0;
 }
 
 /* An item as a number.  Returns false if it is none, or negative. */
-static bool number_at(const struct document *d, uint32_t array, uint32_t i,
-                      uint64_t *number)
+static bool number_at(const struct firefox_document *d, uint32_t array,
+                      uint32_t i, uint64_t *number)
 {
     uint32_t value = array_item(d, array, i);
 
@@ -81,7 +81,7 @@ static bool number_at(const struct document *d, uint32_t array, uint32_t i,
 }
 
 /* An array without arrays and objects in it, or 0. */
-static uint32_t flat_index(const struct document *d, uint32_t object,
+static uint32_t flat_index(const struct firefox_document *d, uint32_t object,
                            const char *name)
 {
     uint32_t array = json_member(&d->json, object, name);
@@ -93,15 +93,15 @@ static uint32_t flat_index(const struct document *d, uint32_t object,
                : 0;
 }
 
-static bool is_address(const struct document *d, uint32_t value)
+static bool is_address(const struct firefox_document *d, uint32_t value)
 {
     return value != 0 && d->json.values[value].type == JSON_STRING &&
            d->json.values[value].size > 2 &&
            memcmp(json_text(&d->json, value), "0x", 2) == 0;
 }
 
-static void take_frame(struct document *d, struct tables *t, uint32_t frame,
-                       frame_fn *fn, void *arg)
+static void take_frame(struct firefox_document *d, struct tables *t,
+                       uint32_t frame, frame_fn *fn, void *arg)
 {
     uint64_t function, address, resource, library, name;
 
@@ -118,8 +118,8 @@ static void take_frame(struct document *d, struct tables *t, uint32_t frame,
     }
 }
 
-static void take_tables(struct document *d, uint32_t object, frame_fn *fn,
-                        void *arg)
+static void take_tables(struct firefox_document *d, uint32_t object,
+                        frame_fn *fn, void *arg)
 {
     const struct json *json = &d->json;
     uint32_t functions = json_member(json, object, "funcTable");
@@ -151,7 +151,7 @@ static void take_tables(struct document *d, uint32_t object, frame_fn *fn,
     free(t.is_named);
 }
 
-static void take_all(struct document *d, frame_fn *fn, void *arg,
+static void take_all(struct firefox_document *d, frame_fn *fn, void *arg,
                      void (*ended)(void *arg, uint32_t object))
 {
     uint32_t shared = json_member(&d->json, 0, "shared");
@@ -174,7 +174,8 @@ static void take_all(struct document *d, frame_fn *fn, void *arg,
 }
 
 /* Returns false if it is no JSON, or there is no memory. */
-static bool open_document(struct document *d, const struct profile *profile)
+static bool open_document(struct firefox_document *d,
+                          const struct profile *profile)
 {
     struct json_error error;
 
@@ -189,7 +190,7 @@ static bool open_document(struct document *d, const struct profile *profile)
            d->json.values[0].type == JSON_OBJECT;
 }
 
-static void close_document(struct document *d)
+static void close_document(struct firefox_document *d)
 {
     json_free(&d->json);
     free(d->text);
@@ -197,8 +198,8 @@ static void close_document(struct document *d)
 
 /* reading ------------------------------------------------------------------ */
 
-static struct symc_string text_of(const struct document *d, uint32_t object,
-                                  const char *name)
+static struct symc_string text_of(const struct firefox_document *d,
+                                  uint32_t object, const char *name)
 {
     uint32_t value = object != 0 ? json_member(&d->json, object, name) : 0;
 
@@ -213,7 +214,7 @@ static struct symc_string text_of(const struct document *d, uint32_t object,
 static void add_frame(void *arg, const struct tables *tables, uint32_t library,
                       uint64_t address, uint32_t function, uint32_t frame)
 {
-    struct document *d = arg;
+    struct firefox_document *d = arg;
     uint32_t value = tables->libraries + 1, module = PROFILE_NONE, i;
     struct symc_string id, name, code;
 
@@ -235,7 +236,7 @@ static void add_frame(void *arg, const struct tables *tables, uint32_t library,
 
 bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 {
-    struct document d = {.profile = profile};
+    struct firefox_document d = {.profile = profile};
     bool is_read = open_document(&d, profile);
 
     if (is_read) {
@@ -256,7 +257,7 @@ bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
 
 struct writer {
     const struct profile *profile;
-    struct document d;
+    struct firefox_document d;
     struct edits edits;
     size_t place;
     uint32_t *strings; /* of names, their places in the array of strings; 0:
@@ -334,8 +335,8 @@ static void name_frame(void *arg, const struct tables *tables,
 }
 
 /* Where an array of strings ends, in the text as it was. */
-static size_t end_of_strings(const struct document *d, const uint8_t *text,
-                             uint32_t array)
+static size_t end_of_strings(const struct firefox_document *d,
+                             const uint8_t *text, uint32_t array)
 {
     uint32_t n = size_of(d, array);
     size_t at;

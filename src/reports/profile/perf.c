@@ -16,7 +16,7 @@
 
 static const char unknown[] = "[unknown] (";
 
-struct line {
+struct perf_line {
     const char *data;
     size_t size;
     const char *next; /* after its end */
@@ -45,7 +45,7 @@ struct frame {
 };
 
 static bool next_line(const struct profile *profile, const char **at,
-                      struct line *line)
+                      struct perf_line *line)
 {
     const char *end = (const char *)profile->data + profile->size, *p;
 
@@ -120,7 +120,7 @@ static uint32_t module_of(struct profile *profile, const struct text *text,
 /* "PERF_RECORD_MMAP2 1/1: [0x1000(0x2000) @ 0x3000 <BUILD ID>]: r-xp PATH";
  * or "@ 0x3000 fd:01 12 0]". */
 static void read_mapping(struct profile *profile, struct text *text,
-                         const struct line *line, const char *p)
+                         const struct perf_line *line, const char *p)
 {
     const char *end = line->data + line->size, *close;
     struct profile_mapping mapping = {.module = PROFILE_NONE};
@@ -165,7 +165,7 @@ static void read_mapping(struct profile *profile, struct text *text,
 
 /* "BUILDID PATH" of perf buildid-list.  Returns whether it is such a line. */
 static bool read_id(struct profile *profile, struct text *text,
-                    const struct line *line)
+                    const struct perf_line *line)
 {
     const char *space = memchr(line->data, ' ', line->size);
     struct symc_string id = {line->data,
@@ -188,7 +188,7 @@ static bool read_id(struct profile *profile, struct text *text,
 
 /* The head of a sample has its process, or a thread of it, as the first word
  * that is a number: "app 12/13 [001] 1.5: cycles:". */
-static void read_head(struct text *text, const struct line *line)
+static void read_head(struct text *text, const struct perf_line *line)
 {
     const char *p = line->data, *end = p + line->size;
     const char *behind;
@@ -203,7 +203,7 @@ static void read_head(struct text *text, const struct line *line)
     }
 }
 
-static bool read_frame(const struct line *line, struct frame *frame)
+static bool read_frame(const struct perf_line *line, struct frame *frame)
 {
     const char *end = line->data + line->size, *p;
     uint64_t offset;
@@ -287,7 +287,7 @@ static uint32_t place_frame(struct profile *profile, const struct text *text,
 
 /* Takes a line.  Returns the module of its frame if that wants a name. */
 static uint32_t take_line(struct profile *profile, struct text *text,
-                          const struct line *line, struct frame *frame)
+                          const struct perf_line *line, struct frame *frame)
 {
     const char *p;
 
@@ -319,7 +319,7 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
     uint32_t module;
     struct text text = {0};
     struct frame frame;
-    struct line line;
+    struct perf_line line;
 
     while (next_line(profile, &at, &line)) {
         has_frames =
@@ -336,8 +336,8 @@ bool perf_read(struct profile *profile, char error[PROFILE_ERROR])
 }
 
 /* A line for each function, the innermost first, as perf has them. */
-static void put_frame(const struct profile *profile, const struct line *line,
-                      const struct frame *frame,
+static void put_frame(const struct profile *profile,
+                      const struct perf_line *line, const struct frame *frame,
                       const struct profile_place *place,
                       struct profile_output *out)
 {
@@ -366,7 +366,7 @@ void perf_write(const struct profile *profile, struct profile_output *out)
     const struct profile_place *place = profile->places;
     struct text text = {0};
     struct frame frame;
-    struct line line;
+    struct perf_line line;
 
     while (next_line(profile, &at, &line)) {
         if (take_line(&again, &text, &line, &frame) == PROFILE_NONE) {

@@ -12,7 +12,7 @@
 #include "wire.h"
 
 /* Fields of both formats; 0: there is none. */
-struct layout {
+struct pprof_layout {
     uint32_t mappings, locations, functions, strings, attributes;
     struct {
         uint32_t id, start, limit, offset, path, build, attributes, flags;
@@ -25,15 +25,11 @@ struct layout {
     } function;
 };
 
-static const struct layout layouts[] = {
-    [PROFILE_PPROF] = {3, 4, 5, 6, 0,
-                       {1, 2, 3, 4, 5, 6, 0, 7},
-                       {1, 2, 3, 4},
-                       {1, 2, 3, 4}},
-    [PROFILE_OTLP] = {1, 2, 3, 5, 6,
-                      {0, 1, 2, 3, 4, 0, 5, 0},
-                      {0, 1, 2, 3},
-                      {0, 1, 2, 3}},
+static const struct pprof_layout layouts[] = {
+    [PROFILE_PPROF] =
+        {3, 4, 5, 6, 0, {1, 2, 3, 4, 5, 6, 0, 7}, {1, 2, 3, 4}, {1, 2, 3, 4}},
+    [PROFILE_OTLP] =
+        {1, 2, 3, 5, 6, {0, 1, 2, 3, 4, 0, 5, 0}, {0, 1, 2, 3}, {0, 1, 2, 3}},
 };
 
 #define FLAGS 4 /* has_functions and the three after it */
@@ -46,8 +42,8 @@ struct attribute {
     struct symc_string value;
 };
 
-struct document {
-    const struct layout *layout;
+struct pprof_document {
+    const struct pprof_layout *layout;
     struct wire tables; /* the message that has them */
     struct symc_string *strings;
     size_t nstrings;
@@ -65,7 +61,7 @@ struct document {
     bool is_without_memory;
 };
 
-static void free_document(struct document *d)
+static void free_document(struct pprof_document *d)
 {
     free(d->strings);
     free(d->attributes);
@@ -74,7 +70,8 @@ static void free_document(struct document *d)
     free(d->has_names);
 }
 
-static struct symc_string string_at(const struct document *d, uint64_t place)
+static struct symc_string string_at(const struct pprof_document *d,
+                                    uint64_t place)
 {
     return place < d->nstrings ? d->strings[place]
                                : (struct symc_string){"", 0};
@@ -83,8 +80,8 @@ static struct symc_string string_at(const struct document *d, uint64_t place)
 /* reading ------------------------------------------------------------------ */
 
 /* pprof has fields that OTLP has not; which field is OTLP's dictionary. */
-static bool find_tables(const struct profile *profile, struct document *d,
-                        enum profile_format *format)
+static bool find_tables(const struct profile *profile,
+                        struct pprof_document *d, enum profile_format *format)
 {
     struct wire wire = wire_of(profile->data, profile->size);
     struct wire_field f;
@@ -106,7 +103,7 @@ static bool find_tables(const struct profile *profile, struct document *d,
     return !wire.is_damaged;
 }
 
-static void add_string(struct document *d, struct symc_string string)
+static void add_string(struct pprof_document *d, struct symc_string string)
 {
     if (array_need(&d->strings, &d->strings_room, d->nstrings + 1,
                    sizeof(d->strings[0])) != 0) {
@@ -116,7 +113,7 @@ static void add_string(struct document *d, struct symc_string string)
     d->strings[d->nstrings++] = string;
 }
 
-static void read_strings(struct document *d)
+static void read_strings(struct pprof_document *d)
 {
     struct wire wire = d->tables;
     struct wire_field f;
@@ -149,7 +146,7 @@ static enum key key_of(struct symc_string name)
 }
 
 /* KeyValueAndUnit, whose value is an AnyValue with a string. */
-static struct attribute read_attribute(const struct document *d,
+static struct attribute read_attribute(const struct pprof_document *d,
                                        struct wire wire)
 {
     struct attribute attribute = {KEY_OTHER, {"", 0}};
@@ -169,7 +166,7 @@ static struct attribute read_attribute(const struct document *d,
     return attribute;
 }
 
-static void read_attributes(struct document *d)
+static void read_attributes(struct pprof_document *d)
 {
     struct wire wire = d->tables;
     struct wire_field f;
@@ -189,8 +186,8 @@ static void read_attributes(struct document *d)
 
 /* The id of a mapping by one of its attributes: the build id is better known
  * than the profiler's hash. */
-static void read_mapping_attribute(const struct document *d, uint64_t place,
-                                   struct symc_string *build,
+static void read_mapping_attribute(const struct pprof_document *d,
+                                   uint64_t place, struct symc_string *build,
                                    struct symc_string *hash)
 {
     const struct attribute *attribute;
@@ -206,13 +203,13 @@ static void read_mapping_attribute(const struct document *d, uint64_t place,
     }
 }
 
-static void read_mapping_field(const struct document *d,
+static void read_mapping_field(const struct pprof_document *d,
                                struct wire_field *f,
                                struct profile_mapping *mapping, uint64_t *id,
                                struct symc_string *build,
                                struct symc_string *hash)
 {
-    const struct layout *l = d->layout;
+    const struct pprof_layout *l = d->layout;
     uint64_t place;
 
     if (f->number == l->mapping.attributes && f->is_bytes) {
@@ -236,7 +233,7 @@ static void read_mapping_field(const struct document *d,
     }
 }
 
-static void read_mapping(struct profile *profile, struct document *d,
+static void read_mapping(struct profile *profile, struct pprof_document *d,
                          struct wire wire)
 {
     struct profile_mapping mapping = {.module = PROFILE_NONE};
@@ -268,7 +265,7 @@ static void read_mapping(struct profile *profile, struct document *d,
     d->ids[d->nmappings++] = id;
 }
 
-static void read_mappings(struct profile *profile, struct document *d)
+static void read_mappings(struct profile *profile, struct pprof_document *d)
 {
     struct wire wire = d->tables;
     struct wire_field f;
@@ -281,7 +278,7 @@ static void read_mappings(struct profile *profile, struct document *d)
 }
 
 /* Ids are usually places, from 1 on. */
-static size_t find_mapping(const struct document *d, uint64_t id)
+static size_t find_mapping(const struct pprof_document *d, uint64_t id)
 {
     size_t i;
 
@@ -297,10 +294,10 @@ static size_t find_mapping(const struct document *d, uint64_t id)
 }
 
 /* Returns the mapping of a location that wants names, or SIZE_MAX. */
-static size_t read_location(const struct document *d, struct wire wire,
+static size_t read_location(const struct pprof_document *d, struct wire wire,
                             uint64_t *address)
 {
-    const struct layout *l = d->layout;
+    const struct pprof_layout *l = d->layout;
     bool has_lines = false;
     struct wire_field f;
     size_t mapping = l->mapping.id == 0 ? 0 : SIZE_MAX;
@@ -322,7 +319,7 @@ static size_t read_location(const struct document *d, struct wire wire,
 }
 
 /* Addresses that are not where the module is mapped are in its file. */
-static uint64_t relative_of(const struct document *d, size_t mapping,
+static uint64_t relative_of(const struct pprof_document *d, size_t mapping,
                             uint64_t address, uint64_t *reach)
 {
     const struct profile_mapping *m = &d->mappings[mapping];
@@ -333,7 +330,7 @@ static uint64_t relative_of(const struct document *d, size_t mapping,
                : address;
 }
 
-static void read_locations(struct profile *profile, struct document *d)
+static void read_locations(struct profile *profile, struct pprof_document *d)
 {
     struct wire wire = d->tables;
     struct wire_field f;
@@ -355,7 +352,7 @@ static void read_locations(struct profile *profile, struct document *d)
 }
 
 /* Returns false if it is damaged. */
-static bool open_document(struct profile *profile, struct document *d)
+static bool open_document(struct profile *profile, struct pprof_document *d)
 {
     struct wire wire;
     struct wire_field f;
@@ -374,7 +371,7 @@ static bool open_document(struct profile *profile, struct document *d)
 
 bool pprof_read(struct profile *profile, char error[PROFILE_ERROR])
 {
-    struct document d = {0};
+    struct pprof_document d = {0};
     bool is_read = open_document(profile, &d);
 
     if (is_read) {
@@ -426,7 +423,7 @@ static uint64_t add_function(struct additions *a, uint32_t name, uint32_t file)
 }
 
 /* The first id, or place in the table, that no function has. */
-static uint64_t free_function(const struct document *d)
+static uint64_t free_function(const struct pprof_document *d)
 {
     struct wire wire = d->tables;
     uint64_t id, next = d->layout->function.id != 0;
@@ -449,7 +446,7 @@ static uint64_t free_function(const struct document *d)
 }
 
 /* The innermost function comes first in both formats. */
-static void put_lines(const struct profile *profile, struct document *d,
+static void put_lines(const struct profile *profile, struct pprof_document *d,
                       struct additions *a, const struct profile_place *place,
                       struct profile_output *out)
 {
@@ -467,8 +464,8 @@ static void put_lines(const struct profile *profile, struct document *d,
     }
 }
 
-static void put_location(const struct profile *profile, struct document *d,
-                         struct additions *a,
+static void put_location(const struct profile *profile,
+                         struct pprof_document *d, struct additions *a,
                          const struct profile_place *place, struct wire wire,
                          struct profile_output *out)
 {
@@ -483,7 +480,7 @@ static void put_location(const struct profile *profile, struct document *d,
 }
 
 /* The last value of a field counts. */
-static void put_mapping(const struct document *d, struct wire wire,
+static void put_mapping(const struct pprof_document *d, struct wire wire,
                         struct profile_output *out)
 {
     struct profile_output whole = {0};
@@ -500,7 +497,7 @@ static void put_mapping(const struct document *d, struct wire wire,
 }
 
 /* Which mappings have names now? */
-static void note_names(const struct profile *profile, struct document *d)
+static void note_names(const struct profile *profile, struct pprof_document *d)
 {
     struct wire wire = d->tables;
     struct wire_field f;
@@ -519,11 +516,12 @@ static void note_names(const struct profile *profile, struct document *d)
 }
 
 static void put_additions(const struct profile *profile,
-                          const struct document *d, const struct additions *a,
+                          const struct pprof_document *d,
+                          const struct additions *a,
                           struct profile_output *out)
 {
     struct profile_output function = {0};
-    const struct layout *l = d->layout;
+    const struct pprof_layout *l = d->layout;
     struct symc_string name;
     uint64_t text = d->nstrings - 1; /* before that of name 1 */
     size_t i;
@@ -551,7 +549,7 @@ static void put_additions(const struct profile *profile,
     free(function.data);
 }
 
-static void put_tables(const struct profile *profile, struct document *d,
+static void put_tables(const struct profile *profile, struct pprof_document *d,
                        struct profile_output *out)
 {
     struct additions a = {.id = free_function(d)};
@@ -578,7 +576,7 @@ static void put_tables(const struct profile *profile, struct document *d,
     table_free(&a.table);
 }
 
-static void put_otlp(const struct profile *profile, struct document *d,
+static void put_otlp(const struct profile *profile, struct pprof_document *d,
                      struct profile_output *out)
 {
     struct wire wire = wire_of(profile->data, profile->size);
@@ -601,7 +599,7 @@ static void put_otlp(const struct profile *profile, struct document *d,
 void pprof_write(const struct profile *profile, struct profile_output *out)
 {
     struct profile again = {.data = profile->data, .size = profile->size};
-    struct document d = {0};
+    struct pprof_document d = {0};
 
     open_document(&again, &d);
     note_names(profile, &d);

@@ -82,13 +82,13 @@ static struct request_log_counts counts_of(const struct request_log *record,
     return counts;
 }
 
-struct line {
+struct request_log_line {
     char text[LINE_MAX_BYTES + 1];
     size_t size;
 };
 
 /* What has no room is left out. */
-static inline void add_to_line(struct line *line, const char *text)
+static inline void add_to_line(struct request_log_line *line, const char *text)
 {
     size_t n = strlen(text);
 
@@ -98,7 +98,7 @@ static inline void add_to_line(struct line *line, const char *text)
     }
 }
 
-static inline void add_number(struct line *line, const char *name,
+static inline void add_number(struct request_log_line *line, const char *name,
                               uint64_t number)
 {
     char digits[DECIMAL_MAX + 1];
@@ -109,7 +109,7 @@ static inline void add_number(struct line *line, const char *name,
 }
 
 /* Without printf(), which would take a sixth of a small request. */
-static void print_line(struct line *line, const char *what,
+static void print_line(struct request_log_line *line, const char *what,
                        const struct api_call *call,
                        const struct api_reply *reply,
                        const struct request_log_counts *counts, uint64_t usec)
@@ -142,7 +142,7 @@ static void add_line(struct request_context *context, const char *what,
                      const struct request_log_counts *counts, uint64_t usec)
 {
     static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
-    struct line line;
+    struct request_log_line line;
 
     if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
         request_log_flush(context);

@@ -17,7 +17,7 @@
 /* Bytes of attempts in all; when there are more, all are forgotten. */
 #define ATTEMPTS_TOTAL_MAX (1024 * 1024)
 
-struct entry {
+struct folder_cache_entry {
     int store;
     struct folder_state folder; /* inode 0: there is none */
     struct module *module;      /* or NULL: nothing for us in the folder */
@@ -82,7 +82,8 @@ static uint64_t hash_of(const struct module_cache *cache,
     return table_hash(hash, key->name, key->name_len);
 }
 
-static void forget_attempts(struct module_cache *cache, struct entry *entry)
+static void forget_attempts(struct module_cache *cache,
+                            struct folder_cache_entry *entry)
 {
     cache->attempts_size -= entry->attempts_size;
     free(entry->attempts);
@@ -91,7 +92,7 @@ static void forget_attempts(struct module_cache *cache, struct entry *entry)
 }
 
 static void drop_folder(struct module_cache *cache, uint64_t hash,
-                        struct entry *entry)
+                        struct folder_cache_entry *entry)
 {
     table_remove(&cache->entries, hash, (uintptr_t)entry);
     cache->empty -= entry->module == NULL;
@@ -105,12 +106,12 @@ static void drop_folder(struct module_cache *cache, uint64_t hash,
 static void drop_some(struct module_cache *cache, bool empty, bool all)
 {
     struct table_slot *slot;
-    struct entry *entry;
+    struct folder_cache_entry *entry;
     size_t i = 0;
 
     while (i < cache->entries.num_slots) {
         slot = &cache->entries.slots[i];
-        entry = (struct entry *)slot->value;
+        entry = (struct folder_cache_entry *)slot->value;
         if (entry != NULL &&
             (all ||
              (entry->module == NULL ? empty
@@ -137,15 +138,15 @@ void module_cache_free(struct module_cache *cache)
     free(cache);
 }
 
-static struct entry *find_folder(const struct module_cache *cache,
-                                 uint64_t hash, int store,
-                                 const symcache_key_t *key)
+static struct folder_cache_entry *find_folder(const struct module_cache *cache,
+                                              uint64_t hash, int store,
+                                              const symcache_key_t *key)
 {
-    struct entry *entry;
+    struct folder_cache_entry *entry;
     size_t at = 0;
 
-    while ((entry = (struct entry *)table_next(&cache->entries, hash, &at)) !=
-           NULL) {
+    while ((entry = (struct folder_cache_entry *)table_next(
+                &cache->entries, hash, &at)) != NULL) {
         if (entry->store == store && symcache_key_equal(&entry->key, key)) {
             break;
         }
@@ -154,16 +155,18 @@ static struct entry *find_folder(const struct module_cache *cache,
 }
 
 /* NULL without memory: it is looked for again next time. */
-static struct entry *add_folder(struct module_cache *cache, uint64_t hash,
-                                int store, const symcache_key_t *key,
-                                struct module *module)
+static struct folder_cache_entry *add_folder(struct module_cache *cache,
+                                             uint64_t hash, int store,
+                                             const symcache_key_t *key,
+                                             struct module *module)
 {
-    struct entry *entry;
+    struct folder_cache_entry *entry;
 
     if (module == NULL && cache->empty >= EMPTY_MAX) {
         drop_some(cache, true, false);
     }
-    entry = calloc(1, offsetof(struct entry, key.name) + key->name_len + 1);
+    entry = calloc(1, offsetof(struct folder_cache_entry, key.name) +
+                          key->name_len + 1);
     if (entry == NULL) {
         return NULL;
     }
@@ -243,7 +246,7 @@ static uint64_t forgotten_at(struct module_cache *cache, int store, int root,
     return seen->noticed;
 }
 
-static enum module_find find_empty(const struct entry *entry,
+static enum module_find find_empty(const struct folder_cache_entry *entry,
                                    const char *hints, uint64_t now,
                                    uint64_t forgotten, unsigned *reason)
 {
@@ -257,8 +260,8 @@ static enum module_find find_empty(const struct entry *entry,
 
 /* The folder is there, and as it was. */
 static enum module_find find_here(struct module_cache *cache, uint64_t hash,
-                                  struct entry *entry, uint64_t now,
-                                  struct module **module)
+                                  struct folder_cache_entry *entry,
+                                  uint64_t now, struct module **module)
 {
     if (atomic_load_explicit(&entry->module->broken, memory_order_relaxed)) {
         mapped_modules_remove(cache->mapped, entry->module);
@@ -305,7 +308,7 @@ enum module_find module_cache_find(struct module_cache *cache, int store,
                                    struct module **module, unsigned *reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find_folder(cache, hash, store, key);
+    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
     const struct glance *seen =
         look_at_folder(cache, hash, store, root, key, asker);
     /* also before the first question: what is forgotten later is seen */
@@ -336,7 +339,7 @@ void module_cache_add(struct module_cache *cache, int store,
                       const struct module_sight *sight)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find_folder(cache, hash, store, key);
+    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
 
     cache->glances[hash % GLANCES].asker.call = 0;
     if (entry != NULL) {
@@ -356,7 +359,7 @@ void module_cache_absent(struct module_cache *cache, int store,
                          unsigned reason)
 {
     uint64_t hash = hash_of(cache, key);
-    struct entry *entry = find_folder(cache, hash, store, key);
+    struct folder_cache_entry *entry = find_folder(cache, hash, store, key);
     char *copy = hints != NULL ? strdup(hints) : NULL;
 
     if (entry == NULL) {
@@ -380,7 +383,7 @@ bool module_cache_find_absence(struct module_cache *cache, int store, int root,
                                const struct module_asker *asker,
                                struct module_absence *absence)
 {
-    const struct entry *entry;
+    const struct folder_cache_entry *entry;
     struct module *module = NULL;
     unsigned reason;
     enum module_find found = module_cache_find(cache, store, root, key, hints,
@@ -401,7 +404,8 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
                                const symcache_key_t *key, uint64_t number,
                                const char *text, size_t size)
 {
-    struct entry *entry = find_folder(cache, hash_of(cache, key), store, key);
+    struct folder_cache_entry *entry =
+        find_folder(cache, hash_of(cache, key), store, key);
     size_t i;
 
     if (entry == NULL || entry->absence != number || size == 0 ||
@@ -411,8 +415,9 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
     if (cache->attempts_size + size > ATTEMPTS_TOTAL_MAX) {
         for (i = 0; i < cache->entries.num_slots; i++) {
             if (cache->entries.slots[i].value != 0) {
-                forget_attempts(cache,
-                                (struct entry *)cache->entries.slots[i].value);
+                forget_attempts(
+                    cache, (struct folder_cache_entry *)cache->entries.slots[i]
+                               .value);
             }
         }
     }

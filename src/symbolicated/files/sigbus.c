@@ -14,18 +14,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct slot {
+struct sigbus_slot {
     atomic_uintptr_t base; /* 0: free */
     size_t size;
     atomic_bool *broken;
 };
 
-static struct slot slots[SIGBUS_MAX];
+static struct sigbus_slot slots[SIGBUS_MAX];
 static atomic_uint used; /* slots that were ever filled */
 static unsigned lowest;  /* the slots before it are taken */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct slot *find_mapping(uintptr_t address)
+static struct sigbus_slot *find_mapping(uintptr_t address)
 {
     unsigned i, n = atomic_load(&used);
     uintptr_t base;
@@ -41,7 +41,7 @@ static struct slot *find_mapping(uintptr_t address)
 
 static void on_sigbus(int signo, siginfo_t *info, void *context)
 {
-    struct slot *slot = find_mapping((uintptr_t)info->si_addr);
+    struct sigbus_slot *slot = find_mapping((uintptr_t)info->si_addr);
 
     if (slot == NULL ||
         mmap((void *)atomic_load(&slot->base), slot->size, PROT_READ,

@@ -14,7 +14,7 @@
 #include "symcachectl/command.h"
 #include "symcachectl/terminal/printable.h"
 
-struct report {
+struct socorro_report {
     const cJSON *walked;
     const cJSON *modules; /* of the walk */
     int digits;           /* of an address */
@@ -39,7 +39,7 @@ static uint64_t hex_field(const cJSON *object, const char *key)
     return strtoull(printable_field(object, key), NULL, 16);
 }
 
-static void add_address(const struct report *r, cJSON *object,
+static void add_address(const struct socorro_report *r, cJSON *object,
                         const char *key, uint64_t value)
 {
     char text[24];
@@ -86,8 +86,8 @@ static cJSON *take_inlines(const cJSON **named, int index)
     return list != NULL ? list : cJSON_CreateNull();
 }
 
-static cJSON *describe_frame(const struct report *r, const cJSON *frame,
-                             int index, const cJSON **next)
+static cJSON *describe_frame(const struct socorro_report *r,
+                             const cJSON *frame, int index, const cJSON **next)
 {
     cJSON *object = cJSON_CreateObject(), *inlines = NULL;
     const cJSON *named = NULL, *module = NULL;
@@ -131,8 +131,8 @@ static cJSON *describe_frame(const struct report *r, const cJSON *frame,
     return object;
 }
 
-static cJSON *describe_thread(const struct report *r, const cJSON *thread,
-                              const cJSON *named)
+static cJSON *describe_thread(const struct socorro_report *r,
+                              const cJSON *thread, const cJSON *named)
 {
     cJSON *object = cJSON_CreateObject(), *frames = cJSON_CreateArray();
     const cJSON *frame, *next = cjson_get(named, "frames");
@@ -174,8 +174,9 @@ static void add_debug_id(cJSON *object, const char *id)
 }
 
 /* has_frames: so symbols were looked for */
-static cJSON *describe_module(const struct report *r, const cJSON *module,
-                              bool has_frames, const cJSON *named)
+static cJSON *describe_module(const struct socorro_report *r,
+                              const cJSON *module, bool has_frames,
+                              const cJSON *named)
 {
     static const char *const unknown[] = {"cert_subject", "symbol_url", NULL};
     cJSON *object = cJSON_CreateObject();
@@ -236,7 +237,7 @@ static cJSON *make_system_info(const cJSON *walked)
     return object;
 }
 
-static cJSON *describe_crash(const struct report *r, const cJSON *more)
+static cJSON *describe_crash(const struct socorro_report *r, const cJSON *more)
 {
     static const char *const unknown[] = {
         "adjusted_address",           "instruction",       "memory_accesses",
@@ -258,7 +259,8 @@ static cJSON *describe_crash(const struct report *r, const cJSON *more)
     return object;
 }
 
-static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
+static cJSON *describe_unloaded(const struct socorro_report *r,
+                                const cJSON *list)
 {
     cJSON *array = cJSON_CreateArray(), *object;
     const cJSON *module;
@@ -280,7 +282,7 @@ static cJSON *describe_unloaded(const struct report *r, const cJSON *list)
 }
 
 /* The thread that crashed once more, with the registers of its first frame. */
-static void add_crashing_thread(const struct report *r, cJSON *object,
+static void add_crashing_thread(const struct socorro_report *r, cJSON *object,
                                 const cJSON *threads, int index)
 {
     cJSON *thread = cJSON_Duplicate(cJSON_GetArrayItem(threads, index), true);
@@ -313,7 +315,7 @@ struct described {
 };
 
 /* Marks the modules, of which there are n, that frames are in. */
-static void find_frames(const struct report *r, struct described *list,
+static void find_frames(const struct socorro_report *r, struct described *list,
                         size_t n)
 {
     const cJSON *thread, *frame;
@@ -340,7 +342,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Modules as the dump lists them. */
-static cJSON *describe_modules(const struct report *r, const cJSON *answer)
+static cJSON *describe_modules(const struct socorro_report *r,
+                               const cJSON *answer)
 {
     const cJSON *module, *named = cjson_get(answer, "modules");
     cJSON *array = cJSON_CreateArray();
@@ -375,8 +378,8 @@ cJSON *socorro_report(const cJSON *walked, const cJSON *answer)
         "mac_boot_args", "mac_crash_info",         "proc_limits",
         "soft_errors",   NULL};
     const cJSON *more = cjson_get(walked, "socorro"), *from, *named;
-    struct report r = {walked, cjson_get(walked, "modules"),
-                       printable_number(more, "word") == 4 ? 8 : 16};
+    struct socorro_report r = {walked, cjson_get(walked, "modules"),
+                               printable_number(more, "word") == 4 ? 8 : 16};
     cJSON *object = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 
     add_text(object, "status", "OK");

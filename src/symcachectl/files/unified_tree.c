@@ -23,7 +23,7 @@
 #define BUNDLE_ID_MAX 128
 #define WORKERS_MAX 8
 
-struct entry {
+struct unified_tree_entry {
     struct unified_path path;
     char *name;
     off_t size; /* before it was packed */
@@ -35,7 +35,7 @@ struct unified_tree {
     const char *bundle_id;
     ZSTD_CCtx *zstd;    /* NULL: files stay as they are */
     struct table table; /* entries by id and type, as their number + 1 */
-    struct entry *entries;
+    struct unified_tree_entry *entries;
     size_t count;
     size_t room;
 };
@@ -90,13 +90,14 @@ static uint64_t hash_of(const struct unified_tree *tree, const char *id,
     return table_hash((uintptr_t)tree + type, id, strlen(id));
 }
 
-static struct entry *find_entry(const struct unified_tree *tree,
-                                const char *id, enum unified_type type)
+static struct unified_tree_entry *find_entry(const struct unified_tree *tree,
+                                             const char *id,
+                                             enum unified_type type)
 {
     uint64_t hash = hash_of(tree, id, type);
     size_t at = 0;
     uintptr_t number;
-    struct entry *entry;
+    struct unified_tree_entry *entry;
 
     while ((number = table_next(&tree->table, hash, &at)) != 0) {
         entry = &tree->entries[number - 1];
@@ -113,7 +114,8 @@ bool unified_tree_has(const struct unified_tree *tree, const char *id,
     return find_entry(tree, id, type) != NULL;
 }
 
-static bool is_better(const struct entry *a, const struct entry *b)
+static bool is_better(const struct unified_tree_entry *a,
+                      const struct unified_tree_entry *b)
 {
     if (a->is_made != b->is_made) {
         return b->is_made;
@@ -124,8 +126,9 @@ static bool is_better(const struct entry *a, const struct entry *b)
     return a->size > b->size;
 }
 
-static void keep_entry(struct unified_tree *tree, struct entry *known,
-                       const struct entry *entry)
+static void keep_entry(struct unified_tree *tree,
+                       struct unified_tree_entry *known,
+                       const struct unified_tree_entry *entry)
 {
     if (known == NULL) {
         if (array_need(&tree->entries, &tree->room, tree->count + 1,
@@ -270,8 +273,8 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
                                   const char *name, bool is_made,
                                   const struct unified_path *path)
 {
-    struct entry *known = find_entry(tree, path->id, path->type);
-    struct entry entry = {.path = *path, .is_made = is_made};
+    struct unified_tree_entry *known = find_entry(tree, path->id, path->type);
+    struct unified_tree_entry entry = {.path = *path, .is_made = is_made};
     char below[PATH_MAX], to[PATH_MAX], tmp[PATH_MAX];
     struct stat st;
     FILE *f;
@@ -297,7 +300,7 @@ enum unified_put unified_tree_put(struct unified_tree *tree, int fd,
 
 static int compare_entries(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct unified_tree_entry *x = a, *y = b;
     int order = strcmp(x->path.id, y->path.id);
 
     return order != 0 ? order : (int)x->path.type - (int)y->path.type;
@@ -318,7 +321,7 @@ static int write_json(const struct unified_tree *tree, const char *below,
 }
 
 static int write_meta(const struct unified_tree *tree,
-                      const struct entry *entry)
+                      const struct unified_tree_entry *entry)
 {
     struct json_writer w = {0};
     char below[PATH_MAX], file[64];
@@ -334,7 +337,7 @@ static int write_meta(const struct unified_tree *tree,
 }
 
 static int write_ref(const struct unified_tree *tree,
-                     const struct entry *entry)
+                     const struct unified_tree_entry *entry)
 {
     char below[PATH_MAX], file[BUNDLE_ID_MAX + 8];
 

@@ -12,12 +12,12 @@
 #define LITERAL(text) text, sizeof(text) - 1
 
 /* A piece of a line. */
-struct piece {
+struct module_list_piece {
     const char *p;
     size_t size;
 };
 
-static void trim_piece(struct piece *piece)
+static void trim_piece(struct module_list_piece *piece)
 {
     while (piece->size > 0 && strchr(" \t\r", piece->p[0]) != NULL) {
         piece->p++;
@@ -29,7 +29,7 @@ static void trim_piece(struct piece *piece)
     }
 }
 
-static void unquote_piece(struct piece *piece)
+static void unquote_piece(struct module_list_piece *piece)
 {
     trim_piece(piece);
     if (piece->size > 1 && piece->p[0] == '"' &&
@@ -41,8 +41,8 @@ static void unquote_piece(struct piece *piece)
 
 /* Removes everything up to the end of the text from the line.  Returns 1 or
  * 0. */
-static bool take_piece(struct piece *line, const char *text, size_t size,
-                       struct piece *before)
+static bool take_piece(struct module_list_piece *line, const char *text,
+                       size_t size, struct module_list_piece *before)
 {
     const char *found = memmem(line->p, line->size, text, size);
 
@@ -57,7 +57,8 @@ static bool take_piece(struct piece *line, const char *text, size_t size,
 }
 
 /* Removes the last field of the line, which is preceded by a comma. */
-static bool take_last(struct piece *line, struct piece *field)
+static bool take_last(struct module_list_piece *line,
+                      struct module_list_piece *field)
 {
     const char *comma = memrchr(line->p, ',', line->size);
 
@@ -71,7 +72,7 @@ static bool take_last(struct piece *line, struct piece *field)
     return true;
 }
 
-static void base_name(struct piece *path)
+static void base_name(struct module_list_piece *path)
 {
     size_t i;
 
@@ -85,9 +86,10 @@ static void base_name(struct piece *path)
 }
 
 static enum list_found read_module(struct identity *identity,
-                                   const struct piece *name,
-                                   const struct piece *guid,
-                                   const struct piece *age, const char **wrong)
+                                   const struct module_list_piece *name,
+                                   const struct module_list_piece *guid,
+                                   const struct module_list_piece *age,
+                                   const char **wrong)
 {
     *wrong = identity_read(identity, name->p, name->size, guid->p, guid->size,
                            age->p, age->size);
@@ -95,10 +97,11 @@ static enum list_found read_module(struct identity *identity,
 }
 
 /* Reads what follows "PdbSig: {". */
-static enum list_found
-read_record(struct piece *line, struct identity *identity, const char **wrong)
+static enum list_found read_record(struct module_list_piece *line,
+                                   struct identity *identity,
+                                   const char **wrong)
 {
-    struct piece guid, age, name;
+    struct module_list_piece guid, age, name;
 
     if (!take_piece(line, LITERAL("}; Age: "), &guid) ||
         !take_piece(line, LITERAL("; Pdb: "), &age)) {
@@ -114,9 +117,9 @@ read_record(struct piece *line, struct identity *identity, const char **wrong)
 
 /* Other lines that xperf prints: its heading, its progress ("[1/2] 50%"),
  * and images without a CodeView record. */
-static bool is_of_xperf(const struct piece *line)
+static bool is_of_xperf(const struct module_list_piece *line)
 {
-    struct piece rest = *line, before;
+    struct module_list_piece rest = *line, before;
 
     return (rest.size > 1 && rest.p[0] == '0' && rest.p[1] == 'x') ||
            (rest.size > 1 && rest.p[0] == '[' && rest.p[1] >= '0' &&
@@ -127,7 +130,7 @@ static bool is_of_xperf(const struct piece *line)
 enum list_found list_line(const char *text, size_t size,
                           struct identity *identity, const char **wrong)
 {
-    struct piece line = {text, size}, guid, age;
+    struct module_list_piece line = {text, size}, guid, age;
 
     trim_piece(&line);
     *wrong = NULL;

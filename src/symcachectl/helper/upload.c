@@ -344,7 +344,7 @@ static void defer_upload(struct upload *u, const char *path)
 }
 
 /* What is in a file. */
-struct found {
+struct upload_found {
     bool has_symbols;
     bool has_programs; /* which are sent when it is taken again */
 };
@@ -358,7 +358,7 @@ struct upload_file {
                        that  was named by itself must be */
     bool
         is_again; /* it was taken before, and only its programs are sent now */
-    struct found *found;
+    struct upload_found *found;
 };
 
 static void take_content(const struct upload_file *c, FILE *file)
@@ -437,7 +437,7 @@ static void take_parts(const struct upload_file *c, FILE *file,
 static void take_upload(struct upload *u, const char *path, bool is_named,
                         bool is_again)
 {
-    struct found found = {false, false};
+    struct upload_found found = {false, false};
     const char *slash = strrchr(path, '/');
     const struct upload_file content = {.u = u,
                                         .path = path,

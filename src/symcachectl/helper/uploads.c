@@ -23,14 +23,14 @@
 #define TRY ".try"
 
 /* The details printed for a file. */
-struct file {
+struct uploads_file {
     const char *path; /* below the root */
     const struct stat *st;
     double expires; /* Unix time, or 0 */
     bool is_pinned;
 };
 
-static void print_json(const struct file *file)
+static void print_json(const struct uploads_file *file)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -46,7 +46,7 @@ static void print_json(const struct file *file)
     cJSON_Delete(object);
 }
 
-static void print_text(const struct file *file)
+static void print_text(const struct uploads_file *file)
 {
     char size[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
     char expires[PRINTABLE_TIME_MAX];
@@ -65,7 +65,7 @@ static void list_file(const char *root, const char *path, bool is_json)
 {
     char text[24] = "";
     struct stat st;
-    struct file file = {.path = path + strlen(root) + 1, .st = &st};
+    struct uploads_file file = {.path = path + strlen(root) + 1, .st = &st};
 
     if (lstat(path, &st) != 0) {
         return; /* it has just been removed */

@@ -27,7 +27,7 @@
 #define POLL_MS 200 /* while the bar moves, or pauses end */
 
 /* A request that is under way. */
-struct slot {
+struct warm_run_slot {
     struct warm_module *module; /* NULL: this slot is free */
     CURL *request;
     int is_why;
@@ -37,7 +37,7 @@ struct slot {
 struct run {
     const struct warm_run *a;
     CURLM *multi;
-    struct slot *slots;
+    struct warm_run_slot *slots;
     size_t next; /* the first of the modules that was never asked for */
     size_t running;
     size_t waiting;
@@ -46,7 +46,7 @@ struct run {
     int code;    /* other than COMMAND_OK: stop */
 };
 
-static void start_lookup(struct run *r, struct slot *slot,
+static void start_lookup(struct run *r, struct warm_run_slot *slot,
                          struct warm_module *module, int is_why)
 {
     const struct warm_run *a = r->a;
@@ -125,7 +125,7 @@ static void keep_reason(struct warm_module *module, const char *reason)
 
 /* The helper could not tell.  The module is asked for again later, unless
  * it was asked for often enough. */
-static void on_failure(struct run *r, struct slot *slot,
+static void on_failure(struct run *r, struct warm_run_slot *slot,
                        struct warm_module *module, const char *error)
 {
     struct client_answer *answer = &slot->answer;
@@ -156,7 +156,7 @@ static void on_failure(struct run *r, struct slot *slot,
     start_lookup(r, slot, module, 1);
 }
 
-static void on_lookup(struct run *r, struct slot *slot,
+static void on_lookup(struct run *r, struct warm_run_slot *slot,
                       struct warm_module *module)
 {
     struct client_answer *answer = &slot->answer;
@@ -186,7 +186,7 @@ static void on_lookup(struct run *r, struct slot *slot,
     }
 }
 
-static void on_why(struct run *r, struct slot *slot,
+static void on_why(struct run *r, struct warm_run_slot *slot,
                    struct warm_module *module)
 {
     if (slot->answer.status == 200) {
@@ -198,7 +198,7 @@ static void on_why(struct run *r, struct slot *slot,
 
 static void on_answer(struct run *r, CURL *request, CURLcode code)
 {
-    struct slot *slot = r->slots;
+    struct warm_run_slot *slot = r->slots;
     struct warm_module *module;
 
     while (slot->request != request) {
@@ -260,7 +260,7 @@ static void wait_and_hear(struct run *r)
 /* Abandons the requests that are under way; the helper's jobs continue. */
 static void give_up(struct run *r)
 {
-    struct slot *slot;
+    struct warm_run_slot *slot;
     unsigned i;
 
     for (i = 0; i < r->a->concurrency; i++) {

@@ -50,7 +50,7 @@ struct import {
 };
 
 /* The module that a path in the SymCache folder stands for. */
-struct target {
+struct import_target {
     symcache_key_t key;
     symcache_version_t version;
     char path[SYMCACHE_PATH_MAX + 1]; /* relative to the store */
@@ -65,7 +65,7 @@ static void on_signal(int signo)
 }
 
 static void tell_imported(struct import *im, enum import_outcome outcome,
-                          const char *path, const struct target *target,
+                          const char *path, const struct import_target *target,
                           const char *reason)
 {
     cJSON *object;
@@ -95,7 +95,7 @@ static void tell_imported(struct import *im, enum import_outcome outcome,
 }
 
 /* Returns NULL, or why the path does not belong to a SymCache folder. */
-static const char *read_path(const FTSENT *entry, struct target *target)
+static const char *read_path(const FTSENT *entry, struct import_target *target)
 {
     const FTSENT *id = entry->fts_parent, *pdb = id->fts_parent;
     char lower[NAME_MAX + 1];
@@ -154,7 +154,7 @@ static const char *judge_opaque(int fd)
 
 /* Returns NULL if the open file may be served for the target, or what is
  * wrong with it, in a text that is valid until the next call. */
-static const char *judge_import(int fd, const struct target *target)
+static const char *judge_import(int fd, const struct import_target *target)
 {
     static struct examine_result result;
 
@@ -181,7 +181,7 @@ static const char *judge_import(int fd, const struct target *target)
 enum there { THERE_NOTHING, THERE_GOOD, THERE_BAD };
 
 static enum there look_at_target(const struct import *im,
-                                 const struct target *target)
+                                 const struct import_target *target)
 {
     enum there there;
     int fd;
@@ -200,7 +200,7 @@ static enum there look_at_target(const struct import *im,
 }
 
 /* The store itself has failed, so the import ends. */
-static void give_up(struct import *im, const struct target *target)
+static void give_up(struct import *im, const struct import_target *target)
 {
     int num = errno;
 
@@ -212,7 +212,7 @@ static void give_up(struct import *im, const struct target *target)
 
 /* Judges the copy and not the original, which may change in the meantime. */
 static void take_import(struct import *im, const char *path, int fd,
-                        const struct target *target,
+                        const struct import_target *target,
                         enum import_outcome outcome)
 {
     const char *wrong;
@@ -242,7 +242,7 @@ static void take_import(struct import *im, const char *path, int fd,
 
 static void import_file(struct import *im, const FTSENT *entry)
 {
-    struct target target;
+    struct import_target target;
     const char *wrong;
     enum there there;
     int fd;

@@ -39,7 +39,7 @@ struct version {
 };
 
 /* Of the journal of absent keys, the at-th one. */
-struct record {
+struct ls_record {
     char *text;
     size_t path_len;
     size_t at;
@@ -58,7 +58,7 @@ struct ls {
     int failed;
     struct version versions[VERSIONS_MAX];
     int nversions;
-    struct record *records; /* of the journal of absent keys */
+    struct ls_record *records; /* of the journal of absent keys */
     size_t nrecords;
     size_t room;
 };
@@ -335,7 +335,7 @@ static void keep_record(void *arg, const char *text)
         free(copy);
         return;
     }
-    ls->records[ls->nrecords] = (struct record){
+    ls->records[ls->nrecords] = (struct ls_record){
         .text = copy,
         .path_len = strcspn(copy, "\t"),
         .at = ls->nrecords,
@@ -343,7 +343,7 @@ static void keep_record(void *arg, const char *text)
     ls->nrecords++;
 }
 
-static int compare_paths(const struct record *a, const struct record *b)
+static int compare_paths(const struct ls_record *a, const struct ls_record *b)
 {
     size_t n = a->path_len < b->path_len ? a->path_len : b->path_len;
     int order = memcmp(a->text, b->text, n);
@@ -356,7 +356,7 @@ static int compare_paths(const struct record *a, const struct record *b)
 /* By path; the records of one path in the order of the file. */
 static int compare_records(const void *a, const void *b)
 {
-    const struct record *left = a, *right = b;
+    const struct ls_record *left = a, *right = b;
     int order = compare_paths(left, right);
 
     return order != 0 ? order : (left->at > right->at) - (left->at < right->at);

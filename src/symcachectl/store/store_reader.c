@@ -100,15 +100,15 @@ static struct module *find_mapped(struct mapped *mapped, int root,
 }
 
 /* The files of a call, which are kept until the process ends. */
-struct found {
+struct store_reader_found {
     struct mapped *mapped;
     struct module **modules;
     size_t n;
 };
 
 /* Finds the modules of the newest round. */
-static void find_round(struct found *found, const struct api_round *round,
-                       int root)
+static void find_round(struct store_reader_found *found,
+                       const struct api_round *round, int root)
 {
     size_t i;
 
@@ -132,7 +132,7 @@ static void find_round(struct found *found, const struct api_round *round,
 }
 
 /* What was read of a file that was cut short meanwhile means nothing. */
-static bool is_broken(const struct found *found)
+static bool is_broken(const struct store_reader_found *found)
 {
     size_t i;
 
@@ -191,7 +191,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
                                   .header = find_header,
                                   .config = &config,
                                   .json = &json};
-    static struct found found;
+    static struct store_reader_found found;
     struct api_call *call;
     cJSON *answer = NULL;
     bool broken = false;

@@ -244,14 +244,14 @@ static enum body_status body_zstd(int in, struct limited_writer *writer,
 
 /* a compressed PDB ------------------------------------------------------- */
 
-struct expansion {
+struct body_unpack_expansion {
     int in;
     struct limited_writer *writer;
 };
 
 static int read_container(void *context, uint64_t offset, void *to, size_t len)
 {
-    const struct expansion *e = context;
+    const struct body_unpack_expansion *e = context;
     uint8_t *p = to;
     ssize_t n;
 
@@ -274,7 +274,8 @@ static int read_container(void *context, uint64_t offset, void *to, size_t len)
 static int write_pdb(void *context, uint64_t offset, const void *data,
                      size_t len)
 {
-    struct limited_writer *writer = ((struct expansion *)context)->writer;
+    struct limited_writer *writer =
+        ((struct body_unpack_expansion *)context)->writer;
 
     if (lseek(writer->fd, (off_t)offset, SEEK_SET) < 0) {
         writer->error = errno;
@@ -286,7 +287,7 @@ static int write_pdb(void *context, uint64_t offset, const void *data,
 static enum body_status body_msfz(int in, struct limited_writer *writer,
                                   char *error, size_t size)
 {
-    struct expansion e = {in, writer};
+    struct body_unpack_expansion e = {in, writer};
     off_t end = lseek(in, 0, SEEK_END);
     const struct msfz_io io = {&e, (uint64_t)end, writer->max, read_container,
                                write_pdb};

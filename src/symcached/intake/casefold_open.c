@@ -34,7 +34,7 @@ struct casefold_how {
     uint64_t resolve;
 };
 
-struct walk {
+struct casefold_walk {
     int root;
     bool beneath;
     bool any_case;
@@ -44,7 +44,7 @@ struct walk {
     char path[PATH_MAX];
 };
 
-static int casefold_openat(const struct walk *walk, const char *path,
+static int casefold_openat(const struct casefold_walk *walk, const char *path,
                            int flags)
 {
     struct casefold_how how = {0};
@@ -77,7 +77,7 @@ bool casefold_absent(int error)
  * A symbolic link without a target does not prove that the file is absent: the
  * target may be on a share that is not mounted.
  */
-static int casefold_exists(const struct walk *walk)
+static int casefold_exists(const struct casefold_walk *walk)
 {
     int fd = casefold_openat(walk, walk->path, O_PATH), error = errno;
 
@@ -98,12 +98,13 @@ static int casefold_exists(const struct walk *walk)
     return 0;
 }
 
-static int casefold_find(struct walk *walk, const char *rest, unsigned depth);
-static int unnamed_open(const struct walk *walk);
+static int casefold_find(struct casefold_walk *walk, const char *rest,
+                         unsigned depth);
+static int unnamed_open(const struct casefold_walk *walk);
 
 /* Opens the directory of the path so far; its last component begins at
  * `at`. */
-static DIR *casefold_opendir(struct walk *walk, size_t at)
+static DIR *casefold_opendir(struct casefold_walk *walk, size_t at)
 {
     DIR *dir;
     int fd;
@@ -151,7 +152,7 @@ static bool is_tried(const struct tried *tried, const char *name)
  * `at`.  One that cannot be read does not hide another one; it is reported if
  * no other exists.
  */
-static int casefold_try(struct walk *walk, size_t at,
+static int casefold_try(struct casefold_walk *walk, size_t at,
                         const struct tried *tried)
 {
     const struct dirent *entry;
@@ -178,7 +179,8 @@ static int casefold_try(struct walk *walk, size_t at,
 }
 
 /* Completes the path with rest, "" or "/component/component...". */
-static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
+static int casefold_find(struct casefold_walk *walk, const char *rest,
+                         unsigned depth)
 {
     size_t at = walk->len, len;
     struct tried tried;
@@ -221,7 +223,7 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
 }
 
 /* Opens the file of a path that exists. */
-static int casefold_open_found(const struct walk *walk)
+static int casefold_open_found(const struct casefold_walk *walk)
 {
     struct stat st;
     int fd;
@@ -239,8 +241,8 @@ static int casefold_open_found(const struct walk *walk)
 
 int casefold_open(int root, const char *path, bool beneath, bool any_case)
 {
-    struct walk walk = {.root = root, .beneath = beneath,
-                        .any_case = any_case};
+    struct casefold_walk walk = {
+        .root = root, .beneath = beneath, .any_case = any_case};
 
     return casefold_find(&walk, path, CASEFOLD_DEPTH) == 0
                ? casefold_open_found(&walk)
@@ -249,7 +251,7 @@ int casefold_open(int root, const char *path, bool beneath, bool any_case)
 
 int casefold_has(int root, const char *name, bool any_case)
 {
-    struct walk walk = {.root = root, .any_case = any_case};
+    struct casefold_walk walk = {.root = root, .any_case = any_case};
 
     if (any_case) {
         return casefold_find(&walk, name, 1);
@@ -292,9 +294,9 @@ size_t casefold_count_unnamed(const char *const *paths, size_t n)
 
 /* Opens one of the files in the folder of the path so far, whose first
  * component is the name. */
-static int unnamed_open_one(const struct walk *walk, const char *file)
+static int unnamed_open_one(const struct casefold_walk *walk, const char *file)
 {
-    struct walk found = *walk;
+    struct casefold_walk found = *walk;
     char name[PATH_MAX]; /* one that is cut off is too long for a path */
 
     snprintf(name, sizeof(name), "%s", file);
@@ -313,7 +315,7 @@ static int unnamed_open_one(const struct walk *walk, const char *file)
 
 /* Opens those that have not been found in another folder.  Fails as long as
  * the first one is not open, which is the best. */
-static int unnamed_open(const struct walk *walk)
+static int unnamed_open(const struct casefold_walk *walk)
 {
     const struct casefold_unnamed *unnamed = walk->unnamed;
     size_t i;
@@ -336,8 +338,10 @@ void casefold_open_unnamed(int root, const char *const *paths, size_t n,
                            bool beneath, int *fds, int *errors)
 {
     struct casefold_unnamed unnamed = {paths, n, fds, errors};
-    struct walk walk = {.root = root, .beneath = beneath, .any_case = true,
-                        .unnamed = &unnamed};
+    struct casefold_walk walk = {.root = root,
+                                 .beneath = beneath,
+                                 .any_case = true,
+                                 .unnamed = &unnamed};
     char folder[PATH_MAX];
     struct tried any = {.rest = folder, .depth = CASEFOLD_DEPTH};
     size_t i;

@@ -13,8 +13,8 @@
 
 #define MISSING_KEPT 4096
 
-struct entry {
-    TAILQ_ENTRY(entry) order;
+struct missing_modules_entry {
+    TAILQ_ENTRY(missing_modules_entry) order;
     uint64_t hash;
     uint64_t count;
     time_t first, last;
@@ -23,7 +23,7 @@ struct entry {
 };
 
 struct missing_modules {
-    TAILQ_HEAD(entries, entry) entries; /* the latest first */
+    TAILQ_HEAD(entries, missing_modules_entry) entries; /* the latest first */
     struct table table;
     unsigned n;
 };
@@ -38,7 +38,8 @@ struct missing_modules *missing_modules_new(void)
     return missing;
 }
 
-static void remove_entry(struct missing_modules *missing, struct entry *e)
+static void remove_entry(struct missing_modules *missing,
+                         struct missing_modules_entry *e)
 {
     TAILQ_REMOVE(&missing->entries, e, order);
     table_remove(&missing->table, e->hash, (uintptr_t)e);
@@ -86,16 +87,17 @@ static bool find_id(symcache_key_t *id, const symcache_key_t *key,
     return is_listed(id);
 }
 
-static struct entry *find_module(const struct missing_modules *missing,
-                                 const symcache_key_t *id, uint64_t *hash)
+static struct missing_modules_entry *
+find_module(const struct missing_modules *missing, const symcache_key_t *id,
+            uint64_t *hash)
 {
-    struct entry *e;
+    struct missing_modules_entry *e;
     size_t at = 0;
 
     *hash =
         table_hash((uintptr_t)missing + id->id_type, id->build, id->build_len);
-    while ((e = (struct entry *)table_next(&missing->table, *hash, &at)) !=
-           NULL) {
+    while ((e = (struct missing_modules_entry *)table_next(
+                &missing->table, *hash, &at)) != NULL) {
         if (e->key.id_type == id->id_type &&
             e->key.build_len == id->build_len &&
             memcmp(e->key.build, id->build, id->build_len) == 0) {
@@ -105,10 +107,11 @@ static struct entry *find_module(const struct missing_modules *missing,
     return NULL;
 }
 
-static struct entry *add_module(struct missing_modules *missing,
-                                const symcache_key_t *id, uint64_t hash)
+static struct missing_modules_entry *
+add_module(struct missing_modules *missing, const symcache_key_t *id,
+           uint64_t hash)
 {
-    struct entry *e = calloc(1, sizeof(*e));
+    struct missing_modules_entry *e = calloc(1, sizeof(*e));
 
     if (e == NULL) {
         return NULL;
@@ -127,7 +130,7 @@ static struct entry *add_module(struct missing_modules *missing,
 }
 
 /* Some clients ask without a name. */
-static void name_entry(struct entry *e, const char *name)
+static void name_entry(struct missing_modules_entry *e, const char *name)
 {
     if (e->name == NULL && strcmp(name, SYMCACHE_NAME_NONE) != 0) {
         e->name = strdup(name);
@@ -139,7 +142,7 @@ void missing_modules_note(struct missing_modules *missing,
                           const char *hints)
 {
     symcache_key_t id;
-    struct entry *e;
+    struct missing_modules_entry *e;
     uint64_t hash;
 
     if (!find_id(&id, key, hints)) {
@@ -160,7 +163,7 @@ void missing_modules_note(struct missing_modules *missing,
 void missing_modules_drop(struct missing_modules *missing,
                           const symcache_key_t *key)
 {
-    struct entry *e;
+    struct missing_modules_entry *e;
     uint64_t hash;
 
     if (is_listed(key) && (e = find_module(missing, key, &hash)) != NULL) {
@@ -168,7 +171,7 @@ void missing_modules_drop(struct missing_modules *missing,
     }
 }
 
-static cJSON *entry_json(const struct entry *e)
+static cJSON *entry_json(const struct missing_modules_entry *e)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     cJSON *object = cJSON_CreateObject();
@@ -191,7 +194,7 @@ cJSON *missing_modules_json(const struct missing_modules *missing,
                             time_t since)
 {
     cJSON *array = cJSON_CreateArray();
-    const struct entry *e;
+    const struct missing_modules_entry *e;
 
     TAILQ_FOREACH(e, &missing->entries, order)
     {

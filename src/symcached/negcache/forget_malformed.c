@@ -104,14 +104,14 @@ void forget_malformed_cancel(struct forget_malformed *forget)
 /* the walk -----------------------------------------------------------------
  */
 
-struct walk {
+struct forget_malformed_walk {
     time_t since;
     unsigned long n;
     int errnum; /* of the last folder or entry that could not be handled */
 };
 
-static void look_at_entry(struct walk *walk, int dir, const char *name,
-                          symcache_key_t *key)
+static void look_at_entry(struct forget_malformed_walk *walk, int dir,
+                          const char *name, symcache_key_t *key)
 {
     symcache_version_t version;
     struct negcache_entry entry;
@@ -131,8 +131,8 @@ static void look_at_entry(struct walk *walk, int dir, const char *name,
 }
 
 /* The levels are: folders of names, folders of ids, files. */
-static void descend_folder(struct walk *walk, int at, const char *path,
-                           symcache_key_t *key, int depth)
+static void descend_folder(struct forget_malformed_walk *walk, int at,
+                           const char *path, symcache_key_t *key, int depth)
 {
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
@@ -165,7 +165,7 @@ static void descend_folder(struct walk *walk, int at, const char *path,
 int forget_main(int argc, char **argv)
 {
     symcache_key_t key;
-    struct walk walk = {0};
+    struct forget_malformed_walk walk = {0};
     int root;
 
     if (argc != 4) {

@@ -34,7 +34,7 @@ static const char *const numbers[NUMBERS] = {
     "started",       "requests", "frames",   "dumps",
     "apple_reports", "sources",  "mappings", "programs"};
 
-struct report {
+struct daemon_report {
     char texts[TEXTS][TEXT_SIZE];
     double numbers[NUMBERS];
     bool config_stale;
@@ -43,7 +43,7 @@ struct report {
 };
 
 struct daemon_reports {
-    struct report list[REPORTS_MAX];
+    struct daemon_report list[REPORTS_MAX];
 };
 
 struct daemon_reports *daemon_reports_new(void)
@@ -56,7 +56,7 @@ void daemon_reports_free(struct daemon_reports *reports)
     free(reports);
 }
 
-static bool read_texts(struct report *report, const cJSON *object)
+static bool read_texts(struct daemon_report *report, const cJSON *object)
 {
     const char *text;
     size_t i, size;
@@ -83,7 +83,8 @@ static bool read_number(const cJSON *object, const char *name, double min,
     return *number >= min && *number <= max;
 }
 
-static const char *read_report(struct report *report, const cJSON *object)
+static const char *read_report(struct daemon_report *report,
+                               const cJSON *object)
 {
     double valid;
     size_t i;
@@ -111,16 +112,16 @@ static const char *read_report(struct report *report, const cJSON *object)
     return NULL;
 }
 
-static bool is_valid(const struct report *report, uint64_t now)
+static bool is_valid(const struct daemon_report *report, uint64_t now)
 {
     return report->until > now;
 }
 
 /* The place of a report: that of its predecessor, or one that is free. */
-static struct report *find_place(struct daemon_reports *reports,
-                                 const struct report *report)
+static struct daemon_report *find_place(struct daemon_reports *reports,
+                                        const struct daemon_report *report)
 {
-    struct report *at, *place = NULL;
+    struct daemon_report *at, *place = NULL;
     uint64_t now = clock_ms();
 
     for (at = reports->list; at < reports->list + REPORTS_MAX; at++) {
@@ -138,7 +139,7 @@ const char *daemon_reports_take(struct daemon_reports *reports,
                                 const char *text, size_t size)
 {
     char copy[REPORT_SIZE_MAX + 1];
-    struct report report, *place;
+    struct daemon_report report, *place;
     const char *wrong;
     cJSON *object;
 
@@ -168,7 +169,7 @@ cJSON *daemon_reports_json(struct daemon_reports *reports)
 {
     cJSON *array = cJSON_CreateArray(), *object;
     uint64_t now = clock_ms();
-    const struct report *at;
+    const struct daemon_report *at;
     size_t i;
 
     for (at = reports->list; at < reports->list + REPORTS_MAX; at++) {

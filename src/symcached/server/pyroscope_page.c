@@ -34,8 +34,8 @@
 
 enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED };
 
-struct entry {
-    TAILQ_ENTRY(entry) next;
+struct pyroscope_entry {
+    TAILQ_ENTRY(pyroscope_entry) next;
     struct pyroscope *pyroscope;
     struct evhttp_request *req; /* of ENTRY_RUNS */
     enum entry_state state;
@@ -46,7 +46,7 @@ struct entry {
 
 struct pyroscope {
     struct uploads *uploads;
-    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    TAILQ_HEAD(entries, pyroscope_entry) entries; /* the oldest first */
 };
 
 /* A call, and who makes it. */
@@ -180,16 +180,17 @@ static bool check_token(const struct config *config, struct call *call)
 
 /* uploads that are begun -------------------------------------------------- */
 
-static void forget_upload(struct entry *entry)
+static void forget_upload(struct pyroscope_entry *entry)
 {
     TAILQ_REMOVE(&entry->pyroscope->entries, entry, next);
     free(entry);
 }
 
-static struct entry *find_upload(struct pyroscope *pyroscope,
-                                 const struct call *call, const char *build_id)
+static struct pyroscope_entry *find_upload(struct pyroscope *pyroscope,
+                                           const struct call *call,
+                                           const char *build_id)
 {
-    struct entry *entry, *next;
+    struct pyroscope_entry *entry, *next;
 
     for (entry = TAILQ_FIRST(&pyroscope->entries); entry != NULL;
          entry = next) {
@@ -206,11 +207,12 @@ static struct entry *find_upload(struct pyroscope *pyroscope,
 }
 
 /* Returns NULL if the user has begun as many as may be. */
-static struct entry *begin_file(struct pyroscope *pyroscope,
-                                const struct call *call,
-                                const struct pyroscope_file *file)
+static struct pyroscope_entry *begin_file(struct pyroscope *pyroscope,
+                                          const struct call *call,
+                                          const struct pyroscope_file *file)
 {
-    struct entry *entry = find_upload(pyroscope, call, file->build_id);
+    struct pyroscope_entry *entry =
+        find_upload(pyroscope, call, file->build_id);
     size_t n = 0;
 
     if (entry == NULL) {
@@ -265,7 +267,8 @@ static void should_initiate(struct pyroscope *pyroscope,
                             const struct call *call,
                             const struct pyroscope_file *file)
 {
-    const struct entry *entry = find_upload(pyroscope, call, file->build_id);
+    const struct pyroscope_entry *entry =
+        find_upload(pyroscope, call, file->build_id);
 
     if (file->build_id[0] == '\0') {
         answer_wanted(call, false, "a file without a GNU build id is not "
@@ -285,7 +288,7 @@ static void should_initiate(struct pyroscope *pyroscope,
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct entry *entry = arg;
+    struct pyroscope_entry *entry = arg;
     struct evhttp_request *req = entry->req;
     const char *id;
 
@@ -314,7 +317,7 @@ static void take_upload(struct pyroscope *pyroscope,
                         const char *text)
 {
     char build_id[PYROSCOPE_BUILD_ID_MAX + 1];
-    struct entry *entry;
+    struct pyroscope_entry *entry;
     struct upload_request request = {
         .id = "",
         .file = "",
@@ -349,7 +352,8 @@ static void take_upload(struct pyroscope *pyroscope,
 static void finish_file(struct pyroscope *pyroscope, const struct call *call,
                         const struct pyroscope_file *file)
 {
-    struct entry *entry = find_upload(pyroscope, call, file->build_id);
+    struct pyroscope_entry *entry =
+        find_upload(pyroscope, call, file->build_id);
 
     if (entry == NULL) {
         answer_error(call->req, 404, "not_found",
@@ -464,7 +468,7 @@ struct pyroscope *pyroscope_new(struct uploads *uploads)
 
 void pyroscope_free(struct pyroscope *pyroscope)
 {
-    struct entry *entry;
+    struct pyroscope_entry *entry;
 
     if (pyroscope == NULL) {
         return;

@@ -36,8 +36,8 @@
 
 enum entry_state { ENTRY_BEGUN, ENTRY_RUNS, ENTRY_STORED, ENTRY_SAME };
 
-struct entry {
-    TAILQ_ENTRY(entry) next;
+struct symupload_entry {
+    TAILQ_ENTRY(symupload_entry) next;
     struct symuploads *symuploads;
     struct evhttp_request *req; /* of ENTRY_RUNS */
     enum entry_state state;
@@ -49,7 +49,7 @@ struct entry {
 
 struct symuploads {
     struct uploads *uploads;
-    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    TAILQ_HEAD(entries, symupload_entry) entries; /* the oldest first */
 };
 
 /* answers ------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ static int check_token(const struct config *config, const char *query,
 
 /* uploads that are begun --------------------------------------------------- */
 
-static void forget_symupload(struct entry *entry)
+static void forget_symupload(struct symupload_entry *entry)
 {
     TAILQ_REMOVE(&entry->symuploads->entries, entry, next);
     free(entry);
@@ -124,7 +124,7 @@ static void forget_symupload(struct entry *entry)
 /* Drops uploads that no client has completed. */
 static void forget_old(struct symuploads *symuploads)
 {
-    struct entry *entry, *next;
+    struct symupload_entry *entry, *next;
 
     for (entry = TAILQ_FIRST(&symuploads->entries); entry != NULL;
          entry = next) {
@@ -140,7 +140,7 @@ static void forget_old(struct symuploads *symuploads)
  * the user's oldest one that is not being sent goes for it. */
 static bool has_place(struct symuploads *symuploads, const char *user)
 {
-    struct entry *entry, *oldest = NULL;
+    struct symupload_entry *entry, *oldest = NULL;
     size_t n = 0;
 
     TAILQ_FOREACH(entry, &symuploads->entries, next)
@@ -162,10 +162,10 @@ static bool has_place(struct symuploads *symuploads, const char *user)
 }
 
 /* Every client that knows the key may upload: it is as good as a token. */
-static struct entry *find_symupload(const struct symuploads *symuploads,
-                                    const char *key)
+static struct symupload_entry *
+find_symupload(const struct symuploads *symuploads, const char *key)
 {
-    struct entry *entry, *found = NULL;
+    struct symupload_entry *entry, *found = NULL;
 
     TAILQ_FOREACH(entry, &symuploads->entries, next)
     {
@@ -182,7 +182,7 @@ static void create_symupload(struct symuploads *symuploads, const char *user,
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
                                          UPLOAD_HEADER_URL);
     uint8_t bytes[KEY_SIZE / 2];
-    struct entry *entry;
+    struct symupload_entry *entry;
     size_t i;
 
     forget_old(symuploads);
@@ -215,7 +215,7 @@ static void create_symupload(struct symuploads *symuploads, const char *user,
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct entry *entry = arg;
+    struct symupload_entry *entry = arg;
     struct evhttp_request *req = entry->req;
 
     entry->req = NULL;
@@ -233,7 +233,8 @@ static void on_done(void *arg, const struct upload_result *result)
 }
 
 static void take_symupload(struct symuploads *symuploads,
-                           const struct config *config, struct entry *entry,
+                           const struct config *config,
+                           struct symupload_entry *entry,
                            struct evhttp_request *req)
 {
     struct upload_request request = {
@@ -261,7 +262,7 @@ static void take_symupload(struct symuploads *symuploads,
 }
 
 /* Only who has begun an upload completes it. */
-static void complete_symupload(struct entry *entry, const char *user,
+static void complete_symupload(struct symupload_entry *entry, const char *user,
                                struct evhttp_request *req)
 {
     if (strcmp(entry->user, user) != 0) {
@@ -329,7 +330,7 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
     const char *wrong = "no such page", *verb;
-    struct entry *entry = NULL;
+    struct symupload_entry *entry = NULL;
     char user[128];
     bool only_try, is_check, is_create, is_uploads;
     int status = 404;
@@ -380,7 +381,7 @@ struct symuploads *symuploads_new(struct uploads *uploads)
 
 void symuploads_free(struct symuploads *symuploads)
 {
-    struct entry *entry;
+    struct symupload_entry *entry;
 
     if (symuploads == NULL) {
         return;

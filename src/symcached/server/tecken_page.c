@@ -45,8 +45,8 @@
 /* A token does not expire: the year 2100. */
 #define TOKEN_EXPIRES 4102444800
 
-struct session {
-    TAILQ_ENTRY(session) next;
+struct tecken_session {
+    TAILQ_ENTRY(tecken_session) next;
     struct tecken *tecken;
     struct evhttp_request *req; /* while a piece is worked on, or NULL */
     struct task *task;
@@ -63,7 +63,7 @@ struct session {
 
 struct tecken {
     struct uploads *uploads;
-    TAILQ_HEAD(sessions, session) sessions; /* the oldest first */
+    TAILQ_HEAD(sessions, tecken_session) sessions; /* the oldest first */
     size_t partial;
 };
 
@@ -122,7 +122,7 @@ static void answer_token(const char *user, bool only_try,
 /* sessions ------------------------------------------------------------------
  */
 
-static void drop_file(struct session *session)
+static void drop_file(struct tecken_session *session)
 {
     if (session->fd >= 0) {
         close(session->fd);
@@ -132,7 +132,7 @@ static void drop_file(struct session *session)
     session->got = 0;
 }
 
-static void forget_session(struct session *session)
+static void forget_tecken_session(struct tecken_session *session)
 {
     TAILQ_REMOVE(&session->tecken->sessions, session, next);
     if (session->task != NULL) {
@@ -148,31 +148,31 @@ static void forget_session(struct session *session)
  * as many as may be; and drops those that no client goes on with. */
 static bool has_place(struct tecken *tecken, const char *user)
 {
-    struct session *session, *next, *oldest = NULL;
+    struct tecken_session *session, *next, *oldest = NULL;
     size_t n = 0;
 
     for (session = TAILQ_FIRST(&tecken->sessions); session != NULL;
          session = next) {
         next = TAILQ_NEXT(session, next);
         if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
-            forget_session(session);
+            forget_tecken_session(session);
         } else if (strcmp(session->user, user) == 0) {
             n++;
             oldest = oldest == NULL && session->req == NULL ? session : oldest;
         }
     }
     if (n >= SESSIONS_MAX && oldest != NULL) {
-        forget_session(oldest);
+        forget_tecken_session(oldest);
         n--;
     }
     return n < SESSIONS_MAX;
 }
 
 /* Every client that knows the key may upload: it is as good as a token. */
-static struct session *find_session(const struct tecken *tecken,
-                                    const char *key)
+static struct tecken_session *find_tecken_session(const struct tecken *tecken,
+                                                  const char *key)
 {
-    struct session *session, *found = NULL;
+    struct tecken_session *session, *found = NULL;
 
     TAILQ_FOREACH(session, &tecken->sessions, next)
     {
@@ -184,10 +184,10 @@ static struct session *find_session(const struct tecken *tecken,
 }
 
 /* Returns NULL when there is no room for it. */
-static struct session *begin_session(struct tecken *tecken, const char *user,
-                                     const char *path)
+static struct tecken_session *
+begin_tecken_session(struct tecken *tecken, const char *user, const char *path)
 {
-    struct session *session =
+    struct tecken_session *session =
         has_place(tecken, user) ? calloc(1, sizeof(*session)) : NULL;
     uint8_t bytes[KEY_SIZE / 2];
     char *at;
@@ -264,7 +264,7 @@ static cJSON *make_action(const struct tecken_upload *upload,
                           const struct tecken_file *file)
 {
     char url[sizeof(upload->url) + KEY_SIZE + 32];
-    struct session *session;
+    struct tecken_session *session;
     cJSON *action;
 
     if (file->wrong != NULL) {
@@ -276,7 +276,7 @@ static cJSON *make_action(const struct tecken_upload *upload,
     if (file->is_there && upload->labels.build[0] == '\0') {
         return new_action("skip");
     }
-    session = begin_session(upload->tecken, upload->user, file->path);
+    session = begin_tecken_session(upload->tecken, upload->user, file->path);
     if (session == NULL) {
         action = new_action("error");
         cJSON_AddStringToObject(action, "msg", "too many uploads are begun");
@@ -367,8 +367,8 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
 
 /* a piece of a file -------------------------------------------------------- */
 
-struct piece {
-    struct session *session;
+struct tecken_piece {
+    struct tecken_session *session;
     int in;
     int out;
     uint64_t at;
@@ -379,14 +379,14 @@ struct piece {
 
 static void copy_piece(void *arg)
 {
-    struct piece *piece = arg;
+    struct tecken_piece *piece = arg;
 
     piece->errnum = tecken_copy(piece->in, piece->out, piece->at, piece->size);
 }
 
 static void drop_piece(void *arg)
 {
-    struct piece *piece = arg;
+    struct tecken_piece *piece = arg;
 
     close(piece->in);
     close(piece->out);
@@ -396,8 +396,8 @@ static void drop_piece(void *arg)
 
 static void on_copied(void *arg, bool late)
 {
-    const struct piece *piece = arg;
-    struct session *session = piece->session;
+    const struct tecken_piece *piece = arg;
+    struct tecken_session *session = piece->session;
     struct evhttp_request *req = session->req;
     char range[48];
 
@@ -417,7 +417,7 @@ static void on_copied(void *arg, bool late)
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct session *session = arg;
+    struct tecken_session *session = arg;
     struct evhttp_request *req = session->req;
     cJSON *object;
     char size[24];
@@ -435,12 +435,13 @@ static void on_done(void *arg, const struct upload_result *result)
     cJSON_AddStringToObject(object, "size", size);
     cJSON_AddStringToObject(object, "md5Hash", "");
     reply_object(req, 200, object);
-    forget_session(session);
+    forget_tecken_session(session);
 }
 
 /* All of the file is in the body, or in the session's file. */
-static void take_file(struct session *session, const struct config *config,
-                      const char *body, struct evhttp_request *req)
+static void take_file(struct tecken_session *session,
+                      const struct config *config, const char *body,
+                      struct evhttp_request *req)
 {
     const struct upload_request request = {
         .name = session->parts[0],
@@ -459,8 +460,8 @@ static void take_file(struct session *session, const struct config *config,
 /* The last piece has been copied, like the others. */
 static void on_last(void *arg, bool late)
 {
-    const struct piece *piece = arg;
-    struct session *session = piece->session;
+    const struct tecken_piece *piece = arg;
+    struct tecken_session *session = piece->session;
     struct evhttp_request *req = session->req;
 
     session->task = NULL;
@@ -473,7 +474,8 @@ static void on_last(void *arg, bool late)
 }
 
 /* Opens the file of a session, which has no name.  Returns 0, or an errno. */
-static int open_file(struct session *session, const struct config *config)
+static int open_file(struct tecken_session *session,
+                     const struct config *config)
 {
     if (session->fd >= 0) {
         return 0;
@@ -490,13 +492,14 @@ static int open_file(struct session *session, const struct config *config)
     return 0;
 }
 
-static void take_piece(struct session *session, const struct config *config,
+static void take_piece(struct tecken_session *session,
+                       const struct config *config,
                        const struct tecken_range *range, const char *body,
                        struct evhttp_request *req)
 {
     static const struct task_calls calls[2] = {
         {copy_piece, on_copied, drop_piece}, {copy_piece, on_last, drop_piece}};
-    struct piece *piece;
+    struct tecken_piece *piece;
     char error[256];
     int status, in, rc;
 
@@ -530,7 +533,8 @@ static void take_piece(struct session *session, const struct config *config,
     }
 }
 
-static void take_upload(struct session *session, const struct config *config,
+static void take_upload(struct tecken_session *session,
+                        const struct config *config,
                         struct evhttp_request *req)
 {
     struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
@@ -577,7 +581,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
                  const struct url_path *path, struct evhttp_request *req)
 {
     const char *wrong = "no such page";
-    struct session *session;
+    struct tecken_session *session;
     int status = 404;
     bool only_try;
     char user[128];
@@ -585,7 +589,7 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     reply_header(req, "Connection", "close");
     if (path->n == 4) {
         session = config->uploads.root != NULL
-                      ? find_session(tecken, path->segments[3])
+                      ? find_tecken_session(tecken, path->segments[3])
                       : NULL;
         if (session == NULL ||
             evhttp_request_get_command(req) != EVHTTP_REQ_PUT) {
@@ -622,13 +626,13 @@ struct tecken *tecken_new(struct uploads *uploads)
 
 void tecken_free(struct tecken *tecken)
 {
-    struct session *session;
+    struct tecken_session *session;
 
     if (tecken == NULL) {
         return;
     }
     while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
-        forget_session(session);
+        forget_tecken_session(session);
     }
     free(tecken);
 }

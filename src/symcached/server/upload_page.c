@@ -36,7 +36,7 @@
 #define RETRY_SECONDS "15"
 
 /* A request that is worked on. */
-struct page {
+struct upload_page {
     struct evhttp_request *req;
     bool is_form; /* Tecken's dialect */
     bool is_package; /* a form as NuGet's client sends it */
@@ -65,7 +65,8 @@ static void reply_tecken(struct evhttp_request *req, int status,
     reply_object(req, status, object);
 }
 
-static void answer_error(const struct page *page, int status, const char *text)
+static void answer_error(const struct upload_page *page, int status,
+                         const char *text)
 {
     static const struct {
         int status;
@@ -107,7 +108,7 @@ static void add_untold(cJSON *object, const char *untold)
 
 /* The object that Tecken answers with; its fields about a bucket describe our
  * store. */
-static void answer_form(const struct page *page,
+static void answer_form(const struct upload_page *page,
                         const struct upload_result *result)
 {
     cJSON *object = cJSON_CreateObject();
@@ -148,7 +149,7 @@ static void answer_form(const struct page *page,
                  object);
 }
 
-static void answer_file(const struct page *page,
+static void answer_file(const struct upload_page *page,
                         const struct upload_result *result)
 {
     const struct upload_file *file = &result->files[0];
@@ -168,7 +169,7 @@ static void answer_file(const struct page *page,
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct page *page = arg;
+    struct upload_page *page = arg;
 
     if (result->status >= 300) {
         log_info(0, "upload user=%s status=%d %s%s", page->user,
@@ -203,7 +204,7 @@ const struct upload_token *upload_token_find(const struct config *config,
 
 /* Returns why a client may not upload, or NULL. */
 static const char *check_token(const struct config *config,
-                               struct page *page,
+                               struct upload_page *page,
                                struct upload_request *request)
 {
     const char *value = evhttp_find_header(
@@ -330,7 +331,7 @@ static const char *read_path(const struct url_path *t,
 }
 
 /* Returns the status and *wrong if the request is not to be taken, or 0. */
-static int read_request(const struct config *config, struct page *page,
+static int read_request(const struct config *config, struct upload_page *page,
                         const struct url_path *t, const char *query,
                         char boundary[UPLOAD_BOUNDARY_SIZE],
                         struct upload_request *request, const char **wrong)
@@ -370,7 +371,7 @@ static int read_request(const struct config *config, struct page *page,
 }
 
 /* A client that wants the file for longer has to say so (RFC 8594). */
-static void add_sunset(const struct page *page, const char *path)
+static void add_sunset(const struct upload_page *page, const char *path)
 {
     time_t expires = upload_expires(path);
     char text[40];
@@ -382,7 +383,7 @@ static void add_sunset(const struct page *page, const char *path)
     }
 }
 
-static void reply_head(const struct page *page, uint64_t size)
+static void reply_head(const struct upload_page *page, uint64_t size)
 {
     char text[24];
 
@@ -393,7 +394,7 @@ static void reply_head(const struct page *page, uint64_t size)
 
 static void on_looked(void *arg, const char *digest, uint64_t size)
 {
-    const struct page *page = arg;
+    const struct upload_page *page = arg;
 
     if (digest == NULL) {
         reply_empty(page->req, 404);
@@ -438,7 +439,7 @@ bool upload_place_spell(struct symstore_path *place,
  * Tells whether a file is there that a client is about to send, with its digest
  * if that is asked for.  Returns whether the page is still needed.
  */
-static bool answer_head(struct page *page, const struct config *config,
+static bool answer_head(struct upload_page *page, const struct config *config,
                         const struct upload_request *request)
 {
     const char *want = evhttp_find_header(
@@ -480,7 +481,7 @@ void upload_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *target, const char *query,
                  struct evhttp_request *req)
 {
-    struct page *page = calloc(1, sizeof(*page));
+    struct upload_page *page = calloc(1, sizeof(*page));
     struct upload_request request = {0};
     char boundary[UPLOAD_BOUNDARY_SIZE] = "";
     const char *wrong;

@@ -17,15 +17,15 @@
 #define KEPT_MS (60 * 60 * 1000)
 #define LISTS_MAX 10000
 
-struct entry {
-    TAILQ_ENTRY(entry) order;
+struct sentry_list_entry {
+    TAILQ_ENTRY(sentry_list_entry) order;
     uint64_t hash;
     struct sentry_list list;
     char url[];
 };
 
 struct sentry_lists {
-    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    TAILQ_HEAD(entries, sentry_list_entry) entries; /* the oldest first */
     struct table table;
     size_t n;
 };
@@ -70,7 +70,8 @@ struct sentry_lists *sentry_lists_new(void)
     return lists;
 }
 
-static void drop_list(struct sentry_lists *lists, struct entry *entry)
+static void drop_list(struct sentry_lists *lists,
+                      struct sentry_list_entry *entry)
 {
     TAILQ_REMOVE(&lists->entries, entry, order);
     table_remove(&lists->table, entry->hash, (uintptr_t)entry);
@@ -90,14 +91,14 @@ void sentry_lists_free(struct sentry_lists *lists)
     }
 }
 
-static struct entry *find_list(const struct sentry_lists *lists,
-                               const char *url, uint64_t hash)
+static struct sentry_list_entry *find_list(const struct sentry_lists *lists,
+                                           const char *url, uint64_t hash)
 {
-    struct entry *entry;
+    struct sentry_list_entry *entry;
     size_t at = 0;
 
-    while ((entry = (struct entry *)table_next(&lists->table, hash, &at)) !=
-               NULL &&
+    while ((entry = (struct sentry_list_entry *)table_next(&lists->table, hash,
+                                                           &at)) != NULL &&
            strcmp(entry->url, url) != 0) {
     }
     return entry;
@@ -106,7 +107,7 @@ static struct entry *find_list(const struct sentry_lists *lists,
 const struct sentry_list *sentry_lists_find(struct sentry_lists *lists,
                                             const char *url)
 {
-    struct entry *entry =
+    struct sentry_list_entry *entry =
         find_list(lists, url, table_hash_text(&lists->table, url));
 
     if (entry != NULL &&
@@ -201,8 +202,9 @@ const struct sentry_list *sentry_lists_add(struct sentry_lists *lists,
                                            size_t error_size)
 {
     uint64_t hash = table_hash_text(&lists->table, url);
-    struct entry *former = find_list(lists, url, hash);
-    struct entry *entry = calloc(1, sizeof(*entry) + strlen(url) + 1);
+    struct sentry_list_entry *former = find_list(lists, url, hash);
+    struct sentry_list_entry *entry =
+        calloc(1, sizeof(*entry) + strlen(url) + 1);
     cJSON *json = cJSON_ParseWithLength(text, size);
 
     if (entry == NULL || !read_files(&entry->list, json, error, error_size) ||

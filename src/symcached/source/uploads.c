@@ -29,7 +29,7 @@
 
 #define OBJECTS (LAYOUT_PLACES + INDEX_NAMES)
 
-struct walk {
+struct uploads_walk {
     char root[PATH_MAX]; /* of the folder of uploads */
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE]; /* of the id */
     size_t nfolders;
@@ -77,7 +77,7 @@ static bool has_index(const struct lookup *lookup)
  * key may be there. */
 static void add_objects(struct lookup *lookup)
 {
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
     char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX];
     bool wants_text = lookup->source->layout == LAYOUT_BREAKPAD;
     const struct index_name *name;
@@ -104,7 +104,7 @@ static void add_objects(struct lookup *lookup)
  * are next are not to be used. */
 static bool note_asked(struct lookup *lookup)
 {
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
     int errnum;
 
     if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0) {
@@ -129,7 +129,7 @@ static bool note_asked(struct lookup *lookup)
 /* the index of this machine ------------------------------------------------ */
 
 /* The thread's own. */
-struct look {
+struct uploads_look {
     struct lookup *lookup;
     char root[PATH_MAX];
     char folders[INDEX_FOLDERS][SYMSTORE_ID_SIZE];
@@ -139,7 +139,7 @@ struct look {
 
 static void run_look(void *arg)
 {
-    struct look *look = arg;
+    struct uploads_look *look = arg;
     size_t i;
 
     for (i = 0; i < look->nfolders; i++) {
@@ -150,7 +150,7 @@ static void run_look(void *arg)
 /* Looks into the folder of uploads by the names that were found. */
 static void look_in_folder(struct lookup *lookup)
 {
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
     size_t skip = lookup->source->tier_path != NULL
                       ? strlen(lookup->source->tier_path)
                       : 0;
@@ -169,9 +169,9 @@ static void look_in_folder(struct lookup *lookup)
 
 static void on_look(void *arg, bool late)
 {
-    const struct look *look = arg;
+    const struct uploads_look *look = arg;
     struct lookup *lookup = look->lookup;
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     if (late) {
@@ -193,8 +193,8 @@ static void on_look(void *arg, bool late)
 static void look_into_index(struct lookup *lookup)
 {
     static const struct task_calls calls = {run_look, on_look, free};
-    struct walk *walk = lookup->state;
-    struct look *look = calloc(1, sizeof(*look));
+    struct uploads_walk *walk = lookup->state;
+    struct uploads_look *look = calloc(1, sizeof(*look));
     struct task *task;
 
     walk->looked = true;
@@ -231,7 +231,7 @@ static void take_answer(struct lookup *lookup,
 static void on_names(void *arg, const struct tier_result *result)
 {
     struct lookup *lookup = arg;
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
     size_t i;
 
     take_answer(lookup, result);
@@ -276,7 +276,7 @@ static void on_answer(void *arg, const struct tier_result *result)
 static void ask_tier(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
     char folder[UPLOADS_PATH_MAX];
     struct tier_get *get = NULL;
 
@@ -306,7 +306,7 @@ static void ask_tier(struct lookup *lookup)
 static bool begin_uploads(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    struct walk *walk = lookup_type_state(lookup, sizeof(*walk));
+    struct uploads_walk *walk = lookup_type_state(lookup, sizeof(*walk));
 
     if (walk == NULL) {
         return false;
@@ -323,7 +323,7 @@ static bool begin_uploads(struct lookup *lookup)
 
 void uploads_go_on(struct lookup *lookup)
 {
-    struct walk *walk = lookup->state;
+    struct uploads_walk *walk = lookup->state;
 
     memset(&lookup->received, 0, sizeof(lookup->received));
     if (walk == NULL && !begin_uploads(lookup)) {

@@ -8,13 +8,13 @@
 #include "base/hash_table.h"
 #include "space_request.h"
 
-struct total {
+struct total_size {
     struct config *config; /* reference */
     uint64_t stored;
     uint64_t lent;
 };
 
-static struct total own;
+static struct total_size own;
 static struct table others; /* by the address of the cache */
 
 static uint64_t hash_of(const struct cache_config *cache)
@@ -22,11 +22,11 @@ static uint64_t hash_of(const struct cache_config *cache)
     return table_hash_number(&others, (uintptr_t)cache);
 }
 
-static struct total *total_of(const struct cache_config *cache)
+static struct total_size *total_of(const struct cache_config *cache)
 {
     size_t at = 0;
-    struct total *total =
-        (struct total *)table_next(&others, hash_of(cache), &at);
+    struct total_size *total =
+        (struct total_size *)table_next(&others, hash_of(cache), &at);
 
     return total != NULL ? total : &own;
 }
@@ -40,7 +40,7 @@ void total_configure(struct config *config)
 
 int total_add(struct config *config)
 {
-    struct total *total = calloc(1, sizeof(*total));
+    struct total_size *total = calloc(1, sizeof(*total));
 
     if (total == NULL ||
         table_add(&others, hash_of(&config->cache), (uintptr_t)total) != 0) {
@@ -53,7 +53,7 @@ int total_add(struct config *config)
 
 void total_remove(const struct config *config)
 {
-    struct total *total = total_of(&config->cache);
+    struct total_size *total = total_of(&config->cache);
 
     if (total != &own) {
         table_remove(&others, hash_of(&config->cache), (uintptr_t)total);
@@ -69,7 +69,7 @@ void total_stored(const struct cache_config *cache, uint64_t bytes)
 
 uint64_t total_left(const struct cache_config *cache)
 {
-    const struct total *total = total_of(cache);
+    const struct total_size *total = total_of(cache);
     const struct config *config = total->config;
     struct space_usage under_way = {0};
     uint64_t used, most;

@@ -24,8 +24,8 @@
 #define NICE 19
 #define TRIES 3
 
-struct wanted {
-    STAILQ_ENTRY(wanted) next;
+struct file_digest_wanted {
+    STAILQ_ENTRY(file_digest_wanted) next;
     char path[];
 };
 
@@ -35,7 +35,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t more;
     pthread_cond_t idle;
-    STAILQ_HEAD(, wanted) queue;
+    STAILQ_HEAD(, file_digest_wanted) queue;
     size_t n;
     bool started;
     bool works;
@@ -114,7 +114,7 @@ static void take_path(const char *path)
 static void *run_digest(void *arg)
 {
     struct sched_param none = {0};
-    struct wanted *wanted;
+    struct file_digest_wanted *wanted;
 
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
@@ -149,7 +149,7 @@ bool file_digest_may_wait(void)
 void file_digest_later(const char *path)
 {
     size_t size = strlen(path) + 1;
-    struct wanted *wanted = malloc(sizeof(*wanted) + size);
+    struct file_digest_wanted *wanted = malloc(sizeof(*wanted) + size);
 
     if (wanted == NULL) {
         return;

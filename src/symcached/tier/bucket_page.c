@@ -20,7 +20,7 @@
 
 #define DEPTH_MAX 8
 
-struct reading {
+struct bucket_page_reading {
     struct tier_page *page;
     const char *prefix;
     tier_listed_fn fn;
@@ -91,7 +91,7 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
 /* the answer ---------------------------------------------------------------
  */
 
-static void refuse_page(struct reading *reading, const char *what)
+static void refuse_page(struct bucket_page_reading *reading, const char *what)
 {
     snprintf(reading->error, reading->error_size, "the list of objects: %s",
              what);
@@ -106,7 +106,7 @@ static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
 
 static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
 {
-    struct reading *reading = arg;
+    struct bucket_page_reading *reading = arg;
 
     reading->len = 0;
     if (++reading->depth > DEPTH_MAX ||
@@ -122,7 +122,7 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **atts)
 
 static void on_text(void *arg, const XML_Char *text, int len)
 {
-    struct reading *reading = arg;
+    struct bucket_page_reading *reading = arg;
 
     if (reading->len + (size_t)len >= sizeof(reading->text)) {
         refuse_page(reading, "it has an endless text");
@@ -134,7 +134,8 @@ static void on_text(void *arg, const XML_Char *text, int len)
 
 /* An object whose key has a NUL is not ours, and would be taken for another.
  */
-static void deliver_key(struct reading *reading, const char *key, size_t len)
+static void deliver_key(struct bucket_page_reading *reading, const char *key,
+                        size_t len)
 {
     size_t n = strlen(reading->prefix);
     struct tier_listed listed = {key + n, reading->size, reading->stored};
@@ -147,7 +148,7 @@ static void deliver_key(struct reading *reading, const char *key, size_t len)
 }
 
 /* The encoding is that of a form, in which a plus is a blank. */
-static void object_ends(struct reading *reading)
+static void object_ends(struct bucket_page_reading *reading)
 {
     size_t len = strlen(reading->key);
     char *key;
@@ -170,7 +171,8 @@ static void object_ends(struct reading *reading)
     free(key);
 }
 
-static void value_of_object(struct reading *reading, const char *name)
+static void value_of_object(struct bucket_page_reading *reading,
+                            const char *name)
 {
     struct tm tm = {0};
 
@@ -186,7 +188,7 @@ static void value_of_object(struct reading *reading, const char *name)
 
 static void on_end(void *arg, const XML_Char *name)
 {
-    struct reading *reading = arg;
+    struct bucket_page_reading *reading = arg;
 
     reading->text[reading->len] = '\0';
     if (reading->depth == 3 && reading->in_object) {
@@ -206,7 +208,7 @@ static void on_end(void *arg, const XML_Char *name)
 }
 
 /* Reads the answer, which is in a file.  Returns 0, or -1 with the error. */
-static int parse_page(struct reading *reading, int fd)
+static int parse_page(struct bucket_page_reading *reading, int fd)
 {
     enum XML_Status status = XML_STATUS_OK;
     char buf[65536];
@@ -238,12 +240,12 @@ static int parse_page(struct reading *reading, int fd)
 int tier_page_read(struct tier_page *page, int fd, const char *prefix,
                    tier_listed_fn fn, void *arg, char *error, size_t size)
 {
-    struct reading reading = {.page = page,
-                              .prefix = prefix,
-                              .fn = fn,
-                              .arg = arg,
-                              .error = error,
-                              .error_size = size};
+    struct bucket_page_reading reading = {.page = page,
+                                          .prefix = prefix,
+                                          .fn = fn,
+                                          .arg = arg,
+                                          .error = error,
+                                          .error_size = size};
     int pass;
 
     error[0] = '\0';

@@ -31,7 +31,7 @@ struct discarded {
 };
 
 /* What a thread reads. */
-struct look {
+struct outdated_objects_look {
     struct tiers *tiers;
     struct config *config; /* reference */
     struct discarded list[LOOK_MAX];
@@ -197,7 +197,7 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
 
 static void run_removal(void *arg)
 {
-    struct look *look = arg;
+    struct outdated_objects_look *look = arg;
     const struct config *config = look->config;
     const struct store_config *store;
     size_t i, n = 0;
@@ -229,7 +229,7 @@ static void resume_removal(struct tiers *tiers,
 static void on_done(void *arg, bool late)
 {
     struct timeval pause = {.tv_sec = LOOK_SECONDS};
-    struct look *look = arg;
+    struct outdated_objects_look *look = arg;
     struct tiers *tiers = look->tiers;
     size_t i, n = 0;
 
@@ -249,7 +249,7 @@ static void on_done(void *arg, bool late)
 
 static void on_drop(void *arg)
 {
-    struct look *look = arg;
+    struct outdated_objects_look *look = arg;
 
     config_unref(look->config);
     free(look->ends);
@@ -260,7 +260,7 @@ void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
     static const struct task_calls calls = {run_removal, on_done, on_drop};
     struct tiers *tiers = arg;
-    struct look *look;
+    struct outdated_objects_look *look;
 
     if (tiers->looking != NULL || tiers->stopping ||
         tiers->config->ntiers == 0) {

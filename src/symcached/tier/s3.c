@@ -92,7 +92,7 @@ char *tier_s3_url(const struct tier_call *call)
 
 /* the keys ----------------------------------------------------------------- */
 
-struct renewal {
+struct s3_renewal {
     struct tier_call *call;
     enum request what;
     char detail[300]; /* the answer that led to it */
@@ -101,7 +101,7 @@ struct renewal {
 
 static void renewal_cancel(void *task)
 {
-    struct renewal *renewal = task;
+    struct s3_renewal *renewal = task;
 
     task_cancel(renewal->task);
     free(renewal);
@@ -109,7 +109,7 @@ static void renewal_cancel(void *task)
 
 static void on_renewed(void *arg, const char *error)
 {
-    struct renewal *renewal = arg;
+    struct s3_renewal *renewal = arg;
     struct tier_call *call = renewal->call;
 
     if (error != NULL) {
@@ -133,7 +133,7 @@ static void on_renewed(void *arg, const char *error)
 static bool renews_keys(struct tier_call *call, enum request what,
                         const char *detail, const char *code)
 {
-    struct renewal *renewal;
+    struct s3_renewal *renewal;
 
     if (call->again || (strcmp(code, "ExpiredToken") != 0 &&
                         strcmp(code, "InvalidAccessKeyId") != 0)) {

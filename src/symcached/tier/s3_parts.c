@@ -28,7 +28,7 @@
 #define ID_MAX 512 /* bytes of the id of an upload */
 #define PARTS_MAX 10000
 
-struct parts {
+struct s3_parts {
     struct tier_call *call;
     char id[3 * ID_MAX + 1]; /* of the upload, encoded; "" if there is none */
     uint64_t size;           /* of a part but the last */
@@ -45,7 +45,7 @@ struct parts {
     char detail[300];
 };
 
-static void parts_free(struct parts *parts)
+static void parts_free(struct s3_parts *parts)
 {
     if (parts->list != NULL) {
         fclose(parts->list);
@@ -59,7 +59,7 @@ static void parts_free(struct parts *parts)
 
 static void cancel_parts(void *task)
 {
-    struct parts *parts = task;
+    struct s3_parts *parts = task;
 
     if (parts->task != NULL) {
         task_cancel(parts->task);
@@ -72,10 +72,10 @@ static void cancel_parts(void *task)
 
 /* ends --------------------------------------------------------------------- */
 
-static int send_about(struct parts *parts, const char *method, int fd,
+static int send_about(struct s3_parts *parts, const char *method, int fd,
                       uint64_t size, const char *sha256, send_done_fn done);
 
-static void end_parts(struct parts *parts, enum tier_reply reply,
+static void end_parts(struct s3_parts *parts, enum tier_reply reply,
                       const char *detail)
 {
     struct tier_call *call = parts->call;
@@ -88,7 +88,7 @@ static void end_parts(struct parts *parts, enum tier_reply reply,
 
 static void on_aborted(void *arg, const struct send_result *result)
 {
-    struct parts *parts = arg;
+    struct s3_parts *parts = arg;
 
     (void)result; /* a rule of the bucket is the other way */
     parts->send = NULL;
@@ -96,7 +96,7 @@ static void on_aborted(void *arg, const struct send_result *result)
 }
 
 /* Removes the parts and ends the call. */
-static void fail_parts(struct parts *parts, enum tier_reply reply,
+static void fail_parts(struct s3_parts *parts, enum tier_reply reply,
                        const char *detail)
 {
     parts->reply = reply;
@@ -109,7 +109,7 @@ static void fail_parts(struct parts *parts, enum tier_reply reply,
 }
 
 /* Returns true if the answer is a success; otherwise it has ended the call. */
-static bool is_done(struct parts *parts, const struct send_result *result)
+static bool is_done(struct s3_parts *parts, const struct send_result *result)
 {
     const struct fetch_response *answer = result->answer;
     struct tier_call *call = parts->call;
@@ -142,7 +142,7 @@ static bool is_done(struct parts *parts, const struct send_result *result)
 /* steps -------------------------------------------------------------------- */
 
 /* A request about the upload as a whole. */
-static int send_about(struct parts *parts, const char *method, int fd,
+static int send_about(struct s3_parts *parts, const char *method, int fd,
                       uint64_t size, const char *sha256, send_done_fn done)
 {
     struct s3_headers headers = {.n = 0};
@@ -164,7 +164,7 @@ static int send_about(struct parts *parts, const char *method, int fd,
 
 static void on_completed(void *arg, const struct send_result *result)
 {
-    struct parts *parts = arg;
+    struct s3_parts *parts = arg;
 
     parts->send = NULL;
     if (is_done(parts, result)) {
@@ -174,7 +174,7 @@ static void on_completed(void *arg, const struct send_result *result)
 }
 
 /* All parts are there. */
-static void complete_parts(struct parts *parts)
+static void complete_parts(struct s3_parts *parts)
 {
     struct digest *digest = digest_new();
     bool good;
@@ -199,12 +199,12 @@ static void complete_parts(struct parts *parts)
     }
 }
 
-static void begin_part(struct parts *parts);
+static void begin_part(struct s3_parts *parts);
 
 static void on_part(void *arg, const struct send_result *result)
 {
     const char *etag = result->answer->etag;
-    struct parts *parts = arg;
+    struct s3_parts *parts = arg;
 
     parts->send = NULL;
     if (!is_done(parts, result)) {
@@ -223,7 +223,7 @@ static void on_part(void *arg, const struct send_result *result)
 
 static void on_sum(void *arg, const struct checksum *sum)
 {
-    struct parts *parts = arg;
+    struct s3_parts *parts = arg;
     struct tier_call *call = parts->call;
     struct s3_headers headers = {.n = 0};
     char query[sizeof(parts->id) + 48];
@@ -246,7 +246,7 @@ static void on_sum(void *arg, const struct checksum *sum)
     }
 }
 
-static void begin_part(struct parts *parts)
+static void begin_part(struct s3_parts *parts)
 {
     struct tier_call *call = parts->call;
 
@@ -262,7 +262,8 @@ static void begin_part(struct parts *parts)
 }
 
 /* Reads the <UploadId> of an answer. */
-static bool read_id(struct parts *parts, const struct fetch_response *answer)
+static bool read_id(struct s3_parts *parts,
+                    const struct fetch_response *answer)
 {
     static const char before[] = "<UploadId>";
     const char *p = strstr(answer->body, before);
@@ -287,7 +288,7 @@ static bool read_id(struct parts *parts, const struct fetch_response *answer)
 
 static void on_begun(void *arg, const struct send_result *result)
 {
-    struct parts *parts = arg;
+    struct s3_parts *parts = arg;
 
     parts->send = NULL;
     if (!is_done(parts, result)) {
@@ -305,7 +306,7 @@ int tier_s3_put_parts(struct tier_call *call)
     struct s3_headers headers = {.n = 0};
     struct s3_send send = {.method = "POST", .query = "?uploads=",
                            .headers = &headers, .fd = -1};
-    struct parts *parts = calloc(1, sizeof(*parts));
+    struct s3_parts *parts = calloc(1, sizeof(*parts));
     uint64_t least = call->size / PARTS_MAX + 1;
 
     if (parts == NULL) {

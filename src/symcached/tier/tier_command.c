@@ -177,7 +177,7 @@ static void list_one(void *arg, const struct tier_listed *listed)
 
 /* clean -------------------------------------------------------------------- */
 
-struct removal {
+struct tier_command_removal {
     struct run *run;
     struct tier_call call;
 };
@@ -185,8 +185,10 @@ struct removal {
 static void on_removed(struct tier_call *call, enum tier_reply reply,
                        const char *detail)
 {
-    struct removal *removal =
-        (struct removal *)((char *)call - offsetof(struct removal, call));
+    struct tier_command_removal *removal =
+        (struct tier_command_removal *)((char *)call -
+                                        offsetof(struct tier_command_removal,
+                                                 call));
 
     if (reply != TIER_REPLY_DONE) {
         fprintf(stderr, "symcached: %s is not removed: %s\n", call->place,
@@ -206,7 +208,7 @@ static void wait_until(struct run *run, unsigned running)
 
 static void take_away(struct run *run, const struct tier_listed *listed)
 {
-    struct removal *removal;
+    struct tier_command_removal *removal;
     struct tier_call *call;
 
     wait_until(run, REMOVALS - 1);

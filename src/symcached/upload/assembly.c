@@ -32,8 +32,8 @@
 /* Chunks of all files that are not done: 20 MB. */
 #define CHUNKS_KEPT 1000000
 
-struct entry {
-    TAILQ_ENTRY(entry) next;
+struct assembly_entry {
+    TAILQ_ENTRY(assembly_entry) next;
     struct assemblies *assemblies;
     struct upload_sum sum;
     enum assembly_state state;
@@ -52,10 +52,10 @@ struct entry {
 
 struct assemblies {
     struct uploads *uploads;
-    TAILQ_HEAD(entries, entry) entries; /* the oldest first */
+    TAILQ_HEAD(entries, assembly_entry) entries; /* the oldest first */
     struct table by_sum;
     size_t nchunks;        /* of all that are not done */
-    struct entry *running; /* one at a time */
+    struct assembly_entry *running; /* one at a time */
     bool is_beginning;
     char *text; /* that was told last */
 };
@@ -63,7 +63,7 @@ struct assemblies {
 /* the file of chunks --------------------------------------------------------
  */
 
-struct join {
+struct assembly_join {
     char *root;
     char *output;
     struct upload_sum *chunks;
@@ -106,7 +106,8 @@ static void print_chunk(char path[PATH_MAX], const char *root,
              text, UPLOAD_CHUNK);
 }
 
-static int append_chunk(struct join *join, const struct upload_sum *chunk,
+static int append_chunk(struct assembly_join *join,
+                        const struct upload_sum *chunk,
                         struct limited_writer *out, EVP_MD_CTX *sha1,
                         char *buffer)
 {
@@ -134,7 +135,8 @@ static int append_chunk(struct join *join, const struct upload_sum *chunk,
 }
 
 /* Returns 0, or an errno. */
-static int join_all(struct join *join, int fd, EVP_MD_CTX *sha1, char *buffer)
+static int join_all(struct assembly_join *join, int fd, EVP_MD_CTX *sha1,
+                    char *buffer)
 {
     struct limited_writer out = {
         .fd = fd, .max = join->max, .keep = join->keep};
@@ -161,7 +163,7 @@ static int join_all(struct join *join, int fd, EVP_MD_CTX *sha1, char *buffer)
 
 static void run_join(void *arg)
 {
-    struct join *join = arg;
+    struct assembly_join *join = arg;
     int fd = open(join->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     EVP_MD_CTX *sha1 = EVP_MD_CTX_new();
     char *buffer = malloc(BUFFER);
@@ -176,7 +178,7 @@ static void run_join(void *arg)
 
 static void on_joined(void *arg, bool late)
 {
-    struct join *join = arg;
+    struct assembly_join *join = arg;
     struct upload *u = join->upload;
 
     u->join = NULL;
@@ -201,7 +203,7 @@ static void on_joined(void *arg, bool late)
 
 static void drop_assembly(void *arg)
 {
-    struct join *join = arg;
+    struct assembly_join *join = arg;
 
     free(join->root);
     free(join->output);
@@ -214,7 +216,7 @@ void assembly_join(struct upload *u)
     static const struct task_calls calls = {run_join, on_joined,
                                             drop_assembly};
     const char *root = u->config->uploads.root;
-    struct join *join = calloc(1, sizeof(*join));
+    struct assembly_join *join = calloc(1, sizeof(*join));
     int work = open(u->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (join != NULL &&
@@ -259,15 +261,16 @@ static uint64_t hash_of(const struct assemblies *assemblies,
     return table_hash((uintptr_t)assemblies, sum->bytes, sizeof(sum->bytes));
 }
 
-static struct entry *find_assembly(const struct assemblies *assemblies,
-                                   const struct assembly_request *request)
+static struct assembly_entry *
+find_assembly(const struct assemblies *assemblies,
+              const struct assembly_request *request)
 {
     uint64_t hash = hash_of(assemblies, &request->sum);
-    struct entry *entry;
+    struct assembly_entry *entry;
     size_t at = 0;
 
-    while ((entry = (struct entry *)table_next(&assemblies->by_sum, hash,
-                                               &at)) != NULL) {
+    while ((entry = (struct assembly_entry *)table_next(&assemblies->by_sum,
+                                                        hash, &at)) != NULL) {
         if (memcmp(&entry->sum, &request->sum, sizeof(entry->sum)) == 0 &&
             entry->only_try == request->only_try &&
             memcmp(&entry->labels, &request->labels,
@@ -279,7 +282,7 @@ static struct entry *find_assembly(const struct assemblies *assemblies,
     return entry;
 }
 
-static void drop_chunks(struct entry *entry)
+static void drop_chunks(struct assembly_entry *entry)
 {
     if (entry->chunks != NULL) {
         entry->assemblies->nchunks -= entry->nchunks;
@@ -288,7 +291,7 @@ static void drop_chunks(struct entry *entry)
     entry->chunks = NULL;
 }
 
-static void forget_assembly(struct entry *entry)
+static void forget_assembly(struct assembly_entry *entry)
 {
     struct assemblies *assemblies = entry->assemblies;
 
@@ -311,7 +314,7 @@ static void forget_assembly(struct entry *entry)
  */
 static bool drop_oldest(struct assemblies *assemblies)
 {
-    struct entry *entry;
+    struct assembly_entry *entry;
 
     if (assemblies->by_sum.count < ENTRIES_MAX) {
         return true;
@@ -326,10 +329,11 @@ static bool drop_oldest(struct assemblies *assemblies)
     return false;
 }
 
-static struct entry *add_assembly(struct assemblies *assemblies,
-                                  const struct assembly_request *request)
+static struct assembly_entry *
+add_assembly(struct assemblies *assemblies,
+             const struct assembly_request *request)
 {
-    struct entry *entry =
+    struct assembly_entry *entry =
         request->nchunks <= CHUNKS_KEPT - assemblies->nchunks &&
                 drop_oldest(assemblies)
             ? calloc(1, sizeof(*entry))
@@ -371,7 +375,7 @@ static const char *root_of(const struct assemblies *assemblies)
     return scheduler_config(assemblies->uploads->scheduler)->uploads.root;
 }
 
-static void end_assembly(struct entry *entry, const char *failure)
+static void end_assembly(struct assembly_entry *entry, const char *failure)
 {
     struct assemblies *assemblies = entry->assemblies;
 
@@ -387,7 +391,7 @@ static void end_assembly(struct entry *entry, const char *failure)
 
 static void on_noted(void *arg, const char *failure)
 {
-    struct entry *entry = arg;
+    struct assembly_entry *entry = arg;
     struct assemblies *assemblies = entry->assemblies;
 
     end_assembly(entry, failure);
@@ -396,7 +400,7 @@ static void on_noted(void *arg, const char *failure)
 
 /* A bundle is stored: notes the ids by which it is found.  Returns false if
  * that fails. */
-static bool note_bundle(struct entry *entry, const char *debug_ids)
+static bool note_bundle(struct assembly_entry *entry, const char *debug_ids)
 {
     char sum[ARTIFACTS_SUM + 1];
     struct bundle_to_list note = {
@@ -415,7 +419,7 @@ static bool note_bundle(struct entry *entry, const char *debug_ids)
 }
 
 /* Reports doubts to the client and in the log. */
-static void take_doubts(struct entry *entry, const char *doubts)
+static void take_doubts(struct assembly_entry *entry, const char *doubts)
 {
     char sum[ARTIFACTS_SUM + 1];
 
@@ -429,7 +433,7 @@ static void take_doubts(struct entry *entry, const char *doubts)
 
 static void on_done(void *arg, const struct upload_result *result)
 {
-    struct entry *entry = arg;
+    struct assembly_entry *entry = arg;
 
     if (result->status >= 300 || result->nfiles == 0) {
         end_assembly(entry, result->text != NULL ? result->text : "");
@@ -446,9 +450,10 @@ static void on_done(void *arg, const struct upload_result *result)
     }
 }
 
-static struct entry *first_that_waits(const struct assemblies *assemblies)
+static struct assembly_entry *
+first_that_waits(const struct assemblies *assemblies)
 {
-    struct entry *entry;
+    struct assembly_entry *entry;
 
     TAILQ_FOREACH(entry, &assemblies->entries, next)
     {
@@ -459,7 +464,8 @@ static struct entry *first_that_waits(const struct assemblies *assemblies)
     return entry;
 }
 
-static void begin_assembly(struct assemblies *assemblies, struct entry *entry)
+static void begin_assembly(struct assemblies *assemblies,
+                           struct assembly_entry *entry)
 {
     const struct uploads_config *config =
         &scheduler_config(assemblies->uploads->scheduler)->uploads;
@@ -491,7 +497,7 @@ static void begin_assembly(struct assemblies *assemblies, struct entry *entry)
 
 void assemblies_next(struct assemblies *assemblies)
 {
-    struct entry *entry;
+    struct assembly_entry *entry;
 
     if (assemblies->is_beginning) {
         return; /* one that has ended at once; the loop below goes on */
@@ -529,7 +535,7 @@ static int find_missing(const struct assemblies *assemblies,
 }
 
 /* A file that was done may have been removed since. */
-static bool is_there(const struct entry *entry)
+static bool is_there(const struct assembly_entry *entry)
 {
     char path[PATH_MAX], file[PATH_MAX];
 
@@ -539,7 +545,8 @@ static bool is_there(const struct entry *entry)
     return access(path, F_OK) == 0;
 }
 
-static void answer_entry(struct entry *entry, struct assembly_answer *answer)
+static void answer_entry(struct assembly_entry *entry,
+                         struct assembly_answer *answer)
 {
     answer->state = entry->state;
     if (entry->state == ASSEMBLY_DONE) {
@@ -557,7 +564,7 @@ int assemblies_ask(struct assemblies *assemblies,
                    const struct assembly_request *request,
                    struct assembly_answer *answer)
 {
-    struct entry *entry = find_assembly(assemblies, request);
+    struct assembly_entry *entry = find_assembly(assemblies, request);
     int n;
 
     memset(answer, 0, sizeof(*answer));
@@ -597,7 +604,7 @@ struct assemblies *assemblies_new(struct uploads *uploads)
 
 void assemblies_free(struct assemblies *assemblies)
 {
-    struct entry *entry;
+    struct assembly_entry *entry;
 
     if (assemblies == NULL) {
         return;

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "config/config.h"
 
-struct file {
+struct builds_file {
     const char *path; /* in a text of a list */
     enum builds_fate fate;
 };
@@ -24,7 +24,7 @@ struct builds {
     struct build_lists lists;
     enum builds_fate *fates; /* of each build */
     char **texts;            /* of each list */
-    struct file *files;
+    struct builds_file *files;
     size_t nfiles, capacity;
     struct table by_path; /* to 1 + index in files */
 };
@@ -76,7 +76,8 @@ static void judge_builds(struct builds *builds,
 /* the files ------------------------------------------------------------------
  */
 
-static struct file *find_build(const struct builds *builds, const char *path)
+static struct builds_file *find_build(const struct builds *builds,
+                                      const char *path)
 {
     uint64_t hash = table_hash_text(&builds->by_path, path);
     uintptr_t value;
@@ -94,7 +95,7 @@ static struct file *find_build(const struct builds *builds, const char *path)
 static int add_build(struct builds *builds, const char *path,
                      enum builds_fate fate)
 {
-    struct file *file = find_build(builds, path), *files;
+    struct builds_file *file = find_build(builds, path), *files;
 
     if (file != NULL) {
         file->fate = fate > file->fate ? fate : file->fate;
@@ -108,7 +109,7 @@ static int add_build(struct builds *builds, const char *path,
         }
         builds->files = files;
     }
-    builds->files[builds->nfiles++] = (struct file){path, fate};
+    builds->files[builds->nfiles++] = (struct builds_file){path, fate};
     return table_add(&builds->by_path, table_hash_text(&builds->by_path, path),
                      builds->nfiles) == 0
                ? 0
@@ -204,7 +205,7 @@ void builds_count(const struct builds *builds, size_t *kept, size_t *open)
 
 enum builds_fate builds_judge(const struct builds *builds, const char *path)
 {
-    const struct file *file = find_build(builds, path);
+    const struct builds_file *file = find_build(builds, path);
 
     return file != NULL ? file->fate : BUILDS_NONE;
 }

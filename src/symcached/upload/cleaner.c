@@ -48,7 +48,7 @@ struct cleaner {
 };
 
 /* The thread's own. */
-struct pass {
+struct cleaner_pass {
     struct cleaner *cleaner;
     struct config *config;
     struct retention_sum sum;
@@ -76,7 +76,7 @@ struct removing {
 };
 
 /* No rule says how long builds are kept: they are only counted. */
-static void count_builds(struct pass *pass, const char *root)
+static void count_builds(struct cleaner_pass *pass, const char *root)
 {
     struct build_lists lists;
 
@@ -89,7 +89,7 @@ static void count_builds(struct pass *pass, const char *root)
 }
 
 /* Lists are read only if a rule says how long builds are kept. */
-static struct builds *read_builds(struct pass *pass, const char *root)
+static struct builds *read_builds(struct cleaner_pass *pass, const char *root)
 {
     struct builds *builds;
 
@@ -123,7 +123,7 @@ static size_t remove_builds(struct builds *const builds[2], size_t left)
 
 static void run_cleaner(void *arg)
 {
-    struct pass *pass = arg;
+    struct cleaner_pass *pass = arg;
     const struct uploads_config *uploads = &pass->config->uploads;
     struct retention_rules rules = {.max_unused_for = uploads->max_unused_for,
                                     .indexes = pass->indexes,
@@ -277,7 +277,7 @@ static void remove_next(struct removing *removing)
 }
 
 /* Returns false if there is nothing, or no memory. */
-static bool remove_found(struct pass *pass)
+static bool remove_found(struct cleaner_pass *pass)
 {
     struct removing *removing =
         pass->sum.nfound > 0 ? calloc(1, sizeof(*removing)) : NULL;
@@ -299,7 +299,7 @@ static bool remove_found(struct pass *pass)
     return true;
 }
 
-static void show_builds(const struct pass *pass)
+static void show_builds(const struct cleaner_pass *pass)
 {
     const char *help = "Builds of uploads, by whether a rule of uploads.keep "
                        "names them.";
@@ -315,7 +315,7 @@ static void show_builds(const struct pass *pass)
 
 static void on_done(void *arg, bool late)
 {
-    struct pass *pass = arg;
+    struct cleaner_pass *pass = arg;
 
     pass->cleaner->task = NULL;
     pass->cleaner->builds = pass->kept + pass->open;
@@ -328,7 +328,7 @@ static void on_done(void *arg, bool late)
 
 static void on_drop(void *arg)
 {
-    struct pass *pass = arg;
+    struct cleaner_pass *pass = arg;
 
     free_found(&pass->sum);
     builds_free(pass->builds[0]);
@@ -337,10 +337,10 @@ static void on_drop(void *arg)
     free(pass);
 }
 
-static struct pass *pass_new(struct cleaner *cleaner,
-                             const struct config *config)
+static struct cleaner_pass *pass_new(struct cleaner *cleaner,
+                                     const struct config *config)
 {
-    struct pass *pass = calloc(1, sizeof(*pass));
+    struct cleaner_pass *pass = calloc(1, sizeof(*pass));
 
     if (pass != NULL && tier_copy_is_wanted(config)) {
         pass->sum.found =
@@ -363,7 +363,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     static const struct task_calls calls = {run_cleaner, on_done, on_drop};
     struct cleaner *cleaner = arg;
     const struct config *config = scheduler_config(cleaner->scheduler);
-    struct pass *pass = NULL;
+    struct cleaner_pass *pass = NULL;
 
     if (is_due(cleaner, config)) {
         pass = pass_new(cleaner, config);

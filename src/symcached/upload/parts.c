@@ -21,7 +21,7 @@
 /* Numbers of parts that one file may be sent in at a time; others expire. */
 #define SETS_MAX 16
 
-struct join {
+struct part_join {
     char *folder;
     char *file;
     char *output;
@@ -105,7 +105,7 @@ static int copy_part(int in, struct limited_writer *out, char *chunk)
     return 0;
 }
 
-static int open_part(const struct join *join, unsigned part)
+static int open_part(const struct part_join *join, unsigned part)
 {
     char path[PATH_MAX], name[NAME_MAX + 1];
 
@@ -115,7 +115,7 @@ static int open_part(const struct join *join, unsigned part)
 }
 
 /* Are all there?  Mostly one of the last ones is not. */
-static bool has_all(struct join *join)
+static bool has_all(struct part_join *join)
 {
     char path[PATH_MAX], name[NAME_MAX + 1];
     unsigned part;
@@ -131,7 +131,7 @@ static bool has_all(struct join *join)
     return true;
 }
 
-static int join_all(struct join *join, int fd_out, char *chunk)
+static int join_all(struct part_join *join, int fd_out, char *chunk)
 {
     struct limited_writer out = {
         .fd = fd_out, .max = join->max, .keep = join->keep};
@@ -152,7 +152,7 @@ static int join_all(struct join *join, int fd_out, char *chunk)
 
 static void run_parts(void *arg)
 {
-    struct join *join = arg;
+    struct part_join *join = arg;
     char *chunk;
     int out;
 
@@ -178,7 +178,7 @@ static void run_parts(void *arg)
 
 static void on_done(void *arg, bool late)
 {
-    struct join *join = arg;
+    struct part_join *join = arg;
 
     join->done(join->arg, late ? PARTS_FAILED : join->state,
                late ? ETIMEDOUT : join->errnum, join->missing);
@@ -186,7 +186,7 @@ static void on_done(void *arg, bool late)
 
 static void drop_parts_task(void *arg)
 {
-    struct join *join = arg;
+    struct part_join *join = arg;
 
     free(join->folder);
     free(join->file);
@@ -201,7 +201,7 @@ struct task *parts_join(struct event_base *base, const char *folder,
 {
     static const struct task_calls calls = {run_parts, on_done,
                                             drop_parts_task};
-    struct join *join = calloc(1, sizeof(*join));
+    struct part_join *join = calloc(1, sizeof(*join));
 
     if (join == NULL) {
         return NULL;

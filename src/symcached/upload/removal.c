@@ -23,8 +23,8 @@
 #include "tier_copy.h"
 #include "peer_notification.h"
 
-struct removal {
-    LIST_ENTRY(removal) entry;
+struct upload_removal {
+    LIST_ENTRY(upload_removal) entry;
     struct removals *removals;
     struct config *config; /* reference */
     struct upload_file file;
@@ -48,10 +48,11 @@ struct removals {
     struct event_base *base;
     struct scheduler *scheduler;
     struct peers *peers;
-    LIST_HEAD(, removal) running;
+    LIST_HEAD(, upload_removal) running;
 };
 
-static void end_removal(struct removal *removal, int status, const char *text)
+static void end_removal(struct upload_removal *removal, int status,
+                        const char *text)
 {
     removal_done_fn done = removal->done;
     void *arg = removal->arg;
@@ -79,13 +80,13 @@ static void end_removal(struct removal *removal, int status, const char *text)
 }
 
 /* All know, or nothing has changed. */
-static void settle_removal(struct removal *removal)
+static void settle_removal(struct upload_removal *removal)
 {
     write_ahead_log_drop(removal->intent);
     removal->intent = NULL;
 }
 
-static void end_well(struct removal *removal, const char *untold)
+static void end_well(struct upload_removal *removal, const char *untold)
 {
     settle_removal(removal);
     if (removal->was_absent) {
@@ -97,7 +98,7 @@ static void end_well(struct removal *removal, const char *untold)
 
 static void on_told(void *arg, const char *untold)
 {
-    struct removal *removal = arg;
+    struct upload_removal *removal = arg;
 
     removal->notification = NULL;
     end_well(removal, untold);
@@ -105,7 +106,7 @@ static void on_told(void *arg, const char *untold)
 
 static void on_dropped(void *arg)
 {
-    struct removal *removal = arg;
+    struct upload_removal *removal = arg;
 
     removal->invalidation = NULL;
     if (!removal->is_told) {
@@ -118,7 +119,8 @@ static void on_dropped(void *arg)
     }
 }
 
-static void print_path(char path[PATH_MAX], const struct removal *removal)
+static void print_path(char path[PATH_MAX],
+                       const struct upload_removal *removal)
 {
     snprintf(path, PATH_MAX, "%.1024s/%.3000s", removal->config->uploads.root,
              removal->path);
@@ -126,7 +128,7 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
 
 /* Finds the ids by which clients can ask for the file, unless the message has
  * them.  Returns false if there are none. */
-static bool find_ids(struct removal *removal)
+static bool find_ids(struct upload_removal *removal)
 {
     struct symstore_path known, *place = &removal->file.place;
 
@@ -139,7 +141,7 @@ static bool find_ids(struct removal *removal)
 }
 
 /* Invalidates its keys here, and then on the other machines. */
-static void drop_removal(struct removal *removal)
+static void drop_removal(struct upload_removal *removal)
 {
     if (!find_ids(removal)) {
         end_well(removal, "");
@@ -155,14 +157,15 @@ static void drop_removal(struct removal *removal)
 }
 
 /* Where uploads lie of which this is one. */
-static void print_root(char root[PATH_MAX], const struct removal *removal)
+static void print_root(char root[PATH_MAX],
+                       const struct upload_removal *removal)
 {
     snprintf(root, PATH_MAX, "%.1024s%s", removal->config->uploads.root,
              removal->is_try ? "/" UPLOADS_TRY : "");
 }
 
 /* The index has the file no more, or what another machine has told of. */
-static void change_index(struct removal *removal, bool is_there)
+static void change_index(struct upload_removal *removal, bool is_there)
 {
     char root[PATH_MAX];
     int errnum;
@@ -176,7 +179,7 @@ static void change_index(struct removal *removal, bool is_there)
 }
 
 /* The tier does not have it any more, or there is none. */
-static void remove_here(struct removal *removal)
+static void remove_here(struct upload_removal *removal)
 {
     char path[PATH_MAX];
 
@@ -208,7 +211,7 @@ static void remove_here(struct removal *removal)
  * kept; or it has removed it.  Without a tier each machine has files of its
  * own, or all have one folder.
  */
-static void take_note(struct removal *removal,
+static void take_note(struct upload_removal *removal,
                       const struct removal_request *request)
 {
     const char *ids[SYMSTORE_PATH_IDS];
@@ -234,13 +237,13 @@ static void take_note(struct removal *removal,
     }
 }
 
-static void remove_there(struct removal *removal, const char *path,
+static void remove_there(struct upload_removal *removal, const char *path,
                          unsigned unused_for);
 
 static void on_original(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
-    struct removal *removal = arg;
+    struct upload_removal *removal = arg;
     char path[PATH_MAX];
 
     removal->original = NULL;
@@ -266,7 +269,7 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     }
 }
 
-static void remove_there(struct removal *removal, const char *path,
+static void remove_there(struct upload_removal *removal, const char *path,
                          unsigned unused_for)
 {
     removal->original = tiers_remove_original(
@@ -280,7 +283,7 @@ static void remove_there(struct removal *removal, const char *path,
 /* Other machines need not know about the removal of an old file.  A full disk
  * does not fail the removal, because that may be meant to free space.  Returns
  * 0, or an errno. */
-static int note_intent(struct removal *removal)
+static int note_intent(struct upload_removal *removal)
 {
     char below[PATH_MAX];
     int errnum;
@@ -298,7 +301,7 @@ void removals_start(struct removals *removals,
                     const struct removal_request *request,
                     removal_done_fn done, void *arg)
 {
-    struct removal *removal = calloc(1, sizeof(*removal));
+    struct upload_removal *removal = calloc(1, sizeof(*removal));
     struct symstore_path *place;
     int errnum;
 
@@ -354,7 +357,7 @@ struct removals *removals_new(struct event_base *base,
 
 void removals_free(struct removals *removals)
 {
-    struct removal *removal;
+    struct upload_removal *removal;
 
     if (removals == NULL) {
         return;

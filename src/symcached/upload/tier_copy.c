@@ -20,7 +20,7 @@
 #define SLOTS 8
 
 /* One file, and then its entries in the index. */
-struct slot {
+struct tier_copy_slot {
     struct tier_copy *tier_copy;
     size_t file;
     size_t entries;                 /* of the file, so far */
@@ -37,7 +37,7 @@ struct tier_copy {
     size_t done_files;
     bool is_try;
     enum tier_original_mode mode;
-    struct slot slots[SLOTS];
+    struct tier_copy_slot slots[SLOTS];
     bool works;  /* the tier has taken one: after a failure, it lets only one
                     try whether it works again */
     bool begins; /* tier_copy_start() has not returned */
@@ -75,11 +75,12 @@ static void end_copy(struct tier_copy *tier_copy,
 }
 
 static void go_on(struct tier_copy *tier_copy);
-static bool store_in_tier(struct slot *slot);
+static bool store_in_tier(struct tier_copy_slot *slot);
 
 /* Goes on to the next entry of the file in the index.  Returns false if there
  * is none. */
-static bool next_entry(struct slot *slot, enum tier_original_outcome outcome)
+static bool next_entry(struct tier_copy_slot *slot,
+                       enum tier_original_outcome outcome)
 {
     struct tier_copy *tier_copy = slot->tier_copy;
     struct upload_file *file = &tier_copy->files[slot->file];
@@ -102,7 +103,7 @@ static bool next_entry(struct slot *slot, enum tier_original_outcome outcome)
 static void on_stored(void *arg, enum tier_original_outcome outcome,
                       const char *detail)
 {
-    struct slot *slot = arg;
+    struct tier_copy_slot *slot = arg;
     struct tier_copy *tier_copy = slot->tier_copy;
     char text[700];
 
@@ -148,7 +149,7 @@ static int make_entry(const struct upload_file *file, bool is_try)
 }
 
 /* Stores the file of a slot, or its entry.  Returns false with errno. */
-static bool store_in_tier(struct slot *slot)
+static bool store_in_tier(struct tier_copy_slot *slot)
 {
     const struct tier_copy *tier_copy = slot->tier_copy;
     const struct upload_file *file = &tier_copy->files[slot->file];
@@ -201,7 +202,7 @@ static void go_on(struct tier_copy *tier_copy)
         return;
     }
     for (i = 0; i < n && tier_copy->next < tier_copy->n; i++) {
-        struct slot *slot = &tier_copy->slots[i];
+        struct tier_copy_slot *slot = &tier_copy->slots[i];
 
         if (slot->original != NULL) {
             continue;

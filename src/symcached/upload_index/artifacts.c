@@ -118,15 +118,15 @@ void artifacts_clean(const char *root)
 /* finding ------------------------------------------------------------------
  */
 
-struct entry {
+struct artifacts_entry {
     char sum[ARTIFACTS_SUM + 1];
     struct timespec changed;
 };
 
 static int compare(const void *a, const void *b)
 {
-    const struct timespec *x = &((const struct entry *)a)->changed;
-    const struct timespec *y = &((const struct entry *)b)->changed;
+    const struct timespec *x = &((const struct artifacts_entry *)a)->changed;
+    const struct timespec *y = &((const struct artifacts_entry *)b)->changed;
 
     return x->tv_sec != y->tv_sec
                ? (x->tv_sec < y->tv_sec ? 1 : -1)
@@ -134,9 +134,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* Reads a folder; what cannot be read has nothing. */
-static struct entry *read_folder(const char *path, size_t *n)
+static struct artifacts_entry *read_folder(const char *path, size_t *n)
 {
-    struct entry *entries = malloc(ENTRIES_MAX * sizeof(*entries));
+    struct artifacts_entry *entries = malloc(ENTRIES_MAX * sizeof(*entries));
     DIR *dir = entries != NULL ? opendir(path) : NULL;
     const struct dirent *item;
     struct stat st;
@@ -160,7 +160,7 @@ void artifacts_find(const char *root, const char *folder,
                     struct artifacts_found *found)
 {
     char path[PATH_MAX];
-    struct entry *entries;
+    struct artifacts_entry *entries;
     size_t n, i;
 
     found->n = 0;

@@ -21,7 +21,7 @@ enum outcome { OUTCOME_OK, OUTCOME_UNSUPPORTED, OUTCOME_MALFORMED,
 #define UNSUPPORTED \
     "unsupported: Only portable PDB files can be used for .NET symbolication"
 
-struct candidate {
+struct listed_candidate {
     char *source;
     char *location;
     enum outcome outcome;
@@ -35,7 +35,7 @@ struct candidates {
     const struct symbolicator_result *result;
     const struct symbolication_config *config;
     const struct symbolicator_request *request;
-    struct candidate *list;
+    struct listed_candidate *list;
     size_t count;
     size_t room;
     bool is_walked; /* its CFI was needed */
@@ -132,7 +132,7 @@ static enum outcome outcome_of(const struct json *json, uint32_t attempt)
 }
 
 /* Returns false without memory. */
-static bool print_details(struct candidate *c, const struct json *json,
+static bool print_details(struct listed_candidate *c, const struct json *json,
                           uint32_t attempt)
 {
     char *detail, text[512];
@@ -190,10 +190,10 @@ symbolicator_failure(const struct symbolicator_result *result)
  */
 
 /* Adds one, whose texts it takes over; NULL counts as no memory. */
-static struct candidate *add_candidate(struct candidates *all, char *source,
-                                       char *location)
+static struct listed_candidate *add_candidate(struct candidates *all,
+                                              char *source, char *location)
 {
-    struct candidate *c;
+    struct listed_candidate *c;
 
     if (source == NULL || location == NULL ||
         array_need(&all->list, &all->room, all->count + 1,
@@ -211,7 +211,7 @@ static struct candidate *add_candidate(struct candidates *all, char *source,
     return c;
 }
 
-static void clear_candidate(struct candidate *c)
+static void clear_candidate(struct listed_candidate *c)
 {
     free(c->source);
     free(c->location);
@@ -283,8 +283,8 @@ static bool swap_form(char *location)
 }
 
 /* Was something told of a place of the source of c? */
-static bool is_told_of(const struct candidates *all, const struct candidate *c,
-                       const char *location)
+static bool is_told_of(const struct candidates *all,
+                       const struct listed_candidate *c, const char *location)
 {
     size_t i;
 
@@ -305,7 +305,7 @@ static bool is_told_of(const struct candidates *all, const struct candidate *c,
 static void add_other_form(struct candidates *all, const struct json *json,
                            uint32_t attempt)
 {
-    struct candidate *c, *other;
+    struct listed_candidate *c, *other;
     char *location;
 
     c = &all->list[all->count - 1];
@@ -329,10 +329,10 @@ static void add_other_form(struct candidates *all, const struct json *json,
 
 /* The same that was told of the same place before, perhaps in another spelling;
  * c itself if nothing was. */
-static struct candidate *known_candidate(struct candidates *all,
-                                         struct candidate *c)
+static struct listed_candidate *known_candidate(struct candidates *all,
+                                                struct listed_candidate *c)
 {
-    struct candidate *other;
+    struct listed_candidate *other;
 
     for (other = all->list; other != c; other++) {
         if (other->outcome == c->outcome &&
@@ -363,7 +363,7 @@ static void translate_location(const struct symbolicator_request *request,
 static void add_attempt(struct candidates *all, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
-    struct candidate *c, *other;
+    struct listed_candidate *c, *other;
     char *source, *place;
 
     source = text_of(json, attempt, "source");
@@ -583,7 +583,7 @@ static void collect_links(struct candidates *all,
         [API_MODULE_FAILED] = OUTCOME_ERROR,
         [API_MODULE_LATE] = OUTCOME_ERROR,
     };
-    struct candidate *c;
+    struct listed_candidate *c;
     size_t i;
 
     for (i = 0; i < links->round.nmodules; i++) {
@@ -607,7 +607,7 @@ static void collect_links(struct candidates *all,
 static int by_location(const void *a, const void *b)
 {
     int n;
-    const struct candidate *x, *y;
+    const struct listed_candidate *x, *y;
 
     x = a;
     y = b;
@@ -618,7 +618,8 @@ static int by_location(const void *a, const void *b)
     return n != 0 ? n : (int)x->outcome - (int)y->outcome;
 }
 
-static void write_status(struct json_writer *w, const struct candidate *c)
+static void write_status(struct json_writer *w,
+                         const struct listed_candidate *c)
 {
     static const char *const statuses[] = {
         [OUTCOME_OK] = "ok",
@@ -655,7 +656,8 @@ static void write_features(struct json_writer *w, bool debug, bool symbols,
     json_write_close(w, '}');
 }
 
-static void write_debug(struct json_writer *w, const struct candidate *c)
+static void write_debug(struct json_writer *w,
+                        const struct listed_candidate *c)
 {
     json_write_key(w, "debug");
     if (c->outcome == OUTCOME_UNSUPPORTED) {
@@ -668,7 +670,8 @@ static void write_debug(struct json_writer *w, const struct candidate *c)
     json_write_close(w, '}');
 }
 
-static void write_candidate(struct json_writer *w, const struct candidate *c,
+static void write_candidate(struct json_writer *w,
+                            const struct listed_candidate *c,
                             const struct symbolicator_result *result)
 {
     json_write_open(w, '{');

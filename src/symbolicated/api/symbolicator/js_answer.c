@@ -17,7 +17,7 @@ struct written {
 };
 
 /* An answer that is written. */
-struct answer {
+struct js_answer {
     struct json_writer *w;
     const struct js_files *files;
     struct js_lines_cache lines; /* of scripts and of originals */
@@ -39,7 +39,7 @@ static uint32_t one_more(uint32_t n)
 }
 
 /* Lines of the original, or else those that the frame came with. */
-static void write_lines(struct answer *answer, const struct js_frame *frame,
+static void write_lines(struct js_answer *answer, const struct js_frame *frame,
                         const struct js_place *place)
 {
     const struct jscache_token *token = &place->token;
@@ -65,7 +65,7 @@ static void write_lines(struct answer *answer, const struct js_frame *frame,
 }
 
 /* The same of the script. */
-static void write_raw_lines(struct answer *answer,
+static void write_raw_lines(struct js_answer *answer,
                             const struct js_frame *frame,
                             const struct js_place *place)
 {
@@ -144,7 +144,7 @@ static void write_data(struct json_writer *w, const struct js_place *place,
 }
 
 /* The same of a mapped frame: each one of a script has the same. */
-static void write_mapped_data(struct answer *answer,
+static void write_mapped_data(struct js_answer *answer,
                               const struct js_place *place)
 {
     const struct js_module *module = place->module;
@@ -164,7 +164,7 @@ static void write_mapped_data(struct answer *answer,
 }
 
 /* A frame as it came, with the lines of its script. */
-static void write_raw(struct answer *answer, const struct js_frame *frame,
+static void write_raw(struct js_answer *answer, const struct js_frame *frame,
                       const struct js_place *place, bool tells_why)
 {
     const struct json *json = &answer->files->request->json;
@@ -188,7 +188,7 @@ static void write_raw(struct answer *answer, const struct js_frame *frame,
     json_write_close(w, '}');
 }
 
-static void write_frame(struct answer *answer, const struct js_frame *frame,
+static void write_frame(struct js_answer *answer, const struct js_frame *frame,
                         const struct js_place *place)
 {
     const struct js_files *files = answer->files;
@@ -216,8 +216,8 @@ static void write_frame(struct answer *answer, const struct js_frame *frame,
     json_write_close(w, '}');
 }
 
-static void write_stacks(struct answer *answer, const struct js_place *places,
-                         bool is_raw)
+static void write_stacks(struct js_answer *answer,
+                         const struct js_place *places, bool is_raw)
 {
     const struct js_files *files = answer->files;
     const struct js_request *request = files->request;
@@ -404,7 +404,7 @@ static int write_attempts(struct json_writer *w, const struct js_files *files)
 int js_answer_write(struct js_files *files, const struct js_place *places,
                     struct json_writer *w)
 {
-    struct answer answer = {.w = w, .files = files};
+    struct js_answer answer = {.w = w, .files = files};
 
     json_write_open(w, '{');
     json_put_text(w, "status", "completed");

@@ -35,7 +35,7 @@ struct js_url {
 };
 
 /* A round, which the call has to its end. */
-struct round {
+struct js_file_requests_round {
     struct api_round round; /* first */
     struct api_module modules[];
 };
@@ -274,7 +274,7 @@ const struct api_module *js_files_cache(struct js_files *files,
 bool js_files_round(struct js_files *files, struct api_call *call)
 {
     struct api_module *module;
-    struct round *round;
+    struct js_file_requests_round *round;
     struct js_want *each;
     size_t n = 0;
 

@@ -198,7 +198,7 @@ struct original {
 };
 
 /* Frames on their way from a request to places. */
-struct walk {
+struct js_frames_walk {
     struct js_files *files;
     bool has_all_lines;
     struct original originals[16]; /* those of frames before, by number */
@@ -234,7 +234,7 @@ static bool read_original(struct js_files *files, struct original *original)
 }
 
 /* The original of a place, or NULL.  Many frames are in a few files. */
-static const struct original *original_of(struct walk *walk,
+static const struct original *original_of(struct js_frames_walk *walk,
                                           const struct js_place *place,
                                           bool has_module)
 {
@@ -258,8 +258,9 @@ static const struct original *original_of(struct walk *walk,
 }
 
 /* Fills a frame from its token.  Returns false while it is pending. */
-static bool take_token(struct walk *walk, const struct js_frame *frame,
-                       struct symc_string caller, struct js_place *place)
+static bool take_token(struct js_frames_walk *walk,
+                       const struct js_frame *frame, struct symc_string caller,
+                       struct js_place *place)
 {
     const uint32_t *members = frame->members;
     struct js_files *files = walk->files;
@@ -291,7 +292,8 @@ static bool take_token(struct walk *walk, const struct js_frame *frame,
 
 /* Finds what a frame comes from.  *caller is the name of the token of the frame
  * that called it, and becomes that of its own. */
-static bool find_place(struct walk *walk, const struct js_frame *frame,
+static bool find_place(struct js_frames_walk *walk,
+                       const struct js_frame *frame,
                        const struct js_module *module,
                        struct symc_string *caller, struct js_place *place)
 {
@@ -327,7 +329,8 @@ static bool find_places(struct js_files *files,
                         const struct js_module *modules,
                         struct js_place *places, bool has_all_lines)
 {
-    struct walk walk = {.files = files, .has_all_lines = has_all_lines};
+    struct js_frames_walk walk = {.files = files,
+                                  .has_all_lines = has_all_lines};
     const struct js_request *request = files->request;
     const struct js_stack *stack;
     struct symc_string caller;

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 /* A URL or a pattern, taken to pieces. */
-struct parts {
+struct js_origin_parts {
     struct symc_string scheme; /* data is NULL: any */
     struct symc_string host;   /* with the port of a pattern */
     struct symc_string name;   /* the same without it */
@@ -44,7 +44,7 @@ static bool is_same(struct symc_string a, struct symc_string b)
     return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
 }
 
-static void split_url(struct symc_string text, struct parts *parts)
+static void split_url(struct symc_string text, struct js_origin_parts *parts)
 {
     const char *p = text.data, *end = text.data + text.size, *mark;
 
@@ -76,7 +76,7 @@ static void split_url(struct symc_string text, struct parts *parts)
 }
 
 /* The port that a URL has, if it does not say one. */
-static struct symc_string port_of(const struct parts *url)
+static struct symc_string port_of(const struct js_origin_parts *url)
 {
     if (url->port.data != NULL) {
         return url->port;
@@ -85,7 +85,8 @@ static struct symc_string port_of(const struct parts *url)
                                          : (struct symc_string){"80", 2};
 }
 
-static bool fits_host(const struct parts *url, const struct parts *pattern)
+static bool fits_host(const struct js_origin_parts *url,
+                      const struct js_origin_parts *pattern)
 {
     struct symc_string below = pattern->host;
 
@@ -110,9 +111,10 @@ static bool fits_host(const struct parts *url, const struct parts *pattern)
 
 /* As upstream, a path of a pattern is compared with one that begins with a
  * slash, so that it matches nothing unless it is empty or "*". */
-static bool fits_origin(const struct parts *url, struct symc_string text)
+static bool fits_origin(const struct js_origin_parts *url,
+                        struct symc_string text)
 {
-    struct parts pattern;
+    struct js_origin_parts pattern;
 
     split_url(text, &pattern);
     return (pattern.scheme.data == NULL || is_text(pattern.scheme, "*") ||
@@ -127,7 +129,7 @@ const char *js_origin_refuses(const struct js_request *request,
                               struct symc_string url)
 {
     const struct json *json = &request->json;
-    struct parts parts;
+    struct js_origin_parts parts;
     struct symc_string text;
     uint32_t i;
 

@@ -13,7 +13,7 @@
 #include "frame_source.h"
 #include "absence_reason.h"
 
-struct answer {
+struct jvm_answer {
     const struct jvm_request *request;
     struct jvm_traces *traces;
     const struct jvm_sources *sources;
@@ -26,7 +26,7 @@ struct answer {
     struct frame_source lines;
 };
 
-static bool is_full(const struct answer *a)
+static bool is_full(const struct jvm_answer *a)
 {
     return a->w->size > a->most;
 }
@@ -41,7 +41,7 @@ static void write_exception(struct json_writer *w, struct symc_string type,
 }
 
 /* A member as it was sent, if it was. */
-static void write_given(const struct answer *a,
+static void write_given(const struct jvm_answer *a,
                         const struct jvm_request_frame *frame,
                         enum jvm_frame_member member, const char *name)
 {
@@ -50,7 +50,7 @@ static void write_given(const struct answer *a,
 
 /* The file of a frame that was mapped, in one piece.  Returns 0, or -1 when out
  * of memory. */
-static int join_file(struct answer *a, const struct jvm_mapped *mapped,
+static int join_file(struct jvm_answer *a, const struct jvm_mapped *mapped,
                      struct symc_string *file)
 {
     const size_t size = mapped->file.size;
@@ -69,7 +69,8 @@ static int join_file(struct answer *a, const struct jvm_mapped *mapped,
     return 0;
 }
 
-static bool is_in_app(const struct answer *a, const struct jvm_mapped *mapped)
+static bool is_in_app(const struct jvm_answer *a,
+                      const struct jvm_mapped *mapped)
 {
     const struct symc_string *package = &a->request->release_package;
 
@@ -77,7 +78,8 @@ static bool is_in_app(const struct answer *a, const struct jvm_mapped *mapped)
            memcmp(mapped->class.data, package->data, package->size) == 0;
 }
 
-static int write_names(struct answer *a, const struct jvm_request_frame *frame,
+static int write_names(struct jvm_answer *a,
+                       const struct jvm_request_frame *frame,
                        const struct jvm_output *output)
 {
     const struct jvm_mapped *mapped = &output->frame;
@@ -105,7 +107,7 @@ static int write_names(struct answer *a, const struct jvm_request_frame *frame,
     return 0;
 }
 
-static void write_in_app(const struct answer *a,
+static void write_in_app(const struct jvm_answer *a,
                          const struct jvm_request_frame *frame,
                          const struct jvm_output *output)
 {
@@ -117,7 +119,7 @@ static void write_in_app(const struct answer *a,
     }
 }
 
-static bool is_synthesized(const struct answer *a,
+static bool is_synthesized(const struct jvm_answer *a,
                            const struct jvm_request_frame *frame,
                            const struct jvm_output *output)
 {
@@ -137,7 +139,8 @@ struct code_line {
     uint64_t line; /* 0: it is not known */
 };
 
-static struct symc_string given_text(const struct answer *a, uint32_t value)
+static struct symc_string given_text(const struct jvm_answer *a,
+                                     uint32_t value)
 {
     struct symc_string text = {"", 0};
 
@@ -164,7 +167,7 @@ static bool cut_last(struct symc_string *text, char c)
  * The path of a file in a bundle: that of the package and the name of the file,
  * or without a usable one that of the outermost class.
  */
-static int make_url(struct answer *a, const struct code_line *at,
+static int make_url(struct jvm_answer *a, const struct code_line *at,
                     struct symc_string *url)
 {
     struct symc_string package = at->module, stem = at->path;
@@ -200,7 +203,7 @@ static int make_url(struct answer *a, const struct code_line *at,
 
 /* Looks for the lines around a place, in one bundle after the other.  Returns
  * 0, or -1 when out of memory. */
-static int find_lines(struct answer *a, const struct code_line *at)
+static int find_lines(struct jvm_answer *a, const struct code_line *at)
 {
     struct sourcecache_entry entry;
     struct symc_string url;
@@ -225,7 +228,8 @@ static int find_lines(struct answer *a, const struct code_line *at)
     return 0;
 }
 
-static int write_lines(struct answer *a, const struct jvm_request_frame *frame,
+static int write_lines(struct jvm_answer *a,
+                       const struct jvm_request_frame *frame,
                        const struct jvm_output *output)
 {
     struct code_line at = {given_text(a, frame->members[JVM_MODULE]),
@@ -254,7 +258,8 @@ static int write_lines(struct answer *a, const struct jvm_request_frame *frame,
 
 /* frames ------------------------------------------------------------------ */
 
-static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
+static int write_frame(struct jvm_answer *a,
+                       const struct jvm_request_frame *frame,
                        const struct jvm_output *output)
 {
     struct json_writer *w = a->w;
@@ -282,7 +287,8 @@ static int write_frame(struct answer *a, const struct jvm_request_frame *frame,
 
 /* Finds and writes the frames of a stack.  Those of the stack before are needed
  * no more. */
-static int write_frames(struct answer *a, const struct jvm_request_stack *stack,
+static int write_frames(struct jvm_answer *a,
+                        const struct jvm_request_stack *stack,
                         const struct jvm_request_exception *exception)
 {
     const struct jvm_request_frame *frames =
@@ -313,7 +319,8 @@ static int write_frames(struct answer *a, const struct jvm_request_stack *stack,
     return rc;
 }
 
-static int write_stack(struct answer *a, const struct jvm_request_stack *stack)
+static int write_stack(struct jvm_answer *a,
+                       const struct jvm_request_stack *stack)
 {
     struct jvm_request_exception exception = stack->exception;
     struct json_writer *w = a->w;
@@ -338,7 +345,7 @@ static int write_stack(struct answer *a, const struct jvm_request_stack *stack)
     return 0;
 }
 
-static int write_exceptions(struct answer *a)
+static int write_exceptions(struct jvm_answer *a)
 {
     struct jvm_request_exception exception;
     size_t i;
@@ -357,7 +364,7 @@ static int write_exceptions(struct answer *a)
 }
 
 /* Each class once, although it may have been sent several times. */
-static int write_classes(struct answer *a)
+static int write_classes(struct jvm_answer *a)
 {
     const struct json *json = &a->request->json;
     struct symc_string original;
@@ -393,7 +400,8 @@ static int write_classes(struct answer *a)
     return rc;
 }
 
-static void write_errors(const struct answer *a, const enum jvm_error *errors)
+static void write_errors(const struct jvm_answer *a,
+                         const enum jvm_error *errors)
 {
     const struct jvm_request_module *module;
     char id[SYMCACHE_DEBUG_TEXT_MAX + 1];
@@ -445,7 +453,7 @@ int jvm_answer_write(const struct jvm_request *request,
                      const enum jvm_error *errors, const struct api_round *why,
                      size_t most, struct json_writer *w)
 {
-    struct answer a;
+    struct jvm_answer a;
     size_t i;
     int rc;
 

@@ -32,7 +32,7 @@ static const char *const frame_begins[] = {
     [FRAME_MALFORMED] = BEGIN("malformed"),
 };
 
-struct answer {
+struct native_answer {
     const struct symbolication_config *config;
     const struct symbolicator_request *request;
     const struct symbolicator_result *results;
@@ -50,7 +50,7 @@ struct answer {
 };
 
 /* A frame and what it has become. */
-struct found {
+struct native_found {
     const struct symbolicator_frame *frame;
     size_t index; /* in its stack, callee first */
     enum frame_status status;
@@ -63,12 +63,13 @@ struct found {
 };
 
 /* A member that goes back as it came, if it was there. */
-static void pass_given(struct answer *a, const char *name, uint32_t value)
+static void pass_given(struct native_answer *a, const char *name,
+                       uint32_t value)
 {
     json_put_value(a->w, name, &a->request->json, value);
 }
 
-static void pass_hex(struct answer *a, const char *name, uint32_t value)
+static void pass_hex(struct native_answer *a, const char *name, uint32_t value)
 {
     uint64_t number;
 
@@ -77,7 +78,7 @@ static void pass_hex(struct answer *a, const char *name, uint32_t value)
     }
 }
 
-static bool find_ip(const struct answer *a,
+static bool find_ip(const struct native_answer *a,
                     const struct symbolicator_stack *stack, uint32_t arch,
                     uint64_t *ip)
 {
@@ -109,9 +110,9 @@ static uint32_t arch_of(const struct symc_reader *reader)
  * Where the frame's address is looked up.  Returns false when nothing can be
  * there.
  */
-static bool find_address(const struct answer *a,
+static bool find_address(const struct native_answer *a,
                          const struct symbolicator_stack *stack,
-                         struct found *found)
+                         struct native_found *found)
 {
     uint32_t arch;
     struct call_site site = {0};
@@ -136,9 +137,9 @@ static bool find_address(const struct answer *a,
 
 /* Looks a frame of .NET up: its function_id is the method's row, its address
  * an IL offset, of both of which 32 bits count. */
-static bool find_place(const struct answer *a,
+static bool find_place(const struct native_answer *a,
                        const struct ppdbcache_reader *ppdb,
-                       struct found *found)
+                       struct native_found *found)
 {
     uint64_t id;
     uint32_t method, member = found->members[FRAME_FUNCTION_ID];
@@ -156,9 +157,9 @@ static bool find_place(const struct answer *a,
 
 /* All of a frame but what is at its address.  Returns whether that is to be
  * looked up. */
-static bool prepare_frame(const struct answer *a,
+static bool prepare_frame(const struct native_answer *a,
                           const struct symbolicator_stack *stack, size_t index,
-                          struct found *found)
+                          struct native_found *found)
 {
     const struct symbolicator_result *result;
     const struct symbolicator_frame *frame;
@@ -196,10 +197,10 @@ static bool prepare_frame(const struct answer *a,
 
 /* Looks frames up: count of them, from first on in the order of the answer,
  * which has all. */
-static void resolve_frames(const struct answer *a,
+static void resolve_frames(const struct native_answer *a,
                            const struct symbolicator_stack *stack,
                            size_t first, size_t count, size_t all,
-                           struct found *found)
+                           struct native_found *found)
 {
     size_t i, n, index, of[BLOCK];
     struct symc_lookup lookups[BLOCK];
@@ -224,13 +225,14 @@ static void resolve_frames(const struct answer *a,
 
 /* Is there a function at the frame's address?  One of .NET has its names from
  * the client. */
-static bool is_resolved(const struct found *found)
+static bool is_resolved(const struct native_found *found)
 {
     return found->status == FRAME_SYMBOLICATED && found->reader != NULL;
 }
 
 /* The file of a frame's module. */
-static void write_package(struct answer *a, const struct found *found)
+static void write_package(struct native_answer *a,
+                          const struct native_found *found)
 {
     uint32_t package, module = found->frame->module;
     struct written_string *fragment;
@@ -252,8 +254,8 @@ static void write_package(struct answer *a, const struct found *found)
 }
 
 /* The source code of a frame's module; or NULL. */
-static const struct sourcecache_reader *sources_of(const struct answer *a,
-                                                   const struct found *found)
+static const struct sourcecache_reader *
+sources_of(const struct native_answer *a, const struct native_found *found)
 {
     return found->frame->module == SYMBOLICATOR_NONE
                ? NULL
@@ -261,7 +263,8 @@ static const struct sourcecache_reader *sources_of(const struct answer *a,
 }
 
 /* The members up to the package, which all functions of a frame share. */
-static void write_begin(struct answer *a, const struct found *found)
+static void write_begin(struct native_answer *a,
+                        const struct native_found *found)
 {
     const char *begin = frame_begins[found->status];
     size_t size = strlen(begin);
@@ -290,7 +293,8 @@ static void write_begin(struct answer *a, const struct found *found)
     a->begin_size = a->w->size - a->begin_at;
 }
 
-static void write_end(struct answer *a, const struct found *found)
+static void write_end(struct native_answer *a,
+                      const struct native_found *found)
 {
     uint32_t trust;
 
@@ -305,7 +309,7 @@ static void write_end(struct answer *a, const struct found *found)
  * Where only one of the names was given, and it is a decorated one, its
  * readable form is the function, and a function that was given the symbol.
  */
-static void write_names_of_request(struct answer *a, const uint32_t *m)
+static void write_names_of_request(struct native_answer *a, const uint32_t *m)
 {
     uint32_t name;
     struct symc_string given, readable;
@@ -327,7 +331,8 @@ static void write_names_of_request(struct answer *a, const uint32_t *m)
 }
 
 /* The place of a frame of .NET. */
-static void write_place(struct answer *a, const struct ppdbcache_place *place)
+static void write_place(struct native_answer *a,
+                        const struct ppdbcache_place *place)
 {
     struct symc_string name = source_path_name(&place->file);
 
@@ -337,7 +342,8 @@ static void write_place(struct answer *a, const struct ppdbcache_place *place)
 }
 
 /* A frame as it was given, but for the place of one of .NET. */
-static void write_given(struct answer *a, const struct found *found)
+static void write_given(struct native_answer *a,
+                        const struct native_found *found)
 {
     const uint32_t *m;
 
@@ -369,8 +375,9 @@ static void write_given(struct answer *a, const struct found *found)
     write_end(a, found);
 }
 
-static void write_symbol(struct answer *a, const struct symc_frame *frame,
-                         uint64_t sym_addr, bool is_last)
+static void write_symbol(struct native_answer *a,
+                         const struct symc_frame *frame, uint64_t sym_addr,
+                         bool is_last)
 {
     bool is_known;
     struct written_string *fragment;
@@ -398,8 +405,8 @@ static void write_symbol(struct answer *a, const struct symc_frame *frame,
     }
 }
 
-static void write_file(struct answer *a, const struct found *found,
-                       uint32_t file)
+static void write_file(struct native_answer *a,
+                       const struct native_found *found, uint32_t file)
 {
     struct written_string *fragment;
     struct symc_string name;
@@ -431,7 +438,8 @@ static void write_file(struct answer *a, const struct found *found,
 }
 
 /* The source code at a place of a frame. */
-static void write_source(struct answer *a, const struct found *found,
+static void write_source(struct native_answer *a,
+                         const struct native_found *found,
                          const struct symc_location *location)
 {
     const struct sourcecache_reader *sources = sources_of(a, found);
@@ -462,8 +470,8 @@ static void write_source(struct answer *a, const struct found *found,
 }
 
 /* The function at a level of the chain, after what all share. */
-static void write_function(struct answer *a, const struct found *found,
-                           size_t level)
+static void write_function(struct native_answer *a,
+                           const struct native_found *found, size_t level)
 {
     uint32_t language;
     const struct symc_frame *frame;
@@ -483,12 +491,13 @@ static void write_function(struct answer *a, const struct found *found,
 }
 
 /* No more is written, because there is no memory or too much already. */
-static bool is_over(const struct answer *a)
+static bool is_over(const struct native_answer *a)
 {
     return a->w->has_failed || a->w->size > a->config->limits.answer_size;
 }
 
-static void write_frame(struct answer *a, const struct found *found)
+static void write_frame(struct native_answer *a,
+                        const struct native_found *found)
 {
     size_t i;
 
@@ -510,14 +519,14 @@ static void write_frame(struct answer *a, const struct found *found)
 }
 
 /* Guesses of a stack scanner that lead nowhere are not answered. */
-static bool is_dropped(const struct found *found)
+static bool is_dropped(const struct native_found *found)
 {
     return found->frame->trust == API_TRUST_SCAN &&
            (found->status == FRAME_MISSING_SYMBOL ||
             found->status == FRAME_UNKNOWN_IMAGE);
 }
 
-static bool is_start(struct answer *a, const struct found *found)
+static bool is_start(struct native_answer *a, const struct native_found *found)
 {
     uint32_t function;
     const struct symc_string *name;
@@ -535,9 +544,9 @@ static bool is_start(struct answer *a, const struct found *found)
 }
 
 /* One frame by its index. */
-static void look_at_frame(const struct answer *a,
+static void look_at_frame(const struct native_answer *a,
                           const struct symbolicator_stack *stack, size_t index,
-                          struct found *found)
+                          struct native_found *found)
 {
     resolve_frames(a, stack,
                    a->request->is_caller_first ? stack->count - 1 - index
@@ -547,11 +556,11 @@ static void look_at_frame(const struct answer *a,
 
 /* How many frames of a stack are answered: _start has no caller, so any frame
  * that an unwinder found after it is wrong. */
-static size_t frames_to_write(struct answer *a,
+static size_t frames_to_write(struct native_answer *a,
                               const struct symbolicator_stack *stack)
 {
     size_t i;
-    struct found found;
+    struct native_found found;
 
     i = stack->count;
     if (i < 2 ||
@@ -568,12 +577,12 @@ static size_t frames_to_write(struct answer *a,
 }
 
 /* Looks some frames up, and then writes them. */
-static void write_block(struct answer *a,
+static void write_block(struct native_answer *a,
                         const struct symbolicator_stack *stack, size_t first,
                         size_t count, size_t all)
 {
     size_t i;
-    struct found found[BLOCK];
+    struct native_found found[BLOCK];
 
     resolve_frames(a, stack, first, count, all, found);
     for (i = 0; i < count && !is_over(a); i++) {
@@ -583,7 +592,7 @@ static void write_block(struct answer *a,
     }
 }
 
-static void write_frames(struct answer *a,
+static void write_frames(struct native_answer *a,
                          const struct symbolicator_stack *stack)
 {
     size_t i, count;
@@ -596,7 +605,7 @@ static void write_frames(struct answer *a,
     json_write_close(a->w, ']');
 }
 
-static void write_registers(struct answer *a, uint32_t registers)
+static void write_registers(struct native_answer *a, uint32_t registers)
 {
     uint32_t i;
     uint64_t number;
@@ -616,7 +625,7 @@ static void write_registers(struct answer *a, uint32_t registers)
     json_write_close(a->w, '}');
 }
 
-static void write_stack(struct answer *a,
+static void write_stack(struct native_answer *a,
                         const struct symbolicator_stack *stack)
 {
     json_write_open(a->w, '{');
@@ -628,7 +637,7 @@ static void write_stack(struct answer *a,
     json_write_close(a->w, '}');
 }
 
-static void write_all(struct answer *a)
+static void write_all(struct native_answer *a)
 {
     size_t i;
 
@@ -658,7 +667,7 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          struct source_links *links, struct json_writer *w)
 {
     static _Thread_local void *kept;
-    struct answer *a = thread_keep(&kept, sizeof(*a));
+    struct native_answer *a = thread_keep(&kept, sizeof(*a));
 
     if (a == NULL) {
         w->has_failed = true;

@@ -71,14 +71,14 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
 }
 
 /* Keys that are read again; a reload may have come before they are. */
-struct renewal {
+struct bucket_renewal {
     struct config *config; /* reference */
     struct source_config *source;
 };
 
 static void on_renewed(void *arg, const char *error)
 {
-    struct renewal *renewal = arg;
+    struct bucket_renewal *renewal = arg;
     struct bucket_config *bucket = renewal->source->settings;
 
     bucket->renewal = NULL;
@@ -97,7 +97,7 @@ static void renew_keys(const struct lookup *lookup)
     struct source_config *source =
         &config->sources[lookup->source - config->sources];
     struct bucket_config *bucket = source->settings;
-    struct renewal *renewal;
+    struct bucket_renewal *renewal;
 
     if (bucket->renewal != NULL) {
         return;
