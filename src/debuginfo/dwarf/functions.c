@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/array.h"
 #include "base/utf8.h"
+#include "line_program.h"
 
 #define FEW_RANGES 8 /* looking through so many costs nothing */
 

@@ -1,15 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Entries of the list of files, which the program may extend.
+ * The program of a table of lines, which makes its rows.
  */
 #ifndef DEBUGINFO_DWARF_LINE_PROGRAM_H
 #define DEBUGINFO_DWARF_LINE_PROGRAM_H
 
 #include "lines.h"
 
-/* Adds it.  Returns 0, or -1 if memory runs out. */
-int dwarf_lines_add_file(struct dwarf_lines *lines,
-                         const struct dwarf_value *name, uint64_t directory);
+/* Runs the program, unless that was done.  An error ends it, which is no
+ * failure.  Returns 0, or -1 with failure set if memory or work runs out. */
+int dwarf_lines_run(struct dwarf_reader *reader, struct dwarf_lines *lines);
 
 #endif

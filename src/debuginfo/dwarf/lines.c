@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "line_program.h"
 
 enum {
     DW_LNCT_path = 1,

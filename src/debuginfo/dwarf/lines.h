@@ -70,10 +70,6 @@ int dwarf_lines_open(struct dwarf_reader *reader,
                      const struct dwarf_unit *unit, uint64_t offset,
                      bool is_unused, struct dwarf_lines *lines);
 
-/* Runs the program, unless that was done.  An error ends it, which is no
- * failure.  Returns 0, or -1 with failure set if memory or work runs out. */
-int dwarf_lines_run(struct dwarf_reader *reader, struct dwarf_lines *lines);
-
 /* Finds the rows of a range of addresses.  They are all of one sequence: the
  * first that has code in the range.  Sets *first and returns their number;
  * *sequence is where they are. */
@@ -87,6 +83,11 @@ bool dwarf_lines_file(const struct dwarf_lines *lines,
                       const struct dwarf_value *unit_name,
                       const struct dwarf_value *comp_dir, uint64_t number,
                       struct dwarf_value *directory, struct dwarf_value *name);
+
+/* Adds an entry to the list of files, which the program may extend.  Returns
+ * 0, or -1 if memory runs out. */
+int dwarf_lines_add_file(struct dwarf_lines *lines,
+                         const struct dwarf_value *name, uint64_t directory);
 
 void dwarf_lines_free(struct dwarf_lines *lines);
 

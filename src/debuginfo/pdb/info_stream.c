@@ -53,9 +53,9 @@ static void add_sourcelink(struct info_stream *info, uint32_t stream)
     }
 }
 
-static int find_streams(struct info_stream *info, const uint8_t *head,
-                        uint32_t size, uint32_t *table_stream,
-                        struct failure *failure)
+static int find_named_streams(struct info_stream *info, const uint8_t *head,
+                              uint32_t size, uint32_t *table_stream,
+                              struct failure *failure)
 {
     uint32_t i, count, offset, text_size, stream;
     uint64_t at;
@@ -155,7 +155,7 @@ int info_stream_read(struct info_stream *info, const struct msf *msf,
     info->version = le32(head);
     info->age = le32(head + 8);
     guid_in_text_order(info->guid, head + 12);
-    if (find_streams(info, head, size, &stream, failure) != 0) {
+    if (find_named_streams(info, head, size, &stream, failure) != 0) {
         return -1;
     }
     return stream == MSF_NO_STREAM ? 0
@@ -172,7 +172,7 @@ bool info_stream_has_links(const struct msf *msf)
     bool has;
 
     has = head != NULL &&
-          find_streams(&info, head, size, &stream, &failure) == 0 &&
+          find_named_streams(&info, head, size, &stream, &failure) == 0 &&
           (msf_stream_size(msf, info.srcsrv_stream) > 0 ||
            info.num_sourcelinks > 0);
     info_stream_free(&info);

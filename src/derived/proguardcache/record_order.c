@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "members.h"
+#include "writer_members.h"
 
 /* Returns a number below, equal to or above 0, as texts compare by bytes. */
 static int compare_texts(const struct proguardcache_writer *w, uint32_t a,

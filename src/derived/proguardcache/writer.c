@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "members.h"
-
+#include "writer_members.h"
 
 void proguardcache_writer_free(struct proguardcache_writer *w)
 {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "members.h"
+#include "writer_members.h"
 #include "record_order.h"
 #include "writer.h"
 

@@ -271,9 +271,9 @@ static bool is_other(const struct cabinet_header *header,
 }
 
 /* The last part that was found is not the last one of the set. */
-static enum body_status check_end(const struct cabinet_parts *parts,
-                                  const struct cabinet *cabinet, char *error,
-                                  size_t size)
+static enum body_status check_last_cabinet(const struct cabinet_parts *parts,
+                                           const struct cabinet *cabinet,
+                                           char *error, size_t size)
 {
     char name[CABINET_NAME];
     size_t n = cabinet->n;
@@ -325,7 +325,7 @@ static enum body_status add_parts(struct cabinet *cabinet, int in,
     }
 
     return header.flags & CABINET_HAS_NEXT
-               ? check_end(parts, cabinet, error, size)
+               ? check_last_cabinet(parts, cabinet, error, size)
                : BODY_OK;
 }
 

@@ -97,7 +97,7 @@ static bool is_useless(const struct job *job, const char *path)
 
 /* Sets the original if there is one in a slot of the downloads, of which the
  * target can be made. */
-static bool take_slot(struct job *job, symcache_kind_e slot)
+static bool take_original_of_kind(struct job *job, symcache_kind_e slot)
 {
     const struct transcoder_config *transcoder;
 
@@ -114,7 +114,7 @@ static bool take_slot(struct job *job, symcache_kind_e slot)
 }
 
 /* By some ids, there are only originals of some kinds. */
-static bool has_slot(const symcache_key_t *key, symcache_kind_e slot)
+static bool id_has_original(const symcache_key_t *key, symcache_kind_e slot)
 {
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
@@ -137,8 +137,8 @@ bool job_take_download(struct job *job)
         if (i > 0 && source_code_wants_bundle(job)) {
             break;
         }
-        if (has_slot(&job->key, (symcache_kind_e)slots[i]) &&
-            take_slot(job, (symcache_kind_e)slots[i])) {
+        if (id_has_original(&job->key, (symcache_kind_e)slots[i]) &&
+            take_original_of_kind(job, (symcache_kind_e)slots[i])) {
             job->original.from = JOB_ORIGINAL_DOWNLOADS;
             return true;
         }

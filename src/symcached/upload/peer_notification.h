@@ -4,8 +4,8 @@
  * A wait until other machines have heard messages, or are not waited for any
  * more.  peers_tell() makes it.
  */
-#ifndef SYMCACHED_UPLOAD_TELLING_H
-#define SYMCACHED_UPLOAD_TELLING_H
+#ifndef SYMCACHED_UPLOAD_PEER_NOTIFICATION_H
+#define SYMCACHED_UPLOAD_PEER_NOTIFICATION_H
 
 #include <stddef.h>
 #include <sys/queue.h>

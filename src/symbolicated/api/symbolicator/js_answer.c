@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "frame_source.h"
-#include "js_lines.h"
+#include "js_source_context.h"
 #include "js_frame_errors.h"
 
 /* What was written of the frames of a script. */

@@ -3,8 +3,8 @@
  *
  * The members of a writer, and those of them that are marked.
  */
-#ifndef DERIVED_PROGUARDCACHE_MEMBERS_H
-#define DERIVED_PROGUARDCACHE_MEMBERS_H
+#ifndef DERIVED_PROGUARDCACHE_WRITER_MEMBERS_H
+#define DERIVED_PROGUARDCACHE_WRITER_MEMBERS_H
 
 #include "writer.h"
 

@@ -3,8 +3,8 @@
  *
  * Lines of source code around places of scripts and of their originals.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_LINES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_LINES_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_SOURCE_CONTEXT_H
+#define SYMBOLICATED_API_SYMBOLICATOR_JS_SOURCE_CONTEXT_H
 
 #include "symbolication/js/js.h"
 #include "symbolication/symbolication.h"

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "members.h"
+#include "writer_members.h"
 
 #include <stddef.h>
 #include <string.h>

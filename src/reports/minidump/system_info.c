@@ -15,11 +15,11 @@ static const struct {
     enum stackwalk_cpu cpu;
     const char *name;
 } archs[] = {
-    {0, STACKWALK_X86, "x86"},        {10, STACKWALK_X86, "x86"},
-    {9, STACKWALK_AMD64, "x86_64"},   {5, STACKWALK_ARM, "arm"},
-    {12, STACKWALK_ARM64, "arm64"},   {0x8003, STACKWALK_ARM64, "arm64"},
-    {1, STACKWALK_MIPS, "mips"},      {0x8004, STACKWALK_UNKNOWN, "mips64"},
-    {3, STACKWALK_PPC, "ppc"},        {0x8002, STACKWALK_PPC64, "ppc64"},
+    {0, STACKWALK_X86, "x86"},      {10, STACKWALK_X86, "x86"},
+    {9, STACKWALK_AMD64, "x86_64"}, {5, STACKWALK_ARM, "arm"},
+    {12, STACKWALK_ARM64, "arm64"}, {0x8003, STACKWALK_ARM64, "arm64"},
+    {1, STACKWALK_MIPS, "mips"},    {0x8004, STACKWALK_UNKNOWN, "mips64"},
+    {3, STACKWALK_PPC, "ppc"},      {0x8002, STACKWALK_PPC64, "ppc64"},
 };
 
 static const struct {
@@ -56,8 +56,8 @@ static char *trim_text(char *text)
     size_t size;
 
     text += strspn(text, " \t\n\v\f\r");
-    for (size = strlen(text); size > 0 && strchr(" \t\n\v\f\r", text[size - 1]);
-         size--) {
+    for (size = strlen(text);
+         size > 0 && strchr(" \t\n\v\f\r", text[size - 1]); size--) {
     }
     text[size] = '\0';
     return text;
@@ -131,7 +131,8 @@ static void read_cpu(struct minidump *dump, const uint8_t *p)
     unsigned i, level = get16(dump, p + 2), revision = get16(dump, p + 4);
 
     for (i = 0; i < 12 && dump->cpu == STACKWALK_X86; i++) {
-        vendor[i] = p[32 + i] >= ' ' && p[32 + i] < 127 ? (char)p[32 + i] : ' ';
+        vendor[i] =
+            p[32 + i] >= ' ' && p[32 + i] < 127 ? (char)p[32 + i] : ' ';
         vendor[i + 1] = ' ';
     }
     if (dump->cpu == STACKWALK_X86 || dump->cpu == STACKWALK_AMD64) {

@@ -1,15 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "js_lines.h"
+#include "js_source_context.h"
 
 #include <string.h>
 
 /* The next line of a text, which it leaves; false at its end. */
 static bool next_line(struct symc_string *text, struct symc_string *line)
 {
-    const char *end = text->size > 0 ? memchr(text->data, '\n', text->size)
-                                     : NULL;
+    const char *end =
+        text->size > 0 ? memchr(text->data, '\n', text->size) : NULL;
 
     if (text->size == 0) {
         return false;
@@ -18,8 +18,7 @@ static bool next_line(struct symc_string *text, struct symc_string *line)
     line->size = end != NULL ? (size_t)(end - text->data) : text->size;
     text->data += line->size + (end != NULL);
     text->size -= line->size + (end != NULL);
-    if (end != NULL && line->size > 0 &&
-        line->data[line->size - 1] == '\r') {
+    if (end != NULL && line->size > 0 && line->data[line->size - 1] == '\r') {
         line->size--;
     }
     return true;
@@ -47,8 +46,8 @@ void js_lines_of_map(struct js_lines *lines,
                      const struct jscache_reader *reader, uint32_t file,
                      uint32_t line)
 {
-    uint32_t first = line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES
-                                                 : 0;
+    uint32_t first =
+        line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES : 0;
 
     lines->before = line - first;
     lines->count = jscache_reader_lines(
