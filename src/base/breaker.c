@@ -34,8 +34,8 @@ bool breaker_trip(struct breaker *breaker, uint64_t until)
     return true;
 }
 
-static bool fault_of_breaker(struct breaker *breaker,
-                             const struct breaker_limits *limits, uint64_t now)
+static bool record_fault(struct breaker *breaker,
+                         const struct breaker_limits *limits, uint64_t now)
 {
     uint64_t pause = (uint64_t)limits->pause * 1000;
 
@@ -69,7 +69,7 @@ bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
         breaker->failures = 0;
         return !closed;
     case BREAKER_FAULT:
-        return fault_of_breaker(breaker, limits, now);
+        return record_fault(breaker, limits, now);
     default:
         if (probe && breaker->state == BREAKER_HALF_OPEN) {
             /* the pause is over at once, so that the next request decides */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static char fold_slash(char c)
+static char fold_character(char c)
 {
     if (c == '\\') {
         return '/';
@@ -24,7 +24,8 @@ static const char *plain_form(const char *location, bool *unc)
 
     static const char longs[] = "//?/unc/";
 
-    for (i = 0; longs[i] != '\0' && fold_slash(location[i]) == longs[i]; i++) {
+    for (i = 0; longs[i] != '\0' && fold_character(location[i]) == longs[i];
+         i++) {
         continue;
     }
 
@@ -45,7 +46,7 @@ static const char *plain_form(const char *location, bool *unc)
 
 static bool on_drive(const char *location)
 {
-    char c = fold_slash(location[0]);
+    char c = fold_character(location[0]);
 
     return c >= 'a' && c <= 'z' && location[1] == ':';
 }
@@ -56,7 +57,7 @@ static size_t covers_location(const char *prefix, const char *location)
 {
     size_t len = strlen(prefix), i;
 
-    while (len > 0 && fold_slash(prefix[len - 1]) == '/') {
+    while (len > 0 && fold_character(prefix[len - 1]) == '/') {
         len--;
     }
     if (len == 0) {
@@ -64,12 +65,12 @@ static size_t covers_location(const char *prefix, const char *location)
     }
 
     for (i = 0; i < len; i++) {
-        if (fold_slash(prefix[i]) != fold_slash(location[i])) {
+        if (fold_character(prefix[i]) != fold_character(location[i])) {
             return 0;
         }
     }
 
-    return fold_slash(location[len]) == '/' ? len : 0;
+    return fold_character(location[len]) == '/' ? len : 0;
 }
 
 /* Checks the components of a path, and writes them with "/" between them.
@@ -79,7 +80,7 @@ static const char *split_location(const char *p, char *rel)
     size_t len, n = 0;
 
     for (;;) {
-        for (len = 0; p[len] != '\0' && fold_slash(p[len]) != '/'; len++) {
+        for (len = 0; p[len] != '\0' && fold_character(p[len]) != '/'; len++) {
             if (p[len] == ':') {
                 return "a component of the location has a colon";
             }
@@ -112,7 +113,7 @@ static const char *map_relative(const char *base, const char *location,
         return "the location is relative";
     }
 
-    while (location[0] == '.' && fold_slash(location[1]) == '/') {
+    while (location[0] == '.' && fold_character(location[1]) == '/') {
         location += 2;
     }
 
@@ -132,7 +133,7 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
     plain = plain_form(location, &unc);
 
     if (!unc && !on_drive(plain)) {
-        if (fold_slash(plain[0]) == '/' || plain != location) {
+        if (fold_character(plain[0]) == '/' || plain != location) {
             return "the location is neither a share nor on a drive";
         }
         return map_relative(base, plain, root, rel);

@@ -309,7 +309,7 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
 
 /* Removes what people copy with a path: the command of the debugger or of the
  * shell, and quotes. */
-static void strip_quotes(struct sympath_text *text)
+static void strip_command(struct sympath_text *text)
 {
     static const char *const words[] = {".sympath+", ".sympath", "set ",
                                         "_NT_SYMBOL_PATH="};
@@ -339,7 +339,7 @@ int sympath_parse(struct sympath *path, const char *text)
         return fail_sympath(path, &rest, "is too long");
     }
 
-    strip_quotes(&rest);
+    strip_command(&rest);
     element = rest;
     while (sympath_cut(&rest, ';', &element)) {
         if (element.len > 0 && sympath_element(path, element) != 0) {

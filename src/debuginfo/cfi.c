@@ -135,7 +135,7 @@ static int put_win(struct cfi *cfi, uint64_t type, uint64_t start,
 /* records --------------------------------------------------------------------
  */
 
-static int write_done(struct cfi *cfi, enum symc_status status)
+static int check_status(struct cfi *cfi, enum symc_status status)
 {
     return failure_writer(cfi->failure, status);
 }
@@ -169,7 +169,7 @@ int cfi_range(struct cfi *cfi, uint64_t start, uint64_t size)
                    ? -1
                    : put_hex(cfi, size);
     }
-    return write_done(
+    return check_status(
         cfi, cficache_writer_range(cfi->writer, CFICACHE_RULES, start, size));
 }
 
@@ -178,16 +178,16 @@ int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size)
     cfi->is_correction = true;
     return cfi->writer == NULL
                ? 0
-               : write_done(cfi, cficache_writer_range(cfi->writer,
-                                                       CFICACHE_CORRECTIONS,
-                                                       start, size));
+               : check_status(cfi, cficache_writer_range(cfi->writer,
+                                                         CFICACHE_CORRECTIONS,
+                                                         start, size));
 }
 
 int cfi_correction_row(struct cfi *cfi, uint64_t address)
 {
     return cfi->writer == NULL
                ? 0
-               : write_done(cfi, cficache_writer_row(cfi->writer, address));
+               : check_status(cfi, cficache_writer_row(cfi->writer, address));
 }
 
 int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
@@ -197,7 +197,7 @@ int cfi_row(struct cfi *cfi, const char *keyword, uint64_t address)
                    ? -1
                    : put_number(cfi, '\0', address, 16);
     }
-    return write_done(cfi, cficache_writer_row(cfi->writer, address));
+    return check_status(cfi, cficache_writer_row(cfi->writer, address));
 }
 
 /* Adds a rule whose number needs more than 32 bits, as a program. */
@@ -221,9 +221,9 @@ static int add_wide(struct cfi *cfi, const struct cficache_rule *rule,
     if (status == SYMC_OK && rule->kind == CFICACHE_AT) {
         status = cficache_code_operation(code, CFICACHE_READ);
     }
-    return write_done(cfi, status == SYMC_OK ? cficache_writer_code(
-                                                   cfi->writer, rule->target)
-                                             : status);
+    return check_status(cfi, status == SYMC_OK ? cficache_writer_code(
+                                                     cfi->writer, rule->target)
+                                               : status);
 }
 
 int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
@@ -242,7 +242,7 @@ int cfi_rule(struct cfi *cfi, const struct cfi_register *target,
     rule.number = (int32_t)number;
     return rule.number != number
                ? add_wide(cfi, &rule, number)
-               : write_done(cfi, cficache_writer_rule(cfi->writer, &rule));
+               : check_status(cfi, cficache_writer_rule(cfi->writer, &rule));
 }
 
 int cfi_rules(struct cfi *cfi, const char *text, size_t size)
@@ -250,7 +250,7 @@ int cfi_rules(struct cfi *cfi, const char *text, size_t size)
     if (cfi->writer == NULL) {
         return put_text(cfi, " ", 1) != 0 ? -1 : put_text(cfi, text, size);
     }
-    return write_done(cfi, cficache_writer_text(cfi->writer, text, size));
+    return check_status(cfi, cficache_writer_text(cfi->writer, text, size));
 }
 
 int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
@@ -263,8 +263,8 @@ int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
     if (type != (win->has_program ? 4 : 0)) {
         return 0; /* readers of the text leave it out */
     }
-    return write_done(cfi, cficache_writer_win(cfi->writer, start, size, *win,
-                                               program, program_size));
+    return check_status(cfi, cficache_writer_win(cfi->writer, start, size,
+                                                 *win, program, program_size));
 }
 
 /* the file -------------------------------------------------------------------
@@ -277,7 +277,7 @@ static int finish_result(struct cfi *cfi, struct debuginfo_result *result)
     if (cfi->writer == NULL) {
         return end_line(cfi) != 0 ? -1 : flush_text(cfi);
     }
-    return write_done(
+    return check_status(
         cfi, cficache_writer_finish(cfi->writer, &cfi->identity, cfi->sink));
 }
 

@@ -27,8 +27,8 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
 }
 
 /* Writes what evhttp would have sent, for a request without a connection. */
-static void print_reply_log(struct evhttp_request *req, int status,
-                            struct evbuffer *body)
+static void print_reply(struct evhttp_request *req, int status,
+                        struct evbuffer *body)
 {
     struct evbuffer *out = evhttp_request_get_output_buffer(req);
     const struct evkeyval *header;
@@ -55,7 +55,7 @@ static void send_reply(struct evhttp_request *req, int status,
     if (evhttp_request_get_connection(req) != NULL) {
         evhttp_send_reply(req, status, http_status_text(status), body);
     } else {
-        print_reply_log(req, status, body);
+        print_reply(req, status, body);
     }
 }
 

@@ -312,7 +312,7 @@ static int use_spool(int fd, const struct config *config, char *error,
 }
 
 /* Tells whether the configuration could be used. */
-static int test_settings(const struct config *config)
+static int test_config(const struct config *config)
 {
     char error[1024];
     int fd, rc = open_spool(&fd, config, error, sizeof(error));
@@ -327,7 +327,8 @@ static int test_settings(const struct config *config)
     return rc == 0 ? 0 : EXIT_CONFIG;
 }
 
-static int lock_spool(struct symbolicated_daemon *d, char *error, size_t size)
+static int enter_sandbox(struct symbolicated_daemon *d, char *error,
+                         size_t size)
 {
     struct daemon_sandbox allowed = {
         .spool = d->spool,
@@ -442,7 +443,7 @@ static int start_daemon(struct symbolicated_daemon *d, struct config *config)
     if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
         start_spawner(d, error, sizeof(error)) != 0 ||
         open_spool(&d->spool, config, error, sizeof(error)) != 0 ||
-        lock_spool(d, error, sizeof(error)) != 0 ||
+        enter_sandbox(d, error, sizeof(error)) != 0 ||
         use_spool(d->spool, config, error, sizeof(error)) != 0) {
         goto failed;
     }
@@ -527,7 +528,7 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     }
     if (d.options.test) {
-        rc = test_settings(config);
+        rc = test_config(config);
         config_unref(config);
         return rc;
     }

@@ -84,7 +84,7 @@ static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Bodies that workers read. */
-static bool spool_is_used(const char *path, void *arg)
+static bool needs_spool(const char *path, void *arg)
 {
     const struct worker *w = arg;
     const struct symbolication_config *config =
@@ -103,7 +103,7 @@ static void limit_of_thread(struct worker *w, const struct settings *settings)
 
     http_server_limit(w->http, limits->body_size, limits->receiving_size,
                       limits->answer_size);
-    http_server_spool(w->http, spool_is_used, limits->crash_size);
+    http_server_spool(w->http, needs_spool, limits->crash_size);
     spool_limit(limits->spool_size);
 }
 

@@ -142,7 +142,7 @@ static void drop_waiting(struct process *process)
 }
 
 /* The worker of a work has done it, and may do another one. */
-static void rest_of_process(struct process *process)
+static void release_process(struct process *process)
 {
     struct work_pool *pool = process->pool;
     struct process *last, *next;
@@ -188,7 +188,7 @@ static void wait_for(struct work *work, unsigned ms)
 }
 
 /* Told from the loop, as callers do not expect it from their own call. */
-static void die_with_work(struct work *work)
+static void end_dead_work(struct work *work)
 {
     struct process *process = work->process;
 
@@ -212,7 +212,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (!work->is_dead) {
         log_info(0, "a worker was killed: it said nothing for %u ms",
                  work->order.ms);
-        die_with_work(work);
+        end_dead_work(work);
     } else {
         work->told(work->arg, WORK_DIED);
     }
@@ -223,7 +223,7 @@ static void tell_of_work(struct work *work, enum work_news news)
     event_del(work->timer);
     work->has_news = true;
     if (news != WORK_WANTS) {
-        rest_of_process(work->process);
+        release_process(work->process);
         work->process = NULL;
     }
     work->told(work->arg, news);
@@ -252,7 +252,7 @@ static void take_packet(struct work *work, const char *packet, size_t size)
         head.message > WORK_REFUSES || head.message == WORK_HAVE ||
         add_text(work, packet + sizeof(head), size - sizeof(head)) != 0) {
         log_info(0, "a worker was killed: it said what it may not");
-        die_with_work(work);
+        end_dead_work(work);
         return;
     }
     work->status = head.detail;
@@ -286,7 +286,7 @@ static void on_packet(evutil_socket_t fd, short what, void *arg)
         drop_waiting(process); /* it has nothing to say */
     } else if (n < (ssize_t)sizeof(struct work_head)) {
         log_info(0, "a worker died");
-        die_with_work(work);
+        end_dead_work(work);
     } else {
         take_packet(work, packet, (size_t)n);
     }
@@ -328,7 +328,7 @@ static void begin_work(struct work *work, struct process *process)
     atomic_fetch_add(&work->pool->counts->bodies, 1);
     wait_for(work, work->order.ms);
     if (!send_begin(work, process)) {
-        die_with_work(work);
+        end_dead_work(work);
     }
     spool_unref(work->body);
     work->body = NULL;
@@ -370,7 +370,7 @@ static void fail_waiting(struct work_pool *pool)
     struct work *work;
 
     while ((work = TAILQ_FIRST(&pool->waiting)) != NULL) {
-        die_with_work(work);
+        end_dead_work(work);
     }
 }
 
@@ -644,11 +644,11 @@ void work_send_files(struct work *work,
     wait_for(work, work->order.ms);
     for (i = 0; i < n; i++) {
         if (!add_file(&sending, &input_files[i], open, arg, i)) {
-            die_with_work(work);
+            end_dead_work(work);
             return;
         }
     }
     if (!send_files(&sending, true)) {
-        die_with_work(work);
+        end_dead_work(work);
     }
 }

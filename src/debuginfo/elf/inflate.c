@@ -256,7 +256,7 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
 #define LEAST (256u << 10) /* compressed: a millisecond */
 
 /* Tells how much is there.  The last byte waits for the end of the stream. */
-static void publish_end(struct elf_inflation *i, int rc)
+static void publish_ready(struct elf_inflation *i, int rc)
 {
     size_t done = i->size;
 
@@ -277,7 +277,7 @@ static void run_inflate(void *arg)
 
     do {
         rc = inflate_step(arg);
-        publish_end(arg, rc);
+        publish_ready(arg, rc);
     } while (rc > 0);
 }
 

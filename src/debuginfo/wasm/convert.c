@@ -10,7 +10,7 @@
 #include "module.h"
 #include "derived/symcache/symcache.h"
 
-static bool sniff_names(const uint8_t *data, size_t size)
+static bool sniff_wasm(const uint8_t *data, size_t size)
 {
     return size >= 4 && memcmp(data, "\0asm", 4) == 0;
 }
@@ -62,7 +62,7 @@ static const struct debuginfo_maker wasm_makes[] = {
 
 const struct debuginfo_format wasm_format = {
     .name = "WebAssembly",
-    .sniff = sniff_names,
+    .sniff = sniff_wasm,
     .makes = wasm_makes,
     .num_makes = sizeof(wasm_makes) / sizeof(wasm_makes[0]),
 };

@@ -27,8 +27,8 @@ struct download {
     void *arg;
 };
 
-static void tell_download(struct download *download, const char *text,
-                          bool is_good)
+static void end_download(struct download *download, const char *text,
+                         bool is_good)
 {
     struct spool *body = NULL;
 
@@ -68,9 +68,9 @@ static void on_end(struct download *download)
     }
     json_free(&json);
     if (coding != NULL && download->file != -1) {
-        tell_download(download, coding, true);
+        end_download(download, coding, true);
     } else {
-        tell_download(download, failed != NULL ? failed : FAILED, false);
+        end_download(download, failed != NULL ? failed : FAILED, false);
     }
 }
 
@@ -86,7 +86,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (n == -1 || download->size + (size_t)n == ANSWER_MAX) {
-        tell_download(download, FAILED, false);
+        end_download(download, FAILED, false);
         return;
     }
     download->size += (size_t)n;

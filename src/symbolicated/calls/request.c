@@ -601,7 +601,7 @@ static enum api_method method_of(enum http_method method)
     return methods[method];
 }
 
-static void describe_request(struct request *r)
+static void fill_api_request(struct request *r)
 {
     r->api.method = method_of(r->http->method);
     r->api.path = r->http->path;
@@ -639,7 +639,7 @@ void request_start(struct request_context *context, struct http_request *http)
     r->settings = settings_ref(context->settings);
     r->record.started = r->begun = clock_usec();
     module_cache_trim(context->searcher.cache);
-    describe_request(r);
+    fill_api_request(r);
     reset_reply(r);
     if (!is_refused(r)) {
         r->call = api_begin(&r->api, &r->reply);

@@ -179,8 +179,8 @@ static bool try_folder(const char *folder, const char *path,
 }
 
 /* Makes a JsCache of what a URL leads to on this machine. */
-static bool find_map(const char *maps, struct symc_string url,
-                     struct jscache_reader *reader)
+static bool find_jscache(const char *maps, struct symc_string url,
+                         struct jscache_reader *reader)
 {
     char path[PATH_MAX];
     size_t i;
@@ -225,6 +225,6 @@ const struct jscache_reader *script_files_find(struct script_files *files,
     if (file->url == NULL) {
         command_no_memory();
     }
-    file->is_there = find_map(files->maps, text, &file->reader);
+    file->is_there = find_jscache(files->maps, text, &file->reader);
     return file->is_there ? &file->reader : NULL;
 }

@@ -76,7 +76,7 @@ static void print_forgotten(const cJSON *answer)
     printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
 }
 
-static int forget_job(const struct watch *w, const char *name, const char *id)
+static int forget_key(const struct watch *w, const char *name, const char *id)
 {
     char path[CLIENT_PATH_MAX];
 
@@ -92,7 +92,7 @@ static int forget_job(const struct watch *w, const char *name, const char *id)
 
 /* A transaction that was taken back is not there any more, and has nothing to
  * be forgotten.  Returns an exit code. */
-static int follow_job(const struct watch *w, unsigned long id)
+static int follow_transaction(const struct watch *w, unsigned long id)
 {
     char path[4096], line[LINE_SIZE], *name, *key;
     int code = COMMAND_OK, one;
@@ -107,7 +107,7 @@ static int follow_job(const struct watch *w, unsigned long id)
     }
     while (fgets(line, sizeof(line), f) != NULL) {
         if (read_line(line, &name, &key)) {
-            one = forget_job(w, name, key);
+            one = forget_key(w, name, key);
             code = one > code ? one : code;
         }
     }
@@ -116,7 +116,7 @@ static int follow_job(const struct watch *w, unsigned long id)
 }
 
 /* Returns an exit code; transactions after one that failed wait. */
-static int look_at_jobs(struct watch *w)
+static int look_for_transactions(struct watch *w)
 {
     unsigned long last;
     int code;
@@ -125,7 +125,7 @@ static int look_at_jobs(struct watch *w)
         return command_fail(COMMAND_IO, w->folder, strerror(errno));
     }
     while (w->last < last) {
-        code = follow_job(w, w->last + 1);
+        code = follow_transaction(w, w->last + 1);
         if (code != COMMAND_OK) {
             return code;
         }
@@ -160,7 +160,8 @@ int watch_command(int argc, char **argv)
     if (after == NULL && !read_last(&w, &w.last)) {
         return command_fail(COMMAND_IO, w.folder, strerror(errno));
     }
-    for (code = look_at_jobs(&w); !w.is_once; code = look_at_jobs(&w)) {
+    for (code = look_for_transactions(&w); !w.is_once;
+         code = look_for_transactions(&w)) {
         sleep(SECONDS);
     }
     return command_finish(code);

@@ -146,7 +146,7 @@ static bool is_broken(const struct store_reader_found *found)
 }
 
 /* A refusal is a sentence, or {"title": SENTENCE}. */
-static int refuse_module(const char *name, const struct api_reply *reply)
+static int print_refusal(const char *name, const struct api_reply *reply)
 {
     cJSON *object =
         cJSON_ParseWithLength(reply->body->data, reply->body->size);
@@ -217,7 +217,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
         *code = command_fail(COMMAND_IO, root,
                              "a file was cut short while it was read");
     } else if (reply.status != 200) {
-        *code = refuse_module(name, &reply);
+        *code = print_refusal(name, &reply);
     } else {
         answer = cJSON_ParseWithLength(writer.data, writer.size);
         if (answer == NULL) {

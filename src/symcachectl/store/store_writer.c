@@ -23,7 +23,7 @@
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-static int give_file(const struct store_writer *writer, int fd)
+static int give_to_owner(const struct store_writer *writer, int fd)
 {
     return writer->has_owner ? fchown(fd, writer->uid, writer->gid) : 0;
 }
@@ -40,7 +40,7 @@ static int make_folder(const struct store_writer *writer, int at,
     }
     fd = openat(at, name, FOLDER);
     if (fd >= 0 && is_new &&
-        (fchmod(fd, 0755) != 0 || give_file(writer, fd) != 0)) {
+        (fchmod(fd, 0755) != 0 || give_to_owner(writer, fd) != 0)) {
         close(fd);
         return -1;
     }
@@ -128,7 +128,7 @@ int store_writer_copy(struct store_writer *writer, int from, int *copy)
     }
     digest = digest_new();
     if (copy_bytes(from, *copy, digest) == 0 && fchmod(*copy, 0644) == 0 &&
-        give_file(writer, *copy) == 0) {
+        give_to_owner(writer, *copy) == 0) {
         digest_note(*copy, digest);
         return 0;
     }

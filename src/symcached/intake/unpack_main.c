@@ -619,7 +619,7 @@ static void unpack_places(struct unpack_job *job)
 
 /* Asks the directory something, whatever the answer is.  Listing a large
  * directory may take longer than it is allowed to be silent. */
-static void await_place(int root, const char *place)
+static void probe_place(int root, const char *place)
 {
     char name[NAME_MAX + 1];
     struct stat st;
@@ -657,7 +657,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 
     search.root = root;
     search.n = argc - 4 < UNPACK_PLACES ? (size_t)argc - 4 : UNPACK_PLACES;
-    await_place(root, search.names[0]);
+    probe_place(root, search.names[0]);
 
     if (strcmp(argv[0], "flat") == 0) {
         search.is_flat = true;
@@ -710,7 +710,7 @@ static int unpack_map(struct unpack_job *job)
     return 0;
 }
 
-static int lock_place(const struct unpack_job *job)
+static int enter_sandbox(const struct unpack_job *job)
 {
     struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max,
                                     sandbox_seconds(2 * job->max)};
@@ -796,7 +796,7 @@ int unpack_main(int argc, char **argv)
     }
     job.checksum = getenv(UNPACK_CHECKSUM);
     job.coded = getenv(UNPACK_CODED) != NULL;
-    if (lock_place(&job) == 0) {
+    if (enter_sandbox(&job) == 0) {
         unpack_places(&job);
     }
     return 0;

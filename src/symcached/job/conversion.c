@@ -69,7 +69,7 @@ static bool has_more(const struct job *job)
 
 /* Only this copy is malformed: another source may have a good one, or the
  * SymCache, so the next source is asked. */
-static void is_malformed(struct job *job)
+static void mark_malformed(struct job *job)
 {
     job_leaves_run(job);
     job->findings |= FINDING_MALFORMED;
@@ -121,7 +121,7 @@ void job_diagnosed(struct job *job, const char *doubt)
     } else if (job->findings & FINDING_FORGOTTEN) {
         end_forgotten(job);
     } else {
-        is_malformed(job);
+        mark_malformed(job);
     }
 }
 

@@ -137,8 +137,9 @@ static unsigned formats_of(const struct source_config *source,
 }
 
 /* The version that a source leads to, or NULL. */
-static const symcache_version_t *is_offered(const struct source_order *order,
-                                            const struct source_config *source)
+static const symcache_version_t *
+offered_version(const struct source_order *order,
+                const struct source_config *source)
 {
     unsigned formats = formats_of(source, order->key) & order->formats;
     const symcache_version_t *best = NULL;
@@ -260,7 +261,7 @@ void source_order_absent(struct source_order *order,
 static bool takes_source(struct source_order *order,
                          const struct source_config *source)
 {
-    const symcache_version_t *offer = is_offered(order, source);
+    const symcache_version_t *offer = offered_version(order, source);
     int cmp;
 
     if (order->is_last ? !(order->left_out & source_bit(order, source))

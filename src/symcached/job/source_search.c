@@ -534,7 +534,7 @@ bool job_may_ask(struct job *job)
 
 /* What no source has ever had is asked for after jobs with a better chance:
  * returns true if the job gives its slot back, and waits for another. */
-static bool yields_original(struct job *job)
+static bool yields_to_likelier(struct job *job)
 {
     bool was_unlikely = job->is_unlikely;
 
@@ -560,7 +560,7 @@ void job_ask_source(struct job *job)
         return;
     }
 
-    if (yields_original(job)) {
+    if (yields_to_likelier(job)) {
         return;
     }
 

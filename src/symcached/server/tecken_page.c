@@ -239,7 +239,7 @@ static void free_upload(void *arg)
     free(upload);
 }
 
-static void look_at_piece(void *arg)
+static void compare_tecken_files(void *arg)
 {
     tecken_files_compare(((struct tecken_upload *)arg)->files);
 }
@@ -326,7 +326,7 @@ static void begin_upload(struct tecken *tecken, const struct config *config,
                          const char *user, bool only_try,
                          struct evhttp_request *req)
 {
-    static const struct task_calls calls = {look_at_piece, on_looked,
+    static const struct task_calls calls = {compare_tecken_files, on_looked,
                                             free_upload};
     const char *url = evhttp_find_header(evhttp_request_get_input_headers(req),
                                          UPLOAD_HEADER_URL);

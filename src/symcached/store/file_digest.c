@@ -78,7 +78,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* The file is seen by all now: what changes while it is read has no digest. */
-static bool take_slot(int fd)
+static bool take_digest(int fd)
 {
     struct stat before, after;
     struct digest *digest;
@@ -104,7 +104,7 @@ static void take_path(const char *path)
     if (fd == -1) {
         return;
     }
-    for (tries = 0; tries < TRIES && !digest_queue.stops && !take_slot(fd);
+    for (tries = 0; tries < TRIES && !digest_queue.stops && !take_digest(fd);
          tries++) {
         continue;
     }
@@ -170,7 +170,7 @@ void file_digest_later(const char *path)
 }
 
 /* The caller holds the mutex. */
-static void await_slot(unsigned ms)
+static void await_idle(unsigned ms)
 {
     struct timespec end;
 
@@ -186,8 +186,8 @@ static void await_slot(unsigned ms)
 void file_digest_settle(unsigned ms)
 {
     pthread_mutex_lock(&digest_queue.mutex);
-    await_slot(ms);
+    await_idle(ms);
     digest_queue.stops = true;
-    await_slot(ms);
+    await_idle(ms);
     pthread_mutex_unlock(&digest_queue.mutex);
 }

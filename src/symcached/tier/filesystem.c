@@ -453,7 +453,7 @@ static void on_touched(void *arg, bool late)
     }
 }
 
-static int fresh_file(struct tier_call *call)
+static int refresh_file(struct tier_call *call)
 {
     static const struct task_calls touches = {touch_object, on_touched,
                                               work_drop};
@@ -537,5 +537,5 @@ static void cancel_file_task(struct tier_call *call)
 }
 
 const struct tier_type tier_filesystem = {
-    true,       get_file,  look_at_file, put_file,
-    fresh_file, take_away, list_files,   cancel_file_task};
+    true,         get_file,  look_at_file, put_file,
+    refresh_file, take_away, list_files,   cancel_file_task};

@@ -57,7 +57,7 @@ static void print_note(char path[PATH_MAX], char text[SYMCACHE_PATH_MAX + 2],
 }
 
 /* Opens a new file in the folder of notes, which is made for it. */
-static int make_outdated(const char *tmp)
+static int open_note(const char *tmp)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(tmp, flags, 0644);
@@ -82,7 +82,7 @@ static int note_outdated(const char *root, const symcache_key_t *key,
 
     print_note(path, text, root, key, version);
     snprintf(tmp, sizeof(tmp), "%.1024s/" FOLDER "/.new", root);
-    fd = make_outdated(tmp);
+    fd = open_note(tmp);
     if (fd < 0) {
         return -1;
     }
@@ -195,7 +195,7 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
     tier_puts_remove(tiers, store, key, version);
 }
 
-static void run_removal(void *arg)
+static void look_for_notes(void *arg)
 {
     struct outdated_objects_look *look = arg;
     const struct config *config = look->config;
@@ -258,7 +258,7 @@ static void on_drop(void *arg)
 
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg)
 {
-    static const struct task_calls calls = {run_removal, on_done, on_drop};
+    static const struct task_calls calls = {look_for_notes, on_done, on_drop};
     struct tiers *tiers = arg;
     struct outdated_objects_look *look;
 

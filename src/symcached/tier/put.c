@@ -165,7 +165,7 @@ static bool is_same(const struct tier_put *put)
            opened.st_dev == named.st_dev;
 }
 
-static void note_put(const struct tier_put *put)
+static void note_stored_time(const struct tier_put *put)
 {
     if (is_same(put)) {
         stored_time_write(put->path, put->call.stored != 0
@@ -255,12 +255,12 @@ static void put_ended(struct tier_put *put, enum tier_reply reply,
         metrics_add(METRIC_TIER_SENT,
                     put->what == PUT_STORE ? put->call.size : 0);
         put->tier->stored += put->what == PUT_STORE;
-        note_put(put);
+        note_stored_time(put);
         note_replaced(put);
         break;
     case TIER_REPLY_EXISTS:
         metrics_add(METRIC_TIER_EXISTS, 1);
-        note_put(put);
+        note_stored_time(put);
         break;
     case TIER_REPLY_ABSENT: /* it was removed, so it is stored anew */
         put->what = PUT_STORE;

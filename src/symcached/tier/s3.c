@@ -476,7 +476,7 @@ static int s3_look(struct tier_call *call)
 /* Looks whether the object is ours and needs a copy.  The copy itself cannot
  * have that as a condition: libcurl 7.88 sorts x-amz-copy-source-if-match wrong
  * for the signature. */
-static int s3_fresh(struct tier_call *call)
+static int s3_refresh(struct tier_call *call)
 {
     return send_empty(call, "HEAD", on_looked);
 }
@@ -606,7 +606,7 @@ static int s3_request(struct tier_call *call, enum request what)
     case REQUEST_PUT:
         return s3_put(call);
     case REQUEST_LOOK:
-        return s3_fresh(call);
+        return s3_refresh(call);
     case REQUEST_HEAD:
         return s3_look(call);
     case REQUEST_LIST:
@@ -623,5 +623,5 @@ static void s3_cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true,     s3_get,    s3_look, s3_put,
-                                  s3_fresh, take_away, s3_list, s3_cancel};
+const struct tier_type tier_s3 = {true,       s3_get,    s3_look, s3_put,
+                                  s3_refresh, take_away, s3_list, s3_cancel};

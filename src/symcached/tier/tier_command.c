@@ -380,7 +380,7 @@ static int print_rule(const struct run *run)
 
 /* the command -------------------------------------------------------------- */
 
-static int use_tier(void)
+static int print_usage(void)
 {
     fputs(usage, stderr);
     return EXIT_WRONG_USE;
@@ -536,7 +536,7 @@ int tier_command(int argc, char **argv, const struct source_type *const *types,
     int rc;
 
     if (!read_arguments(&run, argc, argv)) {
-        return use_tier();
+        return print_usage();
     }
     if (config_read(run.config_file, types, &run.config, error,
                     sizeof(error)) != 0) {

@@ -158,7 +158,7 @@ static void on_told(void *arg, const char *untold)
     end_listing(listing, NULL);
 }
 
-static void tell_listed(struct bundle_listing *listing)
+static void tell_peers(struct bundle_listing *listing)
 {
     if (!listing->is_here) {
         end_listing(listing, NULL);
@@ -212,7 +212,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     if (listing->next < listing->n) {
         event_add(listing->timer, &pause);
     } else {
-        tell_listed(listing);
+        tell_peers(listing);
     }
 }
 

@@ -169,7 +169,7 @@ static void read_line(char *line, struct publication *files)
     }
 }
 
-static bool take_intent(struct intent *intent, struct publication *files)
+static bool read_intent(struct intent *intent, struct publication *files)
 {
     char line[LINE_MAX_SIZE];
 
@@ -204,7 +204,7 @@ struct intent *write_ahead_log_take(const char *root,
             continue;
         }
         intent = intent_new(root, entry->d_name);
-        if (intent != NULL && !take_intent(intent, files)) {
+        if (intent != NULL && !read_intent(intent, files)) {
             write_ahead_log_leave(intent);
             intent = NULL;
         } else if (files->nfiles == 0) {

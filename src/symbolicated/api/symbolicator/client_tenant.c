@@ -42,7 +42,7 @@ static void write_url(struct json_writer *w, const char *name,
 }
 
 /* Decodes text in place; returns its size then. */
-static size_t decode_base64(char *text, size_t size)
+static size_t decode_percent(char *text, size_t size)
 {
     char *from, *to = text, *end = text + size;
     int high, low;
@@ -69,7 +69,7 @@ static void write_login(struct json_writer *w, const struct client_source *own)
     char *line = NULL;
 
     if (login != NULL && base64 != NULL) {
-        size = decode_base64(login, own->login_size);
+        size = decode_percent(login, own->login_size);
         if (memchr(login, ':', size) == NULL) {
             login[size++] = ':'; /* where the NUL was */
         }
@@ -433,6 +433,6 @@ char *client_source_location(const struct symbolicator_request *request,
                  key) < 0) {
         return NULL;
     }
-    location[decode_base64(location, strlen(location))] = '\0';
+    location[decode_percent(location, strlen(location))] = '\0';
     return location;
 }

@@ -198,8 +198,8 @@ static uint8_t state_of(const struct api_module *module)
 }
 
 /* Tells the worker what has become of the files that it asked for. */
-static enum api_next give_report(struct crash_call *call,
-                                 struct api_reply *reply)
+static enum api_next give_files(struct crash_call *call,
+                                struct api_reply *reply)
 {
     const struct symbolicator_call *inner =
         call->questions[call->nquestions - 1];
@@ -245,7 +245,7 @@ static enum api_next begin_question(struct crash_call *call,
     }
     call->questions[call->nquestions++] = inner;
     if (inner->api.first.nmodules == 0) {
-        return give_report(call, reply);
+        return give_files(call, reply);
     }
     take_over(call, inner);
     call->api.attempts = inner->api.attempts == API_ATTEMPTS_OF_ALL
@@ -275,7 +275,7 @@ static enum api_next answer_question(struct crash_call *call,
                                      struct api_reply *reply)
 {
     if (call->work.said == NULL) {
-        return give_report(call, reply);
+        return give_files(call, reply);
     }
     return strcmp(call->work.said, CRASH_ROOM) == 0
                ? give_room(call, reply)
