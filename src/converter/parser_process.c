@@ -22,7 +22,6 @@
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/msfz/msfz.h"
-#include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/proguard/proguard.h"
@@ -145,13 +144,11 @@ static bool has_compressed_parts(const struct input *input)
     return input->size >= SCRATCH_LEAST && elf_sniff(input->data, input->size);
 }
 
-/* Has the file work for a second thread?  Of Mach-O and PE, that is DWARF
- * alone, which few but large files have. */
+/* Has the file work for a second thread?  Of other formats than ELF, that is
+ * DWARF alone, which few but large files have. */
 static bool wants_thread(const struct input *input)
 {
     return has_compressed_parts(input) ||
-           (input->size >= PDB_THREAD_LEAST &&
-            pdb_format.sniff(input->data, input->size)) ||
            (input->size >= THREAD_LEAST &&
             (macho_format.sniff(input->data, input->size) ||
              pe_format.sniff(input->data, input->size)));

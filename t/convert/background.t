@@ -193,30 +193,4 @@ run('objcopy --add-section .debug_info=info --add-section '
 is(system("cd '$work' && ulimit -S -s 256 && '$program' deep -o stack"), 0,
    'calls that are nested so deep need more stack than 256 KB');
 
-# PDBs: the same bytes with and without another thread, and the same refusal if
-# damage is behind functions that it writes.
-
-my $data = "$Bin/../data/convert";
-for my $file (map { glob "$data/$_.pdb.zst" } 'generated/rust', 'msvc/attach*',
-              'derived/{twin-module,wrapped-sizes}',
-              'hostile/{covered-procs,nested-sites,separated-names}') {
-    my ($name) = $file =~ m{([^/]+)\.zst$};
-    spew("$work/$name", slurp($corpus->unpacked($file)));
-    cmp_ok(-s "$work/$name", '<', 4.5 * (1 << 20), "$name is small");
-    $whole = ours($name);
-    run("truncate -s 5M $name");
-    is(ours($name), $whole, '... and the same if another thread writes it');
-}
-
-my $rust = slurp("$work/rust.pdb");
-my @codes;
-for my $at (map { $_ * 65_536 } 1 .. 32) { # what damage does is not told here
-    spew("$work/damaged.pdb", substr($rust, 0, $at) . "\xff" x 4096
-         . substr $rust, $at + 4096, 2_138_112 - $at - 4096);
-    my $alone = ours('damaged.pdb');
-    run('truncate -s 5M damaged.pdb');
-    push @codes, ours('damaged.pdb') eq $alone ? () : $at;
-}
-is("@codes", '', 'damage anywhere has the same consequence');
-
 done_testing;

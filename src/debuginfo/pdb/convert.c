@@ -29,7 +29,6 @@
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
-#include "debuginfo/second_thread.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
 
@@ -88,10 +87,7 @@ static int prepare_streams(struct pdb_convert *c, struct failure *failure)
     c->symbols.addresses = &c->addresses;
     c->symbols.names = s;
     c->symbols.lines = &c->lines;
-    c->symbols.batches.writer = &c->writer;
-    c->symbols.batches.sources = &c->sources;
-    c->symbols.batches.has_thread =
-        c->msf.size >= PDB_THREAD_LEAST && second_thread_is_free();
+    c->symbols.writer = &c->writer;
     c->symbols.work_limit = WORK_BASE + WORK_PER_BYTE * (uint64_t)c->msf.size;
     return 0;
 }
@@ -154,40 +150,20 @@ static int read_module(struct pdb_convert *c, const struct dbi_module *module,
     return symbols_read(&c->symbols, data, module->symbol_bytes, failure);
 }
 
-static int read_modules(struct pdb_convert *c, struct failure *failure)
+static int read_all(struct pdb_convert *c, struct failure *failure)
 {
     size_t i;
 
-    for (i = 0; i < c->dbi.num_modules; i++) {
-        if (read_module(c, &c->dbi.modules[i], failure) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* Writes what was read.  If that fails, it would have before reading did. */
-static int settle(struct pdb_convert *c, int rc, struct failure *failure)
-{
-    struct failure written = {FAILURE_NONE, ""};
-
-    if (tree_batches_settle(&c->symbols.batches, &written) != 0) {
-        *failure = written;
-        return -1;
-    }
-    return rc;
-}
-
-static int read_all(struct pdb_convert *c, struct failure *failure)
-{
     if (prepare_streams(c, failure) != 0 ||
         prepare_id_functions(c, failure) != 0) {
         return -1;
     }
     supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));
     c->writer.has_calls_without_lines = !supplement_get()->is_like_symbolic;
-    if (settle(c, read_modules(c, failure), failure) != 0) {
-        return -1;
+    for (i = 0; i < c->dbi.num_modules; i++) {
+        if (read_module(c, &c->dbi.modules[i], failure) != 0) {
+            return -1;
+        }
     }
     return publics_read(&c->msf, c->dbi.symbol_stream, &c->addresses,
                         &c->writer, failure);

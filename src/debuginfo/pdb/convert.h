@@ -8,9 +8,6 @@
 
 #include "debuginfo/format.h"
 
-/* Of files with fewer bytes, a second thread takes more than it saves. */
-#define PDB_THREAD_LEAST ((size_t)4608 << 10)
-
 extern const struct debuginfo_format pdb_format;
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "debuginfo/second_thread.h"
 #include "debuginfo/source_path.h"
 #include "derived/symcache/symcache.h"
 
@@ -110,9 +109,6 @@ static int intern_path(struct source_files *s, const char *path, uint32_t size,
     hash = hash_of(s, &source);
     found = find_path(s, &source, hash);
     if (found == 0) {
-        if (s->count == s->room) {
-            second_thread_wait(); /* it may be using the list that moves */
-        }
         if (array_need(&s->list, &s->room, s->count + 1, sizeof(*s->list)) !=
                 0 ||
             table_add(&s->by_path, hash, s->count + 1) != 0) {

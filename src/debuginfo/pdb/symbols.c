@@ -72,9 +72,11 @@ struct pdb_symbol_walk {
 
 void symbols_free(struct symbols *s)
 {
-    tree_batches_free(&s->batches); /* whose thread may need the rest */
     inlinees_free(&s->inlinees);
+    lines_list_free(&s->list);
+    arena_free(&s->info);
     free(s->id_functions);
+    free(s->nodes);
     free(s->open);
     free(s->bases);
     memset(s, 0, sizeof(*s));
@@ -141,21 +143,33 @@ static unsigned deeds_of(uint32_t kind)
 
 static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
 {
-    struct symc_function *nodes = tree_batch(&s->batches)->nodes;
-    struct symc_function *p = &nodes[parent];
+    struct symc_function *p;
 
+    p = &s->nodes[parent];
     if (p->first_child == SYMC_NONE) {
         p->first_child = child;
     } else {
-        nodes[p->last_child].next = child;
+        s->nodes[p->last_child].next = child;
     }
     p->last_child = child;
+}
+
+static int deliver_function(struct symbols *s, uint32_t node,
+                            struct failure *failure)
+{
+    struct symc_tree tree;
+
+    tree.nodes = s->nodes;
+    tree.lines = s->list.data;
+    tree.sources = s->lines->sources->list;
+    return failure_writer(failure,
+                          symc_writer_function(s->writer, &tree, node));
 }
 
 /*
  * Closes functions, from the innermost one outwards, down to the given depth.
  * An inlined function becomes a child of the one around it, even if that stays
- * open.  Any other function is complete and will be written.
+ * open.  Any other function is complete and goes to the writer.
  */
 static int close_functions(struct symbols *s, long depth,
                            struct failure *failure)
@@ -175,62 +189,57 @@ static int close_functions(struct symbols *s, long depth,
             return 0;
         }
         s->num_open--;
-        if (tree_batch(&s->batches)->nodes[node].is_inline) {
+        if (s->nodes[node].is_inline) {
             child = node;
-        } else if (tree_batches_add(&s->batches, node) != 0) {
-            return failure_memory(failure);
+        } else if (deliver_function(s, node, failure) != 0) {
+            return -1;
         }
     }
-    return tree_batches_end(&s->batches, failure);
+    s->num_nodes = 0;
+    s->list.count = 0;
+    s->last_memo = NULL;
+    arena_reset(&s->info);
+    return 0;
 }
 
 static int open_function(struct symbols *s, long depth,
                          struct symc_function *f, size_t first_line,
                          struct failure *failure)
 {
-    struct tree_batch *b = tree_batch(&s->batches);
-
-    lines_clip(&b->lines, first_line, f->address, f->size);
+    lines_clip(&s->list, first_line, f->address, f->size);
     f->first_line = (uint32_t)first_line;
-    f->num_lines = (uint32_t)(b->lines.count - first_line);
+    f->num_lines = (uint32_t)(s->list.count - first_line);
     f->first_child = f->last_child = f->next = SYMC_NONE;
-    if (b->num_nodes >= SYMC_NONE || b->lines.count >= SYMC_NONE ||
-        array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
-                   sizeof(*b->nodes)) != 0 ||
+    if (s->num_nodes >= SYMC_NONE || s->list.count >= SYMC_NONE ||
+        array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
+                   sizeof(*s->nodes)) != 0 ||
         array_need(&s->open, &s->open_room, s->num_open + 1,
                    sizeof(*s->open)) != 0) {
         return failure_memory(failure);
     }
-    b->nodes[b->num_nodes] = *f;
+    s->nodes[s->num_nodes] = *f;
     s->open[s->num_open].depth = depth;
-    s->open[s->num_open].node = (uint32_t)b->num_nodes;
-    b->num_nodes++;
+    s->open[s->num_open].node = (uint32_t)s->num_nodes;
+    s->num_nodes++;
     s->num_open++;
-    return 0;
-}
-
-/* Keeps a name until it is written.  Only one thread has to do with the writer
- * at a time. */
-static int keep_name(struct symbols *s, const char *data, size_t size,
-                     struct symc_name *to)
-{
-    char *p = arena_take(&tree_batch(&s->batches)->texts, size + 1);
-
-    if (p == NULL) {
-        return -1;
-    }
-    memcpy(p, data == NULL ? "" : data, size);
-    to->data = p;
-    to->size = (uint32_t)size;
-    if (!s->batches.has_thread) {
-        symc_writer_expect(s->batches.writer, to);
-    }
     return 0;
 }
 
 static int keep_text(struct symbols *s, struct symc_name *to)
 {
-    return keep_name(s, s->names->text.data, s->names->text.size, to);
+    char *p;
+    const struct text *text;
+
+    text = &s->names->text;
+    p = arena_take(&s->info, text->size + 1);
+    if (p == NULL) {
+        return -1;
+    }
+    memcpy(p, text->data == NULL ? "" : text->data, text->size);
+    to->data = p;
+    to->size = (uint32_t)text->size;
+    symc_writer_expect(s->writer, to);
+    return 0;
 }
 
 /* procedures -----------------------------------------------------------------
@@ -282,7 +291,6 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
     size_t first;
     uint32_t address;
     struct symc_function f;
-    struct lines_list *list = &tree_batch(&s->batches)->lines;
 
     memset(&f, 0, sizeof(f));
     if (!address_find(s->addresses, section, offset, &address)) {
@@ -290,17 +298,16 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
     }
     f.address = address;
     f.size = length;
-    if ((function_name_function(s->names, procedure->name,
-                                procedure->name_size,
-                                procedure->type) == TYPE_TEXT_OK
-             ? keep_text(s, &f.name)
-             : keep_name(s, procedure->name, procedure->name_size, &f.name)) !=
-        0) {
+    f.name.data = procedure->name;
+    f.name.size = procedure->name_size;
+    if (function_name_function(s->names, procedure->name, procedure->name_size,
+                               procedure->type) == TYPE_TEXT_OK &&
+        keep_text(s, &f.name) != 0) {
         return failure_memory(failure);
     }
-    first = list->count;
-    if (lines_of_procedure(s->lines, section, offset, list) != 0 ||
-        lines_tidy(list, first) != 0) {
+    first = s->list.count;
+    if (lines_of_procedure(s->lines, section, offset, &s->list) != 0 ||
+        lines_tidy(&s->list, first) != 0) {
         return failure_at(failure, s->stream, 0, "lines of a procedure");
     }
     return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
@@ -330,8 +337,7 @@ static int push_base(struct symbols *s, long depth,
 static int name_inlinee(struct symbols *s, uint32_t id,
                         struct symc_function *f)
 {
-    uint32_t index, number, known, *memo;
-    struct symbols_recent *recent;
+    uint32_t index, number, *memo;
 
     memo = NULL;
     if (function_name_resolve(s->names, id, &index) != 0) {
@@ -340,20 +346,17 @@ static int name_inlinee(struct symbols *s, uint32_t id,
     number = index - s->names->ids.first;
     if (s->names->ids.first != 0 && number < s->num_id_functions) {
         memo = &s->id_functions[number];
-        known = __atomic_load_n(memo, __ATOMIC_RELAXED);
-        if (known == NAME_FAILED) {
+        if (*memo == NAME_FAILED) {
             return -1;
         }
-        if (known != 0) {
+        if (*memo != 0) {
             f->memo = memo;
             return 0;
         }
     }
-    recent = &s->recent[index % SYMBOLS_RECENT];
-    if (memo != NULL && recent->memo == memo &&
-        recent->generation == s->batches.generation) {
+    if (memo != NULL && s->last_memo == memo) {
         f->memo = memo;
-        f->name = recent->name;
+        f->name = s->last_name;
         return 0;
     }
     if (function_name_id(s->names, index) != TYPE_TEXT_OK) {
@@ -362,7 +365,7 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         if (memo != NULL && !s->names->is_local &&
             s->names->ids.num_damages == 0 &&
             s->names->types.num_damages == 0) {
-            __atomic_store_n(memo, NAME_FAILED, __ATOMIC_RELAXED);
+            *memo = NAME_FAILED;
         }
         return -1;
     }
@@ -370,9 +373,8 @@ static int name_inlinee(struct symbols *s, uint32_t id,
     if (keep_text(s, &f->name) != 0) {
         return -1;
     }
-    recent->memo = f->memo;
-    recent->name = f->name;
-    recent->generation = s->batches.generation;
+    s->last_memo = f->memo;
+    s->last_name = f->name;
     return 0;
 }
 
@@ -388,7 +390,6 @@ static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
     const struct symbols_base *base;
     const struct symc_line *last;
     struct symc_function f;
-    struct lines_list *list = &tree_batch(&s->batches)->lines;
 
     if (s->num_bases == 0) {
         return failure_at(failure, s->stream, 0,
@@ -401,19 +402,19 @@ static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
     if (entry == NULL) {
         return 0;
     }
-    first = list->count;
+    first = s->list.count;
     memset(&f, 0, sizeof(f));
     if (inlinees_lines(s->lines, entry, r->data + skip, r->size - skip,
-                       base->section, base->offset, list) != 0 ||
-        lines_tidy(list, first) != 0 || list->count == first ||
+                       base->section, base->offset, &s->list) != 0 ||
+        lines_tidy(&s->list, first) != 0 || s->list.count == first ||
         name_inlinee(s, id, &f) != 0) {
-        list->count = first;
+        s->list.count = first;
         return 0;
     }
-    last = &list->data[list->count - 1];
+    last = &s->list.data[s->list.count - 1];
     end = last->address + (last->size == SYMC_NO_SIZE ? 1 : last->size);
     f.is_inline = 1;
-    f.address = list->data[first].address;
+    f.address = s->list.data[first].address;
     f.size = end - f.address;
     return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
 }
@@ -527,7 +528,9 @@ int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
 {
     int rc;
 
-    s->num_open = s->num_bases = 0;
+    s->num_nodes = s->num_open = s->num_bases = s->list.count = 0;
+    s->last_memo = NULL;
+    arena_reset(&s->info);
     if (size > 0 && (size < 4 || le32(data) != FUNCTION_NAME_C13)) {
         return failure_at(failure, s->stream, 0,
                           "symbols of an unknown format");

@@ -96,8 +96,8 @@ static int insert_function(struct symc_writer *w, struct symc_function *f,
     if (symc_set_insert(&w->functions, record, index) != 0) {
         return -1;
     }
-    if (f->memo != NULL) { /* at which another thread may be looking */
-        __atomic_store_n(f->memo, *index + 1, __ATOMIC_RELAXED);
+    if (f->memo != NULL) {
+        *f->memo = *index + 1;
     }
     return 0;
 }
