@@ -201,7 +201,8 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Without its folder, a body has its place in memory, as where none is
- * configured. */
+ * configured.  The descriptor stays open: a thread that is about to make a
+ * file with it must not meet another one of that number. */
 static void check_spool(struct symbolicated_daemon *d)
 {
     if (d->spool == -1 ||
@@ -209,7 +210,6 @@ static void check_spool(struct symbolicated_daemon *d)
         return;
     }
     spool_folder(-1);
-    close(d->spool);
     d->spool = -1;
     log_error(0,
               "\"symbolication.spool\": %s is another folder than at the "
