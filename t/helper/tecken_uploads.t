@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib qw(memGzip);
 use Digest::MD5 qw(md5_hex);
 use JSON::PP ();
+use Test::Clock;
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
@@ -148,5 +149,57 @@ is action($r)->{type}, 'upload', 'with labels nothing is skipped';
 is piece(session($r), $pdb, 0, length $pdb)->{status}, 200, 'sent';
 is $t->read_file('uploads/.builds/%/%/7'), "\L$key\E\n" =~ s/\L$id/$id/r,
     'and the build has it';
+
+# --- pieces that no client goes on with, and a disk without room for them
+
+SKIP: {
+    my $clock = Test::Clock->new($t) or skip Test::Clock::why(), 4;
+    sub pieces { grep { (readlink // '') =~ m{^\Q$dir\E/uploads/.*\(deleted\)} }
+        glob "/proc/$t->{helper}/fd/*" }
+    $t->stop_symcached;
+    $t->start_symcached($u->config, env => $clock->env(all => 1));
+    system 'rm', '-rf', glob "$dir/uploads/[a-z]*";
+    $url = session(order([spec($key, $pdb)]));
+    is piece($url, $pdb, 0, $n)->{status}, 308, 'a piece';
+    is scalar(pieces()), 1, 'is kept in a file without a name';
+    $clock->set(3700);
+    ok $t->wait_until('it is closed', sub { $t->metric('x'); !pieces() }),
+        'for an hour, also if nobody begins another upload';
+    is piece($url, $pdb, $n, $n)->{status}, 404, 'and the session has ended';
+}
+$t->stop_symcached;
+my $config = $u->config;
+$config->{cache}{min_free} = '1024t';
+$t->start_symcached($config);
+$done = piece(session(order([spec($key, $pdb)])), $pdb, 0, $n);
+is $done->{status}, 507, 'pieces leave cache.min_free';
+is $done->{json}{error},
+    'the piece cannot be kept: no room: would leave less than cache.min_free', 'which it says';
+is header($done, 'Retry-After'), 15, 'and when to send it again';
+like $t->helper_log, qr{\[error\] .*user=ci\@example.com file=\Q$key\E bytes=0-399999: the piece cannot be kept: no room.*; the client can send it again},
+    'and the log';
+
+# --- a spool on another file system
+
+SKIP: {
+    my $spool = "/dev/shm/symcached-spool.$$";
+    mkdir $spool or skip "/dev/shm: $!", 3;
+    if ((stat $spool)[0] == (stat "$dir/uploads")[0]) {
+        rmdir $spool;
+        skip '/dev/shm is no other file system', 3;
+    }
+    $t->stop_symcached;
+    $t->stop_nginx;
+    $config = $u->config;
+    $config->{uploads}{spool} = "$spool/.spool";
+    $t->start_symcached($config);
+    $u->start_nginx('/srv/uploads' => $spool);
+    $url = session(order([spec($key, $pdb)]));
+    is piece($url, $pdb, 0, $n)->{status}, 308, 'a piece from another file system';
+    is piece($url, $pdb, $n, length($pdb) - $n)->{status}, 200, 'and the rest';
+    is $t->read_file("uploads/$key"), $pdb, 'make the file';
+    $t->stop_nginx;
+    system 'rm', '-rf', $spool;
+}
 
 done_testing;

@@ -747,7 +747,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
     s->symuploads = symuploads_new(s->uploads);
-    s->tecken = tecken_new(s->uploads);
+    s->tecken = tecken_new(base, s->uploads);
     s->pyroscope = pyroscope_new(s->uploads);
     s->metadata = metadata_new(base);
     s->drain = evtimer_new(base, on_drain_timeout, s);

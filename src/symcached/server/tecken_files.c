@@ -17,6 +17,7 @@
 #include "base/control.h"
 #include "config/config.h"
 #include "proto/key.h"
+#include "symcached/space/space.h"
 #include "symcached/upload/upload.h"
 #include "upload_page.h"
 
@@ -293,20 +294,33 @@ int tecken_open_body(const struct config *config, const char *path,
     return fd;
 }
 
-int tecken_copy(int in, int out, uint64_t at, uint64_t size)
+/* The kernel does it where both are on one file system, without blocks of its
+ * own where that can share them. */
+int tecken_copy(int in, int out, uint64_t at, uint64_t size, uint64_t keep)
 {
-    off_t from = 0, to = (off_t)at;
+    struct limited_writer writer = {.fd = out, .max = size, .keep = keep};
+    char *buffer = malloc(BUFFER);
     ssize_t n;
+    size_t copied;
 
-    while (size > 0) {
-        n = copy_file_range(in, &from, out, &to, size, 0);
-        if (n == 0) {
-            return EIO;
-        }
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        size -= n > 0 ? (uint64_t)n : 0;
+    if (buffer == NULL || lseek(out, (off_t)at, SEEK_SET) < 0) {
+        free(buffer);
+        return errno;
     }
-    return 0;
+    do {
+        copied = limited_writer_copy(&writer, in, size - writer.written);
+    } while (copied > 0 && writer.written < size);
+    while (writer.error == 0 && writer.written < size) {
+        n = read(in, buffer, BUFFER);
+        if (n > 0) {
+            (void)limited_writer_write(&writer, buffer, (size_t)n);
+        } else if (n == 0 || errno != EINTR) {
+            writer.error = n == 0 ? EIO : errno;
+        }
+    }
+    free(buffer);
+    if (writer.error == 0 && lseek(out, 0, SEEK_SET) < 0) {
+        return errno;
+    }
+    return writer.error;
 }

@@ -56,7 +56,9 @@ int tecken_open_body(const struct config *config, const char *path,
                      const struct tecken_range *range, int *status,
                      char *error, size_t size);
 
-/* Copies size bytes to a place in another file.  Returns 0, or an errno. */
-int tecken_copy(int in, int out, uint64_t at, uint64_t size);
+/* Copies size bytes from the offset of `in` to a place in another file, on
+ * whose file system `keep` bytes stay free, and whose offset is its beginning
+ * then.  Returns 0, or an errno. */
+int tecken_copy(int in, int out, uint64_t at, uint64_t size, uint64_t keep);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <event2/event.h>
 #include <event2/http.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,12 +19,14 @@
 #include <unistd.h>
 #include "base/build_list.h"
 #include "base/clock.h"
+#include "base/disk_full.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "upload_labels.h"
+#include "symcached/space/space.h"
 #include "symcached/upload/upload.h"
 #include "tecken_files.h"
 #include "upload_page.h"
@@ -41,6 +44,9 @@
 #define KEY_SIZE 32 /* hex digits */
 
 #define PIECE_SECONDS 600
+
+/* Incomplete files take room on the disk. */
+#define EXPIRY_SECONDS 60
 
 /* A token does not expire: the year 2100. */
 #define TOKEN_EXPIRES 4102444800
@@ -63,6 +69,7 @@ struct tecken_session {
 
 struct tecken {
     struct uploads *uploads;
+    struct event *expiry; /* while a file is incomplete */
     TAILQ_HEAD(sessions, tecken_session) sessions; /* the oldest first */
     size_t partial;
 };
@@ -119,8 +126,7 @@ static void answer_token(const char *user, bool only_try,
     reply_object(req, 200, object);
 }
 
-/* sessions ------------------------------------------------------------------
- */
+/* sessions -------------------------------------------------------------- */
 
 static void drop_file(struct tecken_session *session)
 {
@@ -144,19 +150,45 @@ static void forget_tecken_session(struct tecken_session *session)
     free(session);
 }
 
-/* Makes room for one more session of a user, whose oldest one goes if there are
- * as many as may be; and drops those that no client goes on with. */
-static bool has_place(struct tecken *tecken, const char *user)
+/* Drops those that no client goes on with. */
+static void forget_expired(struct tecken *tecken)
 {
-    struct tecken_session *session, *next, *oldest = NULL;
-    size_t n = 0;
+    struct tecken_session *session, *next;
 
     for (session = TAILQ_FIRST(&tecken->sessions); session != NULL;
          session = next) {
         next = TAILQ_NEXT(session, next);
         if (session->req == NULL && clock_ms() - session->used > SESSION_MS) {
             forget_tecken_session(session);
-        } else if (strcmp(session->user, user) == 0) {
+        }
+    }
+}
+
+static void expect_expiry(struct tecken *tecken)
+{
+    static const struct timeval wait = {.tv_sec = EXPIRY_SECONDS};
+
+    if (tecken->partial > 0 && tecken->expiry != NULL) {
+        event_add(tecken->expiry, &wait);
+    }
+}
+
+static void on_expiry(evutil_socket_t fd, short what, void *arg)
+{
+    forget_expired(arg);
+    expect_expiry(arg);
+}
+
+/* Makes room for one more session of a user, whose oldest one goes if there are
+ * as many as may be. */
+static bool has_place(struct tecken *tecken, const char *user)
+{
+    struct tecken_session *session, *oldest = NULL;
+    size_t n = 0;
+
+    TAILQ_FOREACH(session, &tecken->sessions, next)
+    {
+        if (strcmp(session->user, user) == 0) {
             n++;
             oldest = oldest == NULL && session->req == NULL ? session : oldest;
         }
@@ -305,6 +337,7 @@ static void on_looked(void *arg, bool late)
         answer_error(upload->req, 503, "the disk does not answer");
         return;
     }
+    forget_expired(upload->tecken);
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "id", (double)time(NULL));
     cJSON_AddNumberToObject(object, "created_at", (double)time(NULL));
@@ -381,7 +414,9 @@ static void copy_piece(void *arg)
 {
     struct tecken_piece *piece = arg;
 
-    piece->errnum = tecken_copy(piece->in, piece->out, piece->at, piece->size);
+    piece->errnum = tecken_copy(
+        piece->in, piece->out, piece->at, piece->size,
+        disk_space_kept(piece->out, &piece->config->cache));
 }
 
 static void drop_piece(void *arg)
@@ -394,6 +429,30 @@ static void drop_piece(void *arg)
     free(piece);
 }
 
+/* The client can send the piece again; or all of them, as a thread that is late
+ * may still write to the file. */
+static void refuse_piece(const struct tecken_piece *piece, bool late,
+                         struct evhttp_request *req)
+{
+    struct tecken_session *session = piece->session;
+    bool is_full = !late && disk_is_full(piece->errnum);
+    char text[256];
+
+    snprintf(text, sizeof(text), "the piece cannot be kept: %s",
+             late      ? "the disk does not answer"
+             : is_full ? DISK_SPACE_NONE
+                       : strerror(piece->errnum));
+    log_error(0,
+              "upload user=%s file=%s bytes=%" PRIu64 "-%" PRIu64
+              ": %s; the client can send it again",
+              session->user, session->path, piece->at,
+              piece->at + piece->size - 1, text);
+    if (late) {
+        drop_file(session);
+    }
+    answer_error(req, is_full ? 507 : 503, text);
+}
+
 static void on_copied(void *arg, bool late)
 {
     const struct tecken_piece *piece = arg;
@@ -404,9 +463,7 @@ static void on_copied(void *arg, bool late)
     session->task = NULL;
     session->req = NULL;
     if (late || piece->errnum != 0) {
-        /* the client sends this piece again */
-        answer_error(req, 503, late ? "the disk does not answer"
-                                    : strerror(piece->errnum));
+        refuse_piece(piece, late, req);
         return;
     }
     session->got = piece->at + piece->size;
@@ -489,6 +546,7 @@ static int open_file(struct tecken_session *session,
         return errno;
     }
     session->tecken->partial++;
+    expect_expiry(session->tecken);
     return 0;
 }
 
@@ -613,12 +671,13 @@ void tecken_page(struct tecken *tecken, const struct config *config,
     }
 }
 
-struct tecken *tecken_new(struct uploads *uploads)
+struct tecken *tecken_new(struct event_base *base, struct uploads *uploads)
 {
     struct tecken *tecken = calloc(1, sizeof(*tecken));
 
     if (tecken != NULL) {
         tecken->uploads = uploads;
+        tecken->expiry = event_new(base, -1, 0, on_expiry, tecken);
         TAILQ_INIT(&tecken->sessions);
     }
     return tecken;
@@ -633,6 +692,9 @@ void tecken_free(struct tecken *tecken)
     }
     while ((session = TAILQ_FIRST(&tecken->sessions)) != NULL) {
         forget_tecken_session(session);
+    }
+    if (tecken->expiry != NULL) {
+        event_free(tecken->expiry);
     }
     free(tecken);
 }

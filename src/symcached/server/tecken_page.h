@@ -19,13 +19,14 @@
 #include <stdbool.h>
 
 struct config;
+struct event_base;
 struct evhttp_request;
 struct tecken;
 struct uploads;
 struct url_path;
 
 /* Returns NULL when out of memory. */
-struct tecken *tecken_new(struct uploads *uploads);
+struct tecken *tecken_new(struct event_base *base, struct uploads *uploads);
 void tecken_free(struct tecken *tecken); /* NULL is allowed */
 
 /* Is this one of these pages? */
