@@ -7,6 +7,7 @@
 #define BASE_PROGRAM_PATH_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Used where the environment has no PATH. */
@@ -19,5 +20,17 @@
  */
 int program_path_find(const char *name, char path[PATH_MAX], char *error,
                       size_t size);
+
+/*
+ * Files that come with symcached.  They are found relative to its program, so
+ * that this works in a build tree, below /opt, and after "make install".
+ */
+
+/*
+ * Writes the path of name, which is relative to the folder of the running
+ * program.  Returns false if the path is too long or the program's own is not
+ * known.  Whether the file exists is not checked.
+ */
+bool beside_path(char path[PATH_MAX], const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/installed_file.h"
+#include "base/program_path.h"
 
 /* in a build tree, and after "make install" */
 static const char *const places[] = {

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/installed_file.h"
+#include "base/program_path.h"
 #include "message.h"
 #include "worker_loop.h"
 

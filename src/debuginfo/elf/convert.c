@@ -3,22 +3,100 @@
  */
 #include "convert.h"
 
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
 #include "debuginfo/supplement.h"
+#include "derived/symcache/symcache.h"
+
 #include "altlink.h"
+#include "cfi.h"
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
 #include "instructions.h"
-#include "minidebug.h"
 #include "split.h"
-#include "derived/symcache/symcache.h"
+
+/*
+ * The section .gnu_debugdata ("MiniDebugInfo"): an ELF file in xz's format
+ * with the symbols of functions that a stripped program or library would have,
+ * as Fedora ships them.
+ */
+
+/* Real ones are a few hundred kilobytes, and become some ten times that. */
+#define ROOM_FIRST ((size_t)1 << 20)
+#define ROOM_MOST ((size_t)128 << 20)
+
+/* xz -9 needs 65 MiB. */
+#define MEMORY ((uint64_t)128 << 20)
+
+/* Decompresses all.  Returns as open_minidebug(). */
+static int unpack_xz(const uint8_t *data, size_t size, uint8_t **bytes,
+                     size_t *unpacked)
+{
+    lzma_stream z = LZMA_STREAM_INIT;
+    lzma_ret rc = lzma_stream_decoder(&z, MEMORY, 0);
+    size_t room = 0;
+    uint8_t *more;
+
+    *bytes = NULL;
+    z.next_in = data;
+    z.avail_in = size;
+    while (rc == LZMA_OK && (z.avail_out > 0 || room < ROOM_MOST)) {
+        if (z.avail_out == 0) {
+            more = realloc(*bytes, room == 0 ? ROOM_FIRST : 2 * room);
+            if (more == NULL) {
+                rc = LZMA_MEM_ERROR;
+                break;
+            }
+            *bytes = more;
+            z.next_out = more + room;
+            z.avail_out = room == 0 ? ROOM_FIRST : room;
+            room += z.avail_out;
+        }
+        rc = lzma_code(&z, LZMA_FINISH);
+    }
+    *unpacked = room - z.avail_out;
+    lzma_end(&z);
+    if (rc == LZMA_STREAM_END) {
+        return 1;
+    }
+    free(*bytes);
+    *bytes = NULL;
+    return rc == LZMA_MEM_ERROR ? -1 : 0;
+}
+
+/*
+ * Opens the file in that section.  Returns 1, with its bytes to be freed by
+ * the caller, 0 if there is none, or it is damaged, larger than real ones are
+ * or for another machine, or -1 if memory runs out.
+ */
+static int open_minidebug(const struct elf_file *f, struct elf_file *mini,
+                          uint8_t **bytes)
+{
+    int rc;
+    size_t size;
+    struct elf_section s;
+
+    *bytes = NULL;
+    if (!elf_file_find_named(f, ".gnu_debugdata", &s) ||
+        s.type == ELF_SHT_NOBITS || s.offset > f->size ||
+        s.size > f->size - s.offset) {
+        return 0;
+    }
+    rc = unpack_xz(f->data + s.offset, (size_t)s.size, bytes, &size);
+    if (rc > 0 && (elf_file_open(mini, *bytes, size) != NULL ||
+                   mini->machine != f->machine)) {
+        free(*bytes);
+        *bytes = NULL;
+        rc = 0;
+    }
+    return rc;
+}
 
 #define STT_FUNC 2
 #define PT_LOAD 1
@@ -149,7 +227,7 @@ static int add_packed_symbols(struct conversion *c)
         c->object.sections[DWARF_INFO].size > 0) {
         return 0;
     }
-    rc = elf_minidebug_open(&c->file, &mini, &c->packed);
+    rc = open_minidebug(&c->file, &mini, &c->packed);
     return rc < 0   ? failure_memory(c->failure)
            : rc > 0 ? add_symbols(c, &mini, &mini.symtab)
                     : 0;

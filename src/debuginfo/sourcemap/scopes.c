@@ -3,13 +3,135 @@
  */
 #include "scopes.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "debuginfo/jsscopes/jsscopes.h"
-#include "script_lines.h"
+
+/*
+ * Lines and columns of a script, as source maps count them: a line ends with
+ * LF only, and a column is a number of units of UTF-16.
+ */
+
+struct script_lines {
+    const char *text;
+    uint32_t size;
+    uint32_t *starts; /* in bytes */
+    size_t count;
+    size_t room;
+    uint32_t *units; /* before each step of bytes; NULL: all is ASCII */
+};
+
+#define SCRIPT_LINES_STEP 128
+
+/* Units of UTF-16 that begin in some bytes of UTF-8: one for each character,
+ * and one more for those of 4 bytes. */
+static uint32_t count_units(const char *p, const char *end)
+{
+    uint32_t n = 0;
+
+    for (; p < end; p++) {
+        n += (*p & 0xC0) != 0x80;
+        n += (unsigned char)*p >= 0xF0;
+    }
+    return n;
+}
+
+static bool is_ascii(const char *p, size_t size)
+{
+    size_t i;
+    unsigned char all = 0;
+
+    for (i = 0; i < size; i++) {
+        all |= (unsigned char)p[i];
+    }
+    return all < 0x80;
+}
+
+static int read_units(struct script_lines *lines)
+{
+    size_t i, n = lines->size / SCRIPT_LINES_STEP + 1;
+    const char *p = lines->text;
+
+    lines->units = malloc(n * sizeof(*lines->units));
+    if (lines->units == NULL) {
+        return -1;
+    }
+    lines->units[0] = 0;
+    for (i = 1; i < n; i++, p += SCRIPT_LINES_STEP) {
+        lines->units[i] =
+            lines->units[i - 1] + count_units(p, p + SCRIPT_LINES_STEP);
+    }
+    return 0;
+}
+
+/* Looks for the lines of a text.  *lines must be freed in any case.  Returns
+ * 0, or -1 when out of memory. */
+static int read_lines(struct script_lines *lines, const char *text,
+                      size_t size)
+{
+    const char *p, *end = text + size;
+
+    memset(lines, 0, sizeof(*lines));
+    lines->text = text;
+    lines->size = (uint32_t)size;
+    for (p = text; p != NULL;) {
+        if (array_need(&lines->starts, &lines->room, lines->count + 1,
+                       sizeof(*lines->starts)) != 0) {
+            return -1;
+        }
+        lines->starts[lines->count++] = (uint32_t)(p - text);
+        p = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+        p = p != NULL ? p + 1 : NULL;
+    }
+    return is_ascii(text, size) ? 0 : read_units(lines);
+}
+
+static void free_lines(struct script_lines *lines)
+{
+    free(lines->starts);
+    free(lines->units);
+    memset(lines, 0, sizeof(*lines));
+}
+
+/* Units of UTF-16 before a byte. */
+static uint32_t units_before(const struct script_lines *lines, uint32_t at)
+{
+    uint32_t step = at / SCRIPT_LINES_STEP;
+
+    return lines->units == NULL
+               ? at
+               : lines->units[step] +
+                     count_units(lines->text + step * SCRIPT_LINES_STEP,
+                                 lines->text + at);
+}
+
+/* Finds the line and column, both from 0, of a byte.  Returns false if the
+ * text has no such byte. */
+static bool find_place(const struct script_lines *lines, uint32_t at,
+                       uint32_t *line, uint32_t *column)
+{
+    size_t half, base = 0, count = lines->count;
+
+    if (at >= lines->size) {
+        return false;
+    }
+    while (count > 1) {
+        half = count / 2;
+        base += lines->starts[base + half] <= at ? half : 0;
+        count -= half;
+    }
+    *line = (uint32_t)base;
+    *column =
+        units_before(lines, at) - units_before(lines, lines->starts[base]);
+    return true;
+}
 
 struct scopes {
     struct sourcemap *map;
@@ -23,7 +145,7 @@ static const struct jscache_row *find_position(const struct scopes *s,
                                                uint32_t at, uint32_t *line,
                                                uint32_t *column)
 {
-    return script_lines_find(&s->lines, at, line, column)
+    return find_place(&s->lines, at, line, column)
                ? sourcemap_find(s->map, *line, *column)
                : NULL;
 }
@@ -155,9 +277,8 @@ static void give_changes(struct scopes *s,
             scope = changes[next].scope == JSSCOPES_OUTSIDE
                         ? JSCACHE_NONE
                         : s->names[changes[next].scope];
-            is_there =
-                ++next < n &&
-                script_lines_find(&s->lines, changes[next].at, &line, &column);
+            is_there = ++next < n &&
+                       find_place(&s->lines, changes[next].at, &line, &column);
         }
         token->scope = scope;
     }
@@ -204,11 +325,11 @@ static int read_script(struct scopes *s, const char *script, size_t size,
     }
     status = jsscopes_read(&s->read, script, size, &error);
     if (status == JSSCOPES_NO_MEMORY ||
-        script_lines_read(&s->lines, script, size) != 0) {
+        read_lines(&s->lines, script, size) != 0) {
         return failure_memory(failure);
     }
     if (status != JSSCOPES_OK) {
-        (void)script_lines_find(&s->lines, (uint32_t)error.at, &line, &column);
+        (void)find_place(&s->lines, (uint32_t)error.at, &line, &column);
         snprintf(text, text_size,
                  "names of functions are missing: line %u, column %u of the "
                  "script: %s",
@@ -233,7 +354,7 @@ int scopes_add(struct sourcemap *map, const char *script, size_t size,
         rc = add_scopes(&s, failure);
     }
     free(s.names);
-    script_lines_free(&s.lines);
+    free_lines(&s.lines);
     jsscopes_free(&s.read);
     return rc;
 }

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "find_cabinet_files.h"
+#include "cabinet.h"
 #include "checksum.h"
 #include "child/child.h"
 #include "config/config.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/installed_file.h"
+#include "base/program_path.h"
 
 #define CANARY_FILE "canary.pdb"
 #define CANARY_ID "402B1916A8335C454C4C44205044422E1"

@@ -6,9 +6,187 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolication/js/js.h"
+#include "symbolication/symbolication.h"
+
+#include "absence_reason.h"
 #include "frame_source.h"
-#include "js_source_context.h"
-#include "js_frame_errors.h"
+#include "js_frames.h"
+
+/*
+ * Lines of source code around places of scripts and of their originals.
+ */
+
+/* Whole lines around one, which is there if there are more than before it. */
+struct js_lines {
+    struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
+    unsigned before;
+    unsigned count; /* of all */
+};
+
+/* Frames of a script often have the same line, which may be all of it. */
+struct js_lines_cache {
+    struct js_lines_item {
+        struct symc_string text; /* no data: nothing yet */
+        uint32_t line;
+        struct js_lines lines;
+    } items[8];
+};
+
+/* The next line of a text, which it leaves; false at its end. */
+static bool next_line(struct symc_string *text, struct symc_string *line)
+{
+    const char *end =
+        text->size > 0 ? memchr(text->data, '\n', text->size) : NULL;
+
+    if (text->size == 0) {
+        return false;
+    }
+    line->data = text->data;
+    line->size = end != NULL ? (size_t)(end - text->data) : text->size;
+    text->data += line->size + (end != NULL);
+    text->size -= line->size + (end != NULL);
+    if (end != NULL && line->size > 0 && line->data[line->size - 1] == '\r') {
+        line->size--;
+    }
+    return true;
+}
+
+/* Those around a line of a text, from 1. */
+static void find_text_lines(struct js_lines *lines, struct symc_string text,
+                            uint32_t line)
+{
+    struct symc_string each;
+    uint64_t i;
+
+    lines->before = lines->count = 0;
+    for (i = 1; line > 0 && i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
+                next_line(&text, &each);
+         i++) {
+        if (i + SOURCE_CONTEXT_LINES >= line) {
+            lines->before += i < line;
+            lines->lines[lines->count++] = each;
+        }
+    }
+}
+
+/* Those around a line of a file of a map, whose text the map has; line from
+ * 0. */
+static void find_map_lines(struct js_lines *lines,
+                           const struct jscache_reader *reader, uint32_t file,
+                           uint32_t line)
+{
+    uint32_t first =
+        line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES : 0;
+
+    lines->before = line - first;
+    lines->count = jscache_reader_lines(
+        reader, file, first, lines->before + 1 + SOURCE_CONTEXT_LINES,
+        lines->lines);
+}
+
+/* Cuts the lines for an answer.  Returns false if there is none to tell. */
+static bool trim_lines(const struct js_lines *lines, uint32_t column,
+                       struct source_context *context)
+{
+    unsigned i;
+
+    context->before = lines->before;
+    context->count = lines->count;
+    for (i = 0; i < lines->count; i++) {
+        context->lines[i] = source_line_trim(lines->lines[i], column);
+    }
+    return lines->count > lines->before;
+}
+
+/* The same of a text, line from 1.  The texts must not change as long as the
+ * cache is used, and have data; it is all zero at first. */
+static const struct js_lines *cached_lines(struct js_lines_cache *cache,
+                                           struct symc_string text,
+                                           uint32_t line)
+{
+    struct js_lines_item *item =
+        &cache->items[line % (sizeof(cache->items) / sizeof(*item))];
+
+    if (item->text.data != text.data || item->text.size != text.size ||
+        item->line != line) {
+        item->text = text;
+        item->line = line;
+        find_text_lines(&item->lines, text, line);
+    }
+    return &item->lines;
+}
+
+/*
+ * Why a frame of a script has no original, or another one than expected: what
+ * was asked for its files, and what was answered.
+ */
+
+static void write_asked(struct json_writer *w, const struct js_asked *asked)
+{
+    json_write_open(w, '{');
+    json_put_text(w, "what", asked->what);
+    js_member_write(w, "key", asked->key);
+    js_member_write(w, "bundle", asked->bundle);
+    json_put_text(w, "answer", asked->answer);
+    if (asked->module != NULL && asked->module->attempts != NULL) {
+        absence_attempts_write(w, asked->module);
+    }
+    json_write_close(w, '}');
+}
+
+static void write_file(struct json_writer *w, const char *type,
+                       const struct js_file *file)
+{
+    static const char *const states[] = {
+        [JS_FILE_PENDING] = "pending",
+        [JS_FILE_FOUND] = "found",
+        [JS_FILE_MISSING] = "not found",
+    };
+    const struct js_asked *asked;
+
+    if (file == NULL) {
+        return;
+    }
+    json_write_open(w, '{');
+    json_put_text(w, "type", type);
+    json_put_text(w, "answer", states[file->state]);
+    json_put_open(w, "asked", '[');
+    for (asked = file->asked; asked != NULL; asked = asked->next) {
+        write_asked(w, asked);
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+}
+
+static void write_cache(struct json_writer *w, const struct api_module *cache)
+{
+    json_write_open(w, '{');
+    json_put_text(w, "type", "jscache");
+    json_put_text(w, "answer", absence_state(cache));
+    if (cache->attempts != NULL) {
+        absence_attempts_write(w, cache);
+    }
+    json_write_close(w, '}');
+}
+
+/* Writes the member "why" of a frame. */
+static void write_frame_errors(struct json_writer *w,
+                               const struct js_place *place)
+{
+    const struct js_module *module = place->module;
+
+    json_put_open(w, "why", '[');
+    if (module != NULL) {
+        write_file(w, "minified_source", module->script);
+        write_file(w, "source_map", module->map);
+        if (module->cache != NULL) {
+            write_cache(w, module->cache);
+        }
+        write_file(w, "source", place->source);
+    }
+    json_write_close(w, ']');
+}
 
 /* What was written of the frames of a script. */
 struct written {
@@ -48,16 +226,16 @@ static void write_lines(struct js_answer *answer, const struct js_frame *frame,
     struct js_lines of_map;
 
     if (place->has_text) {
-        js_lines_of_map(&of_map, place->module->reader, token->file,
-                        token->line);
+        find_map_lines(&of_map, place->module->reader, token->file,
+                       token->line);
         lines = &of_map;
     } else if (place->source != NULL &&
                place->source->state == JS_FILE_FOUND) {
-        lines = js_lines_cached(&answer->lines, place->source->text,
-                                one_more(token->line));
+        lines = cached_lines(&answer->lines, place->source->text,
+                             one_more(token->line));
     }
     if (lines != NULL &&
-        js_lines_trim(lines, one_more(token->column), &context)) {
+        trim_lines(lines, one_more(token->column), &context)) {
         frame_source_write_lines(answer->w, &context);
     } else {
         pass_lines(answer->w, &answer->files->request->json, frame);
@@ -76,9 +254,8 @@ static void write_raw_lines(struct js_answer *answer,
     struct source_context context;
 
     if (script != NULL && script->state == JS_FILE_FOUND &&
-        js_lines_trim(
-            js_lines_cached(&answer->lines, script->text, frame->line),
-            frame->column, &context)) {
+        trim_lines(cached_lines(&answer->lines, script->text, frame->line),
+                   frame->column, &context)) {
         frame_source_write_lines(answer->w, &context);
     } else {
         pass_lines(answer->w, &answer->files->request->json, frame);
@@ -183,7 +360,7 @@ static void write_raw(struct js_answer *answer, const struct js_frame *frame,
     json_write_key(w, "data");
     write_data(w, place, false);
     if (tells_why) {
-        js_frame_errors_write(w, place);
+        write_frame_errors(w, place);
     }
     json_write_close(w, '}');
 }
@@ -211,7 +388,7 @@ static void write_frame(struct js_answer *answer, const struct js_frame *frame,
     json_write_key(w, "data");
     write_mapped_data(answer, place);
     if (files->tells_why) {
-        js_frame_errors_write(w, place);
+        write_frame_errors(w, place);
     }
     json_write_close(w, '}');
 }
