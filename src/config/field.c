@@ -200,12 +200,38 @@ int config_string(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+/* Drops empty parts and those that are ".", so that paths can be compared.
+ * Returns false for "..", which leads elsewhere behind a symbolic link. */
+static bool make_plain(char *path)
+{
+    const char *part = path;
+    char *end = path;
+    size_t len;
+
+    while (*part != '\0') {
+        part += strspn(part, "/");
+        len = strcspn(part, "/");
+        if (len == 2 && memcmp(part, "..", 2) == 0) {
+            return false;
+        }
+        if (len > 0 && (len != 1 || part[0] != '.')) {
+            *end++ = '/';
+            memmove(end, part, len);
+            end += len;
+        }
+        part += len;
+    }
+    if (end == path) {
+        *end++ = '/';
+    }
+    *end = '\0';
+    return true;
+}
+
 int config_path(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {
     const char *text = config_text(r, item, "\"/srv/symbols\"");
-    char *path;
-    size_t len;
 
     if (text == NULL) {
         return -1;
@@ -221,11 +247,9 @@ int config_path(struct config_reader *r, const cJSON *item,
         return -1;
     }
 
-    path = *(char **)at;
-    for (len = strlen(path); len > 1 && path[len - 1] == '/'; len--) {
-        path[len - 1] = '\0';
-    }
-    return 0;
+    return make_plain(*(char **)at)
+               ? 0
+               : config_error(r, item, "has \"..\" as a part");
 }
 
 bool config_paths_overlap(const char *a, const char *b)

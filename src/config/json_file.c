@@ -183,6 +183,16 @@ static void syntax_error(const char *name, const char *text, const char *at,
     error[strcspn(error, "\r\n")] = '\0';
 }
 
+/* Where well-formed text without comments has the escape of a NUL, at which
+ * cJSON would cut the string; or NULL. */
+static const char *find_nul(const char *p)
+{
+    while ((p = strchr(p, '\\')) != NULL && strncmp(p, "\\u0000", 6) != 0) {
+        p += 2;
+    }
+    return p;
+}
+
 static uint64_t text_fingerprint(const char *text)
 {
     return fingerprint(FINGERPRINT_BASIS, text, strlen(text));
@@ -210,6 +220,12 @@ int json_file_read(const char *name, struct json_file *json, char *error,
     file.root = cJSON_ParseWithOpts(start, &end, 1);
     if (file.root == NULL) {
         syntax_error(name, file.text, end, error, size);
+        goto failed;
+    }
+    end = find_nul(start);
+    if (end != NULL) {
+        snprintf(error, size, "%s:%u: a string has a NUL (\\u0000)", name,
+                 line_of(file.text, end));
         goto failed;
     }
 

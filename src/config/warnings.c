@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,13 @@ static void warn_of_profile(struct teller *t, const struct store_config *store,
                 "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
                 "%s; it is not run",
                 store->name, i, profile, error);
+    }
+    if (transcoder->profile != PROFILE_NONE && transcoder->user != NULL &&
+        getpwnam(transcoder->user) == NULL) {
+        warn_of(t,
+                "stores.%s.transcoders[%zu].user: there is no user \"%s\"; "
+                "symcached as root does not run it",
+                store->name, i, transcoder->user);
     }
     if (transcoder->profile == PROFILE_WINE &&
         transcoder->memory < WINE_MEMORY) {

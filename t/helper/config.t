@@ -101,6 +101,7 @@ my @bad = (
         top => '"listen": "unix:/' . 'x' x 108 . '",'],
     [3, 'downloads', 'must be an absolute path', top => '"downloads": "d",'],
     [3, 'downloads', 'must not be empty', top => '"downloads": "",'],
+    [3, 'downloads', 'has ".." as a part', top => '"downloads": "/d/../s",'],
     (map { [3, "symbolication.symbolicator$_->[0]", $_->[1], top =>
                 qq("symbolication": {"symbolicator": {$_->[2]}},)] }
         ['', '"sources" is "allow", so "root" of "tenants" is needed',
@@ -113,8 +114,8 @@ my @bad = (
             '"tenants": {"root": "/' . 'x' x 64 . '"}'],
         ['.tenants.hosts[0]', 'must be a host and its port',
             '"tenants": {"root": "/t", "hosts": ["h"]}']),
-    [5, 'stores.default', 'overlaps "downloads"',
-        top => '"downloads": "/s/d",'],
+    (map { [5, 'stores.default', 'overlaps "downloads"',
+        top => qq("downloads": "$_",)] } '/s/d', '//s', '/./s/', '/s/.', '//', '/.'),
     [5, 'stores.default', '"root" is missing', root => ''],
     [3, 'uploads', 'makes the source "uploads", and', top => '"uploads": {"root": "/u"},',
         type => '"type": "http", "url": "http://h/s" }, "uploads": { '
@@ -347,6 +348,7 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
      ["[]", qr/^symcached: FILE:1: must be an object/],
      ["{}", qr/^symcached: FILE:1: "stores" is missing/],
      ["{\n\"stores\": {}}", qr/^symcached: FILE:2: stores: must be an object/],
+     ["{\"\\\\u0000\":\n\"/\\u0000x\"}", qr/^symcached: FILE:2: a string has a NUL \(\\u0000\)$/],
      ["{\0}", qr/^symcached: FILE: has a NUL byte/]) {
     my ($text, $re) = @$_;
     ($code, $out) = check($text);
@@ -480,6 +482,10 @@ for (['stores.default.transcoders[0].command[0]', 'no transcoder: "nowhere-1" is
     like $out, qr/transcoders\[0\]\.profile: "strict" needs bubblewrap; .*it is not run\n/,
         'but a warning';
 }
+($code, $out) = check(text(transcoder =>
+    '"version": "9.0.0", "command": ["/bin/sh", "{pdb}"], "user": "nobody-here"'));
+like $out, qr/transcoders\[0\]\.user: there is no user "nobody-here"; symcached as root does not run it\n/,
+    'a transcoder whose user is unknown';
 ($code, $out) = check(text(type => '"type": "sympath", "value": '
     . "\"$dir/none\""));
 is join(' ', $out =~ m{"\Q$dir\E/(\S+)": No such file}g),

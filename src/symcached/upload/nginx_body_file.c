@@ -15,13 +15,36 @@
 #define BODY_PATH_DEPTH_MAX 4
 #define BODY_PATH_NAME_MAX 32
 
-/* Returns what follows the folder in the path, or NULL. */
+/* Passes slashes and parts that are ".". */
+static const char *skip_empty_parts(const char *path)
+{
+    while (path[0] == '/' ||
+           (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))) {
+        path++;
+    }
+    return path;
+}
+
+/* Returns what follows the folder in the path, or NULL.  nginx's path is as
+ * its configuration has it, and may have "//". */
 static const char *path_below(const char *spool, const char *path)
 {
-    size_t len = strlen(spool);
+    size_t len;
 
-    return strncmp(path, spool, len) == 0 && path[len] == '/' ? path + len + 1
-                                                              : NULL;
+    if (spool[0] != '/' || path[0] != '/') {
+        return NULL;
+    }
+    spool = skip_empty_parts(spool);
+    path = skip_empty_parts(path);
+    while (*spool != '\0') {
+        len = strcspn(spool, "/");
+        if (strncmp(path, spool, len) != 0 || path[len] != '/') {
+            return NULL;
+        }
+        spool = skip_empty_parts(spool + len);
+        path = skip_empty_parts(path + len);
+    }
+    return path;
 }
 
 /*
