@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "symbolication/symbolication.h"
 #include "worker_pool/worker_pool.h"
 
@@ -50,7 +49,7 @@ static struct {
 
 /* the worker -------------------------------------------------------------- */
 
-/* Returns false if the spawner is gone. */
+/* Returns false if the spawner is gone, or hangs. */
 static bool start_worker(void)
 {
     struct spawner_message message = {.order = SPAWNER_START};
@@ -170,8 +169,7 @@ static void remember_readable(struct memo *memo,
 static bool has_worker(void)
 {
     if (demangler.worker == 0 && demangler.spawner != -1 && !start_worker()) {
-        log_error(0, "names stay as linkers know them: the process that makes "
-                     "them readable is gone");
+        spawner_lose();
         close(demangler.spawner);
         demangler.spawner = -1;
     }

@@ -34,7 +34,7 @@
 #include "worker_thread.h"
 
 #define TRIM_SECONDS 60
-#define ROOTS_SECONDS 1
+#define RESTART_SECONDS 1
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
@@ -51,9 +51,10 @@ struct symbolicated_daemon {
     struct reporter *reporter;
     struct config_watch *watch;
     struct event *trim;
-    struct event *roots;
+    struct event *restart;
     size_t files_allowed;
     bool stopping;
+    bool needs_restart;
 };
 
 static const char usage[] =
@@ -109,8 +110,7 @@ static const char *reload_settings(struct symbolicated_daemon *d, char *error,
     struct config *config;
     unsigned i;
 
-    if (config_read(d->options.config, NULL, &config, error, size) !=
-        0) {
+    if (config_read(d->options.config, NULL, &config, error, size) != 0) {
         return error;
     }
     settings = settings_new(config, true, error, size);
@@ -218,17 +218,23 @@ static void check_spool(struct symbolicated_daemon *d)
               d->spool_path);
 }
 
-/* The next process can open what this one cannot. */
-static void on_roots(evutil_socket_t fd, short what, void *arg)
+/* The next process can open, and start, what this one cannot. */
+static void check_needs_restart(evutil_socket_t fd, short what, void *arg)
 {
     struct symbolicated_daemon *d = arg;
+    const char *why = NULL;
 
     check_spool(d);
-    if (settings_root_is_lost() && !d->stopping) {
-        d->stopping = true;
+    if (settings_root_is_lost()) {
+        why = "the folder of a store or of tenants is another one than at the "
+              "start";
+    } else if (spawner_is_lost()) {
+        why = "the process that starts workers is gone, or hangs";
+    }
+    if (why != NULL && !d->stopping) {
+        d->stopping = d->needs_restart = true;
         service_stopping();
-        log_emerg(0, "the folder of a store or of tenants is another one than "
-                     "at the start: this needs a restart, stopping");
+        log_emerg(0, "%s: this needs a restart, stopping", why);
         event_base_loopbreak(d->base);
     }
 }
@@ -249,8 +255,8 @@ static struct event *start_timer(struct symbolicated_daemon *d,
 static bool start_timers(struct symbolicated_daemon *d)
 {
     d->trim = start_timer(d, TRIM_SECONDS, on_trim);
-    d->roots = start_timer(d, ROOTS_SECONDS, on_roots);
-    return d->trim != NULL && d->roots != NULL;
+    d->restart = start_timer(d, RESTART_SECONDS, check_needs_restart);
+    return d->trim != NULL && d->restart != NULL;
 }
 
 static unsigned count_threads(const struct settings *settings)
@@ -499,8 +505,8 @@ static void finish_daemon(struct symbolicated_daemon *d)
     if (d->trim != NULL) {
         event_free(d->trim);
     }
-    if (d->roots != NULL) {
-        event_free(d->roots);
+    if (d->restart != NULL) {
+        event_free(d->restart);
     }
     if (d->base != NULL) {
         symcached_client_end(d->base);
@@ -522,8 +528,8 @@ int main(int argc, char **argv)
     if (rc != -1) {
         return rc;
     }
-    if (config_read(d.options.config, NULL, &config, error,
-                                    sizeof(error)) != 0) {
+    if (config_read(d.options.config, NULL, &config, error, sizeof(error)) !=
+        0) {
         fprintf(stderr, "symbolicated: %s\n", error);
         return EXIT_CONFIG;
     }
@@ -546,5 +552,5 @@ int main(int argc, char **argv)
     if (rc == 0) {
         log_info(0, "stopped");
     }
-    return rc == 0 && !settings_root_is_lost() ? 0 : EXIT_START;
+    return rc == 0 && !d.needs_restart ? 0 : EXIT_START;
 }

@@ -392,8 +392,7 @@ static void on_spawned(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (size != sizeof(answer)) {
-        log_error(0, "the process that starts workers is gone: what needs one "
-                     "is refused until symbolicated is restarted");
+        spawner_lose();
         event_del(pool->spawned);
         pool->ordered = 0;
     }

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,4 +328,16 @@ int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
         sockets[i] = pairs[i][0];
     }
     return 0;
+}
+
+static atomic_bool is_lost;
+
+void spawner_lose(void)
+{
+    atomic_store(&is_lost, true);
+}
+
+bool spawner_is_lost(void)
+{
+    return atomic_load(&is_lost);
 }

@@ -8,6 +8,7 @@
 #ifndef WORKER_POOL_SPAWNER_H
 #define WORKER_POOL_SPAWNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -32,5 +33,10 @@ struct spawner_message {
  */
 int spawner_start(char *const argv[], int *sockets, size_t n, char *error,
                   size_t size);
+
+/* The daemon has found it gone, or hanging.  A process without rights cannot
+ * start another one: whoever looks after the daemon ends it then. */
+void spawner_lose(void);
+bool spawner_is_lost(void);
 
 #endif
