@@ -167,10 +167,44 @@ static void cut(void **state)
     }
 }
 
+/* Comments of HTML, which scripts may have, as acorn and SWC read them. */
+static void html_comments(void **state)
+{
+    static const struct {
+        const char *script;
+        uint32_t start; /* of the only function */
+    } cases[] = {{"<!-- function no() {}\nx = () => 1", 26},
+                 {"--> function no() {}\nx = () => 1", 25},
+                 {"#!sh\n \t--> function no() {}\nx = () => 1", 32},
+                 {"x = () => 1 <!-- function no() {}", 4},
+                 {"x = () => 1\n /**/ --> function no() {}", 4},
+                 {"x = () => 1 /*\n*/ --> function no() {}", 4},
+                 {"for (;i-->0;) x = () => 1", 18},
+                 {"i --> 0; x = () => 1", 13},
+                 {"i < !--k; x = () => 1", 14}};
+    size_t i;
+    char name[ROOM];
+    struct jsscopes s;
+    struct jsscopes_error error;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *script = cases[i].script;
+
+        memset(&s, 0, sizeof(s));
+        if (jsscopes_read(&s, script, strlen(script), &error) != JSSCOPES_OK ||
+            s.count != 1 || s.list[0].start != cases[i].start) {
+            fail_msg("%s", script);
+        }
+        assert_string_equal(name_of(&s, 0, name), "x");
+        jsscopes_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(given),
-                                       cmocka_unit_test(cut)};
+                                       cmocka_unit_test(cut),
+                                       cmocka_unit_test(html_comments)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

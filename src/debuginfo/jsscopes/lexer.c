@@ -86,9 +86,25 @@ static bool skip_comment(struct lexer *l, bool *is_line)
     return false;
 }
 
+static bool is_at(const struct lexer *l, const char *sign, uint32_t size)
+{
+    return l->size - l->at >= size && memcmp(l->text + l->at, sign, size) == 0;
+}
+
+/* Is this a comment as HTML has them?  "<!--" is one up to the end of its
+ * line, and so is "-->", which begins a line or the script (ECMA-262, B.1.1).
+ * In modules they are signs, which no tool writes without a blank in between.
+ */
+static bool is_html_comment(const struct lexer *l, char c, bool begins_line)
+{
+    return c == '<' ? is_at(l, "<!--", 4)
+                    : c == '-' && begins_line && is_at(l, "-->", 3);
+}
+
 /* Skips blanks and comments; returns false if a comment has no end. */
 static bool skip_blanks(struct lexer *l, bool *is_line)
 {
+    bool is_first = l->at == 0;
     char c;
     unsigned n;
 
@@ -105,6 +121,8 @@ static bool skip_blanks(struct lexer *l, bool *is_line)
             if (!skip_comment(l, is_line)) {
                 return false;
             }
+        } else if (is_html_comment(l, c, is_first || *is_line)) {
+            skip_line(l);
         } else if (c == '#' && l->at == 0 && character_at(l, 1) == '!') {
             skip_line(l);
         } else if ((n = wide_blank(l, l->at, is_line)) > 0) {
