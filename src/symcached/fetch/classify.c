@@ -71,6 +71,9 @@ void classify_error(struct classification *class, CURLcode code,
         text = "truncated header";
     } else if (code == CURLE_PARTIAL_FILE) {
         text = "truncated body";
+    } else if (code == CURLE_OUT_OF_MEMORY) {
+        /* libcurl has one code for both */
+        text = "out of memory, or a line of the header is too long";
     } else if (text[0] == '\0') {
         text = curl_easy_strerror(code);
     }
