@@ -442,6 +442,33 @@ for my $way ("../../v1/drain", '..%2f..%2fv1%2fdrain', '%2e%2e/drain',
 }
 is $t->metric('symcached_draining'), 0, 'nothing drains';
 
+# --- bodies of an nginx that was killed
+
+my $spool = "$dir/uploads/.spool";
+$t->allow_log(qr/exited on signal 9/);
+my $half = Test::Symcache::connect_to($t->nginx_socket);
+print $half "PUT /symbols/$path HTTP/1.1\r\nHost: localhost\r\n$token[0]\r\n"
+    . "Content-Length: 100000\r\n\r\n", 'x' x 50000;
+$half->flush;
+my @left = $t->wait_until('a body in the spool', sub { glob "$spool/*" });
+@left = glob "$spool/*";
+kill 'KILL', ($t->workers)[0];
+$t->wait_until('a new worker', sub { $t->head('/')->{status} });
+ok -e $left[0], 'a worker that is killed leaves a body';
+mkdir "$spool/$_" for 1, 12, '1/23', 1234;
+my @stay = map { $t->write_file("$spool/$_", 'x') } qw(0000000077 x000000078 123456789 1234/0000000079);
+utime time - 90000, time - 90000, $left[0], @stay[1 .. 3],
+    map { $t->write_file("$spool/$_", 'x') } '12/0000000080', '1/23/0000000081';
+my $cleaning = $u->config;
+$cleaning->{cache}{clean_every} = '1s';
+$t->stop_symcached;
+$t->start_symcached($cleaning);
+$t->wait_until('bodies that are old are removed', sub { $t->helper_log =~ /clean uploads\.spool / });
+like $t->helper_log, qr/clean uploads\.spool files=3 bytes=\d+: bodies that nginx has left\n/,
+    'said so';
+is join(' ', grep { -f } glob "$spool/* $spool/*/* $spool/*/*/*"), join(' ', sort(@stay[0 .. 2]), $stay[3]),
+    'and nothing that nginx may still have, or has not made';
+
 # --- a folder that nobody can write to is told before the first upload
 
 $t->reload_symcached({ %{ $u->config },

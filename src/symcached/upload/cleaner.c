@@ -20,6 +20,7 @@
 #include "metrics/metrics.h"
 #include "symcached/upload_index/upload_index.h"
 #include "builds.h"
+#include "nginx_body_file.h"
 #include "removal.h"
 #include "retention.h"
 #include "tier_copy.h"
@@ -121,6 +122,20 @@ static size_t remove_builds(struct builds *const builds[2], size_t left)
     return n;
 }
 
+static void clean_spool(const struct cleaner_pass *pass)
+{
+    uint64_t files, bytes;
+
+    nginx_body_files_clean(pass->config->uploads.spool,
+                           pass->begun - NGINX_BODY_SECONDS, &files, &bytes);
+    if (files > 0) {
+        log_info(0,
+                 "clean uploads.spool files=%" PRIu64 " bytes=%" PRIu64
+                 ": bodies that nginx has left",
+                 files, bytes);
+    }
+}
+
 static void run_cleaner(void *arg)
 {
     struct cleaner_pass *pass = arg;
@@ -154,6 +169,7 @@ static void run_cleaner(void *arg)
     index_clean(path, time(NULL));
     artifacts_clean(uploads->root);
     artifacts_clean(path);
+    clean_spool(pass);
 }
 
 static void start_timer(struct cleaner *cleaner, unsigned seconds)

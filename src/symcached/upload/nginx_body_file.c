@@ -3,6 +3,7 @@
  */
 #include "nginx_body_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,10 +11,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/log.h"
 
 /* The folders that client_body_temp_path may have, and the file. */
 #define BODY_PATH_DEPTH_MAX 4
 #define BODY_PATH_NAME_MAX 32
+
+/* Digits of the name of such a folder, and of a file. */
+#define FOLDER_DIGITS_MAX 3
+#define FILE_DIGITS_MIN 10
 
 /* Passes slashes and parts that are ".". */
 static const char *skip_empty_parts(const char *path)
@@ -121,4 +127,64 @@ int nginx_body_file_open(const char *spool, const char *path, int *status,
         return -1;
     }
     return fd;
+}
+
+struct clean {
+    const char *spool;
+    time_t before;
+    uint64_t files;
+    uint64_t bytes;
+};
+
+/* Closes the descriptor. */
+static void clean_folder(struct clean *clean, int fd, int depth)
+{
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+    struct stat st;
+    size_t n;
+
+    if (dir == NULL && fd >= 0) {
+        close(fd);
+    }
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        n = strspn(entry->d_name, "0123456789");
+        if (n == 0 || entry->d_name[n] != '\0' ||
+            fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        if (S_ISDIR(st.st_mode) && n <= FOLDER_DIGITS_MAX &&
+            depth < BODY_PATH_DEPTH_MAX) {
+            clean_folder(
+                clean,
+                openat(fd, entry->d_name,
+                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                depth + 1);
+        } else if (S_ISREG(st.st_mode) && n >= FILE_DIGITS_MIN &&
+                   st.st_mtime < clean->before) {
+            if (unlinkat(fd, entry->d_name, 0) != 0) {
+                log_error(
+                    errno,
+                    "clean: \"%s\" in \"uploads.spool\" (%s), which nginx "
+                    "has left, cannot be removed",
+                    entry->d_name, clean->spool);
+                continue;
+            }
+            clean->files++;
+            clean->bytes += (uint64_t)st.st_size;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+void nginx_body_files_clean(const char *spool, time_t before, uint64_t *files,
+                            uint64_t *bytes)
+{
+    struct clean clean = {.spool = spool, .before = before};
+
+    clean_folder(&clean, open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 1);
+    *files = clean.files;
+    *bytes = clean.bytes;
 }

@@ -12,10 +12,21 @@
 #define SYMCACHED_UPLOAD_NGINX_BODY_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 /* Returns a descriptor to read from; or -1 with a sentence in error, and the
  * status: 400 if the path is wrong, 500 if this machine does not give it. */
 int nginx_body_file_open(const char *spool, const char *path, int *status,
                          char *error, size_t size);
+
+/* So long after its last change no request has a body any more.  nginx lets
+ * none of them take minutes between two reads. */
+#define NGINX_BODY_SECONDS 86400
+
+/* Removes bodies that were not changed since a time: an nginx that is killed,
+ * or ended by TERM, leaves those of its requests.  Counts what was removed. */
+void nginx_body_files_clean(const char *spool, time_t before, uint64_t *files,
+                            uint64_t *bytes);
 
 #endif

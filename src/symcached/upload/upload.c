@@ -124,9 +124,26 @@ void upload_refuse(struct upload *u, int status, const char *format, ...)
     upload_finish(u, status);
 }
 
+/* Its path, if the request has one. */
+static void print_path(char *text, size_t size, const struct upload *u)
+{
+    const struct upload_request *request = &u->request;
+
+    text[0] = '\0';
+    if (request->name != NULL && request->id[0] == '\0') {
+        snprintf(text, size, " file=%s", request->name);
+    } else if (request->name != NULL) {
+        snprintf(text, size, " file=%s/%s/%s", request->name, request->id,
+                 request->file);
+    }
+}
+
 void upload_refuse_errno(struct upload *u, int errnum, const char *what)
 {
-    log_error(errnum, "upload: %s", what);
+    char path[PATH_MAX];
+
+    print_path(path, sizeof(path), u);
+    log_error(errnum, "upload%s: %s", path, what);
     upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
            strerror(errnum));
 }
@@ -405,6 +422,7 @@ void uploads_take(struct uploads *uploads,
     struct upload_result busy = {.status = 503,
                                  .text = "too many uploads at a time"};
     struct upload *u = NULL;
+    char path[PATH_MAX];
     int status;
 
     if (!uploads_are_taken(uploads) ||
@@ -423,7 +441,8 @@ void uploads_take(struct uploads *uploads,
                                      &status, u->text, sizeof(u->text));
     }
     if (u->in < 0 && request->nchunks == 0) {
-        log_error(0, "upload: %s", u->text);
+        print_path(path, sizeof(path), u);
+        log_error(0, "upload%s: %s", path, u->text);
         upload_finish(u, status);
         return;
     }
