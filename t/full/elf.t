@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 
-# Debug information of Debian's packages: pdb2symcache writes what the reference
-# writes.  ELF_PACKAGES names others; each needs the distribution's archive.
+# Debug information of Debian's packages: pdb2symcache --like-symbolic writes what
+# the reference writes.  ELF_PACKAGES names others; each needs the distribution's
+# archive.
 
 use strict;
 use warnings;
@@ -47,7 +48,7 @@ for my $package (map { real_name($_) } @packages) {
         my @wrong;
         for my $file (sort @files) {
             unlink "$work/ours", "$work/theirs";
-            system("'$build/pdb2symcache' '$file' -o '$work/ours' 2>/dev/null");
+            system("'$build/pdb2symcache' --like-symbolic '$file' -o '$work/ours' 2>/dev/null");
             system("'$venv/bin/python' '$root/tools/corpus/reference.py'"
                    . " convert '$file' '$work/theirs' 2>/dev/null");
             push @wrong, $file
