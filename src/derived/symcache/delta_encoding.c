@@ -119,3 +119,47 @@ const uint8_t *symc_unpack_locations(const uint8_t *from,
     *last = now;
     return from;
 }
+
+#define LINE_BITS 20
+#define FILE_BITS 12
+#define INDEX_BITS 16 /* of a function and of its caller */
+
+bool symc_narrow_locations(uint8_t *to, const struct symc_location *locations,
+                           size_t n)
+{
+    size_t i;
+    uint32_t line, file, function, caller, excess;
+    uint64_t word;
+
+    excess = 0;
+    for (i = 0; i < n; i++) {
+        line = locations[i].line;
+        file = locations[i].file + 1; /* SYMC_NONE becomes 0 */
+        function = locations[i].function;
+        caller = locations[i].inlined_into + 1;
+        excess |= line >> LINE_BITS | file >> FILE_BITS |
+                  (function | caller) >> INDEX_BITS;
+        word = (uint64_t)(caller << INDEX_BITS | function) << 32 |
+               (file << LINE_BITS | line);
+        memcpy(to + 8 * i, &word, 8);
+    }
+    return excess == 0;
+}
+
+void symc_widen_locations(const uint8_t *from, struct symc_location *locations,
+                          size_t n)
+{
+    size_t i;
+    uint64_t word;
+    uint32_t low, high;
+
+    for (i = 0; i < n; i++) {
+        memcpy(&word, from + 8 * i, 8);
+        low = (uint32_t)word;
+        high = (uint32_t)(word >> 32);
+        locations[i].file = (low >> LINE_BITS) - 1;
+        locations[i].line = low & ((1u << LINE_BITS) - 1);
+        locations[i].function = high & ((1u << INDEX_BITS) - 1);
+        locations[i].inlined_into = (high >> INDEX_BITS) - 1;
+    }
+}

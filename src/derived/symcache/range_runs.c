@@ -66,8 +66,13 @@ static void cluster_add(struct symc_cluster *c, const struct symc_ranges *r,
     p = r->packed + block->begin;
     symc_unpack_addresses(p, block->first, c->addresses + c->count,
                           block->count);
-    symc_unpack_locations(p + block->addresses, &last, c->locations + c->count,
-                          block->count);
+    if (block->is_narrow) {
+        symc_widen_locations(p + block->addresses, c->locations + c->count,
+                             block->count);
+    } else {
+        symc_unpack_locations(p + block->addresses, &last,
+                              c->locations + c->count, block->count);
+    }
     c->count += block->count;
 }
 
@@ -173,6 +178,11 @@ void symc_runs_locations(struct symc_runs *runs,
     struct symc_cluster *c;
 
     c = runs->cluster;
+    if (c == NULL && runs->block->is_narrow) {
+        symc_widen_locations(runs->p, locations, n);
+        runs->p += 8 * n;
+        return;
+    }
     if (c == NULL) {
         runs->p = symc_unpack_locations(runs->p, &runs->last, locations, n);
         return;

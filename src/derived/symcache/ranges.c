@@ -163,7 +163,13 @@ static int pack_block(struct symc_ranges *ranges,
     begin = ranges->packed + ranges->packed_size;
     p = symc_pack_addresses(begin, ranges->addresses, ranges->count);
     block->addresses = (uint32_t)(p - begin);
-    p = symc_pack_locations(p, locations, ranges->count);
+    /* the numbers of functions and calls only grow: what has not fitted once
+     * will not again */
+    ranges->is_wide =
+        ranges->is_wide || !symc_narrow_locations(p, locations, ranges->count);
+    block->is_narrow = !ranges->is_wide;
+    p = ranges->is_wide ? symc_pack_locations(p, locations, ranges->count)
+                        : p + 8 * ranges->count;
     ranges->packed_size = (size_t)(p - ranges->packed);
     return 0;
 }

@@ -17,6 +17,7 @@
 #ifndef DERIVED_SYMCACHE_RANGES_H
 #define DERIVED_SYMCACHE_RANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +26,10 @@
 struct symc_block {
     uint32_t first; /* address */
     uint32_t last;
-    uint32_t count;
-    uint32_t addresses; /* bytes of packed addresses; locations follow */
-    uint64_t begin;     /* in packed */
+    uint32_t count : 31;
+    uint32_t is_narrow : 1; /* locations are words of 8 bytes */
+    uint32_t addresses;     /* bytes of packed addresses; locations follow */
+    uint64_t begin;         /* in packed */
 };
 
 struct symc_ranges {
@@ -39,6 +41,7 @@ struct symc_ranges {
     uint8_t *packed; /* closed blocks, a few bytes for each entry */
     size_t packed_size;
     size_t packed_room;
+    bool is_wide; /* later locations are not tried to be words */
     struct symc_block *blocks;
     size_t num_blocks;
     size_t block_room;
