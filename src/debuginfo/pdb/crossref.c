@@ -4,7 +4,6 @@
 
 #include "crossref.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -42,14 +41,17 @@ static uint64_t hash_name(const struct crossref *c, const char *name,
                           uint32_t size)
 {
     char lower[64];
+    uint8_t letter;
     uint32_t i, n;
     uint64_t h;
 
     h = (uintptr_t)c;
     for (; size > 0; size -= n, name += n) {
         n = size < sizeof(lower) ? size : (uint32_t)sizeof(lower);
+        /* as tolower(), a call of which takes longer than 16 bytes do here */
         for (i = 0; i < n; i++) {
-            lower[i] = (char)tolower((unsigned char)name[i]);
+            letter = (uint8_t)(name[i] - 'A');
+            lower[i] = (char)(name[i] + (letter < 26 ? 'a' - 'A' : 0));
         }
         h = table_hash(h, lower, n);
     }

@@ -30,6 +30,7 @@ void lines_free(struct lines *lines)
 {
     free(lines->sections);
     free(lines->files);
+    free(lines->used_files);
     memset(lines, 0, sizeof(*lines));
 }
 
@@ -102,6 +103,9 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
     lines->num_sections = lines->next_section = 0;
     lines->checksums = NULL;
     lines->checksums_size = lines->known_files = 0;
+    while (lines->num_used_files > 0) {
+        lines->files[lines->used_files[--lines->num_used_files]] = 0;
+    }
     lines->inlinees = NULL;
     lines->inlinees_size = 0;
     lines->imports.data = NULL;
@@ -153,24 +157,42 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     return source_files_find(lines->sources, le32(p), source);
 }
 
+/* Sets those of the files that no module has used yet to 0. */
+static void clear_files(struct lines *lines)
+{
+    size_t n = lines->checksums_size / 4 + 1;
+
+    if (n > lines->cleared_files) {
+        memset(lines->files + lines->cleared_files, 0,
+               (n - lines->cleared_files) * sizeof(*lines->files));
+        lines->cleared_files = n;
+    }
+    lines->known_files = lines->checksums_size;
+}
+
 /* As read_file(), and puts the result into the cache if the entry has a place
- * there.  The cache is cleared on first use only, because many modules have a
+ * there.  The cache is made on first use only, because many modules have a
  * table of files and no lines.  This is called rarely, so it is kept out of
  * the hot code of its caller. */
 static __attribute__((noinline)) int find_file(struct lines *lines,
                                                uint32_t at, uint32_t *source)
 {
     if (lines->known_files != lines->checksums_size) {
-        memset(lines->files, 0,
-               (lines->checksums_size / 4 + 1) * sizeof(*lines->files));
-        lines->known_files = lines->checksums_size;
+        clear_files(lines);
     }
     if (read_file(lines, at, source) != 0) {
         return -1;
     }
-    if ((at & 3) == 0 && at < lines->known_files) {
-        lines->files[at / 4] = *source + 1;
+    if ((at & 3) != 0 || at >= lines->known_files) {
+        return 0;
     }
+    if (array_need(&lines->used_files, &lines->used_file_room,
+                   lines->num_used_files + 1,
+                   sizeof(*lines->used_files)) != 0) {
+        return -1;
+    }
+    lines->used_files[lines->num_used_files++] = at / 4;
+    lines->files[at / 4] = *source + 1;
     return 0;
 }
 

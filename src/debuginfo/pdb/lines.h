@@ -38,6 +38,10 @@ struct lines {
     uint32_t *files;      /* source index + 1 by checksum offset / 4 */
     uint32_t known_files; /* checksums_size if files is in use, else 0 */
     size_t file_room;
+    size_t cleared_files; /* so many of files were set to 0 once */
+    uint32_t *used_files; /* indices of those that are not 0 now */
+    size_t num_used_files;
+    size_t used_file_room;
     const uint8_t *inlinees; /* first subsection of inlinee lines, or NULL */
     uint32_t inlinees_size;
     struct crossref_imports imports;
