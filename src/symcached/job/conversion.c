@@ -178,9 +178,6 @@ static void on_published(void *arg, long long size, int errnum)
         job_leave_sources(job);
     }
     if (size < 0) {
-        if (disk_is_full(errnum)) {
-            disk_space_want_in(job->store->root, 0);
-        }
         job_fail(job, errnum, "the file cannot be stored");
         return;
     }

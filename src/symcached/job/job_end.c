@@ -22,7 +22,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <event2/event.h>
+#include "base/disk_full.h"
 #include "base/log.h"
+#include "symcached/space/space.h"
 #include "decision.h"
 #include "inputs.h"
 #include "prefetch.h"
@@ -550,9 +552,27 @@ void job_end(struct job *job, unsigned found)
     job_free(job);
 }
 
+/* Has room made on a full disk, on whichever of the two it was. */
+static void say_full(struct job *job, int errnum, const char *what)
+{
+    const char *const roots[] = {job->store->root, job->config->downloads};
+    const char *why = "";
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        disk_space_want_in(roots[i], 0);
+        if (disk_space_lacks_inodes_in(roots[i])) {
+            why = " (no inodes are left)";
+        }
+    }
+    job_say(job, "%s: %s%s", what, strerror(errnum), why);
+}
+
 void job_fail(struct job *job, int errnum, const char *what)
 {
-    if (errnum != 0) {
+    if (disk_is_full(errnum)) {
+        say_full(job, errnum, what);
+    } else if (errnum != 0) {
         job_say(job, "%s: %s", what, strerror(errnum));
     } else {
         job_say(job, "%s", what);

@@ -19,6 +19,11 @@
 #define DISK_SPACE_LEAST (64 * 1024 * 1024)
 #define DISK_SPACE_LEAST_SHARE 64 /* of the file system, if that is less */
 
+/* Almost none is left below this share of all inodes, or this number, of which
+ * a small file system counts a quarter of its inodes at most. */
+#define INODES_LEAST_SHARE 64
+#define INODES_LEAST 1000
+
 static struct {
     disk_space_fn fn;
     void *arg;
@@ -68,6 +73,26 @@ int disk_space_look(const char *path, const struct cache_config *cache,
     space->free = (uint64_t)fs.f_bavail * fs.f_frsize;
     space->kept = disk_space_kept_of(&fs, cache);
     return 0;
+}
+
+bool disk_space_lacks_inodes(const struct statvfs *fs)
+{
+    uint64_t least = fs->f_files / 4;
+
+    if (least > INODES_LEAST) {
+        least = INODES_LEAST;
+    }
+    if (least < fs->f_files / INODES_LEAST_SHARE) {
+        least = fs->f_files / INODES_LEAST_SHARE;
+    }
+    return fs->f_favail < least;
+}
+
+bool disk_space_lacks_inodes_in(const char *path)
+{
+    struct statvfs fs;
+
+    return statvfs(path, &fs) == 0 && disk_space_lacks_inodes(&fs);
 }
 
 uint64_t disk_space_left(const char *path, const struct cache_config *cache)

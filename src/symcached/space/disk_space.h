@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include "config/config.h"
 #include "space_request.h"
@@ -38,6 +39,16 @@ struct disk_space {
 /* Returns -1 with errno if nothing is known of the folder. */
 int disk_space_look(const char *path, const struct cache_config *cache,
                     struct disk_space *space);
+
+/*
+ * Has a file system a number of inodes, of which almost none is left?  Then
+ * files find no room although bytes are free.  Where inodes are made as they
+ * are needed, there is no such number.
+ */
+bool disk_space_lacks_inodes(const struct statvfs *fs);
+
+/* The same of a folder's file system; false if nothing is known of it. */
+bool disk_space_lacks_inodes_in(const char *path);
 
 /* Bytes that may be used in a folder; UINT64_MAX with errno if that is not
  * known. */

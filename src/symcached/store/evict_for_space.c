@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+/* Of the files that may be removed, this share is where inodes lack. */
+#define INODES_SHARE 16
+
 /* Chooses the trees of one store, or of all those on a device. */
 static size_t choose_store(struct eviction *eviction, const char *store,
                            const dev_t *device, bool downloads)
@@ -176,6 +179,37 @@ static void grant_space(struct eviction *eviction,
     }
 }
 
+/* Has a file found no room for want of inodes, as there are `bytes` for it
+ * beyond cache.min_free? */
+static bool wants_inodes(const struct eviction *eviction,
+                         const struct evict_tree *tree, uint64_t bytes)
+{
+    const struct space_request *request = &eviction->rules->request;
+    struct statvfs fs;
+
+    return request->bytes > 0 && request->bytes <= bytes &&
+           request->device == tree->part->device &&
+           statvfs(tree->path, &fs) == 0 && disk_space_lacks_inodes(&fs);
+}
+
+/* Marks a share of the downloads and one of the other files: each file has an
+ * inode or some, whatever its size. */
+static void mark_for_inodes(struct eviction *eviction, const dev_t *device)
+{
+    uint64_t left;
+    size_t i, n;
+    int d;
+
+    for (d = 0; d < 2; d++) {
+        n = choose_store(eviction, NULL, device, d == 0);
+        for (i = 0, left = 0; i < n; i++) {
+            left += age_histogram_left(eviction->age_histogram[i]);
+        }
+        mark_wanted(eviction, n, (left + INODES_SHARE - 1) / INODES_SHARE,
+                    EVICT_MIN_FREE);
+    }
+}
+
 static bool has_space(const struct eviction *eviction, dev_t device)
 {
     size_t i;
@@ -205,7 +239,11 @@ static void keep_free(struct eviction *eviction)
                       EVICT_MIN_FREE);
             there = bytes_free(eviction, tree, &wanted);
         }
-        grant_space(eviction, tree, there > wanted ? there - wanted : 0);
+        there = there > wanted ? there - wanted : 0;
+        if (wants_inodes(eviction, tree, there)) {
+            mark_for_inodes(eviction, &tree->part->device);
+        }
+        grant_space(eviction, tree, there);
     }
 }
 
