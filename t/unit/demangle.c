@@ -135,27 +135,24 @@ static void refused(void **state)
 {
     size_t i, n;
     struct symc_string readable;
-    static const char *const names[] = {
-        "",
-        "?",
-        "??",
-        "main",
-        "_start",
-        "_Z1",
-        "_ZN1aEq",
-        "_RNvC1a",
-        "$s4main3fooyyQo",
-        "main()",
-        "??@0123456789abcdef0123456789abcdef@",
-        "??_E?$basic_istream@DU?$char_traits@D@std@@@std@@"
-        "$4PPPPPPPM@A@EAAPEAXI@Z",
-        "??_C@_02BAABKJLB@?9?9@",
-        "?f@@YAX1@Z",
-        "?f@9@@YAXXZ",
-        "?f@@YAXXZ@",
-        "?f@@YAXPAU?$@@@Z",
-        "?f@@Y",
-        "?x@@3"};
+    static const char *const names[] = {"",
+                                        "?",
+                                        "??",
+                                        "main",
+                                        "_start",
+                                        "_Z1",
+                                        "_ZN1aEq",
+                                        "_RNvC1a",
+                                        "$s4main3fooyyQo",
+                                        "main()",
+                                        "??@0123456789abcdef0123456789abcdef@",
+                                        "??_C@_02BAABKJLB@?9?9@",
+                                        "?f@@YAX1@Z",
+                                        "?f@9@@YAXXZ",
+                                        "?f@@YAXXZ@",
+                                        "?f@@YAXPAU?$@@@Z",
+                                        "?f@@Y",
+                                        "?x@@3"};
 
     (void)state;
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -211,14 +208,46 @@ static void limits(void **state)
     assert_false(readable_of(name, n, &readable));
 }
 
+/* Names that symbolic 10.2.1 does not read: as llvm-undname 19 writes them,
+ * but without what is not told of other names, by which amount a thunk moves
+ * the object among it. */
+static void unknown_to_symbolic(void **state)
+{
+    static const char *const names[][2] = {
+        {"?w@Dd@@$4PPPPPPPM@A@EAAXXZ", "Dd::w(void)"},
+        {"?w@Dd@@$4PPPPPPPM@A@AEPAUB@@XZ", "Dd::w(void)"},
+        {"??_E?$s@D@std@@$4PPPPPPPM@A@EAAPEAXI@Z",
+         "std::s<char>::`vector deleting destructor'(unsigned int)"},
+        {"?f@S@@$R477PPPPPPPM@7AEXXZ", "S::f(void)"},
+        {"?f@S@@$R477PPPPPPPM@7EBAXXZ", "S::f(void) const"},
+        {"?f@@$$hYAXXZ", "f(void)"},
+        {"?f@S@@$$hQEBAXH@Z", "S::f(int) const"},
+        {"?f@@$$J0YAXXZ", "f(void)"},
+        {"?f@@$$FYAXXZ", "f(void)"}};
+    static const char *const refused[] = {
+        "?w@Dd@@$6A@A@EAAXXZ", "?w@Dd@@$4",       "?w@Dd@@$R4",
+        "??_9S@@$BBA@",        "??_9S@@$BBA@A",   "??_9S@@$BBA@BA",
+        "?f@@YAXXZ.",          "?f@@YAXXZ$catch", "?f@@$$"};
+    size_t i;
+    struct symc_string readable;
+
+    (void)state;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_true(readable_of(names[i][0], strlen(names[i][0]), &readable));
+        assert_int_equal(readable.size, strlen(names[i][1]));
+        assert_memory_equal(readable.data, names[i][1], readable.size);
+    }
+    for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_false(readable_of(refused[i], strlen(refused[i]), &readable));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference),
-        cmocka_unit_test(linkage),
-        cmocka_unit_test(languages),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(cut),
+        cmocka_unit_test(reference), cmocka_unit_test(unknown_to_symbolic),
+        cmocka_unit_test(linkage),   cmocka_unit_test(languages),
+        cmocka_unit_test(refused),   cmocka_unit_test(cut),
         cmocka_unit_test(limits),
     };
 

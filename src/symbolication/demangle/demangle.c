@@ -21,7 +21,25 @@ static struct text parse_bases(struct demangler *d, struct text name)
     return name;
 }
 
-/* The function after its name; the letter tells the kind of function. */
+/* Where a thunk finds the object of a virtual base: two offsets, or four after
+ * "R", and a digit for the access. */
+static void skip_vtordisp(struct demangler *d)
+{
+    int i, count;
+
+    count = take(d, "R") ? 4 : 2;
+    if (peek(d) < '0' || peek(d) > '5') {
+        demangle_fail(d);
+        return;
+    }
+    d->p++;
+    for (i = 0; i < count; i++) {
+        parse_number(d);
+    }
+}
+
+/* The function after its name; the letter tells the kind of function, "$" a
+ * thunk of a virtual one. */
 static struct text parse_method(struct demangler *d, struct name *name)
 {
     int code;
@@ -30,7 +48,10 @@ static struct text parse_method(struct demangler *d, struct name *name)
 
     code = *d->p++;
     cv = TEXT("");
-    if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
+    if (code == '$') {
+        skip_vtordisp(d);
+        code = 'E';
+    } else if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
         parse_number(d); /* by how much a thunk moves the object */
     }
     if (code < 'Y' && (code - 'A') % 8 / 2 != 1) {
@@ -53,6 +74,27 @@ static struct text parse_method(struct demangler *d, struct name *name)
     return text_join(d, text, result.after); /* see demangle.h */
 }
 
+/* A call of the virtual function at an offset of the table, after its name. */
+static struct text parse_vcall(struct demangler *d, struct text name)
+{
+    name = text_join3(d, name, TEXT("{"), parse_number(d));
+    if (!take(d, "A") || d->p >= d->end) {
+        demangle_fail(d);
+        return name;
+    }
+    d->p++; /* the calling convention */
+    return text_join(d, name, TEXT(", {flat}}"));
+}
+
+/* What marks functions of ARM64EC, managed ones, and those in extern "C". */
+static void skip_platform(struct demangler *d)
+{
+    if (peek(d) == '$' && !take(d, "$$h") && !take(d, "$$F") &&
+        !take(d, "$$H")) {
+        take(d, "$$J0");
+    }
+}
+
 /* A symbol after its "?". */
 struct text parse_symbol(struct demangler *d)
 {
@@ -63,7 +105,10 @@ struct text parse_symbol(struct demangler *d)
         return TEXT("");
     }
     name = parse_name(d);
-    if (peek(d) >= 'A' && peek(d) <= 'Z') {
+    skip_platform(d);
+    if (take(d, "$B")) {
+        text = parse_vcall(d, full_name(d, &name));
+    } else if ((peek(d) >= 'A' && peek(d) <= 'Z') || peek(d) == '$') {
         text = parse_method(d, &name);
     } else {
         text = full_name(d, &name);
@@ -96,6 +141,13 @@ struct text parse_symbol(struct demangler *d)
     return text;
 }
 
+/* Does LLVM's word for a copy or a part of a function come next, as in
+ * ".llvm.123" or ".resume"?  It is not told. */
+static bool is_at_suffix(const struct demangler *d)
+{
+    return d->end - d->p > 1 && *d->p == '.';
+}
+
 /* The same for a name of Microsoft's compilers, which begins with "?". */
 static bool demangle_msvc(const struct symc_string *name, char *room,
                           struct symc_string *readable)
@@ -119,7 +171,7 @@ static bool demangle_msvc(const struct symc_string *name, char *room,
     d.end = name->data + name->size;
     d.room = room;
     text = parse_symbol(&d);
-    if (d.has_failed || d.p != d.end) {
+    if (d.has_failed || (d.p != d.end && !is_at_suffix(&d))) {
         return false;
     }
     readable->data = text.data;
