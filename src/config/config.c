@@ -1,7 +1,6 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-
 #include "config.h"
 
 #include <stdio.h>
@@ -9,12 +8,6 @@
 #include <string.h>
 #include "field.h"
 #include "json_file.h"
-#include "source_fingerprint.h"
-#include "source_config.h"
-#include "symbolication.h"
-#include "tier.h"
-#include "transcoder.h"
-#include "uploads.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
@@ -148,221 +141,6 @@ static int read_cache(struct config_reader *r, const cJSON *item,
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
-const symcache_version_t *
-config_source_version(const struct source_config *source,
-                      symcache_kind_e kind)
-{
-    static const symcache_version_t ppdbcache = {1, 0, 0};
-
-    if (!source->type->has_symcaches) {
-        return NULL;
-    }
-    if (kind == SYMCACHE_KIND_PPDBCACHE && source->ppdbcaches) {
-        return &ppdbcache;
-    }
-    return kind == SYMCACHE_KIND_SYMCACHE ? &source->version : NULL;
-}
-
-bool config_source_is_ready_made(const struct source_config *source,
-                                 const symcache_key_t *key)
-{
-    return source->type->has_symcaches || symcache_key_is_url(key);
-}
-
-const symcache_version_t *
-config_source_ready_made(const struct source_config *source,
-                         const symcache_key_t *key)
-{
-    static const symcache_version_t url = {1, 0, 0};
-
-    if (symcache_key_is_url(key)) {
-        return source->type->has_urls ||
-                       (config_source_is_uploads(source) &&
-                        strcmp(key->name, SYMCACHE_NAME_NONE) == 0)
-                   ? &url /* of lists, too */
-                   : NULL;
-    }
-    return key->id_type == SYMCACHE_ID_DEBUG
-               ? config_source_version(source, (symcache_kind_e)key->kind)
-               : NULL;
-}
-
-/* Adds a version that a SymCache server has, if it is none of the store's. */
-static void add_version(struct store_config *store,
-                        const struct source_config *source,
-                        symcache_kind_e kind)
-{
-    const symcache_version_t *version = config_source_version(source, kind);
-    struct transcoder_config *t = store->transcoders;
-    size_t i;
-
-    if (version == NULL) {
-        return;
-    }
-    for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].makes == kind &&
-            symcache_version_cmp(&t[i].version, version) == 0) {
-            return;
-        }
-    }
-    memset(&t[i], 0, sizeof(t[i]));
-    t[i].version = *version;
-    t[i].makes = kind;
-    store->ntranscoders++;
-}
-
-/* Adds the versions of the SymCache servers among the sources, as a store can
- * have those without a command of its own. */
-static int add_versions(struct config_reader *r, const cJSON *item,
-                        struct store_config *store)
-{
-    struct transcoder_config *t;
-    size_t i;
-
-    t = realloc(store->transcoders,
-                (store->ntranscoders + 2 * store->nsources + 1) * sizeof(*t));
-    if (t == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-    store->transcoders = t;
-
-    for (i = 0; i < store->nsources; i++) {
-        add_version(store, store->sources[i], SYMCACHE_KIND_SYMCACHE);
-        add_version(store, store->sources[i], SYMCACHE_KIND_PPDBCACHE);
-    }
-    return 0;
-}
-
-/* Appends the sources of a name.  A symbol path stands for several. */
-static int add_sources(struct config_reader *r, const cJSON *item,
-                       struct store_config *store, const char *name)
-{
-    struct config *config = r->config;
-    struct source_config *source;
-    size_t i, j, n = 0;
-
-    for (i = 0; i < config->nsources; i++) {
-        source = &config->sources[i];
-        if (strcmp(source->name, name) != 0 &&
-            (source->group == NULL || strcmp(source->group, name) != 0)) {
-            continue;
-        }
-        for (j = 0; j < store->nsources; j++) {
-            if (store->sources[j] == source) {
-                return config_error(r, item, "named twice");
-            }
-        }
-        store->sources[store->nsources++] = source;
-        n++;
-    }
-    return n > 0 ? 0 : config_error(r, item, "no source \"%s\"", name);
-}
-
-static int read_store_sources(struct config_reader *r, const cJSON *item,
-                              const struct config_field *field, void *at)
-{
-    struct store_config *store = at;
-    const cJSON *child;
-    const char *name;
-
-    if (!cJSON_IsArray(item)) {
-        return config_error(r, item,
-                            "must be an array of source names such as "
-                            "[\"msdl\"]");
-    }
-
-    store->source_names = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                                 sizeof(store->source_names[0]));
-    store->sources =
-        calloc(r->config->nsources + 1, sizeof(store->sources[0]));
-    if (store->source_names == NULL || store->sources == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-
-    for (child = item->child; child != NULL; child = child->next) {
-        name = config_text(r, child, "\"msdl\"");
-        if (name == NULL) {
-            return -1;
-        }
-        store->source_names[store->nsource_names] = strdup(name);
-        if (store->source_names[store->nsource_names++] == NULL) {
-            return config_error(r, child, "out of memory");
-        }
-        if (r->types != NULL && add_sources(r, child, store, name) != 0) {
-            return -1;
-        }
-    }
-    config_uploads_first(store);
-    return 0;
-}
-
-static const struct config_field store_fields[] = {
-    {"root", config_path, offsetof(struct store_config, root), 0, 0,
-     CONFIG_REQUIRED},
-    {"transcoders", config_transcoders, 0, 0, 0, 0},
-    {"sources", read_store_sources, 0, 0, 0, 0},
-    {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
-    {"tier", config_store_tier, offsetof(struct store_config, tier), 0, 0, 0},
-};
-
-static int read_stores(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
-{
-    struct config *config = r->config;
-    struct store_config *store;
-    const cJSON *child;
-    size_t i;
-
-    if (!cJSON_IsObject(item) || item->child == NULL) {
-        return config_error(r, item, "must be an object with a store");
-    }
-
-    config->stores =
-        calloc((size_t)cJSON_GetArraySize(item), sizeof(config->stores[0]));
-    if (config->stores == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-
-    for (child = item->child; child != NULL; child = child->next) {
-        if (config_name(r, child, child->string) != 0) {
-            return -1;
-        }
-        if (config_store(config, child->string, strlen(child->string))) {
-            return config_error(r, child, "repeated key");
-        }
-
-        store = &config->stores[config->nstores++];
-        store->name = strdup(child->string);
-        if (store->name == NULL) {
-            return config_error(r, child, "out of memory");
-        }
-        if (config_object(r, child, store_fields, COUNT(store_fields),
-                          store) != 0 ||
-            add_versions(r, child, store) != 0) {
-            return -1;
-        }
-        store->fingerprint = source_fingerprint_store(store);
-
-        for (i = 0; i + 1 < config->nstores; i++) {
-            if (config_paths_overlap(config->stores[i].root, store->root)) {
-                return config_error(r, child,
-                                    "the root overlaps the one of store "
-                                    "\"%s\"",
-                                    config->stores[i].name);
-            }
-        }
-        if (config_paths_overlap(config->downloads, store->root)) {
-            return config_error(r, child, "the root overlaps \"downloads\"");
-        }
-        if (config->uploads.root != NULL &&
-            config_paths_overlap(config->uploads.root, store->root)) {
-            return config_error(r, child,
-                                "the root overlaps the one of \"uploads\"");
-        }
-    }
-    return 0;
-}
-
 static int read_later(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
@@ -413,12 +191,10 @@ static int read_last(struct config_reader *r, const cJSON *root)
                             cJSON_GetObjectItemCaseSensitive(root, "uploads"),
                             "the root overlaps \"downloads\"");
     }
-    return config_uploads_sources(r, cJSON_GetObjectItemCaseSensitive(
-                                         root, "uploads")) == 0 &&
-                   read_stores(r,
-                               cJSON_GetObjectItemCaseSensitive(root,
-                                                                "stores"),
-                               NULL, r->config) == 0 &&
+    return config_uploads_sources(
+               r, cJSON_GetObjectItemCaseSensitive(root, "uploads")) == 0 &&
+                   config_stores(r, cJSON_GetObjectItemCaseSensitive(
+                                        root, "stores")) == 0 &&
                    config_uploads_tier(r, cJSON_GetObjectItemCaseSensitive(
                                               root, "uploads")) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
@@ -481,23 +257,6 @@ struct config *config_ref(struct config *config)
     return config;
 }
 
-static void free_store(struct store_config *store)
-{
-    size_t i;
-
-    for (i = 0; i < store->ntranscoders; i++) {
-        config_transcoder_clear(&store->transcoders[i]);
-    }
-    free(store->transcoders);
-    while (store->nsource_names > 0) {
-        free(store->source_names[--store->nsource_names]);
-    }
-    free(store->source_names);
-    free(store->sources);
-    free(store->root);
-    free(store->name);
-}
-
 void config_unref(struct config *config)
 {
     size_t i;
@@ -507,7 +266,7 @@ void config_unref(struct config *config)
     }
 
     for (i = 0; i < config->nstores; i++) {
-        free_store(&config->stores[i]);
+        config_store_clear(&config->stores[i]);
     }
     for (i = 0; i < config->nsources; i++) {
         config_source_clear(&config->sources[i]);
@@ -526,51 +285,4 @@ void config_unref(struct config *config)
     secret_free(config->listen_token);
     free(config->file);
     free(config);
-}
-
-bool config_store_asks(const struct store_config *store,
-                       const struct source_config *source)
-{
-    const struct transcoder_config *t = store->transcoders;
-    unsigned formats = config_source_formats(source);
-    size_t i;
-
-    for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].command != NULL && !t[i].is_implied &&
-            (t[i].inputs & formats)) {
-            return true;
-        }
-    }
-    return source->type->has_symcaches;
-}
-
-const char *config_store_idle(const struct store_config *store)
-{
-    size_t i;
-
-    for (i = 0; i < store->nsources; i++) {
-        if (config_store_asks(store, store->sources[i])) {
-            return NULL;
-        }
-    }
-    if (store->nsources == 0) {
-        return "no source";
-    }
-    return store->ntranscoders == 0
-               ? "no transcoder, and no source of type \"symcache\""
-               : "no transcoder that takes what its sources have";
-}
-
-const struct store_config *config_store(const struct config *config,
-                                        const char *name, size_t len)
-{
-    size_t i;
-
-    for (i = 0; i < config->nstores; i++) {
-        if (strlen(config->stores[i].name) == len &&
-            memcmp(config->stores[i].name, name, len) == 0) {
-            return &config->stores[i];
-        }
-    }
-    return NULL;
 }

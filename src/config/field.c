@@ -3,6 +3,7 @@
  */
 
 #include "field.h"
+#include "config.h"
 
 #include <ctype.h>
 #include <inttypes.h>

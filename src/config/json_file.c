@@ -3,6 +3,7 @@
  */
 
 #include "json_file.h"
+#include "config.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  */
 
 #include "layout.h"
+#include "config.h"
 
 #include <stdio.h>
 #include <string.h>

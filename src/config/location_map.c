@@ -4,8 +4,9 @@
  * The "map" of a source says where the shares and drives that Windows programs
  * write into a file.ptr are on this machine.
  */
-#include "config.h"
+#include "location_map.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static char fold_character(char c)

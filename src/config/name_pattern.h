@@ -7,8 +7,21 @@
 #ifndef CONFIG_NAME_PATTERN_H
 #define CONFIG_NAME_PATTERN_H
 
-#include "config.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "field.h"
+
+/* PCRE2 pattern for the name of a key */
+struct pattern_config {
+    char *text;
+    struct pcre2_real_code_8 *code;
+};
+
+struct patterns_config {
+    struct pattern_config *list;
+    size_t n;
+};
 
 /* A config_read_fn for one PCRE2 pattern or a list of them, which fills a
  * struct patterns_config. */

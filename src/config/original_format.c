@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "original_format.h"
+#include "config.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  */
 
 #include "source_config.h"
+#include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,4 +257,42 @@ bool config_source_serves(const struct source_config *source,
     return (source->only.n == 0 ||
             config_patterns_match(&source->only, key->name, true)) &&
            !config_patterns_match(&source->except, key->name, false);
+}
+
+const symcache_version_t *
+config_source_version(const struct source_config *source, symcache_kind_e kind)
+{
+    static const symcache_version_t ppdbcache = {1, 0, 0};
+
+    if (!source->type->has_symcaches) {
+        return NULL;
+    }
+    if (kind == SYMCACHE_KIND_PPDBCACHE && source->ppdbcaches) {
+        return &ppdbcache;
+    }
+    return kind == SYMCACHE_KIND_SYMCACHE ? &source->version : NULL;
+}
+
+bool config_source_is_ready_made(const struct source_config *source,
+                                 const symcache_key_t *key)
+{
+    return source->type->has_symcaches || symcache_key_is_url(key);
+}
+
+const symcache_version_t *
+config_source_ready_made(const struct source_config *source,
+                         const symcache_key_t *key)
+{
+    static const symcache_version_t url = {1, 0, 0};
+
+    if (symcache_key_is_url(key)) {
+        return source->type->has_urls ||
+                       (config_source_is_uploads(source) &&
+                        strcmp(key->name, SYMCACHE_NAME_NONE) == 0)
+                   ? &url /* of lists, too */
+                   : NULL;
+    }
+    return key->id_type == SYMCACHE_ID_DEBUG
+               ? config_source_version(source, (symcache_kind_e)key->kind)
+               : NULL;
 }

@@ -3,6 +3,7 @@
  */
 
 #include "source_fingerprint.h"
+#include "config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "symbolication.h"
+#include "config.h"
 
 #include <stdlib.h>
 #include <string.h>

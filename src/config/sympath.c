@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "sympath.h"
+#include "config.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "sympath_folders.h"
+#include "config.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "tier.h"
+#include "config.h"
 
 #include <stddef.h>
 #include <stdlib.h>

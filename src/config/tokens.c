@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "tokens.h"
+#include "config.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "transport.h"
+#include "config.h"
 
 #include <ctype.h>
 #include <curl/curl.h>

@@ -3,6 +3,7 @@
  */
 
 #include "uploads.h"
+#include "config.h"
 
 #include <errno.h>
 #include <stdio.h>
