@@ -27,6 +27,25 @@ void types_free(struct types *types)
     memset(types, 0, sizeof(*types));
 }
 
+static void find_pieces(struct types *types)
+{
+    unsigned i;
+    uint32_t at = 0;
+    struct types_piece *piece;
+
+    for (i = 0; i < TYPES_PIECES && at < types->size; i++) {
+        piece = &types->pieces[i];
+        piece->at = at;
+        piece->data = msf_run(types->msf, types->stream, at, types->size - at,
+                              &piece->size);
+        if (piece->data == NULL) {
+            piece->size = 0; /* outside of the file */
+            break;
+        }
+        at += piece->size;
+    }
+}
+
 int types_open(struct types *types, const struct msf *msf, uint32_t stream,
                struct failure *failure)
 {
@@ -62,7 +81,35 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
     if (rc != 0) {
         return failure_at(failure, stream, 0, "type stream header");
     }
+    find_pieces(types);
     return 0;
+}
+
+/* Returns the bytes at a place if it is in this piece, and how many they are,
+ * or NULL. */
+static inline const uint8_t *in_piece(const struct types_piece *piece,
+                                      uint32_t place, uint32_t *have)
+{
+    uint32_t skip = place - piece->at; /* large if it is before the piece */
+
+    if (skip >= piece->size) {
+        return NULL;
+    }
+    *have = piece->size - skip;
+    return piece->data + skip;
+}
+
+/* As in_piece(), of those at the beginning. */
+static inline const uint8_t *in_pieces(const struct types *types,
+                                       uint32_t place, uint32_t *have)
+{
+    unsigned i;
+    const uint8_t *p = NULL;
+
+    for (i = 0; i < TYPES_PIECES && p == NULL; i++) {
+        p = in_piece(&types->pieces[i], place, have);
+    }
+    return p;
 }
 
 /*
@@ -72,19 +119,20 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
 static const uint8_t *peek_record(struct types *types, uint32_t place,
                                   uint32_t want, uint32_t *have)
 {
-    uint32_t skip;
+    const uint8_t *p = in_pieces(types, place, have);
 
-    skip = place - types->run_at;
-    if (types->run != NULL && place >= types->run_at &&
-        skip < types->run_size && types->run_size - skip >= want) {
-        *have = types->run_size - skip;
-        return types->run + skip;
+    if (p == NULL || *have < want) {
+        p = in_piece(&types->last, place, have);
     }
-    types->run = msf_run(types->msf, types->stream, place,
-                         want > LONG_RUN ? want : LONG_RUN, &types->run_size);
-    types->run_at = place;
-    *have = types->run_size;
-    return types->run;
+    if (p != NULL && *have >= want) {
+        return p;
+    }
+    p = msf_run(types->msf, types->stream, place,
+                want > LONG_RUN ? want : LONG_RUN, have);
+    types->last.data = p;
+    types->last.at = place;
+    types->last.size = p == NULL ? 0 : *have;
+    return p;
 }
 
 /* Reads the two bytes of a record's length, which may be in two pieces. */
@@ -345,7 +393,10 @@ enum types_status types_find(struct types *types, uint32_t index,
             return status;
         }
     }
-    p = msf_piece(types->msf, types->stream, place, &have);
+    p = in_pieces(types, place, &have);
+    if (p == NULL) {
+        p = msf_piece(types->msf, types->stream, place, &have);
+    }
     if (p == NULL || have < 2 || have - 2 < le16(p)) {
         return find_long(types, place, arena, record);
     }

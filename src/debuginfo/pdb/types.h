@@ -25,6 +25,17 @@ enum types_status {
     TYPES_DAMAGED  /* a bad length; used only in types.c */
 };
 
+/* A piece of the stream that is contiguous in the file. */
+struct types_piece {
+    const uint8_t *data;
+    uint32_t at; /* its place in the stream */
+    uint32_t size;
+};
+
+/* Linkers write a stream in one piece, or two around a block of the map of
+ * free blocks. */
+#define TYPES_PIECES 2
+
 struct types {
     const struct msf *msf;
     uint32_t stream;
@@ -38,10 +49,9 @@ struct types {
     struct types_damage *damages; /* bad lengths, ascending */
     size_t num_damages;
     size_t damage_room;
-    uint32_t next;      /* place of the next record to walk */
-    const uint8_t *run; /* the piece that was used last, */
-    uint32_t run_at;    /* its place in the stream, */
-    uint32_t run_size;  /* its size */
+    uint32_t next; /* place of the next record to walk */
+    struct types_piece pieces[TYPES_PIECES]; /* those at the beginning */
+    struct types_piece last;                 /* the other one used last */
 };
 
 /* A record, which begins with its kind. */
