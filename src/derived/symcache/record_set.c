@@ -47,17 +47,18 @@ static inline uint64_t mix(uint64_t h, uint64_t two)
     return h ^ h >> 32;
 }
 
-/* Hashes two words at a time: a record has 2, 4 or 6. */
+/* Hashes two words at a time: a record has 2, 4 or 6.  The width is handed on
+ * from symc_set_insert(), for the compiler to know it. */
 static inline uint64_t hash_record(const struct symc_set *set,
-                                   const uint32_t *record)
+                                   const uint32_t *record, unsigned width)
 {
     uint64_t h = mix((uint64_t)(uintptr_t)set * 0x9E3779B97F4A7C15u,
                      two_words(record));
 
-    if (set->width > 2) {
+    if (width > 2) {
         h = mix(h, two_words(record + 2));
     }
-    return set->width > 4 ? mix(h, two_words(record + 4)) : h;
+    return width > 4 ? mix(h, two_words(record + 4)) : h;
 }
 
 /* The bits of the hash that a slot has above the index, which is below
@@ -68,14 +69,13 @@ static uint32_t tag_of(const struct symc_set *set, uint64_t hash)
 }
 
 static inline bool same(const struct symc_set *set, uint32_t index,
-                        const uint32_t *record)
+                        const uint32_t *record, unsigned width)
 {
-    const uint32_t *words = set->words + (size_t)index * set->width;
+    const uint32_t *words = set->words + (size_t)index * width;
 
     return two_words(words) == two_words(record) &&
-           (set->width <= 2 ||
-            two_words(words + 2) == two_words(record + 2)) &&
-           (set->width <= 4 || two_words(words + 4) == two_words(record + 4));
+           (width <= 2 || two_words(words + 2) == two_words(record + 2)) &&
+           (width <= 4 || two_words(words + 4) == two_words(record + 4));
 }
 
 /*
@@ -118,7 +118,7 @@ static void put_slot(struct symc_set *set, uint32_t index)
     const uint32_t *record;
 
     record = set->words + (size_t)index * set->width;
-    hash = hash_record(set, record);
+    hash = hash_record(set, record, set->width);
     steps = 0;
     i = first_place(set, hash, record);
     while (set->slots[i] != 0) {
@@ -145,29 +145,29 @@ static int grow(struct symc_set *set)
     return 0;
 }
 
-static int append(struct symc_set *set, const uint32_t *record,
-                  uint32_t *index)
+static inline int append(struct symc_set *set, const uint32_t *record,
+                         unsigned width, uint32_t *index)
 {
     if (set->count >= MAX_RECORDS ||
         array_need(&set->words, &set->room, set->count + 1,
-                   set->width * sizeof(uint32_t)) != 0) {
+                   width * sizeof(uint32_t)) != 0) {
         return -1;
     }
-    memcpy(set->words + set->count * set->width, record,
-           set->width * sizeof(uint32_t));
+    memcpy(set->words + set->count * width, record, width * sizeof(uint32_t));
     *index = (uint32_t)set->count++;
     return 0;
 }
 
-int symc_set_insert(struct symc_set *set, const uint32_t *record,
-                    uint32_t *index)
+static inline __attribute__((always_inline)) int
+insert_record(struct symc_set *set, const uint32_t *record, unsigned width,
+              uint32_t *index)
 {
     size_t i, mask;
     uint32_t tag;
     unsigned steps;
     uint64_t hash;
 
-    if (set->last < set->indexed && same(set, set->last, record)) {
+    if (set->last < set->indexed && same(set, set->last, record, width)) {
         *index = set->last;
         return 0;
     }
@@ -175,25 +175,38 @@ int symc_set_insert(struct symc_set *set, const uint32_t *record,
         return -1;
     }
     mask = set->num_slots - 1;
-    hash = hash_record(set, record);
+    hash = hash_record(set, record, width);
     tag = tag_of(set, hash);
     steps = 0;
     i = first_place(set, hash, record);
     while (set->slots[i] != 0) {
         if ((set->slots[i] & ~mask) == tag) {
             *index = (set->slots[i] & mask) - 1;
-            if (same(set, *index, record)) {
+            if (same(set, *index, record, width)) {
                 set->last = *index;
                 return 0;
             }
         }
         i = next_place(set, hash, i, &steps);
     }
-    if (append(set, record, index) != 0) {
+    if (append(set, record, width, index) != 0) {
         return -1;
     }
     set->slots[i] = tag | (*index + 1);
     set->last = *index;
     set->indexed++;
     return 0;
+}
+
+int symc_set_insert(struct symc_set *set, const uint32_t *record,
+                    uint32_t *index)
+{
+    switch (set->width) {
+    case 2:
+        return insert_record(set, record, 2, index);
+    case 4:
+        return insert_record(set, record, 4, index);
+    default:
+        return insert_record(set, record, 6, index);
+    }
 }

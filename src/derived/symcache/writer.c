@@ -241,9 +241,10 @@ static int push_callee(struct symc_writer *w, uint32_t address,
  * *inl is the index of the next inlined range; *cur becomes the address up to
  * which code is done.
  */
-static int add_line(struct symc_writer *w, uint32_t start, uint32_t end,
-                    const struct symc_location *location, size_t *inl,
-                    size_t last_inl, uint32_t *cur)
+static inline __attribute__((always_inline)) int
+add_line(struct symc_writer *w, uint32_t start, uint32_t end,
+         const struct symc_location *location, size_t *inl, size_t last_inl,
+         uint32_t *cur)
 {
     const struct symc_range *next;
 
