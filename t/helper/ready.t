@@ -13,6 +13,7 @@ use Test::More;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
+my $dir = $t->dir;
 my $id = $Test::Symcache::key{'crash.pdb'};
 
 sub becomes {
@@ -59,6 +60,24 @@ $config->{downloads} = $t->path('missing/downloads');
 $t->reload_symcached($config);
 rename $t->path('missing'), $t->path('moved') or die;
 becomes('a folder that has gone', 200, '');
+
+# --- a link to where nothing is mounted: it will not
+
+mkdir $t->path('elsewhere') or die;
+symlink $t->path('elsewhere'), $t->path('link') or die;
+$config->{downloads} = $t->path('link');
+$config->{sources}{upstream} = { type => 'filesystem', path => $t->dir };
+$t->reload_symcached($config);
+rename $t->path('elsewhere'), $t->path('gone') or die;
+becomes('a link that leads nowhere', 503, 'no-disk');
+is $t->helper('GET', "/v1/symcache/default/none.pdb/$id?version=9.0.0&wait=20")->{status}, 503,
+    'a job fails there';
+like $t->helper_log, qr/none\.pdb.* the lookup cannot begin in "\Q$dir\E\/link": No such file/, 'and says where';
+rename $t->path('gone'), $t->path('elsewhere') or die;
+becomes('it leads somewhere', 200, '');
+$config->{downloads} = $t->path('missing/downloads');
+$t->reload_symcached($config);
+rename $t->path('missing'), $t->path('moved2') or die;
 
 # --- a disk that hangs
 

@@ -591,9 +591,12 @@ void job_ask_source(struct job *job)
     job->id_at = 0;
     if (job->lookup == NULL) {
         int errnum = errno;
+        char what[PATH_MAX + 64];
 
+        snprintf(what, sizeof(what), "the lookup cannot begin in \"%s\"",
+                 job->config->downloads);
         job_leave_sources(job);
-        job_fail(job, errnum, "the lookup cannot begin");
+        job_fail(job, errnum, what);
         return;
     }
     prefetch_watch(job);

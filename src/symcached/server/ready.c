@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
 #include "base/clock.h"
@@ -64,7 +65,15 @@ static int try_write(const char *path)
     return errnum;
 }
 
-/* A missing folder is not a fault: the next job creates it. */
+/* A missing folder is not a fault: the next job creates it.  Where a symbolic
+ * link leads, as to a disk that is not mounted, none does. */
+static bool is_created(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode);
+}
+
 static void look_at(struct stored_digest *look, const char *store,
                     const char *path)
 {
@@ -75,7 +84,7 @@ static void look_at(struct stored_digest *look, const char *store,
                  : space.free <= space.kept ? ENOSPC
                                             : try_write(path);
 
-    errnum = errnum != ENOENT ? errnum : 0;
+    errnum = errnum != ENOENT || !is_created(path) ? errnum : 0;
     if (errnum != 0) {
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
         look->path = path;
