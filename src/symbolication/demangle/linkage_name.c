@@ -19,6 +19,8 @@
 #define LANGUAGE_SWIFT 8
 #define HASH_DIGITS 32 /* after a "$", in names that LLVM made unique */
 #define RUST_HASH 16   /* digits, after "17h" */
+#define BLOCK_INVOKE "_block_invoke" /* and a number, after a "_" or not */
+#define OF_A_BLOCK "invocation function for block in "
 
 static linkage_function by; /* or NULL */
 static _Thread_local unsigned failed;
@@ -74,11 +76,12 @@ static size_t count_underscores(const struct symc_string *name)
     return n;
 }
 
+/* Two underscores more than usual are those of Clang's blocks. */
 static bool is_cpp(const struct symc_string *name)
 {
     size_t n = count_underscores(name);
 
-    return n >= 1 && n <= 2 && n < name->size && name->data[n] == 'Z';
+    return n >= 1 && n <= 4 && n < name->size && name->data[n] == 'Z';
 }
 
 /* Windows and macOS have names with one underscore less or more. */
@@ -188,11 +191,36 @@ static bool demangle_rust(const char *name, struct output *out)
     return !out->is_too_long;
 }
 
-static bool demangle_cpp(char *name, struct output *out)
+/* Cuts off what the function of a block has after the name of the function
+ * that it is in.  Returns false if it does not end so. */
+static bool cut_block(char *name)
+{
+    char *p, *end = NULL;
+
+    for (p = name; (p = strstr(p, BLOCK_INVOKE)) != NULL; p++) {
+        end = p;
+    }
+    if (end == NULL) {
+        return false;
+    }
+    p = end + strlen(BLOCK_INVOKE);
+    p += *p == '_' && isdigit((unsigned char)p[1]);
+    p += strspn(p, "0123456789");
+    *end = '\0';
+    return *p == '\0' || *p == '.';
+}
+
+static bool demangle_cpp(char *name, bool is_block, struct output *out)
 {
     cut_hash(name);
     out->size = 0;
     out->is_too_long = false;
+    if (is_block) {
+        if (!cut_block(name)) {
+            return false;
+        }
+        write_piece(OF_A_BLOCK, strlen(OF_A_BLOCK), out);
+    }
     return cplus_demangle_v3_callback(
                name, DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
                write_piece, out) != 0 &&
@@ -219,7 +247,7 @@ bool linkage_demangle(const struct symc_string *name, uint32_t language,
     is_done = (may_be_rust(language) && is_rust(name) &&
                demangle_rust(text, &out)) ||
               (may_be_cpp(language) && is_cpp(name) &&
-               demangle_cpp(text, &out));
+               demangle_cpp(text, count_underscores(name) > 2, &out));
     *size = out.size;
     return is_done;
 }
