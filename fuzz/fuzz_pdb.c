@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "debuginfo/pdb/identity.h"
-#include "debuginfo/pdb/convert.h"
+#include "debuginfo/pdb/pdb.h"
 #include "derived/symcache/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

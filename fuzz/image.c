@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debuginfo/pdb/convert.h"
+#include "debuginfo/pdb/pdb.h"
 #include "derived/symcache/writer.h"
 #include "derived/symcache/verify.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/le.h"
 #include "debuginfo/pdb/msf.h"
-#include "debuginfo/pdb/convert.h"
+#include "debuginfo/pdb/pdb.h"
 #include "derived/symcache/writer.h"
 #include "debuginfo/pdb/dbi.h"
 

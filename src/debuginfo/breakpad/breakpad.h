@@ -6,7 +6,11 @@
 #ifndef DEBUGINFO_BREAKPAD_H
 #define DEBUGINFO_BREAKPAD_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "identity.h"
+
+/* Converts a Breakpad file in memory to a SymCache. */
+extern const struct debuginfo_format breakpad_format;
 
 #endif

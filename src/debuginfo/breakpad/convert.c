@@ -7,7 +7,7 @@
  * skipped, and which make the whole file unusable, is as in the "symbolic"
  * library.
  */
-#include "convert.h"
+#include "breakpad.h"
 
 #include <stdlib.h>
 #include <string.h>

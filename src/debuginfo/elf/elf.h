@@ -6,11 +6,16 @@
 #ifndef DEBUGINFO_ELF_H
 #define DEBUGINFO_ELF_H
 
+#include "debuginfo/format.h"
+
 #include "altlink.h"
-#include "convert.h"
 #include "identity.h"
 #include "instructions.h"
 #include "section.h"
 #include "split.h"
+
+/* Converts an ELF file in memory to a SymCache: functions from its DWARF, and
+ * those that only its symbol tables have. */
+extern const struct debuginfo_format elf_format;
 
 #endif

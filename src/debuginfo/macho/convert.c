@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "convert.h"
+#include "macho.h"
 
 #include <string.h>
 

@@ -7,7 +7,12 @@
 #ifndef DEBUGINFO_MACHO_H
 #define DEBUGINFO_MACHO_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "identity.h"
+
+/* Converts a Mach-O image in memory to a SymCache.  Of a fat file the converter
+ * passes one slice. */
+extern const struct debuginfo_format macho_format;
 
 #endif

@@ -8,7 +8,7 @@
  * exception and frame data, or injected sources, so they are never touched.
  */
 
-#include "convert.h"
+#include "pdb.h"
 
 #include <malloc.h>
 #include <stdio.h>

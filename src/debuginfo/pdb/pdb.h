@@ -6,7 +6,11 @@
 #ifndef DEBUGINFO_PDB_H
 #define DEBUGINFO_PDB_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "identity.h"
+
+/* Converts a PDB in memory to a SymCache. */
+extern const struct debuginfo_format pdb_format;
 
 #endif

@@ -6,9 +6,14 @@
 #ifndef DEBUGINFO_PE_H
 #define DEBUGINFO_PE_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "debug_directory.h"
 #include "identity.h"
 #include "instructions.h"
+
+/* Converts a PE image in memory, or its companion of debug information, to a
+ * SymCache. */
+extern const struct debuginfo_format pe_format;
 
 #endif

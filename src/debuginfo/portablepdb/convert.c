@@ -6,7 +6,7 @@
  * source links that are no JSON, and names that are not UTF-8 then do not cost
  * the lines of all methods.
  */
-#include "convert.h"
+#include "portablepdb.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,13 @@
 #ifndef DEBUGINFO_PORTABLEPDB_H
 #define DEBUGINFO_PORTABLEPDB_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "embedded.h"
 #include "identity.h"
+
+/* Converts a portable PDB in memory, or one in an image, to a PpdbCache. */
+extern const struct debuginfo_format portablepdb_format;
+extern const struct debuginfo_format embedded_pdb_format;
 
 #endif

@@ -4,7 +4,7 @@
  * What records mean together: a comment belongs to the class or method directly
  * above it, and neighbours with the same lines are calls that were inlined.
  */
-#include "convert.h"
+#include "proguard.h"
 
 #include "comment.h"
 #include "debuginfo/scratch.h"

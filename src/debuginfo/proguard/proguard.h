@@ -7,8 +7,17 @@
 #ifndef DEBUGINFO_PROGUARD_PROGUARD_H
 #define DEBUGINFO_PROGUARD_PROGUARD_H
 
+#include "debuginfo/format.h"
+
 #include "comment.h"
-#include "convert.h"
 #include "record.h"
+
+/* Makes a ProguardCache of a mapping. */
+extern const struct debuginfo_format proguard_format;
+
+/* Makes a ProguardCache of any text, also of one that proguard_sniff() does not
+ * take for a mapping.  Returns 0, or -1 with failure set. */
+int proguard_convert(const uint8_t *data, size_t size,
+                     const struct symc_sink *sink, struct failure *failure);
 
 #endif

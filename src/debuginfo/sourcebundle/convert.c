@@ -4,7 +4,7 @@
  * A source bundle becomes a SourceCache.  A file that cannot be read says why,
  * and costs no other one.
  */
-#include "convert.h"
+#include "sourcebundle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,15 @@
 #ifndef DEBUGINFO_SOURCEBUNDLE_SOURCEBUNDLE_H
 #define DEBUGINFO_SOURCEBUNDLE_SOURCEBUNDLE_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "identity.h"
 #include "manifest.h"
 #include "scripts.h"
+
+/* All texts of a bundle. */
+#define SOURCEBUNDLE_TEXTS_MAX ((uint64_t)1 << 30)
+
+extern const struct debuginfo_format sourcebundle_format;
 
 #endif

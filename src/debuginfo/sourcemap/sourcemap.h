@@ -6,7 +6,19 @@
 #ifndef DEBUGINFO_SOURCEMAP_SOURCEMAP_H
 #define DEBUGINFO_SOURCEMAP_SOURCEMAP_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "map.h"
+
+/*
+ * Writes the JsCache of a script and its map.  If there is no map (map is
+ * NULL), it is the one that the script has in a "data:" reference.  Returns 0
+ * and the result, or -1 with failure set.
+ */
+int sourcemap_convert(const uint8_t *script, size_t script_size,
+                      const uint8_t *map, size_t map_size,
+                      const struct symc_sink *sink,
+                      struct debuginfo_result *result,
+                      struct failure *failure);
 
 #endif

@@ -9,7 +9,7 @@
  * A file of return pads alone becomes functions of one byte.  Of a file that
  * has both, the ranges are enough.
  */
-#include "convert.h"
+#include "symbfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,10 +7,15 @@
 #ifndef DEBUGINFO_SYMBFILE_H
 #define DEBUGINFO_SYMBFILE_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "join.h"
 #include "from_symcache.h"
 #include "reader.h"
 #include "search.h"
+
+/* Converts a symbfile in memory to a SymCache.  Its addresses are those of the
+ * symbfile, and must have 32 bits; it has no id, as a symbfile has none. */
+extern const struct debuginfo_format symbfile_format;
 
 #endif

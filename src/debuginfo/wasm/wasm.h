@@ -6,7 +6,11 @@
 #ifndef DEBUGINFO_WASM_H
 #define DEBUGINFO_WASM_H
 
-#include "convert.h"
+#include "debuginfo/format.h"
+
 #include "identity.h"
+
+/* Converts a WebAssembly module in memory to a SymCache. */
+extern const struct debuginfo_format wasm_format;
 
 #endif
