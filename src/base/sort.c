@@ -165,6 +165,18 @@ void sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
     }
 }
 
+size_t sort_distinct(uint64_t *keys, size_t n)
+{
+    size_t i, out = 0;
+
+    for (i = 0; i < n; i++) {
+        if (out == 0 || keys[out - 1] >> 32 != keys[i] >> 32) {
+            keys[out++] = keys[i];
+        }
+    }
+    return out;
+}
+
 /* As radix_pass(), of words. */
 static void radix_words(const uint32_t *from, uint32_t *to, size_t n,
                         unsigned shift, size_t mask)

@@ -19,6 +19,10 @@ void sort_keys(uint64_t *keys, uint64_t *tmp, size_t n);
  * a little longer. */
 void sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n);
 
+/* Of sorted keys with the same high half, keeps the first.  Returns how many
+ * keys are left. */
+size_t sort_distinct(uint64_t *keys, size_t n);
+
 /* Sorts n words in ascending order; tmp must have room for n. */
 void sort_words(uint32_t *words, uint32_t *tmp, size_t n);
 

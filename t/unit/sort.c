@@ -98,11 +98,26 @@ static void test_many(void **state)
     }
 }
 
+static void test_distinct(void **state)
+{
+    uint64_t keys[] = {(uint64_t)1 << 32 | 4, (uint64_t)2 << 32 | 0,
+                       (uint64_t)2 << 32 | 3, (uint64_t)2 << 32 | 5,
+                       (uint64_t)3 << 32 | 0};
+
+    (void)state;
+    assert_int_equal(sort_distinct(keys, 0), 0);
+    assert_int_equal(sort_distinct(keys, 5), 3);
+    assert_true(keys[0] == ((uint64_t)1 << 32 | 4));
+    assert_true(keys[1] == (uint64_t)2 << 32);
+    assert_true(keys[2] == (uint64_t)3 << 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_lengths),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_distinct),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,13 +191,21 @@ static void test_empty(void **state)
 
 /* Of two symbols at an address the first counts, and both names are kept; the
  * last one has no end. */
-static void test_symbols_only(void **state)
+static void write_symbols(bool is_sorted)
 {
     struct limited_writer out;
     struct symc_writer w;
+    uint64_t *order;
+    static const uint64_t by_address[] = {(uint64_t)0x10 << 32 | 1,
+                                          (uint64_t)0x30 << 32};
 
-    (void)state;
     symc_writer_init(&w);
+    if (is_sorted) {
+        order = malloc(sizeof(by_address));
+        assert_non_null(order);
+        memcpy(order, by_address, sizeof(by_address));
+        symc_writer_order(&w, order, 2);
+    }
     w.undecorates = true;
     assert_int_equal(add_symbol(&w, 0x30, "?b@@YAXXZ"), 0);
     assert_int_equal(add_symbol(&w, 0x10, "_a"), 0);
@@ -211,6 +219,14 @@ static void test_symbols_only(void **state)
     assert_int_equal(word(&out, SYMC_HEADER + 16 + 8), 0x10);
     assert_int_equal(word(&out, SYMC_HEADER + 64), 0x10);
     assert_int_equal(word(&out, SYMC_HEADER + 68), 0x30);
+}
+
+/* The same whether the caller has sorted them, or the writer does. */
+static void test_symbols_only(void **state)
+{
+    (void)state;
+    write_symbols(false);
+    write_symbols(true);
 }
 
 /* Behind the end of a symbol is nothing, unless another one is there; of

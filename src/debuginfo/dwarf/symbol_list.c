@@ -155,49 +155,60 @@ int symbol_list_end(const struct symbol_list *symbols,
     return symbols->work == 0 ? failure_work(failure) : 0;
 }
 
-/* Makes the list by which functions are named: of several symbols at one
- * address, the first.  A SymCache has no functions beyond 32 bits. */
-static int name_functions(const struct symbol_list *symbols,
-                          struct dwarf_object *object, uint64_t *keys,
-                          uint64_t *tmp)
+/* Sorts the symbols up to 32 bits, beyond which a SymCache has no functions, as
+ * symc_writer_order() has them.  Returns them, and whether they are all that
+ * are written, or NULL if memory runs out. */
+static uint64_t *sort_symbols(const struct symbol_list *symbols, size_t *n,
+                              bool *are_all)
 {
-    size_t i, n = 0, out = 0;
+    size_t i, count = symbols->count;
+    uint64_t *order = malloc((count + 1) * sizeof(*order));
+    uint64_t *tmp = malloc((count / 2 + 1) * sizeof(*tmp));
 
-    if (keys == NULL || tmp == NULL || symbols->count > UINT32_MAX) {
-        return -1;
+    if (order == NULL || tmp == NULL || count > UINT32_MAX) {
+        free(order);
+        free(tmp);
+        return NULL;
     }
-    for (i = 0; i < symbols->count; i++) {
+    *n = 0;
+    *are_all = true;
+    for (i = 0; i < count; i++) {
+        *are_all &= symbols->list[i].name != NULL;
         if (symbols->list[i].address <= UINT32_MAX) {
-            keys[n++] = symbols->list[i].address << 32 | i;
+            order[(*n)++] = symbols->list[i].address << 32 | i;
         }
     }
-    sort_tightly(keys, tmp, n);
-    for (i = 0; i < n; i++) {
-        if (out == 0 || keys[out - 1] >> 32 != keys[i] >> 32) {
-            keys[out++] = keys[i];
-        }
-    }
-    object->symbols = symbols->list;
-    object->addresses = keys;
-    object->num_addresses = out;
-    return 0;
+    *are_all &= *n == count;
+    sort_tightly(order, tmp, *n);
+    free(tmp);
+    *n = sort_distinct(order, *n);
+    return order;
 }
 
+/* Writes the functions, of which the symbols are the names. */
 static int add_functions(struct symbol_list *symbols,
                          struct dwarf_object *object, struct failure *failure)
 {
     int rc;
-    uint64_t *keys = malloc((symbols->count + 1) * sizeof(*keys));
-    uint64_t *tmp = malloc((symbols->count / 2 + 1) * sizeof(*tmp));
+    size_t n;
+    bool are_all;
+    uint64_t *order = sort_symbols(symbols, &n, &are_all);
 
-    rc = name_functions(symbols, object, keys, tmp);
-    free(tmp);
-    rc = rc != 0 ? failure_memory(failure)
-                 : dwarf_convert(object, &symbols->writer, failure);
-    free(keys);
+    if (order == NULL) {
+        return failure_memory(failure);
+    }
+    object->symbols = symbols->list;
+    object->addresses = order;
+    object->num_addresses = n;
+    rc = dwarf_convert(object, &symbols->writer, failure);
     object->symbols = NULL;
     object->addresses = NULL;
     object->num_addresses = 0;
+    if (are_all) {
+        symc_writer_order(&symbols->writer, order, n);
+    } else {
+        free(order);
+    }
     return rc;
 }
 

@@ -44,6 +44,7 @@ void symc_writer_free(struct symc_writer *w)
     symc_set_free(&w->lineless);
     symc_ranges_free(&w->ranges);
     free(w->symbols);
+    free(w->order);
     free(w->inlined);
     free(w->callees);
     symc_writer_init(w);
@@ -535,4 +536,11 @@ enum symc_status symc_writer_symbol(struct symc_writer *w, uint64_t address,
         w->is_open = 1;
     }
     return SYMC_OK;
+}
+
+void symc_writer_order(struct symc_writer *w, uint64_t *order, size_t n)
+{
+    free(w->order);
+    w->order = order;
+    w->num_order = n;
 }

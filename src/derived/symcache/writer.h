@@ -120,6 +120,8 @@ struct symc_writer {
     struct symc_symbol *symbols;
     size_t num_symbols;
     size_t symbol_room;
+    uint64_t *order; /* of the symbols, or NULL: see symc_writer_order() */
+    size_t num_order;
     int has_end;       /* there is a function */
     int is_open;       /* the last range is of a symbol and has no end */
     uint32_t last_end; /* the highest end of a function */
@@ -167,6 +169,13 @@ enum symc_status symc_writer_string(struct symc_writer *writer,
 enum symc_status symc_writer_symbol(struct symc_writer *writer,
                                     uint64_t address, uint64_t size,
                                     struct symc_name *name);
+
+/*
+ * Tells the order of all symbols, where the caller has sorted them: their
+ * addresses above their numbers, ascending, and of several at one address the
+ * first alone.  The writer frees it.
+ */
+void symc_writer_order(struct symc_writer *writer, uint64_t *order, size_t n);
 
 /* Ends the input and writes the file.  Afterwards the writer can only be
  * freed. */

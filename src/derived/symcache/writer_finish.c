@@ -26,8 +26,8 @@
  * LOST.  There its range is found, and by that its address again.
  */
 struct finish {
-    uint64_t *order;  /* symbols: address, later range, in the high half; the
-                       * number of the symbol, later its function's index, in
+    uint64_t *order;  /* the writer's: address, later range, of a symbol in the
+                       * high half; its number, later its function's index, in
                        * the low half */
     size_t symbols;   /* number of entries of order, with different addresses */
     size_t winners;   /* number of those left after merging */
@@ -78,31 +78,42 @@ static size_t stream_run(struct symc_output *s, struct symc_runs *runs,
 }
 
 /* Sorts the symbols by address.  Of several at one, the first is kept. */
-static int sort_symbols(struct symc_writer *w, struct finish *f)
+static int sort_symbols(struct symc_writer *w)
 {
-    size_t i, n = w->num_symbols;
-    uint64_t *tmp, *kept;
+    size_t i, out, n = w->num_symbols;
+    uint64_t *tmp, *order, *kept;
 
-    f->order = malloc((n + 1) * sizeof(*f->order));
+    order = malloc((n + 1) * sizeof(*order));
     tmp = malloc((n / 2 + 1) * sizeof(*tmp));
-    if (f->order == NULL || tmp == NULL) {
+    if (order == NULL || tmp == NULL) {
+        free(order);
         free(tmp);
         return -1;
     }
     for (i = 0; i < n; i++) {
-        f->order[i] = (uint64_t)w->symbols[i].address << 32 | i;
+        order[i] = (uint64_t)w->symbols[i].address << 32 | i;
+    }
+    sort_tightly(order, tmp, n);
+    free(tmp);
+    out = sort_distinct(order, n);
+    kept = realloc(order, (out + 1) * sizeof(*order));
+    symc_writer_order(w, kept != NULL ? kept : order, out);
+    return 0;
+}
+
+/* Takes the symbols in their order. */
+static int order_symbols(struct symc_writer *w, struct finish *f)
+{
+    size_t i;
+
+    if (w->order == NULL && sort_symbols(w) != 0) {
+        return -1;
+    }
+    f->order = w->order;
+    f->symbols = w->num_order;
+    for (i = 0; i < w->num_symbols; i++) {
         w->symbols[i].address = LOST;
     }
-    sort_tightly(f->order, tmp, n);
-    free(tmp);
-    for (i = 0; i < n; i++) {
-        if (f->symbols == 0 ||
-            f->order[f->symbols - 1] >> 32 != f->order[i] >> 32) {
-            f->order[f->symbols++] = f->order[i];
-        }
-    }
-    kept = realloc(f->order, (f->symbols + 1) * sizeof(*f->order));
-    f->order = kept != NULL ? kept : f->order;
     return 0;
 }
 
@@ -217,7 +228,7 @@ static int prepare(struct symc_writer *w, struct finish *f)
         symc_ranges_gap(&w->ranges, w->last_end) != 0) {
         return -1;
     }
-    if (symc_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
+    if (symc_ranges_seal(&w->ranges) != 0 || order_symbols(w, f) != 0 ||
         merge_all(w, f) != 0 || number_symbol_functions(w, f) != 0) {
         return -1;
     }
@@ -352,7 +363,6 @@ enum symc_status symc_writer_finish(struct symc_writer *w,
         }
     }
     free(s);
-    free(f.order);
     free(f.addresses);
     return status;
 }
