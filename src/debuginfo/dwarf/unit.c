@@ -9,9 +9,9 @@
 
 #define DART "Dart VM"
 
-/* As many attributes of abbreviations, with what belongs to them, fit into the
- * cache of a core. */
-#define FIRST_KEPT 8192
+/* As many attributes of abbreviations, with what belongs to them, take few
+ * pages of memory; restore_table() finds out where more are needed. */
+#define FIRST_KEPT 1024
 
 enum {
     DW_UT_compile = 1,
