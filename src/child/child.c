@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -617,6 +618,19 @@ void child_cancel(struct child *child)
 {
     child_kill(child);
     leave_child(child);
+}
+
+void child_end_print(char text[CHILD_END_SIZE],
+                     const struct child_result *result)
+{
+    int status = result->status;
+
+    if (WIFSIGNALED(status)) {
+        snprintf(text, CHILD_END_SIZE, "signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    } else {
+        snprintf(text, CHILD_END_SIZE, "exit code %d", WEXITSTATUS(status));
+    }
 }
 
 void child_settle(unsigned ms)

@@ -66,6 +66,13 @@ struct child_result {
     size_t tail_len;
 };
 
+#define CHILD_END_SIZE 96
+
+/* Prints how it ended, as people say it: "exit code 1", "signal 9 (Killed)".
+ */
+void child_end_print(char text[CHILD_END_SIZE],
+                     const struct child_result *result);
+
 /*
  * Called when the process has ended, or was killed and does not end.  The
  * handle is invalid when this returns.

@@ -215,5 +215,24 @@ for my $gone ('store', 'downloads') {
 is $t->metric('symcached_clean_passes_total{result="failed"}'), 0,
     'no pass failed';
 
+# a pass that is killed is told as what it is, and the next one comes
+
+sub evicting {
+    open my $fh, '<', "/proc/$t->{helper}/task/$t->{helper}/children" or return;
+    return grep {
+        ($t->read_file("/proc/$_/cmdline") // '') =~ /\0--evict\0all\0/
+    } split ' ', <$fh> // '';
+}
+mkdir $t->path("store/m$_.pdb") for 1 .. 3000;
+$t->wait_until('a pass is killed', sub {
+    mkdir $t->path("store/m$_.pdb") for 1 .. 3000; # empty folders go
+    kill 'KILL', $_ for evicting();
+    return $t->metric('symcached_clean_passes_total{result="failed"}') > 0;
+});
+like $t->helper_log, qr/\[error\] \d+: clean: the pass ended with signal 9 \(Killed\), and another one begins in its time$/m,
+    'a pass that was killed';
+my $before = passes();
+ok $t->wait_until('another pass', sub { passes() > $before }), 'and another one';
+
 $t->finish;
 done_testing;

@@ -229,7 +229,7 @@ is post('scope=1', private(1), public())->{function}, $main,
     'it is killed: a request waits until it is there again';
 is scalar(asked('public')), $published, 'and finds what there was';
 $t->wait_until('the log tells it', sub {
-    $t->helper_log =~ /the helper of clients' sources ended with status 9, and is started again in 1 s$/m });
+    $t->helper_log =~ /the helper of clients' sources ended with signal 9 \(Killed\), and is started again in 1 s$/m });
 unlike $t->helper_log, qr/store "none"/, 'no warning of its own configuration';
 
 my @before = folders();

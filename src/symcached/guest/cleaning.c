@@ -88,15 +88,18 @@ static void on_passed(void *arg, struct child_result *result)
     double left = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0
                       ? bytes_left(cleaning->report)
                       : -1;
+    char end[CHILD_END_SIZE];
 
     if (left >= 0) {
         metrics_add(METRIC_CLEAN_PASSES, 1);
         total_stored(&config->cache, (uint64_t)left);
     } else {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
-        log_error(0,
-                  "clean: the pass of store \"%s\" ended with status %d: %s",
-                  config->stores[0].name, result->status, result->tail);
+        child_end_print(end, result);
+        log_error(result->error,
+                  "clean: the pass of store \"%s\" ended with %s%s%s",
+                  config->stores[0].name, end,
+                  result->tail_len > 0 ? ": " : "", result->tail);
     }
     end_cleaning(cleaning);
 }

@@ -165,6 +165,7 @@ static void on_ended(void *arg, struct child_result *result)
 {
     struct guest_process *helper = arg;
     size_t n = result->tail_len;
+    char end[CHILD_END_SIZE];
 
     helper->child = NULL;
     if (helper->done != NULL) {
@@ -174,11 +175,11 @@ static void on_ended(void *arg, struct child_result *result)
     while (n > 0 && result->tail[n - 1] == '\n') {
         result->tail[--n] = '\0';
     }
+    child_end_print(end, result);
     log_error(result->error,
-              "the helper of clients' sources ended with status %d, and is "
-              "started again in %d s%s%s",
-              result->status, RESTART_SECONDS, n > 0 ? ": " : "",
-              result->tail);
+              "the helper of clients' sources ended with %s, and is started "
+              "again in %d s%s%s",
+              end, RESTART_SECONDS, n > 0 ? ": " : "", result->tail);
     drop_report(helper);
     restart_later(helper);
 }

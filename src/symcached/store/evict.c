@@ -341,6 +341,7 @@ static void on_passed(void *arg, struct child_result *result)
     struct evict *evict = arg;
     bool ok = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0;
     cJSON *report = NULL;
+    char end[CHILD_END_SIZE];
 
     evict->child = NULL;
     if (evict->scope == EVICT_WORK) {
@@ -363,8 +364,11 @@ static void on_passed(void *arg, struct child_result *result)
         judge_asked(evict);
     } else {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
-        log_error(0, "clean: the pass ended with status %d: %s",
-                  result->status, result->tail);
+        child_end_print(end, result);
+        log_error(result->error,
+                  "clean: the pass ended with %s, and another one begins in "
+                  "its time%s%s",
+                  end, result->tail_len > 0 ? ": " : "", result->tail);
     }
     evict->ended = clock_ms();
     schedule_next(evict);

@@ -157,6 +157,7 @@ static int place_files(struct upload *u, bool is_try)
 
 static void on_child(void *arg, struct child_result *child)
 {
+    char end[CHILD_END_SIZE], path[PATH_MAX];
     struct upload *u = arg;
     struct upload_report report;
 
@@ -173,10 +174,12 @@ static void on_child(void *arg, struct child_result *child)
     u->result.doubts = u->doubts;
     if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0) {
-        log_error(child->error, "upload: the process that looks at it ended "
-                  "with %s %d", WIFSIGNALED(child->status) ? "signal" : "code",
-                  WIFSIGNALED(child->status) ? WTERMSIG(child->status)
-                                             : WEXITSTATUS(child->status));
+        child_end_print(end, child);
+        upload_path_print(path, sizeof(path), u);
+        log_error(child->error,
+                  "upload%s: the process that looks at it ended with %s: the "
+                  "client is told 500, and may send it again",
+                  path, end);
         upload_refuse(u, 500, "the process that looks at uploads ended early");
         return;
     }

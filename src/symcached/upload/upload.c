@@ -124,8 +124,7 @@ void upload_refuse(struct upload *u, int status, const char *format, ...)
     upload_finish(u, status);
 }
 
-/* Its path, if the request has one. */
-static void print_path(char *text, size_t size, const struct upload *u)
+void upload_path_print(char *text, size_t size, const struct upload *u)
 {
     const struct upload_request *request = &u->request;
 
@@ -142,7 +141,7 @@ void upload_refuse_errno(struct upload *u, int errnum, const char *what)
 {
     char path[PATH_MAX];
 
-    print_path(path, sizeof(path), u);
+    upload_path_print(path, sizeof(path), u);
     log_error(errnum, "upload%s: %s", path, what);
     upload_refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
            strerror(errnum));
@@ -441,7 +440,7 @@ void uploads_take(struct uploads *uploads,
                                      &status, u->text, sizeof(u->text));
     }
     if (u->in < 0 && request->nchunks == 0) {
-        print_path(path, sizeof(path), u);
+        upload_path_print(path, sizeof(path), u);
         log_error(0, "upload%s: %s", path, u->text);
         upload_finish(u, status);
         return;

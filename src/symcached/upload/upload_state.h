@@ -73,6 +73,9 @@ void upload_finish(struct upload *u, int status);
 void upload_refuse(struct upload *u, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Prints " file=<name>/<id>/<file>" for the log, or "" if it has no path. */
+void upload_path_print(char *text, size_t size, const struct upload *u);
+
 /* The same for what this machine does not do. */
 void upload_refuse_errno(struct upload *u, int errnum, const char *what);
 
