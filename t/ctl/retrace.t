@@ -112,6 +112,35 @@ is system($t->program('pdb2symcache'), $t->path('mapping'), '-o',
 is((run($trace, 'retrace', $t->path('cache')))[1], $want, 'answers the same');
 is((run("\tat a.a.a(X:2)", 'retrace', $t->path('mapping')))[1],
     "\tat org.Main.run(Main.java:10)\n", 'a last line without an end');
+
+# What stands in front of "at" and of a class does not matter, by the expression
+# that R8's retrace has for lines; a circular reference is as JDK 8 and 17 have it.
+my $prefix = 'Nov 28 12:00:00 host app[123]:';
+my %lines = (
+    "$prefix \tat a.a.a(X:2)" => "$prefix \tat org.Main.run(Main.java:10)",
+    "$prefix a.a: boom bang" => "$prefix org.Main: boom bang",
+    "$prefix Caused by: a.a" => "$prefix Caused by: org.Main",
+    'Wrapped by: a.a: boom bang' => 'Wrapped by: org.Main: boom bang',
+    '[main (1)] E - at a.a.a(X:2) x' => '[main (1)] E - at org.Main.run(Main.java:10) x',
+    'a.a: at a.a.a(X:2)' => 'a.a: at org.Main.run(Main.java:10)',
+    "at\ta.a.a(X:2)" => "at\torg.Main.run(Main.java:10)",
+    "x at app//m\@1/a.a.a(X:2)" => "x at app//m\@1/org.Main.run(Main.java:10)",
+    "x (at a.a.a(X:2)" => "x (at org.Main.run(Main.java:10)",
+    "x at\ta.a.b(X)" => "x at\torg.Main.one(Main.java)\nx <OR> at\torg.Main.two(Main.java)",
+    'that a.a.a(X:2)' => 'that a.a.a(X:2)',
+    '$at a.a.a(X:2)' => '$at a.a.a(X:2)',
+    'x at a.a.a(X:2' => 'x at a.a.a(X:2',
+    'x at (a.a.a)' => 'x at (a.a.a)',
+    "\t[CIRCULAR REFERENCE:a.a]" => "\t[CIRCULAR REFERENCE:org.Main]",
+    "\t[CIRCULAR REFERENCE:a.a: x]" => "\t[CIRCULAR REFERENCE:org.Main: x]",
+    'Caused by: [CIRCULAR REFERENCE: a.a]' => 'Caused by: [CIRCULAR REFERENCE: org.Main]',
+    'Caused by: [CIRCULAR REFERENCE: a.a: x]' =>
+        'Caused by: [CIRCULAR REFERENCE: org.Main: x]',
+    'a.a]' => 'a.a]',
+    "$prefix a: boom" => "$prefix a: boom");
+my @lines = sort keys %lines;
+is((run(join('', map { "$_\n" } @lines), 'retrace', $t->path('mapping')))[1],
+    join('', map { "$lines{$_}\n" } @lines), 'lines of logs, circular references');
 is((run("at a.a.z\e[1m(X:2)\n", 'retrace', $t->path('mapping')))[1] =~ /\e/, '',
     'no control characters reach the terminal');
 

@@ -11,6 +11,8 @@
 
 #define SNIFFED 200 /* lines, of which one must be a frame */
 
+#define LOG_PREFIX 256 /* bytes, in which the prefix of a log's line ends */
+
 #define DESCRIPTOR_MAX 1024 /* bytes; no rule has a longer one */
 
 static struct symc_string slice_of(const char *begin, const char *end)
@@ -107,21 +109,13 @@ static void read_line(struct jvm_line *line, const char *p, const char *end)
     line->line = n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-/* Reads "at a.b.c(File:1)"; in front of the class there may be a loader and a
- * module, "app//java.base@17/". */
-static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
-                       const char *end)
+/* Reads "a.b.c(File:1)", whose parentheses are known; in front of the class
+ * there may be a loader and a module, "app//java.base@17/". */
+static bool read_call(struct jvm_line *line, const char *begin, const char *p,
+                      const char *open, const char *close, const char *end)
 {
-    const char *open, *close, *dot, *slash;
+    const char *dot, *slash;
 
-    if (!take_word(&p, end, "at ")) {
-        return false;
-    }
-    open = memchr(p, '(', (size_t)(end - p));
-    close = open != NULL ? memchr(open, ')', (size_t)(end - open)) : NULL;
-    if (close == NULL) {
-        return false;
-    }
     slash = memrchr(p, '/', (size_t)(open - p));
     p = slash != NULL ? slash + 1 : p;
     dot = memrchr(p, '.', (size_t)(open - p));
@@ -138,31 +132,98 @@ static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
     return true;
 }
 
+/* Reads "at a.b.c(File:1)". */
+static bool read_frame(struct jvm_line *line, const char *begin, const char *p,
+                       const char *end)
+{
+    const char *open, *close;
+
+    if (!take_word(&p, end, "at ")) {
+        return false;
+    }
+    p = skip_blanks(p, end);
+    open = memchr(p, '(', (size_t)(end - p));
+    close = open != NULL ? memchr(open, ')', (size_t)(end - open)) : NULL;
+    return close != NULL && read_call(line, begin, p, open, close, end);
+}
+
+/* The same behind anything, such as what a log has in front of each line. */
+static bool find_frame(struct jvm_line *line, const char *begin, const char *p,
+                       const char *end)
+{
+    const char *open, *close = p, *name, *at;
+
+    for (open = p; (open = memchr(open, '(', (size_t)(end - open))) != NULL;
+         open++) {
+        if (close < open &&
+            (close = memchr(open, ')', (size_t)(end - open))) == NULL) {
+            return false;
+        }
+        for (name = open; name > p && !is_blank(name[-1]) && name[-1] != '(';
+             name--) {
+        }
+        for (at = name; at > p && is_blank(at[-1]); at--) {
+        }
+        if (at < name && at - p >= 2 && memcmp(at - 2, "at", 2) == 0 &&
+            (at - p == 2 || !is_name(at[-3])) &&
+            read_call(line, begin, name, open, close, end)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Reads the class of an exception, and what may stand in front of it. */
-static void read_exception(struct jvm_line *line, const char *begin,
+static bool read_exception(struct jvm_line *line, const char *begin,
                            const char *p, const char *end)
 {
     static const char *const words[] = {
         "Caused by: ", "Suppressed: ", "[CIRCULAR REFERENCE:",
         "Exception in thread \""};
     const char *from;
+    bool has_bracket = false;
     size_t i;
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (take_word(&p, end, words[i]) && i == 3) {
+        if (!take_word(&p, end, words[i])) {
+            continue;
+        }
+        if (i == 2) {
+            p = skip_blanks(p, end); /* the JDK has had one since 17 */
+            has_bracket = true;
+        } else if (i == 3) {
             from = memmem(p, (size_t)(end - p), "\" ", 2);
             p = from != NULL ? from + 2 : p;
         }
     }
     for (from = p; p < end && is_name(*p); p++) {
     }
-    if (p == from || (p < end && *p != ':') || (p + 1 < end && p[1] != ' ')) {
-        return;
+    if (p == from ||
+        (p < end && !(*p == ':' && (p + 1 == end || p[1] == ' ')) &&
+         !(has_bracket && *p == ']'))) {
+        return false;
     }
     line->kind = JVM_LINE_EXCEPTION;
     line->before = slice_of(begin, from);
     line->class = slice_of(from, p);
     line->behind = slice_of(p, end);
+    return true;
+}
+
+/* The same, of a class in a package, behind what a log has in front of it. */
+static void find_exception(struct jvm_line *line, const char *begin,
+                           const char *p, const char *end)
+{
+    const char *last = end - p > LOG_PREFIX ? p + LOG_PREFIX : end, *colon;
+
+    while ((colon = memmem(p, (size_t)(last - p), ": ", 2)) != NULL) {
+        p = colon + 2;
+        if (read_exception(line, begin, p, end) &&
+            memchr(line->class.data, '.', line->class.size) != NULL) {
+            return;
+        }
+        line->kind = JVM_LINE_OTHER;
+    }
 }
 
 void jvm_line_read(struct jvm_line *line, struct symc_string text)
@@ -174,8 +235,9 @@ void jvm_line_read(struct jvm_line *line, struct symc_string text)
         return;
     }
     p = skip_blanks(skip_logcat(begin, end), end);
-    if (!read_frame(line, begin, p, end)) {
-        read_exception(line, begin, p, end);
+    if (!read_frame(line, begin, p, end) && !find_frame(line, begin, p, end) &&
+        !read_exception(line, begin, p, end)) {
+        find_exception(line, begin, p, end);
     }
 }
 
@@ -215,15 +277,16 @@ static bool is_place(const struct jvm_line *line)
 
 bool jvm_is_trace(const char *text, size_t size)
 {
-    const char *at = text;
+    const char *at = text, *p, *end;
     struct symc_string whole;
-    struct jvm_line line;
+    struct jvm_line line = {.kind = JVM_LINE_OTHER};
     size_t n;
     unsigned i;
 
     for (i = 0; i < SNIFFED && next_line(&at, text + size, &whole, &n); i++) {
-        jvm_line_read(&line, (struct symc_string){whole.data, n});
-        if (line.kind == JVM_LINE_FRAME && is_place(&line)) {
+        end = whole.data + n;
+        p = skip_blanks(skip_logcat(whole.data, end), end);
+        if (read_frame(&line, whole.data, p, end) && is_place(&line)) {
             return true;
         }
     }
@@ -261,7 +324,8 @@ static void put_before(const struct retrace *r, struct symc_string before,
     const char *at = before.data + before.size;
 
     if (is_alternative) {
-        while (at > before.data && memcmp(at, "at ", 3) != 0) {
+        while (at > before.data &&
+               (memcmp(at, "at", 2) != 0 || !is_blank(at[2]))) {
             at--;
         }
         put_trace(r, before.data, (size_t)(at - before.data));
