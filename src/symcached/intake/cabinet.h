@@ -13,7 +13,6 @@
 #include <stddef.h>
 
 #include "body_unpack.h"
-#include "dir_places.h"
 
 /* Cabinets of a set after the first one.  A member has 2 GB at most. */
 #define CABINET_PARTS 63
@@ -45,17 +44,5 @@ bool cabinet_next(int in, char name[CABINET_NAME]);
 enum body_status cabinet_unpack(int in, const struct cabinet_parts *parts,
                                 struct limited_writer *writer, char *error,
                                 size_t size);
-
-/*
- * The files of a folder in which cabinets go on.
- */
-
-/*
- * Opens them for each of the open places that is the first of a set, by the
- * names in the headers of cabinets.  parts is all zeroes.
- */
-void find_cabinet_files(struct cabinet_parts parts[UNPACK_PLACES],
-                        const struct dir_places *places,
-                        const struct dir_search *search);
 
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cabinet.h"
+#include "casefold_open.h"
 #include "checksum.h"
 #include "child/child.h"
 #include "config/config.h"
@@ -629,6 +630,45 @@ static void probe_place(int root, const char *place)
     say_to_parent(0, 'O', "the directory answers");
 }
 
+/* Opens the cabinets that the one in fd goes on in, by the names in their
+ * headers.  It was opened by name; parts is all zeroes. */
+static void open_after(struct cabinet_parts *parts, int fd, const char *name,
+                       const struct dir_search *search)
+{
+    const char *slash = strrchr(name, '/');
+    char next[CABINET_NAME], path[PATH_MAX];
+
+    if (name[0] == '*') {
+        return; /* the path of its folder is not known */
+    }
+    while (parts->n < CABINET_PARTS && cabinet_next(fd, next)) {
+        snprintf(path, sizeof(path), "%.*s%s",
+                 slash == NULL ? 0 : (int)(slash + 1 - name), name, next);
+        fd = casefold_open(search->root, path, search->beneath,
+                           search->any_case);
+        if (fd < 0) {
+            parts->failed = dir_places_unopened(errno, &parts->missing) == 'E';
+            return;
+        }
+        parts->fds[parts->n++] = fd;
+    }
+}
+
+/* Does so for each of the open places that is the first of a set. */
+static void find_cabinet_files(struct unpack_job *job,
+                               const struct dir_search *search)
+{
+    const struct dir_places *places = &job->places;
+    size_t i;
+
+    for (i = places->first + search->is_flat; i < places->n; i++) {
+        if (places->fds[i] >= 0) {
+            open_after(&job->parts[i], places->fds[i], search->names[i],
+                       search);
+        }
+    }
+}
+
 /* argv is "tree", "beneath" or "flat", the time since which a file that is left
  * there was not changed, the index of index2.txt, root, and the places.  For
  * "flat", the first place is the requested name. */
@@ -673,7 +713,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
             search.is_flat ? UNPACK_FLAT_SOCKET_FD : UNPACK_SOCKET_FD;
     }
     dir_places_open(&job->places, &search);
-    find_cabinet_files(job->parts, &job->places, &search);
+    find_cabinet_files(job, &search);
     if (search.socket >= 0) {
         close(search.socket); /* nothing is said there from the sandbox */
     }
