@@ -311,7 +311,7 @@ is function(request(web($ok))), $main, 'one tenant';
 is function(request(web($ok)), '?scope=b'), $main, 'another one takes its place';
 $t->wait_until('two started, one removed', sub {
     tenants_total('started') == 2 && tenants_total('removed') == 1 });
-is scalar(folders()), 1, 'with its files';
+$t->wait_until('its files are gone', sub { folders() == 1 });
 $t->wait_until('the log tells of both', sub {
     $t->read_file('symcached.log') =~
         /tenant \w{32} started, 1 of 1\n.*tenant \w{32} removed: there are more than "tenants\.count"/s
