@@ -307,8 +307,9 @@ sub uploaded {
     $fleet->machine(generation => '9');
     $self->forget;
     is $self->upload($pdb, ''), 201, 'an upload';
-    $self->asked('HeadObject 404, PutObject 200, DeleteObject 200, '
-        . 'DeleteObject 200', 'a look, a PUT, and what was made of a former one');
+    $self->asked('HeadObject 404, PutObject 200, HeadObject 404, PutObject 200, '
+        . 'DeleteObject 200, DeleteObject 200',
+        'a look, a PUT, the same of its entry, and what was made of a former one');
     ok $self->get($original) eq $pdb, 'is in the bucket as it is';
     is $self->upload($pdb, ''), 200, 'the same again';
     is $self->upload($other, ''), 409, 'another one';
@@ -341,8 +342,8 @@ sub indexed {
         . ' -o x.so x.c') == 0 or BAIL_OUT('gcc');
     is $asked->(), 404, 'a program that nobody has';
     is $self->upload($t->read_file('x.so'), '', $program), 201, 'is uploaded';
-    is $self->get("uploads/.index/elf-buildid-$build/lib%26%2B.so"), '',
-        'with an entry in the index';
+    is $self->get("uploads/.index/elf-buildid-$build/lib%26%2B.so"), $program,
+        'with an entry in the index, in which its path is';
     unlink $t->path("uploads/$program") or die;
     $fleet->machine(generation => '9');
     is $asked->(), 200, 'by which it is found';
