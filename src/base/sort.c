@@ -54,23 +54,24 @@ static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
     memmove(to, b, (size_t)(b_end - b) * sizeof(*b)); /* to may be b */
 }
 
-/* Merges neighbouring runs until one is left. */
+/* Merges neighbouring runs of at most SOME keys until one is left. */
 static void merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
 {
-    size_t i, mid, end;
-    uint64_t *from, *to, *swap;
+    size_t i, begin, end, merged, runs = 0, ends[SOME];
+    uint64_t *from = keys, *to = tmp, *swap;
 
-    from = keys;
-    to = tmp;
-    for (;;) {
-        mid = run_end(from, 0, n);
-        if (mid == n) {
-            break;
-        }
-        for (i = 0; i < n; i = end) {
-            mid = run_end(from, i, n);
-            end = mid < n ? run_end(from, mid, n) : n;
-            merge(from + i, from + mid, from + mid, from + end, to + i);
+    for (end = 0; end < n; runs++) {
+        end = run_end(keys, end, n);
+        ends[runs] = end;
+    }
+    for (; runs > 1; runs = merged) {
+        begin = merged = 0;
+        for (i = 0; i < runs; i += 2) {
+            end = ends[i + 1 < runs ? i + 1 : i];
+            merge(from + begin, from + ends[i], from + ends[i], from + end,
+                  to + begin);
+            ends[merged++] = end;
+            begin = end;
         }
         swap = from;
         from = to;

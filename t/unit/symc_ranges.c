@@ -30,7 +30,7 @@ static void put_block(struct symc_ranges *r, const struct entry *e, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        assert_int_equal(symc_ranges_put(r, e[i].address, &e[i].location), 0);
+        assert_int_equal(symc_ranges_put(r, e[i].address, e[i].location), 0);
     }
     assert_int_equal(symc_ranges_close(r), 0);
 }

@@ -202,22 +202,33 @@ static int close_functions(struct symbols *s, long depth,
     return 0;
 }
 
-static int open_function(struct symbols *s, long depth,
-                         struct symc_function *f, size_t first_line,
+/* Returns the place of the next function, all zero, or NULL if memory runs
+ * out.  It is filled there: a copy would wait for its parts. */
+static struct symc_function *next_node(struct symbols *s)
+{
+    if (s->num_nodes >= SYMC_NONE ||
+        array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
+                   sizeof(*s->nodes)) != 0) {
+        return NULL;
+    }
+    return memset(&s->nodes[s->num_nodes], 0, sizeof(*s->nodes));
+}
+
+/* Opens the function in the place of the next one. */
+static int open_function(struct symbols *s, long depth, size_t first_line,
                          struct failure *failure)
 {
+    struct symc_function *f = &s->nodes[s->num_nodes];
+
     lines_clip(&s->list, first_line, f->address, f->size);
     f->first_line = (uint32_t)first_line;
     f->num_lines = (uint32_t)(s->list.count - first_line);
     f->first_child = f->last_child = f->next = SYMC_NONE;
-    if (s->num_nodes >= SYMC_NONE || s->list.count >= SYMC_NONE ||
-        array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
-                   sizeof(*s->nodes)) != 0 ||
+    if (s->list.count >= SYMC_NONE ||
         array_need(&s->open, &s->open_room, s->num_open + 1,
                    sizeof(*s->open)) != 0) {
         return failure_memory(failure);
     }
-    s->nodes[s->num_nodes] = *f;
     s->open[s->num_open].depth = depth;
     s->open[s->num_open].node = (uint32_t)s->num_nodes;
     s->num_nodes++;
@@ -290,19 +301,22 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
 {
     size_t first;
     uint32_t address;
-    struct symc_function f;
+    struct symc_function *f;
 
-    memset(&f, 0, sizeof(f));
     if (!address_find(s->addresses, section, offset, &address)) {
         return 0;
     }
-    f.address = address;
-    f.size = length;
-    f.name.data = procedure->name;
-    f.name.size = procedure->name_size;
+    f = next_node(s);
+    if (f == NULL) {
+        return failure_memory(failure);
+    }
+    f->address = address;
+    f->size = length;
+    f->name.data = procedure->name;
+    f->name.size = procedure->name_size;
     if (function_name_function(s->names, procedure->name, procedure->name_size,
                                procedure->type) == TYPE_TEXT_OK &&
-        keep_text(s, &f.name) != 0) {
+        keep_text(s, &f->name) != 0) {
         return failure_memory(failure);
     }
     first = s->list.count;
@@ -310,7 +324,7 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
         lines_tidy(&s->list, first) != 0) {
         return failure_at(failure, s->stream, 0, "lines of a procedure");
     }
-    return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
+    return open_function(s, depth, first, failure) != 0 ? -1 : 1;
 }
 
 static int push_base(struct symbols *s, long depth,
@@ -389,7 +403,7 @@ static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
     const uint8_t *entry;
     const struct symbols_base *base;
     const struct symc_line *last;
-    struct symc_function f;
+    struct symc_function *f;
 
     if (s->num_bases == 0) {
         return failure_at(failure, s->stream, 0,
@@ -402,21 +416,24 @@ static int add_inlinee(struct symbols *s, const struct pdb_symbol_record *r,
     if (entry == NULL) {
         return 0;
     }
+    f = next_node(s);
+    if (f == NULL) {
+        return failure_memory(failure);
+    }
     first = s->list.count;
-    memset(&f, 0, sizeof(f));
     if (inlinees_lines(s->lines, entry, r->data + skip, r->size - skip,
                        base->section, base->offset, &s->list) != 0 ||
         lines_tidy(&s->list, first) != 0 || s->list.count == first ||
-        name_inlinee(s, id, &f) != 0) {
+        name_inlinee(s, id, f) != 0) {
         s->list.count = first;
         return 0;
     }
     last = &s->list.data[s->list.count - 1];
     end = last->address + (last->size == SYMC_NO_SIZE ? 1 : last->size);
-    f.is_inline = 1;
-    f.address = s->list.data[first].address;
-    f.size = end - f.address;
-    return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
+    f->is_inline = 1;
+    f->address = s->list.data[first].address;
+    f->size = end - f->address;
+    return open_function(s, depth, first, failure) != 0 ? -1 : 1;
 }
 
 /* the walk

@@ -27,14 +27,14 @@ static bool is_line(const struct symc_location *location)
 }
 
 int symc_ranges_put(struct symc_ranges *ranges, uint32_t address,
-                    const struct symc_location *location)
+                    struct symc_location location)
 {
     size_t n;
 
     n = ranges->count;
     if (n > 0 && ranges->addresses[n - 1] == address) {
-        if (is_line(location)) {
-            ranges->locations[n - 1] = *location;
+        if (is_line(&location)) {
+            ranges->locations[n - 1] = location;
         }
         return 0;
     }
@@ -46,7 +46,7 @@ int symc_ranges_put(struct symc_ranges *ranges, uint32_t address,
         return -1;
     }
     ranges->addresses[n] = address;
-    ranges->locations[n] = *location;
+    ranges->locations[n] = location;
     ranges->count = n + 1;
     return 0;
 }

@@ -57,7 +57,7 @@ struct symc_ranges {
 /* Add an entry or a gap at an address.  These, and the functions up to
  * symc_ranges_seal(), return 0, or -1 if memory or 32 bits run out. */
 int symc_ranges_put(struct symc_ranges *ranges, uint32_t address,
-                    const struct symc_location *location);
+                    struct symc_location location);
 int symc_ranges_gap(struct symc_ranges *ranges, uint32_t address);
 
 /* Closes the open block, after one tree of functions. */

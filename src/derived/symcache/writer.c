@@ -217,14 +217,14 @@ static size_t find_call(const struct symc_writer *w, const struct calls *calls,
 }
 
 static int push_callee(struct symc_writer *w, uint32_t address,
-                       const struct symc_location *location)
+                       struct symc_location location)
 {
     uint32_t index;
 
     if (symc_set_insert(&w->calls,
-                        (uint32_t[]){location->file, location->line,
-                                     location->function,
-                                     location->inlined_into},
+                        (uint32_t[]){location.file, location.line,
+                                     location.function,
+                                     location.inlined_into},
                         &index) != 0 ||
         array_need(&w->callees, &w->callee_room, w->num_callees + 1,
                    sizeof(*w->callees)) != 0) {
@@ -244,7 +244,7 @@ static int push_callee(struct symc_writer *w, uint32_t address,
  */
 static inline __attribute__((always_inline)) int
 add_line(struct symc_writer *w, uint32_t start, uint32_t end,
-         const struct symc_location *location, size_t *inl, size_t last_inl,
+         struct symc_location location, size_t *inl, size_t last_inl,
          uint32_t *cur)
 {
     const struct symc_range *next;
@@ -306,7 +306,7 @@ static int add_calls_only(struct symc_writer *w, const struct symc_function *f,
     return add_line(w, (uint32_t)f->address,
                     end < f->address || end > UINT32_MAX ? UINT32_MAX
                                                          : (uint32_t)end,
-                    &location, &inl, w->num_inlined, &cur);
+                    location, &inl, w->num_inlined, &cur);
 }
 
 static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
@@ -314,7 +314,7 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
                      const struct calls *calls, size_t inl)
 {
     size_t last_inl, call;
-    uint32_t i, start, end, cur;
+    uint32_t i, start, end, cur, line, into;
     struct symc_source *source;
     struct symc_location location;
     const struct symc_line *lines;
@@ -326,8 +326,7 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
     lines = tree->lines + f->first_line;
     line_bounds(&lines[0], &start, &end);
     call = find_call(w, calls, start);
-    location.function = function;
-    location.inlined_into = SYMC_NONE;
+    into = SYMC_NONE;
     for (i = 0; i < f->num_lines;) {
         line_bounds(&lines[i], &start, &end);
         if (calls->last > calls->first) {
@@ -335,18 +334,20 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
                    w->callees[call + 1].address <= start) {
                 call++;
             }
-            location.inlined_into = w->callees[call].location;
+            into = w->callees[call].location;
         }
         source = &tree->sources[lines[i].source];
-        location.line = lines[i].line;
+        line = lines[i].line;
         if (w->transform != NULL && w->transform->line != NULL) {
-            source = other_source(w, source, &location.line);
+            source = other_source(w, source, &line);
         }
         if (source->file == SYMC_NONE && insert_file(w, source) != 0) {
             return -1;
         }
-        location.file = source->file;
-        if (add_line(w, start, end, &location, &inl, last_inl, &cur) != 0) {
+        /* made in one step: a copy of what was just written in parts would
+         * wait for these */
+        location = (struct symc_location){source->file, line, function, into};
+        if (add_line(w, start, end, location, &inl, last_inl, &cur) != 0) {
             return -1;
         }
         i++;
@@ -360,13 +361,9 @@ static int add_lines(struct symc_writer *w, const struct symc_tree *tree,
 static int put_function_only(struct symc_writer *w, uint32_t address,
                              uint32_t function)
 {
-    struct symc_location location;
-
-    location.file = SYMC_NONE;
-    location.line = 0;
-    location.function = function;
-    location.inlined_into = SYMC_NONE;
-    return symc_ranges_put(&w->ranges, address, &location);
+    return symc_ranges_put(
+        &w->ranges, address,
+        (struct symc_location){SYMC_NONE, 0, function, SYMC_NONE});
 }
 
 static int end_function(struct symc_writer *w, const struct symc_function *f)
