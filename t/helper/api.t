@@ -105,6 +105,7 @@ for (['', 'no version'], ['?version=9', 'no version in it'],
      ['?version=9.0.0&exceeds=0.9.0', 'exceeds has major 0'],
      ['?version=9.0.0&wait=-1', 'negative wait'],
      ['?version=9.0.0&wait=1s', 'wait with a unit'],
+     ['?version=9.0.0%00x', 'a NUL'],
      ['?version=9.0.0&wait=', 'empty wait']) {
     my ($query, $name) = @$_;
     is_deeply refusal(lookup($crash . $query)), [400, 'bad-query'],

@@ -58,6 +58,8 @@ my @bad = (
     ['?build=', qr/1 to 64 bytes/, 'an empty build'],
     ['?build=' . 'x' x 65, qr/1 to 64 bytes/, 'a long one'],
     ['?build=a%0ab', qr/without control/, 'a line end'],
+    ['?build=a%00b', qr/NUL/, 'a NUL'],
+    ['', qr/not written as a query/, 'a NUL in the header', 'X-Symcached-Labels: build=a%00b'],
     ['?build=%ff', qr/UTF-8/, 'no UTF-8'],
     ['?build=1&build=2', qr/given once/, 'two of them'],
     ['', qr/given once/, 'two in the header', labels('build=1&build=2')],

@@ -597,6 +597,11 @@ static void run_page(struct server *s, const struct page *page,
         url_path_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
+    if (query != NULL && strstr(query, "%00") != NULL) {
+        /* values are read as strings, which would end there */
+        url_path_refuse(req, 400, "bad-query", "the query has a NUL");
+        return;
+    }
     page->fn(s, t, query, req);
 }
 

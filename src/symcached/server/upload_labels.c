@@ -6,6 +6,7 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/queue.h>
 #include "proto/upload.h"
 
@@ -21,7 +22,8 @@ const char *upload_labels_read(struct evhttp_request *req,
     if (value == NULL || value[0] == '\0') {
         return build_labels_check(labels);
     }
-    if (evhttp_parse_query_str(value, &pairs) != 0) {
+    if (strstr(value, "%00") != NULL ||
+        evhttp_parse_query_str(value, &pairs) != 0) {
         return SYMCACHE_HEADER_LABELS " is not written as a query is";
     }
     TAILQ_FOREACH(pair, &pairs, next)
