@@ -4,6 +4,7 @@
 
 #include "reply.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,12 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
     reply_header(req, name, text);
 }
 
+/* What answers HEAD is a header, with the length that the body of GET has. */
+static bool is_head(const struct evhttp_request *req)
+{
+    return evhttp_request_get_command(req) == EVHTTP_REQ_HEAD;
+}
+
 /* Writes what evhttp would have sent, for a request without a connection. */
 static void print_reply(struct evhttp_request *req, int status,
                         struct evbuffer *body)
@@ -44,8 +51,24 @@ static void print_reply(struct evhttp_request *req, int status,
                             body != NULL ? evbuffer_get_length(body) : 0);
     }
     evbuffer_add_printf(out, "Connection: close\r\n\r\n");
-    if (body != NULL) {
+    if (body != NULL && !is_head(req)) {
         evbuffer_add_buffer(out, body);
+    }
+}
+
+/* evhttp leaves the length out for HEAD and CONNECT, and sends the body
+ * nevertheless, which the client would take for the next answer. */
+static void add_length(struct evhttp_request *req, int status,
+                       const struct evbuffer *body)
+{
+    char text[24];
+
+    if (status != 304 && status != 204 &&
+        evhttp_find_header(evhttp_request_get_output_headers(req),
+                           "Content-Length") == NULL) {
+        snprintf(text, sizeof(text), "%zu",
+                 body != NULL ? evbuffer_get_length(body) : 0);
+        reply_header(req, "Content-Length", text);
     }
 }
 
@@ -53,6 +76,11 @@ static void send_reply(struct evhttp_request *req, int status,
                        struct evbuffer *body)
 {
     if (evhttp_request_get_connection(req) != NULL) {
+        if (is_head(req) ||
+            evhttp_request_get_command(req) == EVHTTP_REQ_CONNECT) {
+            add_length(req, status, body);
+            body = is_head(req) ? NULL : body;
+        }
         evhttp_send_reply(req, status, http_status_text(status), body);
     } else {
         print_reply(req, status, body);

@@ -220,5 +220,30 @@ for ("\r\n\r\n", "x\r\n\r\n", "GET\r\n\r\n", "\0" x 100 . "\r\n\r\n",
 }
 is page('/healthz')->{status}, 200, 'garbage does no harm';
 
+# --- behind an answer without a body the next one begins
+
+# What comes for a request and another one, which ends the connection.
+sub two {
+    my ($method, $path) = @_;
+    my $s = Test::Symcache::connect_to($t->helper_socket) or die;
+    print $s "$method $path HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    $s->flush;
+    local $/;
+    return scalar <$s>;
+}
+for ('/healthz', '/readyz', '/version', '/metrics', '/v1/jobs', '/v1/sources', "/v1/why/$crash", '/v1/find?q=x',
+     '/v1/forget/default/x', '/v1/nothing', "/v1/symcache/default/none.pdb/$id?version=9.0.0") {
+    my ($head, $next) = split /\r\n\r\n/, two('HEAD', $_), 2;
+    like $next, qr{^HTTP/1\.1 200 }, "HEAD $_: no body";
+    like $head, qr/^Content-Length: \d+\r?$/m, 'but its length';
+}
+my ($head) = two('HEAD', '/healthz') =~ /^(.*?)\r\n\r\n/s;
+my ($length) = $head =~ /^Content-Length: (\d+)/m;
+is $length, length page('/healthz')->{body}, 'which is that of GET';
+my $r404 = two('CONNECT', '/healthz');
+my ($n) = $r404 =~ /^Content-Length: (\d+)\r$/m;
+like $r404, qr{^HTTP/1\.1 404 .*?\r\n\r\n.{$n}HTTP/1\.1 200 }s, 'CONNECT has a body whose end is told';
+
 $t->finish;
 done_testing;

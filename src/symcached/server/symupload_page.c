@@ -69,8 +69,7 @@ static void answer_json(struct evhttp_request *req, const char *format, ...)
     va_start(args, format);
     evbuffer_add_vprintf(body, format, args);
     va_end(args);
-    reply_header(req, "Content-Type", "application/json");
-    evhttp_send_reply(req, 200, "OK", body);
+    reply_send(req, 200, "application/json", body);
     evbuffer_free(body);
 }
 
