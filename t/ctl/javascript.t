@@ -54,12 +54,29 @@ for (["    at t.add ($url:1:475)", '    at Cart.add (src/cart.js:9:20)'],
       '    at Cart.add (src/cart.js:9:20)'],
      ["add\@$url:1:475", 'Cart.add@src/cart.js:9:20'],
      ["\@$url:1:475", 'Cart.add@src/cart.js:9:20'],
-     ["$url:1:475", 'Cart.add@src/cart.js:9:20']) {
+     ["$url:1:475", 'Cart.add@src/cart.js:9:20'],
+     ["    at f (C:\\app\\js\\terser.js:1:475)",
+      '    at Cart.add (src/cart.js:9:20)'],
+     ["    at \\\\server\\js\\terser.js:1:475",
+      '    at Cart.add (src/cart.js:9:20)'],
+     ["    at f (https://h/js/t%65rser%2Ejs:1:475)",
+      '    at Cart.add (src/cart.js:9:20)'],
+     ["Nov 28 host app[1]:     at f ($url:1:475)",
+      'Nov 28 host app[1]:     at Cart.add (src/cart.js:9:20)'],
+     ["Z F at x at async $url:1:475",
+      'Z F at x at async Cart.add (src/cart.js:9:20)'],
+     ["Nov 28 host app[1]: f\@$url:1:475",
+      'Nov 28 host app[1]: Cart.add@src/cart.js:9:20']) {
     my ($line, $wanted) = @$_;
     my ($code, $out) = symbolicate("Error: x\n$line\n", '--maps', "$dir/maps");
     is $out, "Error: x\n$wanted\n", $line =~ s/\s+/ /gr;
     is $code, 0, 'exit code';
 }
+mkdir "$dir/maps/js/a b";
+spew("$dir/maps/js/a b/terser.js", slurp("$data/shop/terser.js"));
+spew("$dir/maps/js/a b/terser.js.map", slurp("$data/shop/terser.js.map"));
+is((symbolicate("    at f (file://$dir/maps/js/a%20b/terser.js:1:475)\n"))[1],
+    "    at Cart.add (src/cart.js:9:20)\n", 'a blank in a path of this machine');
 
 # what no map is there for, and what is no place in a file
 my $text = join '', map { "$_\n" } 'Error: no@place',
@@ -69,7 +86,8 @@ my $text = join '', map { "$_\n" } 'Error: no@place',
     "    at a ($url:0:1)", "    at a ($url:9:1)",
     "    at a ($url:99999999999999999999:1)",
     '    at Module.load (node:internal/modules/cjs/loader:1266:32)',
-    '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1';
+    '    at a (../../etc/passwd:1:1)', 'f@[native code]', '@:1:1', ':1:1',
+    '[x] started at 10:20:30', "[x] at 2026/11/28 $url at 10:20:30";
 my ($code, $out, $said) = symbolicate($text, '--maps', "$dir/maps");
 is $out, $text, 'other lines stay as they are';
 is $code, 1, 'exit code: nothing was found';

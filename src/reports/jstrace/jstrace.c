@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LOG_PREFIX 256 /* bytes, in which the prefix of a log's line ends */
+
 static bool begins(const char *p, const char *end, const char *with)
 {
     size_t n = strlen(with);
@@ -82,6 +84,42 @@ static bool read_at(const char *line, const char *p, const char *end,
            read_place(bracket + 2, end - 1, frame);
 }
 
+/* Skips what a log has in front of a function, which has no colon in it. */
+static const char *skip_prefix(const char *p, const char *function_end)
+{
+    const char *colon;
+
+    while ((colon = memmem(p, (size_t)(function_end - p), ": ", 2)) != NULL) {
+        p = colon + 2;
+    }
+    while (p < function_end && is_blank(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* The same behind what a log has in front of a line, if the place is surely
+ * one: a time is no place. */
+static bool find_at(const char *line, const char *p, const char *end,
+                    struct jstrace_frame *frame)
+{
+    const char *last = end - p > LOG_PREFIX ? p + LOG_PREFIX : end;
+
+    while ((p = memmem(p, (size_t)(last - p), " at ", 4)) != NULL) {
+        p += strlen(" at ");
+        if (read_at(line, p, end, frame) &&
+            memchr(frame->url.data, ' ', frame->url.size) == NULL &&
+            (memchr(frame->url.data, '/', frame->url.size) != NULL ||
+             memchr(frame->url.data, '\\', frame->url.size) != NULL)) {
+            frame->end = (size_t)(end - line);
+            return true;
+        }
+        memset(frame, 0, sizeof(*frame));
+        p--; /* the blank may be that of the next one */
+    }
+    return false;
+}
+
 bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
 {
     const char *p = line, *end = line + size, *at;
@@ -98,8 +136,14 @@ bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame)
     if (begins(p, end, "at ")) {
         return read_at(line, p + strlen("at "), end, frame);
     }
+    if (end > p && find_at(line, p, end, frame)) {
+        return true;
+    }
+    frame->end = (size_t)(end - line);
     at = end > p ? memchr(p, '@', (size_t)(end - p)) : NULL;
     if (at != NULL && memchr(at, ' ', (size_t)(end - at)) == NULL) {
+        p = skip_prefix(p, at);
+        frame->begin = (size_t)(p - line);
         frame->function.data = p;
         frame->function.size = (size_t)(at - p);
         return read_place(at + 1, end, frame);

@@ -178,6 +178,44 @@ static bool try_folder(const char *folder, const char *path,
     return false;
 }
 
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'                     ? c - '0'
+           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                    : -1;
+}
+
+/* Makes a path of this machine of one in a URL, in place: blanks and others
+ * are encoded there, as Node and browsers print it. */
+static void decode_path(char *path)
+{
+    char *to = path;
+    int high, low;
+
+    for (; *path != '\0'; path++) {
+        high = path[0] == '%' ? hex_digit(path[1]) : -1;
+        low = high >= 0 ? hex_digit(path[2]) : -1;
+        if (low >= 0 && high + low > 0) {
+            *to++ = (char)(high << 4 | low);
+            path += 2;
+        } else {
+            *to++ = *path;
+        }
+    }
+    *to = '\0';
+}
+
+/* The same of one of Windows, "C:\a\b" or "\\server\a\b". */
+static void turn_backslashes(char *path)
+{
+    if (path[0] != '\\' && (path[0] == '\0' || path[1] != ':')) {
+        return;
+    }
+    while ((path = strchr(path, '\\')) != NULL) {
+        *path = '/';
+    }
+}
+
 /* Makes a JsCache of what a URL leads to on this machine. */
 static bool find_jscache(const char *maps, struct symc_string url,
                          struct jscache_reader *reader)
@@ -196,6 +234,11 @@ static bool find_jscache(const char *maps, struct symc_string url,
     }
     memcpy(path, in_url.data, i);
     path[i] = '\0';
+    if (memmem(url.data, url.size, "://", 3) != NULL) {
+        decode_path(path);
+    } else {
+        turn_backslashes(path);
+    }
     if (maps != NULL) {
         return try_folder(maps, path, reader);
     }
