@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,17 +142,28 @@ static int lock_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+    int errnum;
+
     if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        errnum = errno;
         close(fd);
+        errno = errnum;
         return -1;
     }
     return fd;
 }
 
+/* What is no folder is of no living process either. */
+static bool is_stale(int lock)
+{
+    return lock != -1 || errno == ENOTDIR || errno == ELOOP;
+}
+
 /*
- * A directory that can be locked belongs to no living process.  Another process
- * that has just made one and not locked it yet may lose it here; it notices
- * that in make_own(), and makes another one.
+ * A directory that can be locked belongs to no living process.  Of one that
+ * cannot be opened, or is on a file system without locks, nothing is known.
+ * Another process that has just made one and not locked it yet may lose it
+ * here; it notices that in make_own(), and makes another one.
  */
 void workdir_remove_stale(const char *root)
 {
@@ -178,7 +190,11 @@ void workdir_remove_stale(const char *root)
         }
 
         lock = lock_directory(path);
-        if (lock == -1 && errno == EWOULDBLOCK) {
+        if (lock == -1 && errno == EACCES) {
+            permit_owner(AT_FDCWD, path);
+            lock = lock_directory(path);
+        }
+        if (!is_stale(lock)) {
             continue;
         }
         workdir_remove(path);
@@ -191,7 +207,7 @@ void workdir_remove_stale(const char *root)
 
 static int make_own(struct workdir *w, const char *tmp)
 {
-    int tries;
+    int tries, errnum;
 
     if (workdir_make_path(tmp) != 0) {
         return -1;
@@ -211,6 +227,11 @@ static int make_own(struct workdir *w, const char *tmp)
         }
         if (w->lock != -1) {
             close(w->lock);
+        } else if (errno != EWOULDBLOCK && errno != ENOENT) {
+            errnum = errno; /* a file system without locks, for example */
+            (void)rmdir(w->path);
+            errno = errnum;
+            return -1;
         }
     }
     return -1;

@@ -6,11 +6,15 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "base/workdir.h"
@@ -85,11 +89,80 @@ static void removes_closed_folders(void **state)
     assert_int_equal(rmdir(other), 0);
 }
 
+/* In place of libc's: a file system may have none. */
+static int lock_errno;
+
+int flock(int fd, int operation)
+{
+    errno = lock_errno;
+    return lock_errno != 0 ? -1 : (int)syscall(SYS_flock, fd, operation);
+}
+
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir) != NULL) {
+        n++;
+    }
+    closedir(dir);
+    return n - 2;
+}
+
+/* What is left of others goes; a folder of which it is not known whether a
+ * living process has it does not. */
+static void removes_stale_folders(void **state)
+{
+    char root[] = "/tmp/symcache-workdir.XXXXXX", name[WORKDIR_PATH_MAX];
+    char tmp[64], other[80];
+    struct workdir *workdir;
+    struct rlimit old, few;
+    int i, fd;
+
+    assert_non_null(mkdtemp(root));
+    workdir = workdir_open(root);
+    assert_non_null(workdir);
+    assert_int_equal(workdir_make(workdir, name), 0);
+    snprintf(tmp, sizeof(tmp), "%s/.tmp", root);
+    snprintf(other, sizeof(other), "%s/run-other", tmp);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(other, 0), 0);
+        if (i == 0) {
+            lock_errno = ENOLCK;
+        } else if (i == 1) { /* one descriptor, for the list */
+            fd = dup(0);
+            close(fd);
+            few = old;
+            few.rlim_cur = (rlim_t)fd + 1;
+            assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        }
+        workdir_remove_stale(root);
+        lock_errno = 0;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        assert_int_equal(access(name, F_OK), 0);
+        assert_int_equal(access(other, F_OK), i < 2 ? 0 : -1);
+        (void)rmdir(other);
+    }
+    workdir_close(workdir);
+    assert_int_equal(count_entries(tmp), 0);
+
+    lock_errno = ENOLCK;
+    assert_null(workdir_open(root));
+    assert_int_equal(errno, ENOLCK);
+    lock_errno = 0;
+    assert_int_equal(count_entries(tmp), 0);
+    workdir_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removes_deep_folders),
         cmocka_unit_test(removes_closed_folders),
+        cmocka_unit_test(removes_stale_folders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
