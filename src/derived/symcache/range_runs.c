@@ -148,6 +148,7 @@ int symc_runs_next(struct symc_runs *runs)
         total += block->count;
     }
     runs->next_block = i;
+    runs->highest = last;
     if (i > first + 1) {
         return open_cluster(runs, first, i, total) != 0 ? -1 : 1;
     }

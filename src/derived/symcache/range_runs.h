@@ -16,7 +16,8 @@ struct symc_runs {
     struct symc_ranges *ranges; /* sealed */
     size_t next_block;          /* index into the sorted blocks */
     size_t count;               /* entries of the current run */
-    const struct symc_block *block;
+    uint32_t highest;           /* its last address */
+    const struct symc_block *block; /* its first one */
     const uint8_t *p; /* its next packed locations */
     struct symc_location last;
     struct symc_cluster *cluster; /* NULL, or blocks that overlap */

@@ -17,31 +17,32 @@
 
 /*
  * At one address, a function takes precedence over a symbol, and a symbol over
- * a gap.  While merging, the entries of order and of the gaps are overwritten:
- * an address becomes the index of a range, and what lost is dropped.  A range
- * whose index is in neither list belongs to a function.
+ * a gap.  What loses is dropped from order and from the gaps.
  *
  * Of files with many symbols and little else, most memory is needed here.  So
- * the address of a symbol is overwritten as well: by its place in order, or
- * LOST.  There its range is found, and by that its address again.
+ * the address of a symbol is overwritten by its place in order, or LOST, and
+ * addresses of ranges are unpacked again where they are needed.
  */
 struct finish {
-    uint64_t *order;  /* the writer's: address, later range, of a symbol in the
-                       * high half; its number, later its function's index, in
-                       * the low half */
+    uint64_t *order; /* the writer's: the address of a symbol in the high half;
+                      * its number, later its function's index, in the low
+                      * half */
     size_t symbols;   /* number of entries of order, with different addresses */
-    size_t winners;   /* number of those left after merging */
-    size_t gaps;      /* number of gaps left after merging */
+    size_t gaps;      /* number of gaps */
     size_t functions; /* number of them */
-    uint32_t *addresses; /* of all ranges */
-    size_t count;
+    size_t count;     /* of all ranges */
 };
 
-/* Symbols and gaps that are not merged yet. */
+/* What is written of a range. */
+enum range_part { LOCATIONS, ADDRESSES };
+
+/* A walk through symbols and gaps. */
 struct merge {
     size_t symbol;
     size_t gap;
     uint64_t address; /* the lower one of the two, or NOTHING */
+    size_t kept_symbols; /* those before that were not dropped */
+    size_t kept_gaps;
 };
 
 /* Writes a location or a function. */
@@ -123,81 +124,91 @@ static void merge_seek(struct merge *m, const struct symc_writer *w,
 {
     m->address =
         m->symbol < f->symbols ? f->order[m->symbol] >> 32 : NOTHING;
-    if (m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] < m->address) {
+    if (m->gap < f->gaps && w->ranges.gaps[m->gap] < m->address) {
         m->address = w->ranges.gaps[m->gap];
     }
+}
+
+static bool is_at_symbol(const struct merge *m, const struct finish *f)
+{
+    return m->symbol < f->symbols && f->order[m->symbol] >> 32 == m->address;
 }
 
 /* Skips the symbol and the gap at the current address. */
 static void merge_skip(struct merge *m, const struct symc_writer *w,
                        const struct finish *f)
 {
-    m->symbol += m->symbol < f->symbols &&
-                 f->order[m->symbol] >> 32 == m->address;
-    m->gap +=
-        m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] == m->address;
+    m->symbol += is_at_symbol(m, f);
+    m->gap += m->gap < f->gaps && w->ranges.gaps[m->gap] == m->address;
     merge_seek(m, w, f);
 }
 
-/* Adds a range for the symbol or gap at the current address. */
-static void merge_take(struct merge *m, struct symc_writer *w,
+/* Keeps the symbol or gap at the current address. */
+static void merge_keep(struct merge *m, struct symc_writer *w,
                        struct finish *f)
 {
-    uint32_t symbol;
-    uint64_t address;
+    uint64_t address = m->address;
 
-    address = m->address;
-    if (m->symbol < f->symbols && f->order[m->symbol] >> 32 == address) {
-        symbol = (uint32_t)f->order[m->symbol];
-        w->symbols[symbol].address = (uint32_t)f->winners;
+    if (is_at_symbol(m, f)) {
+        w->symbols[(uint32_t)f->order[m->symbol]].address =
+            (uint32_t)m->kept_symbols;
         merge_skip(m, w, f);
-        f->order[f->winners++] = (uint64_t)f->count << 32;
+        f->order[m->kept_symbols++] = address << 32;
     } else {
         merge_skip(m, w, f);
-        w->ranges.gaps[f->gaps++] = (uint32_t)f->count;
+        w->ranges.gaps[m->kept_gaps++] = (uint32_t)address;
     }
-    f->addresses[f->count++] = (uint32_t)address;
+    f->count++;
+}
+
+/* Keeps what is before the address of a range, and drops what is there. */
+static void merge_range(struct merge *m, struct symc_writer *w,
+                        struct finish *f, uint64_t address)
+{
+    while (m->address < address) {
+        merge_keep(m, w, f);
+    }
+    if (m->address == address) {
+        merge_skip(m, w, f);
+    }
 }
 
 static void merge_run(struct merge *m, struct symc_writer *w, struct finish *f,
-                      const uint32_t *addresses, size_t n)
+                      struct symc_runs *runs)
 {
     size_t i;
+    const uint32_t *addresses;
 
-    for (i = 0; i < n; i++) {
-        while (m->address < addresses[i]) {
-            merge_take(m, w, f);
-        }
-        f->addresses[f->count++] = addresses[i];
-        if (m->address == addresses[i]) {
-            merge_skip(m, w, f);
+    merge_range(m, w, f, runs->block->first);
+    if (m->address <= runs->highest) {
+        addresses = symc_runs_addresses(runs);
+        for (i = 1; i < runs->count; i++) {
+            merge_range(m, w, f, addresses[i]);
         }
     }
+    f->count += runs->count;
 }
 
 static int merge_all(struct symc_writer *w, struct finish *f)
 {
     int rc;
-    size_t most;
-    struct merge m = {0, 0, 0};
+    struct merge m = {0};
     struct symc_runs runs = {.ranges = &w->ranges};
 
-    most = w->ranges.total + f->symbols + w->ranges.num_gaps;
-    if (most >= SYMC_NONE) {
-        return -1;
-    }
-    f->addresses = malloc((most + 1) * sizeof(*f->addresses));
-    if (f->addresses == NULL) {
+    f->gaps = w->ranges.num_gaps;
+    if (w->ranges.total + f->symbols + f->gaps >= SYMC_NONE) {
         return -1;
     }
     merge_seek(&m, w, f);
     while ((rc = symc_runs_next(&runs)) > 0) {
-        merge_run(&m, w, f, symc_runs_addresses(&runs), runs.count);
+        merge_run(&m, w, f, &runs);
     }
     symc_runs_free(&runs);
     while (m.address != NOTHING) {
-        merge_take(&m, w, f);
+        merge_keep(&m, w, f);
     }
+    f->symbols = m.kept_symbols;
+    f->gaps = m.kept_gaps;
     return rc;
 }
 
@@ -255,54 +266,74 @@ static void write_header(struct symc_output *s, const struct symc_writer *w,
     symc_store(p + SYMC_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
-/* Writes the symbols and gaps that begin at *range, up to the next range that
- * belongs to a function.  Moves *range to that one, and sets m->address to the
- * index of the next range that is a symbol or a gap. */
+/* Writes the symbols and gaps before an address. */
 static void write_others(struct symc_output *s, const struct symc_writer *w,
-                         const struct finish *f, struct merge *m,
-                         size_t *range)
+                         const struct finish *f, struct merge *m, uint64_t end,
+                         enum range_part part)
 {
-    for (;; (*range)++) {
-        if (m->symbol < f->winners && f->order[m->symbol] >> 32 == *range) {
-            stream_record(s, SYMC_NONE, 0, (uint32_t)f->order[m->symbol++],
+    for (; m->address < end; merge_skip(m, w, f)) {
+        if (part == ADDRESSES) {
+            symc_output_number(s, (uint32_t)m->address);
+        } else if (is_at_symbol(m, f)) {
+            stream_record(s, SYMC_NONE, 0, (uint32_t)f->order[m->symbol],
                           SYMC_NONE);
-        } else if (m->gap < f->gaps && w->ranges.gaps[m->gap] == *range) {
-            stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE, SYMC_NONE);
-            m->gap++;
         } else {
-            break;
+            stream_record(s, SYMC_NONE, SYMC_NONE, SYMC_NONE, SYMC_NONE);
         }
-    }
-    m->address = f->count;
-    if (m->symbol < f->winners) {
-        m->address = f->order[m->symbol] >> 32;
-    }
-    if (m->gap < f->gaps && w->ranges.gaps[m->gap] < m->address) {
-        m->address = w->ranges.gaps[m->gap];
     }
 }
 
-static int write_locations(struct symc_output *s, struct symc_writer *w,
-                           const struct finish *f)
+/* Returns how many of n addresses, of which the first is, are below another
+ * one. */
+static size_t count_below(const uint32_t *addresses, size_t n,
+                          uint64_t address)
 {
-    int rc;
-    size_t n, left, range;
-    struct merge m = {0, 0, 0};
-    struct symc_runs runs = {.ranges = &w->ranges};
+    size_t i;
 
-    range = 0;
-    write_others(s, w, f, &m, &range);
-    while ((rc = symc_runs_next(&runs)) > 0) {
-        for (left = runs.count; left > 0; left -= n) {
-            n = (size_t)m.address - range;
-            n = stream_run(s, &runs, n < left ? n : left);
-            range += n;
-            if (range == m.address) {
-                write_others(s, w, f, &m, &range);
-            }
+    for (i = 1; i < n && addresses[i] < address; i++) {
+    }
+    return i;
+}
+
+/* Writes a run, with the symbols and gaps before it and in it. */
+static void write_run(struct symc_output *s, const struct symc_writer *w,
+                      const struct finish *f, struct merge *m,
+                      struct symc_runs *runs, enum range_part part)
+{
+    size_t i, n;
+    const uint32_t *addresses = NULL;
+
+    write_others(s, w, f, m, runs->block->first, part);
+    if (part == ADDRESSES || m->address < runs->highest) {
+        addresses = symc_runs_addresses(runs);
+    }
+    for (i = 0; i < runs->count; i += n) {
+        n = runs->count - i;
+        if (m->address < runs->highest) {
+            write_others(s, w, f, m, addresses[i], part);
+            n = count_below(addresses + i, n, m->address);
+        }
+        if (part == LOCATIONS) {
+            n = stream_run(s, runs, n);
+        } else {
+            symc_output_words(s, addresses + i, n);
         }
     }
+}
+
+static int write_ranges(struct symc_output *s, struct symc_writer *w,
+                        const struct finish *f, enum range_part part)
+{
+    int rc;
+    struct merge m = {0};
+    struct symc_runs runs = {.ranges = &w->ranges};
+
+    merge_seek(&m, w, f);
+    while ((rc = symc_runs_next(&runs)) > 0) {
+        write_run(s, w, f, &m, &runs, part);
+    }
     symc_runs_free(&runs);
+    write_others(s, w, f, &m, NOTHING, part);
     return rc;
 }
 
@@ -318,7 +349,7 @@ static void write_functions(struct symc_output *s, const struct symc_writer *w,
         place = w->symbols[i].address;
         if (place != LOST) {
             stream_record(s, w->symbols[i].name, SYMC_NONE,
-                          f->addresses[f->order[place] >> 32],
+                          (uint32_t)(f->order[place] >> 32),
                           SYMC_NONE /* from a symbol table */);
         }
     }
@@ -332,11 +363,13 @@ static int write_parts(struct symc_output *s, struct symc_writer *w,
     write_functions(s, w, f);
     symc_output_align(s, 8);
     symc_output_words(s, w->calls.words, w->calls.count * w->calls.width);
-    if (write_locations(s, w, f) != 0) {
+    if (write_ranges(s, w, f, LOCATIONS) != 0) {
         return -1;
     }
     symc_output_align(s, 8);
-    symc_output_words(s, f->addresses, f->count);
+    if (write_ranges(s, w, f, ADDRESSES) != 0) {
+        return -1;
+    }
     symc_output_align(s, 8);
     symc_output_strings(s, &w->strings);
     symc_output_flush(s);
@@ -363,6 +396,5 @@ enum symc_status symc_writer_finish(struct symc_writer *w,
         }
     }
     free(s);
-    free(f.addresses);
     return status;
 }
