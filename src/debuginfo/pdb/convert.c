@@ -29,6 +29,7 @@
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
+#include "base/prefetch.h"
 #include "debuginfo/supplement.h"
 #include "derived/symcache/symcache.h"
 
@@ -150,6 +151,25 @@ static int read_module(struct pdb_convert *c, const struct dbi_module *module,
     return symbols_read(&c->symbols, data, module->symbol_bytes, failure);
 }
 
+/* Prefetches what is read first of a module: where its symbols and its line
+ * information begin. */
+static void expect_module(const struct pdb_convert *c,
+                          const struct dbi_module *module)
+{
+    size_t i;
+    uint32_t size;
+    const uint8_t *p;
+    const uint32_t places[] = {0, module->symbol_bytes};
+
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        p = msf_piece(&c->msf, module->stream, places[i], &size);
+        if (p != NULL) {
+            prefetch(p, 0);
+            prefetch(p, 64);
+        }
+    }
+}
+
 static int read_all(struct pdb_convert *c, struct failure *failure)
 {
     size_t i;
@@ -161,6 +181,9 @@ static int read_all(struct pdb_convert *c, struct failure *failure)
     supplement_undecorate(&c->writer, pdb_arch(c->dbi.machine));
     c->writer.has_calls_without_lines = !supplement_get()->is_like_symbolic;
     for (i = 0; i < c->dbi.num_modules; i++) {
+        if (i + 1 < c->dbi.num_modules) {
+            expect_module(c, &c->dbi.modules[i + 1]);
+        }
         if (read_module(c, &c->dbi.modules[i], failure) != 0) {
             return -1;
         }

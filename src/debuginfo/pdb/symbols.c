@@ -9,6 +9,7 @@
 
 #include "base/le.h"
 #include "base/array.h"
+#include "base/prefetch.h"
 
 #define FUNCTION_NAME_C13 4
 #define NAME_FAILED UINT32_MAX /* in id_functions */
@@ -519,6 +520,7 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
     memset(&w, 0, sizeof(w));
     for (at = 4; at < size; at += 2 + length) {
         length = size - at < 4 ? 0 : le16(data + at);
+        prefetch(data + at, PREFETCH_AHEAD);
         if (length < 2 || length > size - at - 2) {
             return failure_at(failure, s->stream, at, "symbol record");
         }

@@ -9,6 +9,7 @@
 
 #include "base/le.h"
 #include "base/array.h"
+#include "base/prefetch.h"
 
 #define HEADER 56
 #define MAX_HEADER 1024
@@ -201,6 +202,7 @@ static void walk_run(struct types *types, size_t number)
     at = 0;
     for (n = types->num_places; n < end && at < have && have - at >= 2; n++) {
         length = le16(p + at);
+        prefetch(p + at, PREFETCH_AHEAD);
         if (length < 2 || length > left - at - 2) {
             break;
         }

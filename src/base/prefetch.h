@@ -1,0 +1,23 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Asks the processor for memory that is read soon.  Of records that tell where
+ * the next one is, it cannot know that itself, and no more what is behind the
+ * end of a page.
+ */
+#ifndef BASE_PREFETCH_H
+#define BASE_PREFETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How far a walk through records looks ahead: some tens of records. */
+#define PREFETCH_AHEAD 1024
+
+/* The memory so many bytes after p, where none need be. */
+static inline void prefetch(const void *p, size_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + ahead));
+}
+
+#endif
