@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "base/log.h"
 #include "base/percent.h"
 #include "base/task.h"
+#include "base/unnamed_file.h"
 #include "proto/key.h"
 #include "proto/properties.h"
 #include "symcached/fetch/fetch.h"
@@ -379,8 +379,7 @@ static bool start_question(struct source_request *question,
     char encoded[3 * METADATA_VALUE_MAX + 1];
     char *url;
 
-    question->fd = open(inquiry->config->downloads,
-                        O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    question->fd = unnamed_file_open(inquiry->config->downloads);
     percent_encode(encoded, value);
     if (question->fd == -1 ||
         asprintf(&url, "%s/metadata?key=%s&value=%s", source->url,

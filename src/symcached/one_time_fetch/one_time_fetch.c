@@ -3,12 +3,12 @@
  */
 #include "one_time_fetch.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/secret.h"
+#include "base/unnamed_file.h"
 #include "symcached/fetch/fetch.h"
 
 #define TRIES 3
@@ -163,7 +163,7 @@ struct once_fetch *one_time_fetch_start(struct one_time_fetch *once,
             : TRANSPORT_OUTSIDE;
     /* one that may not reach internal hosts has other connections */
     fetch->transport.id = fetch->transport.internal;
-    fetch->fd = open(config->downloads, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    fetch->fd = unnamed_file_open(config->downloads);
     if (token != NULL) {
         set_token(fetch, token);
     }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/task.h"
+#include "base/unnamed_file.h"
 #include "config/config.h"
 #include "http/http.h"
 #include "upload_labels.h"
@@ -540,8 +540,7 @@ static int open_file(struct tecken_session *session,
     if (session->tecken->partial >= PARTIAL_MAX) {
         return EBUSY;
     }
-    session->fd = open(config->uploads.root, O_TMPFILE | O_RDWR | O_CLOEXEC,
-                       0600);
+    session->fd = unnamed_file_open(config->uploads.root);
     if (session->fd < 0) {
         return errno;
     }
