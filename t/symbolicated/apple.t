@@ -97,6 +97,23 @@ for my $case (grep { $_->{path} eq '/applecrashreport' } values %contract) {
     is_deeply $r->{answer}, $case->{answer}, $case->{name};
 }
 
+# --- blanks of a page from which a report was copied: Symbolicator's patterns
+# count them as others
+
+for my $blank ("\xc2\xa0", "\xe2\x80\x83", "\xe3\x80\x80") {
+    for my $name ('handcrafted', 'spaces') {
+        my $text = slurp("$data/$name.txt");
+        $text =~ s/( +)( )/$blank x length($1) . $2/ge;
+        $text =~ s/^ /$blank/gm;
+        $text =~ s/$/$blank/gm;
+        my $got = report($text);
+        $got->{crash_details} =~ s/\s/ /g if $got->{crash_details};
+        my $want = answer_of($name);
+        $want->{crash_details} =~ s/\s/ /g if $want->{crash_details};
+        is_deeply $got, $want, "$name, with other blanks";
+    }
+}
+
 # --- the order of the members, as they are compared above without it
 
 my $handcrafted = slurp("$data/handcrafted.txt");

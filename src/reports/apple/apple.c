@@ -76,6 +76,7 @@ void apple_free(struct apple_report *report)
     free(report->information);
     free(report->reason);
     free(report->text);
+    free(report->blanks);
 }
 
 struct apple_text apple_details(const struct apple_report *report)

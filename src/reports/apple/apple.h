@@ -111,7 +111,8 @@ struct apple_report {
     bool has_names; /* its symbols are used for frames that have no others */
     char error[160];
     /* of the readers */
-    char *text; /* a copy, which JSON is read in */
+    char *text;   /* a copy, which JSON is read in */
+    char *blanks; /* one of a text, in which all blanks are of ASCII */
     char *rest; /* the part of it after the header */
     size_t rest_size;
     char *reason; /* APPLE_EXCEPTION_TYPE, if it was put together */

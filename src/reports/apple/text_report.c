@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "text_line.h"
 #include "report_builder.h"
 
@@ -33,6 +34,7 @@ struct text_report_reader {
     size_t num_names;
     size_t names_room;
     const char *error; /* NULL: none */
+    char *copy;        /* of a text with blanks beyond ASCII, or NULL */
 };
 
 /* Notes that memory is lacking. */
@@ -280,20 +282,93 @@ static void read_line(struct text_report_reader *r, struct apple_text line)
     }
 }
 
+/* Reports that were copied from a page have blanks beyond ASCII, which count
+ * as such in all forms of lines (White_Space of Unicode). */
+static bool is_wide_blank(uint32_t c)
+{
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 ||
+           (c >= 0x2000 && c <= 0x200A);
+}
+
+static bool has_wide_blank(const char *text, size_t size)
+{
+    size_t i, n;
+    uint32_t c;
+
+    for (i = 0; i < size; i += n) {
+        n = utf8_ascii(text + i, size - i);
+        if (n == 0) {
+            n = (size_t)abs(utf8_decode(text + i, size - i, &c));
+            if (is_wide_blank(c)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Puts a blank of ASCII in place of each of the others. */
+static void narrow_blanks(struct text_report_reader *r,
+                          struct apple_text *line)
+{
+    char *text = r->copy + (line->data - r->copy);
+    size_t i, n, size = 0;
+    uint32_t c;
+
+    for (i = 0; i < line->size; i += n) {
+        n = (size_t)abs(utf8_decode(text + i, line->size - i, &c));
+        if (is_wide_blank(c)) {
+            text[size++] = ' ';
+        } else {
+            memmove(text + size, text + i, n);
+            size += n;
+        }
+    }
+    line->size = size;
+}
+
+/* The bytes of a blank at the end of a line, or 0. */
+static size_t last_blank(struct apple_text line)
+{
+    size_t n = 1;
+    uint32_t c;
+
+    if (line.size == 0) {
+        return 0;
+    }
+    while (n < 3 && n < line.size &&
+           ((unsigned char)line.data[line.size - n] & 0xC0) == 0x80) {
+        n++;
+    }
+    (void)utf8_decode(line.data + line.size - n, n, &c);
+    return line_is_space(line.data[line.size - 1]) || is_wide_blank(c) ? n : 0;
+}
+
+/* Lines of information are kept as they are, but for their end. */
+static bool is_kept(const struct text_report_reader *r, struct apple_text line)
+{
+    return (r->state == STATE_INFORMATION || r->state == STATE_LOG) &&
+           !line_starts(line, "Thread ");
+}
+
 static void read_lines(struct text_report_reader *r, const char *text,
                        size_t size)
 {
     const char *p, *end = text + size, *next;
     struct apple_text line;
-    size_t number = 0;
+    size_t number = 0, n;
 
     for (p = text; p < end && r->error == NULL; p = next) {
         next = memchr(p, '\n', (size_t)(end - p));
         line.data = p;
         line.size = (size_t)((next != NULL ? next : end) - p);
         next = next != NULL ? next + 1 : end;
-        while (line.size > 0 && line_is_space(line.data[line.size - 1])) {
-            line.size--;
+        if (r->copy != NULL && !is_kept(r, line)) {
+            narrow_blanks(r, &line);
+        }
+        while ((n = last_blank(line)) > 0) {
+            line.size -= n;
         }
         number++;
         read_line(r, line);
@@ -368,6 +443,14 @@ int apple_text_read(struct apple_report *report, const char *text, size_t size)
     size_t n;
 
     report->has_names = (report->corrections & APPLE_NAMES) != 0;
+    if (has_wide_blank(text, size)) {
+        r.copy = report->blanks = malloc(size);
+        if (r.copy == NULL) {
+            r.error = apple_no_memory;
+        } else {
+            text = memcpy(r.copy, text, size);
+        }
+    }
     read_lines(&r, text, size);
     if (r.error == NULL) {
         name_threads(&r);
