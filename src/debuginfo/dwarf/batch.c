@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "debuginfo/second_thread.h"
 
-#define MOST (4 * DWARF_BATCH_ENOUGH) /* that may wait in a large unit */
+#define MOST (2 * DWARF_BATCH_ENOUGH) /* that may wait in a large unit */
 
 static size_t size_of(const struct dwarf_batch *b)
 {

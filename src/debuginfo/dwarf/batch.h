@@ -44,7 +44,7 @@ struct dwarf_batch {
 #define DWARF_BATCH_ENOUGH 128
 #else
 #define DWARF_BATCHES_LEAST (256u << 10)
-#define DWARF_BATCH_ENOUGH (48u << 10)
+#define DWARF_BATCH_ENOUGH (96u << 10)
 #endif
 
 /* All zero but for the first two and the work of the builder at the beginning.
