@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Ranges come out as they were put in, whatever form their locations have in
- * between: words of 8 bytes up to the first one that does not fit, differences
- * from there on.
+ * between: words of 8 bytes up to the first one that does not fit, or one too
+ * many, differences from there on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,6 +109,28 @@ static void test_too_large(void **state)
     }
 }
 
+static void test_many(void **state)
+{
+    enum { BLOCKS = SYMC_RANGES_NARROW / 8 + 2 };
+    struct entry *e = malloc(8 * BLOCKS * sizeof(*e));
+    struct symc_ranges r = {0};
+    uint32_t i;
+
+    (void)state;
+    assert_non_null(e);
+    for (i = 0; i < 8 * BLOCKS; i++) {
+        e[i] = (struct entry){4 * i, {i % 9, i % 1000, i / 64, NONE}};
+    }
+    for (i = 0; i < BLOCKS; i++) {
+        put_block(&r, e + 8 * (size_t)i, 8);
+    }
+    assert_true(r.blocks[BLOCKS - 3].is_narrow);
+    assert_false(r.blocks[BLOCKS - 2].is_narrow);
+    assert_false(r.blocks[BLOCKS - 1].is_narrow);
+    check(&r, e, 8 * BLOCKS);
+    free(e);
+}
+
 /* Blocks that overlap, of which the later one has the larger numbers. */
 static void test_overlap(void **state)
 {
@@ -139,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_largest_words),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_overlap),
     };
 

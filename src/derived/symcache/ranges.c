@@ -165,8 +165,8 @@ static int pack_block(struct symc_ranges *ranges,
     block->addresses = (uint32_t)(p - begin);
     /* the numbers of functions and calls only grow: what has not fitted once
      * will not again */
-    ranges->is_wide =
-        ranges->is_wide || !symc_narrow_locations(p, locations, ranges->count);
+    ranges->is_wide = ranges->is_wide || ranges->total >= SYMC_RANGES_NARROW ||
+                      !symc_narrow_locations(p, locations, ranges->count);
     block->is_narrow = !ranges->is_wide;
     p = ranges->is_wide ? symc_pack_locations(p, locations, ranges->count)
                         : p + 8 * ranges->count;

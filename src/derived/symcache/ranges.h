@@ -23,6 +23,10 @@
 
 #include "delta_encoding.h"
 
+/* As many locations may be words of 8 bytes, which take fewer instructions,
+ * but of many the memory, of which packed ones need half. */
+#define SYMC_RANGES_NARROW 65536
+
 struct symc_block {
     uint32_t first; /* address */
     uint32_t last;
