@@ -368,8 +368,14 @@ ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
         return "needs a URI that starts with \"/\"";
     }
 
-    if (value[1].len == 0) {
-        return "needs a URL";
+    /* "symcache_redirect on" would lead to "on/<path>" beside the request */
+
+    if (value[1].data[0] != '/' && value[1].data[0] != '$'
+        && ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) != 0
+        && ngx_strncasecmp(value[1].data, (u_char *) "https://", 8) != 0)
+    {
+        return "needs a URL that starts with \"http://\", \"https://\" or "
+               "\"/\"";
     }
 
     *field = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));

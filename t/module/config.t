@@ -79,7 +79,8 @@ my @refused = (
     ["symcache_buffer_size x;", qr/invalid value/],
     ["symcache_buffer_size 511;", qr/must be at least 512/],
     ["symcache_bind x;", qr/invalid address "x"/],
-    ["symcache_redirect '';", qr/"symcache_redirect" directive needs a URL/],
+    (map { ["symcache_redirect $_;", qr/"symcache_redirect" directive needs a URL that starts with/] }
+        "''", 'on', 'cdn.example/sym', 'ftp://cdn.example/'),
     ["symcache_accel '';", qr/"symcache_accel".*needs a URI that starts with/],
     ["symcache_accel http://x/;", qr/needs a URI that starts with "\/"/],
     ["symcache_accel /a/; symcache_redirect /b/;",
