@@ -152,6 +152,21 @@ static int read_sources(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+/* Is it as a URL has it, such as "h:80" and "[::1]:80"? */
+static bool is_host_and_port(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    size_t digits;
+
+    if (colon == NULL || colon == text || strpbrk(text, "/@?#\\ ") != NULL ||
+        (text[0] != '[' && strchr(text, ':') != colon)) {
+        return false;
+    }
+    digits = strspn(colon + 1, "0123456789");
+    return digits > 0 && digits <= 5 && colon[1] != '0' &&
+           colon[1 + digits] == '\0' && strtoul(colon + 1, NULL, 10) <= 65535;
+}
+
 static int read_hosts(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
@@ -173,7 +188,7 @@ static int read_hosts(struct config_reader *r, const cJSON *item,
         if (text == NULL) {
             return -1;
         }
-        if (strchr(text, ':') == NULL || strpbrk(text, "/@") != NULL) {
+        if (!is_host_and_port(text)) {
             return config_error(r, child, "must be a host and its port");
         }
         tenants->hosts[tenants->nhosts] = strdup(text);

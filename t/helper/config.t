@@ -112,8 +112,9 @@ my @bad = (
             '"tenants": {"root": "/s/t"}'],
         ['.tenants.root', 'is longer than 64 bytes',
             '"tenants": {"root": "/' . 'x' x 64 . '"}'],
-        ['.tenants.hosts[0]', 'must be a host and its port',
-            '"tenants": {"root": "/t", "hosts": ["h"]}']),
+        (map { ['.tenants.hosts[0]', 'must be a host and its port',
+            qq("tenants": {"root": "/t", "hosts": ["$_"]})] }
+            qw(h :80 h: h:0 h:+80 h:65536 h:80x http:80/ ::1:80))),
     (map { [5, 'stores.default', 'overlaps "downloads"',
         top => qq("downloads": "$_",)] } '/s/d', '//s', '/./s/', '/s/.', '//', '/.'),
     [5, 'stores.default', '"root" is missing', root => ''],
