@@ -49,7 +49,7 @@ is $r->{out}, "0 stored, 3 skipped, 0 refused, 0 failed, 2 left out\n",
 $r = $ctl->run('upload', '--url', "$nginx/elsewhere",
                "$dir/build/any.sym");
 is $r->{code}, 1, 'an address that takes no uploads: 1';
-like $r->{err}, qr{nothing at this address takes uploads: --url ends as .* such as /symbols \(HTTP 40[45]\)}, 'why';
+like $r->{err}, qr{nothing at this address takes uploads: --url ends as .* such as /symbols, and its host is a server_name there \(HTTP 40[45]\)}, 'why';
 
 # a mapping of ProGuard, under the UUID in its name
 make_path("$dir/mapping");

@@ -197,7 +197,8 @@ static const char *guess_reason(long status)
            : status == 504 ? "symcached did not answer the web server in time"
            : status == 404 || status == 405
                ? "nothing at this address takes uploads: --url ends as the "
-                 "location of nginx, such as /symbols"
+                 "location of nginx, such as /symbols, and its host is a "
+                 "server_name there"
                : "no reason given";
 }
 
