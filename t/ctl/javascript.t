@@ -91,7 +91,10 @@ my $text = join '', map { "$_\n" } 'Error: no@place',
 my ($code, $out, $said) = symbolicate($text, '--maps', "$dir/maps");
 is $out, $text, 'other lines stay as they are';
 is $code, 1, 'exit code: nothing was found';
-like $said, qr/no frame was found: the folder has no source map/, 'and why';
+like $said, qr/no frame was found: the source maps have nothing at these places/, 'and why';
+(undef, undef, $said) = symbolicate("    at a (https://cdn.example.com/other.js:1:475)\n",
+                                    '--maps', "$dir/maps");
+like $said, qr/no frame was found: the folder has no source map/, '... of another script';
 ($code, $out, $said) = symbolicate($text);
 is $out, $text, 'without a folder, too';
 is $code, 0, 'exit code: nothing was looked for';

@@ -28,6 +28,7 @@ struct trace_line {
     size_t size;
     bool is_frame;
     struct jstrace_frame frame;
+    bool has_map;  /* its script has a source map, which was read */
     bool is_found; /* then the next ones are what it comes from */
     bool is_ignored;
     struct symc_string function;
@@ -121,6 +122,7 @@ static struct symc_string find_frame(struct script_files *files,
         return none;
     }
     reader = script_files_find(files, frame->url.data, frame->url.size);
+    line->has_map = reader != NULL;
     if (reader == NULL ||
         !jscache_reader_lookup(reader, frame->line - 1, frame->column - 1,
                                true, &token) ||
@@ -290,11 +292,12 @@ static int print_trace(const struct script_lines *lines, bool is_json,
                        int code_of_nothing, const char *why)
 {
     static struct output output;
-    size_t i, found = 0;
+    size_t i, found = 0, maps = 0;
 
     output_init(&output, STDOUT_FILENO);
     for (i = 0; i < lines->count; i++) {
         found += lines->list[i].is_found;
+        maps += lines->list[i].has_map;
         if (!is_json) {
             print_script_line(&output, &lines->list[i]);
         } else if (lines->list[i].is_frame) {
@@ -305,7 +308,10 @@ static int print_trace(const struct script_lines *lines, bool is_json,
         }
     }
     if (found == 0) {
-        fprintf(stderr, "symcachectl: no frame was found: %s\n", why);
+        fprintf(stderr, "symcachectl: no frame was found: %s\n",
+                maps == 0 ? why
+                          : "the source maps have nothing at these places: "
+                            "are scripts and trace of one build?");
     }
     return output_finish(&output, found > 0 ? COMMAND_OK : code_of_nothing);
 }
@@ -316,6 +322,7 @@ static int print_trace(const struct script_lines *lines, bool is_json,
 static struct {
     struct script_lines lines;
     bool is_json;
+    const char *none; /* why nothing is found, in words */
     int code;
 } asked;
 
@@ -412,8 +419,8 @@ static void print_answer(const cJSON *answer)
             }
         }
     }
-    asked.code = print_trace(lines, asked.is_json, COMMAND_NOT_FOUND,
-                             "the server has no source map of these scripts");
+    asked.code =
+        print_trace(lines, asked.is_json, COMMAND_NOT_FOUND, asked.none);
 }
 
 static int judge_answer(const cJSON *answer)
@@ -429,6 +436,10 @@ static int ask_server(const struct settings *settings,
     struct settings plain = *settings;
 
     asked.is_json = settings->is_json != 0;
+    asked.none = options->release != NULL
+                     ? "the server has no source map of these scripts"
+                     : "the server has no source map of these scripts; what "
+                       "was uploaded is found with --release TEXT only";
     plain.is_json = 0; /* prints a text made from the answer, not the answer */
     code = client_send(
         &plain, options->why ? "/symbolicate-js?why=1" : "/symbolicate-js",
