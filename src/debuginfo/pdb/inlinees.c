@@ -119,31 +119,37 @@ const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
     return *at >> 32 == id ? inlinees->table + (uint32_t)*at : NULL;
 }
 
-/* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
-static int annotation_number(struct site *s, uint32_t *value)
+/* The long forms of annotation_number().  Returns the number with its size
+ * above it, or 0. */
+static __attribute__((noinline)) uint64_t long_number(const uint8_t *p,
+                                                      const uint8_t *end)
 {
-    const uint8_t *p;
-    size_t left;
+    size_t left = (size_t)(end - p);
 
-    p = s->p;
-    left = (size_t)(s->end - p);
-    if (left >= 1 && p[0] < 0x80) {
-        *value = p[0];
-        s->p += 1;
-        return 0;
-    }
-    if (left >= 2 && p[0] < 0xC0) {
-        *value = (uint32_t)(p[0] & 0x3F) << 8 | p[1];
-        s->p += 2;
-        return 0;
+    if (left >= 2 && p[0] >= 0x80 && p[0] < 0xC0) {
+        return (uint64_t)2 << 32 | (uint32_t)(p[0] & 0x3F) << 8 | p[1];
     }
     if (left >= 4 && p[0] >= 0xC0 && p[0] < 0xE0) {
-        *value = (uint32_t)(p[0] & 0x1F) << 24 | (uint32_t)p[1] << 16 |
-                 (uint32_t)p[2] << 8 | p[3];
-        s->p += 4;
+        return (uint64_t)4 << 32 | (uint32_t)(p[0] & 0x1F) << 24 |
+               (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    }
+    return 0;
+}
+
+/* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
+static inline __attribute__((always_inline)) int
+annotation_number(struct site *s, uint32_t *value)
+{
+    uint64_t number;
+
+    if (s->p < s->end && s->p[0] < 0x80) {
+        *value = *s->p++;
         return 0;
     }
-    return -1;
+    number = long_number(s->p, s->end);
+    *value = (uint32_t)number;
+    s->p += number >> 32;
+    return number != 0 ? 0 : -1;
 }
 
 static uint32_t signed_number(uint32_t value)

@@ -200,7 +200,7 @@ static inline int add_record(struct lines *lines,
                              const struct lines_record *record,
                              struct lines_list *list)
 {
-    uint32_t address, source;
+    uint32_t address, known, source;
     struct symc_line *line;
 
     lines->count++;
@@ -209,12 +209,15 @@ static inline int add_record(struct lines *lines,
         (record->has_length && record->length == 0)) {
         return 0;
     }
-    source = 0;
+    known = 0;
     if ((record->file & 3) == 0 && record->file < lines->known_files) {
-        source = lines->files[record->file / 4];
+        known = lines->files[record->file / 4];
     }
-    if (source-- == 0 && find_file(lines, record->file, &source) != 0) {
-        return -1;
+    if (known == 0) {
+        if (find_file(lines, record->file, &source) != 0) {
+            return -1;
+        }
+        known = source + 1;
     }
     if (array_need(&list->data, &list->room, list->count + 1,
                    sizeof(*list->data)) != 0) {
@@ -223,7 +226,7 @@ static inline int add_record(struct lines *lines,
     line = &list->data[list->count++];
     line->address = address;
     line->line = record->line;
-    line->source = source;
+    line->source = known - 1;
     line->size = record->has_length ? record->length : SYMC_NO_SIZE;
     return 0;
 }
@@ -247,6 +250,7 @@ static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
                       int *has_pending, uint32_t file, struct lines_list *list)
 {
     uint32_t i, line, offset;
+    struct lines_record record = *pending;
 
     for (i = 0; i < count; i++, p += 8) {
         line = le32(p + 4) & 0xFFFFFF;
@@ -255,16 +259,17 @@ static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
         }
         offset = base + le32(p);
         if (*has_pending) {
-            set_end(pending, offset);
-            if (add_record(lines, pending, list) != 0) {
+            set_end(&record, offset);
+            if (add_record(lines, &record, list) != 0) {
                 return -1;
             }
         }
-        pending->offset = offset;
-        pending->line = line;
-        pending->file = file;
+        record.offset = offset;
+        record.line = line;
+        record.file = file;
         *has_pending = 1;
     }
+    *pending = record;
     return 0;
 }
 

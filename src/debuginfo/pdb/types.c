@@ -350,14 +350,22 @@ static enum types_status reach_record(struct types *types, size_t number,
     return status;
 }
 
-/* Finds a record that continues in another block, which may be adjacent. */
-static enum types_status find_long(struct types *types, uint32_t place,
-                                   struct arena *arena,
-                                   struct types_record *record)
+/* Reads a record outside of the pieces at the beginning, or across the end of
+ * one. */
+static __attribute__((noinline)) enum types_status
+read_long(struct types *types, uint32_t place, struct arena *arena,
+          struct types_record *record)
 {
     uint32_t length, have;
     uint8_t *copy;
+    const uint8_t *p;
 
+    p = msf_piece(types->msf, types->stream, place, &have);
+    if (p != NULL && have >= 2 && have - 2 >= le16(p)) {
+        record->size = le16(p);
+        record->data = p + 2;
+        return TYPES_OK;
+    }
     if (load_length(types, place, &length) != 0) {
         return TYPES_BROKEN;
     }
@@ -375,34 +383,46 @@ static enum types_status find_long(struct types *types, uint32_t place,
     return record->data == NULL ? TYPES_BROKEN : TYPES_OK;
 }
 
-enum types_status types_find(struct types *types, uint32_t index,
-                             struct arena *arena, struct types_record *record)
+static inline enum types_status read_record(struct types *types,
+                                            uint32_t place,
+                                            struct arena *arena,
+                                            struct types_record *record)
 {
-    uint32_t number, place, have;
-    const uint8_t *p;
+    uint32_t have;
+    const uint8_t *p = in_pieces(types, place, &have);
+
+    if (p == NULL || have < 2 || have - 2 < le16(p)) {
+        return read_long(types, place, arena, record);
+    }
+    record->size = le16(p);
+    record->data = p + 2;
+    return TYPES_OK;
+}
+
+/* As types_find(), for a record whose place need not be known yet. */
+static __attribute__((noinline)) enum types_status
+find_new(struct types *types, uint32_t index, struct arena *arena,
+         struct types_record *record)
+{
+    uint32_t place;
     enum types_status status;
 
     if (index < types->first || types->first == 0) {
         return TYPES_MISSING;
     }
-    number = index - types->first;
-    if (number < types->num_places && number < types->known &&
-        types->num_damages == 0 && index <= types->end) {
-        place = types->places[number];
-    } else {
-        status = reach_record(types, number, &place);
-        if (status != TYPES_OK) {
-            return status;
-        }
+    status = reach_record(types, index - types->first, &place);
+    return status == TYPES_OK ? read_record(types, place, arena, record)
+                              : status;
+}
+
+enum types_status types_find(struct types *types, uint32_t index,
+                             struct arena *arena, struct types_record *record)
+{
+    uint32_t number = index - types->first; /* large if there is none */
+
+    if (number >= types->num_places || number >= types->known ||
+        types->num_damages != 0 || index > types->end) {
+        return find_new(types, index, arena, record);
     }
-    p = in_pieces(types, place, &have);
-    if (p == NULL) {
-        p = msf_piece(types->msf, types->stream, place, &have);
-    }
-    if (p == NULL || have < 2 || have - 2 < le16(p)) {
-        return find_long(types, place, arena, record);
-    }
-    record->size = le16(p);
-    record->data = p + 2;
-    return TYPES_OK;
+    return read_record(types, types->places[number], arena, record);
 }
